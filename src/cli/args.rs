@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     backup, cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain, export,
     fit, import, init, jobs, lookup, man, measure, plan, pull, remote, report, run, schedule,
-    simulate, tune, validate,
+    serve, simulate, tune, validate,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -61,6 +61,7 @@ enum Verb {
     Validate(validate::Args),
     Check(check::Args),
     Run(run::Args),
+    Serve(serve::Args),
     Pull(pull::Args),
     Remote(remote::Args),
     Backup(backup::BackupArgs),
@@ -97,6 +98,7 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Validate(args) => args.run(console),
         Verb::Check(args) => args.run(console),
         Verb::Run(args) => args.run(console),
+        Verb::Serve(args) => args.run(console),
         Verb::Pull(args) => args.run(console),
         Verb::Remote(args) => args.run(console),
         Verb::Backup(args) => args.run(console),
@@ -112,7 +114,7 @@ pub(crate) fn run() -> Result<Answer, CliError> {
 fn check_names_for_json() -> Result<(), CliError> {
     let args = std::env::args_os().take_while(|arg| arg != "--");
     let args: Vec<OsString> = args.collect();
-    let is_json = args.iter().any(|arg| arg == "--json");
+    let is_json = args.iter().any(|arg| arg == "--json" || arg == "--events");
     let strange = args.into_iter().find(|arg| arg.to_str().is_none());
     match strange.filter(|_| is_json) {
         Some(name) => Err(CliError::NoNameInJson { name }),

@@ -18,6 +18,7 @@ use table::TableError;
 use thiserror::Error;
 use tuner::TunerError;
 use vocabulary::Library;
+use web::WebError;
 
 use crate::commands::simulate::SimulateError;
 
@@ -42,6 +43,9 @@ pub(crate) enum CliError {
     /// A service, or its state.
     #[error(transparent)]
     Service(Box<ServiceError>),
+    /// Serving over HTTP.
+    #[error(transparent)]
+    Web(#[from] WebError),
     /// Asking a service.
     #[error(transparent)]
     Remote(Box<RemoteError>),
@@ -229,7 +233,13 @@ impl CliError {
                 "`colltune jobs` lists those of the campaigns of this folder; campaigns with an \
                  `output.store` elsewhere are named by their files"
             }
+            Self::Web(WebError::Listen { source, .. })
+                if source.kind() == io::ErrorKind::AddrInUse =>
+            {
+                "another program listens there, perhaps another `colltune serve`: name another address with `--listen`"
+            }
             Self::Service(_)
+            | Self::Web(_)
             | Self::Remote(_)
             | Self::Pull { .. }
             | Self::Older { .. }
@@ -280,6 +290,15 @@ impl From<GuardError> for CliError {
             GuardError::Tuner(error) => Self::Tuner(error),
             GuardError::Export(error) => error.into(),
             other => Self::Guard(Box::new(other)),
+        }
+    }
+}
+
+impl From<ServiceError> for CliError {
+    fn from(error: ServiceError) -> Self {
+        match error {
+            ServiceError::Deploy(error) => error.into(),
+            other => Self::Service(Box::new(other)),
         }
     }
 }

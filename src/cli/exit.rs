@@ -5,7 +5,7 @@
 //! | 0 | good | also when the reader of the output goes away early |
 //! | 1 | the answer is "no" | `schedule verify` found a fault; a table does not hold; a gate of a release is closed |
 //! | 2 | bad usage or input | unknown flag; mistake in a campaign or table; a store that is absent, damaged, newer or something else; an output that cannot be written |
-//! | 3 | the environment is unfit | no MPI library, launcher or measuring program; a launcher that fails; another version than a table's; a full disk; another colltune at work on the store; a service that is away |
+//! | 3 | the environment is unfit | no MPI library, launcher or measuring program; a launcher that fails; another version than a table's; a full disk; another colltune at work on the store; an address that another program has; a service that is away |
 //! | 4 | internal error | a bug in colltune |
 //! | 130 | interrupted | SIGINT or SIGTERM; what was measured is stored |
 //!
@@ -27,6 +27,7 @@ use service::ServiceError;
 use store::StoreError;
 use table::TableError;
 use tuner::TunerError;
+use web::WebError;
 
 use crate::console::complain;
 use crate::error::CliError;
@@ -110,6 +111,11 @@ pub(crate) fn of(error: &CliError) -> Code {
         CliError::Remote(error) => of_outcome(error.outcome()),
         CliError::Pull { source, .. } => of_outcome(source.outcome()),
         CliError::Older { .. } => Code::Environment,
+        CliError::Web(WebError::Open { .. } | WebError::Pem { .. } | WebError::Tls(_)) => {
+            Code::Input
+        }
+        CliError::Web(WebError::Listen { .. } | WebError::Threads(_)) => Code::Environment,
+        CliError::Web(WebError::Metrics(_)) => Code::Internal,
         CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }
         | CliError::NoSchedules { .. }
@@ -238,9 +244,9 @@ fn of_service(error: &ServiceError) -> Code {
         | ServiceError::File { .. } => Code::Input,
         ServiceError::Locked { .. }
         | ServiceError::NetworkFileSystem { .. }
-        | ServiceError::Random(_) => Code::Environment,
+        | ServiceError::Random(_)
+        | ServiceError::Database(_) => Code::Environment,
         ServiceError::Deploy(error) => of_deploy(error),
-        ServiceError::Database(_) => Code::Internal,
     }
 }
 

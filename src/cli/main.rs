@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod console;
 mod error;
+mod events;
 mod exit;
 mod interrupt;
 mod progress;

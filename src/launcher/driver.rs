@@ -14,6 +14,9 @@ use super::ask::{Streams, ask};
 /// Name of the measuring program.
 const DRIVER: &str = "colltune-driver";
 
+/// What is preloaded into programs.
+const PRELOADED: &str = "libcolltune.so";
+
 /// Time for a measuring program to list the library's algorithms.
 const LIST_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -26,6 +29,20 @@ pub fn driver_directories(libdir: Option<&OsStr>, executable: &Path) -> Vec<Path
         .into_iter()
         .chain(installed.map(|prefix| prefix.join("lib/colltune")))
         .collect()
+}
+
+/// The file that is preloaded into programs of `library`: `NAME-VERSION/libcolltune.so` in the first directory that
+/// has it.
+///
+/// # Errors
+/// Every file looked for.
+pub fn find_preloaded(library: &Library, directories: &[PathBuf]) -> Result<PathBuf, Vec<PathBuf>> {
+    let in_directory = |directory: &PathBuf| directory.join(library.to_string()).join(PRELOADED);
+    let searched: Vec<PathBuf> = directories.iter().map(in_directory).collect();
+    match searched.iter().find(|path| path.is_file()) {
+        Some(path) => Ok(std::path::absolute(path).unwrap_or_else(|_| path.clone())),
+        None => Err(searched),
+    }
 }
 
 /// The program built for `library`: `NAME-VERSION/colltune-driver` in the first directory that

@@ -37,7 +37,9 @@ pub use batch_system::{BATCH_SYSTEMS, BatchSystem, Words, batch_system, switch_v
 pub use command_line::{CommandLine, PRELOADING};
 pub use cores::cores;
 pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discover_within, select};
-pub use driver::{driver_directories, find_driver, list_natives, list_settings, list_variables};
+pub use driver::{
+    driver_directories, find_driver, find_preloaded, list_natives, list_settings, list_variables,
+};
 pub use error::LaunchError;
 pub use hosts::{HostFileError, read_hosts};
 pub use libraries::LibraryName;

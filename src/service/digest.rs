@@ -76,6 +76,19 @@ impl From<Digest> for String {
     }
 }
 
+impl rusqlite::ToSql for Digest {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        Ok(self.0.as_str().into())
+    }
+}
+
+impl rusqlite::types::FromSql for Digest {
+    fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
+        let refused = |text: &str| rusqlite::types::FromSqlError::Other(text.into());
+        value.as_str()?.parse().map_err(refused)
+    }
+}
+
 /// Two digits a byte.
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes

@@ -2,10 +2,14 @@
 
 use std::fmt;
 
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use table::{Diff, Lack, Policy, Provenance, Table, Withheld};
 use utoipa::ToSchema;
+use vocabulary::Candidate;
 
-use crate::{ChannelKey, Digest, Service, ServiceError};
+use crate::versions::has_version;
+use crate::{ChannelKey, Digest, Service, ServiceError, Slice, Validation};
 
 /// A condition, and whether a table meets it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -44,15 +48,249 @@ impl fmt::Display for Gate {
 }
 
 impl Service {
-    /// The gates of a release of a table to a channel, as they stand now: the table parses strictly and deploys some
-    /// rule (`readable`); it was made for the channel's library and for the CPU of the channel's machine, as far as an
-    /// earlier release or version tells (`library`); its deployed rules are confirmed (`confirmed`); a validation of this
-    /// very digest on the machine within [`crate::Gating::validation_days`] found nothing significantly slower
-    /// (`validated`); the difference to the released table was stored (`compared`).
+    /// The gates of a release of a table to a channel, as they stand now: the table deploys some rule (`readable`); it
+    /// was made for the channel's library and for the CPU of the channel's machine, as far as an earlier release or
+    /// version tells (`library`); all of its rules are confirmed, since others are not used (`confirmed`); the newest
+    /// validation of this very digest on the machine, within [`crate::Gating::validation_days`], found nothing
+    /// significantly slower (`validated`); it can be compared with the released table, and the difference is kept with
+    /// the release (`compared`).
     ///
     /// # Errors
-    /// [`ServiceError::NotFound`] of machine or table.
+    /// [`ServiceError::NotFound`] of machine, or of the table among the machine's; [`ServiceError::Table`] and
+    /// [`ServiceError::Damaged`] of a table that cannot be read.
     pub fn gates(&self, key: &ChannelKey, digest: &Digest) -> Result<Vec<Gate>, ServiceError> {
-        todo!("{key:?} {digest}")
+        self.configuration.machine(&key.machine)?;
+        self.require_version(&key.machine, digest)?;
+        self.gates_for(key, digest, &self.table(digest)?)
     }
+
+    /// Requires that a table is one of the machine's.
+    pub(crate) fn require_version(
+        &self,
+        machine: &str,
+        digest: &Digest,
+    ) -> Result<(), ServiceError> {
+        match self
+            .database
+            .read(|rows| has_version(rows, machine, digest))?
+        {
+            true => Ok(()),
+            false => Err(ServiceError::NotFound {
+                kind: "table",
+                name: format!("{digest} of `{machine}`"),
+            }),
+        }
+    }
+
+    pub(crate) fn gates_for(
+        &self,
+        key: &ChannelKey,
+        digest: &Digest,
+        table: &Table,
+    ) -> Result<Vec<Gate>, ServiceError> {
+        Ok(vec![
+            readable(table),
+            self.library(key, digest, table)?,
+            confirmed(table),
+            self.validated(key, digest)?,
+            self.compared(key, table),
+        ])
+    }
+
+    fn library(
+        &self,
+        key: &ChannelKey,
+        digest: &Digest,
+        table: &Table,
+    ) -> Result<Gate, ServiceError> {
+        let (machine, made_for) = (&key.machine, table.provenance.library.to_string());
+        if made_for != key.library {
+            let reason = format!(
+                "the table was made for {made_for} and the channel is for {}; release it to the channel of {made_for}, \
+                 or tune with {}",
+                key.library, key.library
+            );
+            return Ok(gate("library", false, reason));
+        }
+        let reason = match self.cpu_of(machine, digest)? {
+            Some((known, whence)) if !table.provenance.is_for(&known) => {
+                let cpu = table.provenance.cpu.trim();
+                let reason = format!(
+                    "the table was made on nodes with `{cpu}`, and {whence} on nodes with `{known}`; release a table that \
+                     was made on `{machine}`"
+                );
+                return Ok(gate("library", false, reason));
+            }
+            Some((known, _)) => {
+                format!("the table was made for {made_for} and for nodes with `{known}`")
+            }
+            None => format!(
+                "the table was made for {made_for}; no earlier table tells which CPU `{machine}` has"
+            ),
+        };
+        Ok(gate("library", true, reason))
+    }
+
+    /// The CPU of a machine's nodes, by its newest release, else by the newest other table that a task made there.
+    fn cpu_of(
+        &self,
+        machine: &str,
+        digest: &Digest,
+    ) -> Result<Option<(String, &'static str)>, ServiceError> {
+        let of_table = |digest: &Digest| {
+            let cpu = self.table(digest).ok()?.provenance.cpu.trim().to_owned();
+            Some(cpu).filter(|cpu| !["", Provenance::ANY_CPU].contains(&cpu.as_str()))
+        };
+        let mut released = self.channels()?;
+        released.retain(|release| release.key.machine == machine);
+        released.sort_by_key(|release| std::cmp::Reverse(release.sequence));
+        if let Some(cpu) = released
+            .iter()
+            .find_map(|release| of_table(&release.digest))
+        {
+            return Ok(Some((cpu, "the released one")));
+        }
+        let newest = self.versions(Some(machine), None, Slice::default())?.items;
+        let mut made = newest
+            .iter()
+            .filter(|version| version.task.is_some() && version.digest != *digest)
+            .take(MOST_VERSIONS);
+        let cpu = made.find_map(|version| of_table(&version.digest));
+        Ok(cpu.map(|cpu| (cpu, "the last one of the machine")))
+    }
+
+    fn validated(&self, key: &ChannelKey, digest: &Digest) -> Result<Gate, ServiceError> {
+        let (machine, days) = (&key.machine, self.configuration.gates.validation_days);
+        let submit = format!("submit a task `validate` of this table for `{machine}`");
+        let Some(newest) = self.validations(machine, digest)?.into_iter().next() else {
+            let reason = format!("no validation has measured this table on `{machine}`; {submit}");
+            return Ok(gate("validated", false, reason));
+        };
+        let Validation {
+            task,
+            at,
+            slower,
+            points,
+            ..
+        } = newest;
+        let date = at.strftime("%Y-%m-%d");
+        let age = Timestamp::now().duration_since(at);
+        let (is_open, reason) = if age > SignedDuration::from_hours(24 * i64::from(days)) {
+            let reason =
+                format!("the last validation, of {date}, is more than {days} days old; {submit}");
+            (false, reason)
+        } else if points == 0 {
+            let reason = format!("the validation by task {task} has measured nothing; {submit}");
+            (false, reason)
+        } else if slower > 0 {
+            let reason = format!(
+                "task {task} found {slower} of {points} points significantly slower than the library's default on \
+                 {date}; tune again, or turn these rules back with `colltune validate --confirm`"
+            );
+            (false, reason)
+        } else {
+            let reason = format!(
+                "task {task} found none of {points} points significantly slower than the library's default on {date}"
+            );
+            (true, reason)
+        };
+        Ok(gate("validated", is_open, reason))
+    }
+
+    fn compared(&self, key: &ChannelKey, table: &Table) -> Gate {
+        let (is_open, reason) = match self.released_table(key) {
+            Err(ServiceError::NotFound {
+                kind: "channel", ..
+            }) => (true, "the channel has no table to compare with".to_owned()),
+            Err(error) => {
+                let reason = format!("the released table cannot be compared with: {error}");
+                (false, reason)
+            }
+            Ok(released) => (true, changes(&released.diff(table))),
+        };
+        gate("compared", is_open, reason)
+    }
+}
+
+/// The most versions of a machine that are read to know its CPU.
+const MOST_VERSIONS: usize = 8;
+
+fn gate(name: &str, is_open: bool, reason: String) -> Gate {
+    Gate {
+        name: name.to_owned(),
+        state: match is_open {
+            true => GateState::Open,
+            false => GateState::Closed,
+        },
+        reason,
+    }
+}
+
+fn changes(diff: &Diff) -> String {
+    if diff.is_empty() {
+        return "the table decides as the released one does".to_owned();
+    }
+    let [more, less] = diff.more_and_less();
+    format!(
+        "compared with the released table, {} of sizes {} decided differently ({more} promise more, {less} less, {} \
+         turned back to the default), and {} of rules {} only in one of them",
+        counted(diff.changes.len(), "range"),
+        is(diff.changes.len()),
+        diff.turned_back(),
+        counted(diff.only_in_one.len(), "group"),
+        is(diff.only_in_one.len())
+    )
+}
+
+fn is(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+/// How many rules choose anything but the library's default.
+fn choices(table: &Table) -> usize {
+    let rules = table.entries().flat_map(|entry| &entry.rules);
+    rules
+        .filter(|rule| rule.candidate != Candidate::Default)
+        .count()
+}
+
+fn readable(table: &Table) -> Gate {
+    let (used, all) = (
+        choices(&table.deployed(Policy::default()).0),
+        choices(table),
+    );
+    let reason = match (used, all) {
+        (_, 0) => "the table chooses the library's default everywhere, so that a release changes nothing; tune with \
+                   more candidates"
+            .to_owned(),
+        (0, _) => format!(
+            "none of its {} is used, for want of confirmation or confidence; `colltune validate --confirm` confirms \
+             those that hold",
+            counted(all, "rule")
+        ),
+        _ => format!("the table can be read, and {used} of {} {} used", counted(all, "rule"), is(used)),
+    };
+    gate("readable", used > 0, reason)
+}
+
+fn confirmed(table: &Table) -> Gate {
+    let (_, withheld) = table.deployed(Policy::default());
+    let is_unconfirmed = |of: &&Withheld| matches!(of.lack, Lack::Confirmation | Lack::Measurement);
+    let unconfirmed: Vec<&Withheld> = withheld.iter().filter(is_unconfirmed).collect();
+    let Some(first) = unconfirmed.first() else {
+        let reason = "fresh launches confirmed every rule that is used".to_owned();
+        return gate("confirmed", true, reason);
+    };
+    let reason = format!(
+        "{} {} not confirmed by fresh launches and would be left to the library ({first}); `colltune validate \
+         --confirm` confirms those that hold",
+        counted(unconfirmed.len(), "rule"),
+        is(unconfirmed.len())
+    );
+    gate("confirmed", false, reason)
 }

@@ -47,7 +47,7 @@ pub use error::ServiceError;
 pub use feed::{Feed, FeedItem, Notice};
 pub use gates::{Gate, GateState};
 pub use page::{Page, Slice};
-pub use releases::{Channel, ChannelKey, Manifest, Release, ReleaseAction, ReleaseRequest};
+pub use releases::{Channel, ChannelKey, Manifest, Pull, Release, ReleaseAction, ReleaseRequest};
 pub use secret::SecretToken;
 pub use service::Service;
 pub use tasks::{Overrides, Submitted, Task, TaskFilter, TaskId, TaskKind, TaskRequest, TaskState};

@@ -1,10 +1,214 @@
 //! The folders of channels on disk: what `export::deploy` writes, re-derived from the database at start.
 
-use crate::{Service, ServiceError};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use export::Options;
+use export::deploy::{self, Prepared};
+use jiff::Timestamp;
+use table::Table;
+
+use crate::releases::{library_of, since};
+use crate::{ChannelKey, Digest, Service, ServiceError};
+
+/// The most tables of the folder that are looked at.
+const MOST_TABLES: usize = 1000;
 
 impl Service {
-    /// Brings the folders of channels in line with the database, at start.
-    pub(crate) fn restore_channels(&self) -> Result<(), ServiceError> {
+    /// The folder of a channel: versions, and the link `current`.
+    pub fn channel_folder(&self, key: &ChannelKey) -> PathBuf {
+        let channels = self.channels_folder();
+        let channel = key.channel.to_string();
+        channels.join(&key.machine).join(&key.library).join(channel)
+    }
+
+    fn channels_folder(&self) -> PathBuf {
+        self.configuration.state.join("channels")
+    }
+
+    /// Writes a table as a version of a channel's folder, and mends the folder; the version is not yet current.
+    pub(crate) fn prepare_version(
+        &self,
+        key: &ChannelKey,
+        digest: &Digest,
+        table: &Table,
+        who: &str,
+    ) -> Result<Prepared, ServiceError> {
+        let library = library_of(&key.library).ok_or_else(|| ServiceError::NotFound {
+            kind: "channel",
+            name: key.to_string(),
+        })?;
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let format = export::read_by(&library);
+        let libdir = std::env::var_os("COLLTUNE_LIBDIR");
+        let folders = launcher::driver_directories(libdir.as_deref(), &self.executable);
+        let preload = launcher::find_preloaded(&library, &folders).ok();
+        let options = Options {
+            library: format.and_then(|format| format.installed(&library.version, &path)),
+            version: Some(library.version.clone()),
+            ..Options::default()
+        };
+        let request = deploy::Request {
+            table,
+            options: &options,
+            confirmed_only: true,
+            preload: preload.as_deref(),
+            who,
+            release: Some(deploy::Release {
+                digest: digest.as_str(),
+                module: &key.channel.to_string(),
+            }),
+        };
+        Ok(deploy::prepare(&request, &self.channel_folder(key))?)
+    }
+
+    /// After a channel's table was published: removes versions that no job can use any more.
+    pub(crate) fn published(&self, key: &ChannelKey) {
+        let pruned = self.prune(key);
+        let problem = pruned
+            .err()
+            .map(|error| format!("old tables of {key} are still in its folder: {error}"));
+        self.released.note_problem(key.to_string(), problem);
+    }
+
+    fn prune(&self, key: &ChannelKey) -> Result<(), ServiceError> {
+        let keep = self.manifest(key)?.keep;
+        let keep: Vec<&str> = keep.iter().map(Digest::as_str).collect();
+        let since = since(self.configuration.longest_wall_time);
+        let since = Timestamp::from_millisecond(since).unwrap_or(Timestamp::MIN);
+        deploy::prune(&self.channel_folder(key), since, &keep)?;
         Ok(())
     }
+
+    /// Brings a channel's folder in line with its newest release. What cannot be done is noted as a problem.
+    pub(crate) fn restore_channel(&self, key: &ChannelKey) {
+        let restored = match self.manifest(key) {
+            Ok(manifest) => self.publish_again(key, &manifest.digest),
+            Err(_) => take_down(&self.channel_folder(key)),
+        };
+        match restored {
+            Ok(()) => self.released.note_problem(key.to_string(), None),
+            Err(error) => {
+                let problem = format!("the folder of {key} is not up to date: {error}");
+                self.released.note_problem(key.to_string(), Some(problem));
+            }
+        }
+    }
+
+    fn publish_again(&self, key: &ChannelKey, digest: &Digest) -> Result<(), ServiceError> {
+        let table = self.released_table(key)?;
+        self.prepare_version(key, digest, &table, "service")?
+            .make_current()?;
+        self.prune(key)
+    }
+
+    /// At start: takes in the tables of the folder, reads what is released into memory, and brings the folders of
+    /// channels in line with the database. Files that cannot be read or written keep nothing from starting; they are
+    /// among [`Service::problems`].
+    ///
+    /// # Errors
+    /// SQLite.
+    pub(crate) fn restore_channels(&self) -> Result<(), ServiceError> {
+        self.find_tables()?;
+        let released = self.channels()?;
+        for release in &released {
+            self.remember(&release.key)?;
+            self.restore_channel(&release.key);
+        }
+        // A release whose row was never committed may have turned its link.
+        let known: Vec<PathBuf> = released
+            .iter()
+            .map(|release| self.channel_folder(&release.key))
+            .collect();
+        let machines = folders(&self.channels_folder());
+        let libraries = machines.iter().flat_map(|machine| folders(machine));
+        for folder in libraries.flat_map(|library| folders(&library)) {
+            if !known.contains(&folder)
+                && let Err(error) = take_down(&folder)
+            {
+                let problem = format!(
+                    "{} has a table that was not released: {error}",
+                    folder.display()
+                );
+                self.released
+                    .note_problem(folder.display().to_string(), Some(problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in what stands in `tables/*.yaml`, the oldest file first: for the only machine, or for the one machine on
+    /// which the campaign of this name may run.
+    fn find_tables(&self) -> Result<(), ServiceError> {
+        let folder = self.configuration.folder.join("tables");
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        let mut tables: Vec<(SystemTime, PathBuf)> = paths
+            .filter(|path| path.extension().is_some_and(|suffix| suffix == "yaml"))
+            .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path)))
+            .collect();
+        tables.sort_unstable();
+        // The newest are the ones that matter.
+        let first = tables.len().saturating_sub(MOST_TABLES);
+        for (_, path) in &tables[first..] {
+            let Ok(text) = files::read_text(path) else {
+                continue;
+            };
+            if !self.versions_of(&Digest::of(text.as_bytes()))?.is_empty() {
+                continue;
+            }
+            let taken_in = match self.machine_of_table(&text) {
+                Some(machine) => self.take_in_found(&machine, &text),
+                None => continue,
+            };
+            match taken_in {
+                Err(error @ ServiceError::Database(_)) => return Err(error),
+                Err(error @ ServiceError::File { .. }) => {
+                    let problem = format!("{} is not taken in: {error}", path.display());
+                    self.released
+                        .note_problem(path.display().to_string(), Some(problem));
+                }
+                // Other files may stand there.
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The machine that a table was made on, as far as that is known.
+    fn machine_of_table(&self, text: &str) -> Option<String> {
+        if let [machine] = &self.configuration.machines[..] {
+            return Some(machine.name.clone());
+        }
+        let table = Table::parse(text, Path::new("table.yaml")).ok()?;
+        let campaigns = self.campaigns().ok()?;
+        let mut machines: Vec<&String> = campaigns
+            .iter()
+            .filter(|campaign| campaign.name.as_ref() == Some(&table.name))
+            .flat_map(|campaign| &campaign.machines)
+            .collect();
+        machines.sort_unstable();
+        machines.dedup();
+        match machines[..] {
+            [machine] => Some(machine.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// Removes the link of a channel that has no release.
+fn take_down(folder: &Path) -> Result<(), ServiceError> {
+    let link = folder.join("current");
+    if fs::symlink_metadata(&link).is_ok_and(|found| found.is_symlink()) {
+        fs::remove_file(&link).map_err(ServiceError::file("remove", &link))?;
+    }
+    Ok(())
+}
+
+/// The folders in a folder; none if it cannot be read.
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.map(|entry| entry.path()).collect()
 }

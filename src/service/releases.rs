@@ -1,10 +1,21 @@
 //! Channels and releases.
 
+mod history;
+mod make;
+mod memory;
+mod pulls;
+
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use strum_macros::{Display, EnumString};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
-use crate::{Actor, Digest, Gate, Page, Service, ServiceError, Slice};
+use crate::{Digest, Gate, Page, Service, ServiceError, Slice};
+
+pub(crate) use make::library_of;
+pub(crate) use memory::{Released, since};
+pub use pulls::Pull;
 
 /// Where jobs look for a table.
 #[derive(
@@ -34,7 +45,10 @@ pub enum Channel {
 }
 
 /// A channel of a machine and library.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoParams, ToSchema,
+)]
+#[into_params(parameter_in = Path)]
 pub struct ChannelKey {
     /// The machine.
     pub machine: String,
@@ -42,6 +56,13 @@ pub struct ChannelKey {
     pub library: String,
     /// The channel.
     pub channel: Channel,
+}
+
+/// As in `cluster/openmpi-4.1.4/production`.
+impl fmt::Display for ChannelKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.machine, self.library, self.channel)
+    }
 }
 
 /// What a release does.
@@ -114,29 +135,12 @@ pub struct Manifest {
 }
 
 impl Service {
-    /// Releases a table to a channel, rolls back or withdraws: a new row, then the published folder. `expected` is the
-    /// sequence at which the caller believes the channel to be, 0 for one without releases.
-    ///
-    /// # Errors
-    /// [`ServiceError::Forbidden`] without the scope `publish`, or `admin` where gates are overridden;
-    /// [`ServiceError::Gates`], [`ServiceError::Precondition`], [`ServiceError::NotFound`],
-    /// [`ServiceError::Conflict`] if there is nothing to go back to, [`ServiceError::Invalid`] without a reason.
-    pub fn release(
-        &self,
-        actor: &Actor,
-        key: &ChannelKey,
-        request: &ReleaseRequest,
-        expected: Option<u64>,
-    ) -> Result<Release, ServiceError> {
-        todo!("{actor:?} {key:?} {request:?} {expected:?}")
-    }
-
-    /// All channels that have releases, each with its newest one.
+    /// All channels that have releases, each with its newest one, in the order of their names.
     ///
     /// # Errors
     /// SQLite.
     pub fn channels(&self) -> Result<Vec<Release>, ServiceError> {
-        todo!()
+        self.database.read(history::newest_of_all)
     }
 
     /// Releases of a channel, newest first.
@@ -144,38 +148,9 @@ impl Service {
     /// # Errors
     /// SQLite.
     pub fn releases(&self, key: &ChannelKey, slice: Slice) -> Result<Page<Release>, ServiceError> {
-        todo!("{key:?} {slice:?}")
-    }
-
-    /// A channel's manifest, from memory: SQLite is not asked.
-    ///
-    /// # Errors
-    /// [`ServiceError::NotFound`] without any release.
-    pub fn manifest(&self, key: &ChannelKey) -> Result<Manifest, ServiceError> {
-        todo!("{key:?}")
-    }
-
-    /// The released table of a channel, read and in memory, for lookups.
-    ///
-    /// # Errors
-    /// [`ServiceError::NotFound`] without any release.
-    pub fn released_table(
-        &self,
-        key: &ChannelKey,
-    ) -> Result<std::sync::Arc<table::Table>, ServiceError> {
-        todo!("{key:?}")
-    }
-
-    /// Notes that a client has pulled a digest.
-    ///
-    /// # Errors
-    /// SQLite.
-    pub fn note_pull(
-        &self,
-        key: &ChannelKey,
-        client: &str,
-        digest: &Digest,
-    ) -> Result<(), ServiceError> {
-        todo!("{key:?} {client} {digest}")
+        let rows = self
+            .database
+            .read(|connection| history::page(connection, key, slice))?;
+        Ok(slice.page(rows, |release| release.sequence))
     }
 }

@@ -4,9 +4,9 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use crate::database::Database;
+use crate::runner::Runner;
 use crate::secret::Keyring;
 use crate::{Configuration, Feed, ServiceError};
 
@@ -19,6 +19,9 @@ pub struct Service {
     pub(crate) executable: PathBuf,
     pub(crate) database: Database,
     pub(crate) feed: Feed,
+    /// What is released, in memory.
+    pub(crate) released: crate::releases::Released,
+    pub(crate) runner: Runner,
     /// The tokens and sessions that hold.
     pub(crate) keyring: Keyring,
     /// Locked for its lifetime.
@@ -28,7 +31,8 @@ pub struct Service {
 impl Service {
     /// Takes the state folder, which no other service may use, and makes it with the mode 0700 if it is missing;
     /// migrates the database; lets the tasks wait again that ran when an earlier service ended; brings the published
-    /// channels in line with the database, which is authoritative.
+    /// channels in line with the database, which is authoritative. The project folder becomes the process's working
+    /// directory: paths in campaigns count from there.
     ///
     /// # Errors
     /// [`ServiceError::Locked`], [`ServiceError::NetworkFileSystem`], [`ServiceError::Newer`],
@@ -38,12 +42,16 @@ impl Service {
         executable: PathBuf,
     ) -> Result<Arc<Self>, ServiceError> {
         let lock = take(&configuration.state)?;
+        let folder = &configuration.folder;
+        std::env::set_current_dir(folder).map_err(ServiceError::file("change into", folder))?;
         let database = Database::open(&configuration.state.join(DATABASE))?;
         let service = Self {
             configuration,
             executable,
             database,
             feed: Feed::new(),
+            released: crate::releases::Released::default(),
+            runner: Runner::default(),
             keyring: Keyring::default(),
             _lock: lock,
         };
@@ -52,15 +60,6 @@ impl Service {
         service.requeue_interrupted()?;
         service.restore_channels()?;
         Ok(Arc::new(service))
-    }
-
-    /// Runs tasks until `stop` is set: then children that measure here are interrupted and their tasks wait for the
-    /// next start; jobs of batch systems go on. Tasks that ran when an earlier service ended wait again.
-    ///
-    /// # Errors
-    /// What keeps the queue from being read or written. A task that fails is no error.
-    pub fn run(&self, stop: &AtomicBool) -> Result<(), ServiceError> {
-        todo!("{stop:?}")
     }
 
     /// What the service was told.

@@ -1,10 +1,19 @@
 //! The queue: what is to be measured, validated, checked or reported on.
 
+pub(crate) mod cancel;
+mod overrides;
+mod read;
+mod submit;
+
+pub(crate) use self::overrides::with_outputs;
+use self::read::fetch;
+pub(crate) use self::read::word;
+
 use serde::{Deserialize, Serialize};
 use strum_macros::{Display, EnumString};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::{Actor, Digest, Page, Service, ServiceError, Slice};
+use crate::Digest;
 
 /// The number of a task: 1, 2, ...
 pub type TaskId = u64;
@@ -45,7 +54,8 @@ pub enum TaskState {
     Cancelled,
 }
 
-/// Values that take the place of a campaign's own. All are written as in a campaign.
+/// Values that take the place of a campaign's own. All are written as in a campaign. A task with overrides has a store,
+/// a table and a report of its own: it replaces nothing that the campaign itself has made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Overrides {
@@ -117,7 +127,8 @@ pub struct Task {
     pub expected_node_seconds: Option<f64>,
     /// Node-seconds that it has taken.
     pub node_seconds: f64,
-    /// What the child printed at its end with `--json`.
+    /// What the child printed at its end with `--json`; where that is longer than 256 KiB, without `points`. After
+    /// `tune` also `digest`, that of the table.
     pub outcome: Option<serde_json::Value>,
     /// The table that it made, if any.
     pub made: Option<Digest>,
@@ -145,70 +156,4 @@ pub struct TaskFilter {
     /// Only those of this campaign, by its path.
     #[serde(default)]
     pub campaign: Option<String>,
-}
-
-impl Service {
-    /// Adds a task to the queue. The same request with the same idempotency key of the same actor adds nothing.
-    ///
-    /// # Errors
-    /// [`ServiceError::Forbidden`] without the scope `submit`; [`ServiceError::NotFound`] of machine, campaign or table;
-    /// [`ServiceError::Invalid`] and [`ServiceError::Campaign`]; [`ServiceError::Conflict`] if the key belongs to
-    /// another request.
-    pub fn submit(
-        &self,
-        actor: &Actor,
-        request: &TaskRequest,
-        idempotency_key: Option<&str>,
-    ) -> Result<Submitted, ServiceError> {
-        todo!("{actor:?} {request:?} {idempotency_key:?}")
-    }
-
-    /// A task.
-    ///
-    /// # Errors
-    /// [`ServiceError::NotFound`].
-    pub fn task(&self, id: TaskId) -> Result<Task, ServiceError> {
-        todo!("{id}")
-    }
-
-    /// Tasks, newest first.
-    ///
-    /// # Errors
-    /// SQLite.
-    pub fn tasks(&self, filter: &TaskFilter, slice: Slice) -> Result<Page<Task>, ServiceError> {
-        todo!("{filter:?} {slice:?}")
-    }
-
-    /// The number of tasks in each state, by machine.
-    ///
-    /// # Errors
-    /// SQLite.
-    pub fn task_counts(&self) -> Result<Vec<(String, TaskState, u64)>, ServiceError> {
-        todo!()
-    }
-
-    /// Node-seconds that tasks of a machine have taken in this calendar month (UTC).
-    ///
-    /// # Errors
-    /// SQLite.
-    pub fn node_seconds_this_month(&self, machine: &str) -> Result<f64, ServiceError> {
-        todo!("{machine}")
-    }
-
-    /// Asks a task to end. A waiting one is cancelled at once; a running one is interrupted, what it has measured is
-    /// kept, and its jobs are cancelled. Cancelling twice is no error.
-    ///
-    /// # Errors
-    /// [`ServiceError::Forbidden`], [`ServiceError::NotFound`]; [`ServiceError::Conflict`] if it has ended otherwise.
-    pub fn cancel(&self, actor: &Actor, id: TaskId) -> Result<Task, ServiceError> {
-        todo!("{actor:?} {id}")
-    }
-
-    /// At most 256 KiB of a task's log from byte `from` on, and the log's length. What is not UTF-8 is replaced.
-    ///
-    /// # Errors
-    /// [`ServiceError::NotFound`], [`ServiceError::NoLog`].
-    pub fn log(&self, id: TaskId, from: u64) -> Result<(String, u64), ServiceError> {
-        todo!("{id} {from}")
-    }
 }

@@ -1,10 +1,17 @@
 //! Versions of tables: what was made where, from what, and what validations said.
 
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use serde::Serialize;
-use table::Table;
+use table::{Comparison, Table};
 use utoipa::ToSchema;
 
-use crate::{Actor, Digest, Page, Service, ServiceError, Slice, TaskId};
+use crate::database::{machine_id, now, timestamp, unreadable};
+use crate::{Actor, Digest, Page, Scope, Service, ServiceError, Slice, TaskId, audit, blobs};
+
+/// The longest text of a table that is taken in: 16 MiB.
+const MOST_BYTES: usize = 16 << 20;
 
 /// A table of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -53,14 +60,58 @@ impl Service {
     /// stays as it is. Needs the scope `publish`; tasks do so without an actor.
     ///
     /// # Errors
-    /// [`ServiceError::Table`]; files and SQLite.
+    /// [`ServiceError::Forbidden`], [`ServiceError::NotFound`] of the machine, [`ServiceError::Table`],
+    /// [`ServiceError::Invalid`] of a table that is too long or whose library has no plain name; files and SQLite.
     pub fn take_in(
         &self,
         actor: &Actor,
         machine: &str,
         text: &str,
     ) -> Result<Version, ServiceError> {
-        todo!("{actor:?} {machine} {text}")
+        actor.require(Scope::Publish, Some(machine))?;
+        self.configuration.machine(machine)?;
+        let new = New::read(text)?;
+        self.write_blob(text.as_bytes())?;
+        self.database.write(|transaction| {
+            let (version, is_new) = new.add(transaction, machine, None, None)?;
+            if is_new {
+                let details = serde_json::json!({"digest": version.digest, "name": version.name});
+                audit::record(transaction, &actor.name, "table.add", machine, &details)?;
+            }
+            Ok(version)
+        })
+    }
+
+    /// Takes in the table that a task has made; `campaign` is the row of its campaign. Twice is no error.
+    ///
+    /// # Errors
+    /// As for [`Service::take_in`].
+    pub(crate) fn take_in_of_task(
+        &self,
+        task: TaskId,
+        machine: &str,
+        campaign: Option<i64>,
+        text: &str,
+    ) -> Result<Digest, ServiceError> {
+        let new = New::read(text)?;
+        self.write_blob(text.as_bytes())?;
+        self.database.write(|transaction| {
+            let (version, _) = new.add(transaction, machine, campaign, Some(task))?;
+            Ok(version.digest)
+        })
+    }
+
+    /// Takes in a table that was found in the folder, unless the machine has it.
+    pub(crate) fn take_in_found(&self, machine: &str, text: &str) -> Result<(), ServiceError> {
+        let new = New::read(text)?;
+        self.write_blob(text.as_bytes())?;
+        self.database.write(|transaction| {
+            let campaign = "SELECT id FROM campaign WHERE digest = ?1";
+            let campaign = transaction
+                .query_row(campaign, [&new.table.provenance.campaign], |row| row.get(0))
+                .optional()?;
+            new.add(transaction, machine, campaign, None).map(drop)
+        })
     }
 
     /// The versions with this digest, of all machines.
@@ -68,7 +119,13 @@ impl Service {
     /// # Errors
     /// SQLite.
     pub fn versions_of(&self, digest: &Digest) -> Result<Vec<Version>, ServiceError> {
-        todo!("{digest}")
+        self.database.read(|connection| {
+            let mut statement = connection.prepare_cached(&format!(
+                "{SELECT} WHERE version.digest = ?1 ORDER BY version.id"
+            ))?;
+            let rows = statement.query_map([digest], version)?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
     }
 
     /// Versions, newest first; of one machine or campaign (by path) if these are given.
@@ -81,15 +138,40 @@ impl Service {
         campaign: Option<&str>,
         slice: Slice,
     ) -> Result<Page<Version>, ServiceError> {
-        todo!("{machine:?} {campaign:?} {slice:?}")
+        self.database.read(|connection| {
+            let mut statement = connection.prepare_cached(&format!(
+                "{SELECT} WHERE (?1 IS NULL OR machine.name = ?1) AND (?2 IS NULL OR campaign.path = ?2) \
+                 AND version.id < ?3 ORDER BY version.id DESC LIMIT ?4"
+            ))?;
+            let bounds = params![machine, campaign, slice.end(), slice.rows_and_one()];
+            let rows = statement.query_map(bounds, version)?;
+            Ok(slice.page(rows.collect::<Result<_, _>>()?, |row: &Version| row.id))
+        })
     }
 
     /// Reads a table.
     ///
     /// # Errors
-    /// [`ServiceError::NotFound`], [`ServiceError::Damaged`].
+    /// [`ServiceError::NotFound`], [`ServiceError::Damaged`]; [`ServiceError::Table`] of a newer format.
     pub fn table(&self, digest: &Digest) -> Result<Table, ServiceError> {
-        todo!("{digest}")
+        let bytes = self.blob(digest)?;
+        let damaged = |_| ServiceError::Damaged {
+            digest: digest.clone(),
+        };
+        let text = String::from_utf8(bytes).map_err(damaged)?;
+        Ok(Table::parse(&text, Path::new(digest.as_str()))?)
+    }
+
+    /// What changed between two tables: what `colltune diff --json` prints, with digests in place of paths.
+    ///
+    /// # Errors
+    /// As for [`Service::table`].
+    pub fn difference(&self, before: &Digest, after: &Digest) -> Result<Comparison, ServiceError> {
+        let tables = [self.table(before)?, self.table(after)?];
+        Ok(Comparison::of(
+            (before.as_str(), &tables[0]),
+            (after.as_str(), &tables[1]),
+        ))
     }
 
     /// Validations of a table on a machine, newest first.
@@ -101,6 +183,160 @@ impl Service {
         machine: &str,
         digest: &Digest,
     ) -> Result<Vec<Validation>, ServiceError> {
-        todo!("{machine} {digest}")
+        self.database.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT task, at, slower, faster, points, details FROM validation \
+                 JOIN machine ON machine.id = validation.machine \
+                 WHERE machine.name = ?1 AND digest = ?2 ORDER BY validation.id DESC",
+            )?;
+            let rows = statement.query_map(params![machine, digest], validation)?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
     }
+}
+
+/// A table that is about to be taken in.
+struct New<'a> {
+    text: &'a str,
+    digest: Digest,
+    library: String,
+    table: Table,
+}
+
+impl<'a> New<'a> {
+    fn read(text: &'a str) -> Result<Self, ServiceError> {
+        if text.len() > MOST_BYTES {
+            return Err(ServiceError::Invalid {
+                field: "table",
+                problem: format!("has {} bytes; the most are {MOST_BYTES}", text.len()),
+            });
+        }
+        let table = Table::parse(text, Path::new("table.yaml"))?;
+        let library = table.provenance.library.to_string();
+        if !is_plain_library(&library) {
+            return Err(ServiceError::Invalid {
+                field: "provenance.library",
+                problem: format!(
+                    "is `{}`; libraries of the service have names such as openmpi-4.1.4, of letters, digits \
+                     and `._+-`",
+                    files::quoted(&library, 64)
+                ),
+            });
+        }
+        Ok(Self {
+            text,
+            digest: Digest::of(text.as_bytes()),
+            library,
+            table,
+        })
+    }
+
+    /// Adds it to a machine, and tells whether it was not there. A task and its campaign are noted also of a table
+    /// that was there without any.
+    fn add(
+        &self,
+        transaction: &Transaction<'_>,
+        machine: &str,
+        campaign: Option<i64>,
+        task: Option<TaskId>,
+    ) -> Result<(Version, bool), ServiceError> {
+        let id = machine_id(transaction, machine)?;
+        blobs::add_row(transaction, &self.digest, self.text.len())?;
+        let parent = self.parent(transaction, id, campaign)?;
+        let added = transaction.execute(
+            "INSERT OR IGNORE INTO version (machine, digest, library, name, campaign, task, parent, added_at) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            params![id, self.digest, self.library, self.table.name, campaign, task, parent, now()],
+        )?;
+        if added == 0 && task.is_some() {
+            transaction.execute(
+                "UPDATE version SET task = ?3, campaign = coalesce(?4, campaign) \
+                 WHERE machine = ?1 AND digest = ?2 AND task IS NULL",
+                params![id, self.digest, task, campaign],
+            )?;
+        }
+        let select = format!("{SELECT} WHERE version.machine = ?1 AND version.digest = ?2");
+        let found = transaction.query_row(&select, params![id, self.digest], version)?;
+        Ok((found, added > 0))
+    }
+
+    /// The newest version of the machine, for the same library, that the same campaign made (by its path); where there
+    /// is none, the newest one of this name.
+    fn parent(
+        &self,
+        transaction: &Transaction<'_>,
+        machine: i64,
+        campaign: Option<i64>,
+    ) -> Result<Option<Digest>, ServiceError> {
+        let of_campaign = "SELECT version.digest FROM version JOIN campaign ON campaign.id = version.campaign \
+                           WHERE version.machine = ?1 AND version.library = ?2 \
+                           AND campaign.path = (SELECT path FROM campaign WHERE id = ?3) \
+                           ORDER BY version.id DESC LIMIT 1";
+        let found = transaction
+            .query_row(
+                of_campaign,
+                params![machine, self.library, campaign],
+                |row| row.get(0),
+            )
+            .optional()?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        let of_name = "SELECT digest FROM version WHERE machine = ?1 AND library = ?2 AND name = ?3 \
+                       ORDER BY id DESC LIMIT 1";
+        let of_this = params![machine, self.library, self.table.name];
+        Ok(transaction
+            .query_row(of_name, of_this, |row| row.get(0))
+            .optional()?)
+    }
+}
+
+/// Whether a text is `NAME-VERSION` of a library and also a safe name of a folder.
+pub(crate) fn is_plain_library(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    let parts = text.split_once('-');
+    let is_whole = parts.is_some_and(|(name, version)| !name.is_empty() && !version.is_empty());
+    is_whole && text.len() <= 64 && !text.starts_with('.') && text.chars().all(is_plain)
+}
+
+/// Whether a table is one of a machine's.
+pub(crate) fn has_version(
+    connection: &Connection,
+    machine: &str,
+    digest: &Digest,
+) -> Result<bool, ServiceError> {
+    let select = format!("{SELECT} WHERE machine.name = ?1 AND version.digest = ?2");
+    let mut statement = connection.prepare_cached(&select)?;
+    Ok(statement.exists(params![machine, digest])?)
+}
+
+const SELECT: &str = "SELECT version.id, machine.name, version.library, version.name, version.digest, \
+                      campaign.path, version.task, version.parent, version.added_at FROM version \
+                      JOIN machine ON machine.id = version.machine \
+                      LEFT JOIN campaign ON campaign.id = version.campaign";
+
+fn version(row: &Row<'_>) -> rusqlite::Result<Version> {
+    Ok(Version {
+        id: row.get(0)?,
+        machine: row.get(1)?,
+        library: row.get(2)?,
+        name: row.get(3)?,
+        digest: row.get(4)?,
+        campaign: row.get(5)?,
+        task: row.get(6)?,
+        parent: row.get(7)?,
+        added_at: timestamp(row.get(8)?)?,
+    })
+}
+
+fn validation(row: &Row<'_>) -> rusqlite::Result<Validation> {
+    let details: String = row.get(5)?;
+    Ok(Validation {
+        task: row.get(0)?,
+        at: timestamp(row.get(1)?)?,
+        slower: row.get(2)?,
+        faster: row.get(3)?,
+        points: row.get(4)?,
+        details: serde_json::from_str(&details).map_err(unreadable)?,
+    })
 }

@@ -138,6 +138,47 @@ impl<'a> Document<'a> {
         Some(before.chain(value.chars()).chain(after).collect())
     }
 
+    /// The whole text with other values of keys of the outermost mapping, each written on a line of its own as it is
+    /// given; keys that are not there are added at the end. Comments behind a value go with it. `None` if the outermost
+    /// mapping stands in braces.
+    pub fn with_keys(&self, values: &[(&str, String)]) -> Option<String> {
+        let Content::Mapping(entries) = &self.root.content else {
+            return None;
+        };
+        let text: Vec<char> = self.text.chars().collect();
+        let indent = entries.first().map_or(0, |entry| entry.extent.column - 1);
+        let is_braced = text.get(self.root.extent.start) == Some(&'{');
+        if is_braced {
+            return None;
+        }
+        let margin = " ".repeat(indent);
+        let mut whole = String::with_capacity(self.text.len());
+        let mut copied = 0;
+        for (place, entry) in entries.iter().enumerate() {
+            let Some((_, value)) = values.iter().find(|(key, _)| *key == entry.key) else {
+                continue;
+            };
+            whole.extend(&text[copied..entry.extent.start]);
+            whole += &format!("{}: {value}\n", entry.key);
+            match entries.get(place + 1) {
+                Some(next) => {
+                    whole += &margin;
+                    copied = next.extent.start;
+                }
+                None => copied = text.len(),
+            }
+        }
+        whole.extend(&text[copied..]);
+        if !whole.ends_with('\n') && !whole.is_empty() {
+            whole.push('\n');
+        }
+        let has = |key: &str| entries.iter().any(|entry| entry.key == key);
+        for (key, value) in values.iter().filter(|(key, _)| !has(key)) {
+            whole += &format!("{margin}{key}: {value}\n");
+        }
+        Some(whole)
+    }
+
     /// The deepest part of `field` that is written in the file, where its key stands, and its path:
     /// short forms and defaults leave parts of a path out.
     fn find(&self, field: &Field) -> (Extent, &Node<'a>, Field) {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use schedule::Collective;
 use serde::Serialize;
-use vocabulary::{Candidate, CommShape, RankOrder, collective_name};
+use vocabulary::{Candidate, CommShape, Library, RankOrder, collective_name};
 
 use self::entry::{Entry, Outcome, geometric_mean};
 use crate::{Confidence, Deployment, Deployments, OperatorClass, Operators, Table};
@@ -20,6 +20,57 @@ pub struct Diff {
     pub only_in_one: Vec<OnlyIn>,
     /// How the times of the library's default differ, by collective, where both measured some.
     pub defaults: Vec<DefaultChange>,
+}
+
+/// The differences between two tables, and where each is from: what `colltune diff --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The earlier table.
+    pub before: Origin,
+    /// The later one.
+    pub after: Origin,
+    /// The differences.
+    #[serde(flatten)]
+    pub diff: Diff,
+}
+
+impl Comparison {
+    /// Compares two tables, each with its name: a path or a digest.
+    pub fn of(before: (&str, &Table), after: (&str, &Table)) -> Self {
+        Self {
+            before: Origin::of(before.0, before.1),
+            after: Origin::of(after.0, after.1),
+            diff: before.1.diff(after.1),
+        }
+    }
+}
+
+/// Where a table is from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Origin {
+    /// Its path or digest.
+    pub table: String,
+    /// The library that was measured.
+    pub library: Library,
+    /// The day of the last measurement.
+    pub date: String,
+    /// The number of launches.
+    pub launches: u32,
+    /// Digest of the campaign.
+    pub campaign: String,
+}
+
+impl Origin {
+    fn of(name: &str, table: &Table) -> Self {
+        let of = &table.provenance;
+        Self {
+            table: name.to_owned(),
+            library: of.library.clone(),
+            date: of.date.clone(),
+            launches: of.launches,
+            campaign: of.campaign.clone(),
+        }
+    }
 }
 
 /// What the rules of an entry hold for.
@@ -123,6 +174,19 @@ pub struct DefaultChange {
 }
 
 impl Diff {
+    /// How many changes promise more over the default than before, and how many less.
+    pub fn more_and_less(&self) -> [usize; 2] {
+        let worth = || self.changes.iter().filter_map(|change| change.worth);
+        let more = worth().filter(|worth| *worth > 1.0).count();
+        [more, worth().filter(|worth| *worth < 1.0).count()]
+    }
+
+    /// In how many ranges the default is chosen again.
+    pub fn turned_back(&self) -> usize {
+        let back = self.changes.iter().filter(|change| change.is_turned_back());
+        back.count()
+    }
+
     /// Whether both tables decide alike everywhere.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && self.only_in_one.is_empty()

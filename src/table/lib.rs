@@ -68,7 +68,7 @@ mod types;
 mod verdict;
 mod verdicts;
 
-pub use diff::{Change, Choice, DefaultChange, Diff, Group, OnlyIn, Side};
+pub use diff::{Change, Choice, Comparison, DefaultChange, Diff, Group, OnlyIn, Origin, Side};
 pub use error::TableError;
 pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch, rule_at};

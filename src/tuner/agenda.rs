@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use campaign::{Campaign, Confirmation, Family, Strategy};
 use fit::Everything;
 use model::Placement;
+use serde::Serialize;
 use store::Store;
 use vocabulary::{
     Candidate, Cell, Experiment, Library, NativeAlgorithm, Pattern, Purpose, Sample, Subject,
@@ -52,7 +53,7 @@ pub struct Agenda {
 pub type Merged = BTreeMap<Cell, Vec<(Candidate, Candidate)>>;
 
 /// How much of an agenda is done, in measurements of one subject in one launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Progress {
     /// Done.
     pub done: u64,

@@ -1,15 +1,19 @@
 //! What happens while measuring, told as it happens.
 
+use std::fmt::Display;
 use std::path::Path;
 
+use serde::{Serialize, Serializer};
 use table::Provenance;
 use vocabulary::{Candidate, Subject};
 use wire::FailureKind;
 
 use crate::Progress;
 
-/// Something worth telling.
-#[derive(Clone, Debug)]
+/// Something worth telling. Serialized, its name stands under `event`, as in
+/// `{"event":"stored","progress":{"done":3,"total":12}}`; subjects, candidates and libraries are texts.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event<'a> {
     /// Launches of a killed colltune were found, and what they had measured was stored.
     Recovered {
@@ -61,8 +65,10 @@ pub enum Event<'a> {
     /// A candidate failed and is left out from now on.
     Failed {
         /// Where.
+        #[serde(serialize_with = "as_text")]
         subject: &'a Subject,
         /// Which.
+        #[serde(serialize_with = "as_text")]
         candidate: &'a Candidate,
         /// In which way.
         kind: FailureKind,
@@ -79,8 +85,10 @@ pub enum Event<'a> {
     /// A table of another library or campaign stands where the table is about to be written.
     Replaces {
         /// The table.
+        #[serde(serialize_with = "shown")]
         path: &'a Path,
         /// What it was made for.
+        #[serde(rename = "library", serialize_with = "library_of")]
         provenance: &'a Provenance,
     },
     /// The budget is spent with launches left to do.
@@ -88,6 +96,19 @@ pub enum Event<'a> {
         /// What is done and what is to do.
         progress: Progress,
     },
+}
+
+fn as_text<S: Serializer>(value: &impl Display, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(value)
+}
+
+/// A path that is not UTF-8 has no JSON; what is shown of it has.
+fn shown<S: Serializer>(path: &&Path, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&path.display())
+}
+
+fn library_of<S: Serializer>(made_for: &&Provenance, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&made_for.library)
 }
 
 /// Whoever wants to know.

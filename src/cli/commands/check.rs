@@ -111,8 +111,9 @@ impl Args {
             .site(&table, campaign, &points, self.launches, console)?;
         let stop = interrupt::flag()?;
         let checked = {
-            let mut progress = ProgressDisplay::once(console);
-            let mut launches = Launches::new(&site.at, &mut progress, &stop);
+            let events = self.table.events;
+            let mut observer = events.observer(console, ProgressDisplay::once, &stop)?;
+            let mut launches = Launches::new(&site.at, &mut *observer, &stop);
             check(&points, &rivals, &mut launches, &options)
         };
         let library = site.at.library.to_string();
@@ -140,6 +141,9 @@ impl Args {
         }
         if let Some(path) = &self.table.markdown {
             tuner::write(path, &markdown::render(found))?;
+        }
+        if self.table.events.is_wanted() {
+            return self.table.events.conclude(&to_json(found));
         }
         if self.table.json {
             return console.json(&to_json(found));

@@ -116,6 +116,7 @@ impl Args {
                 confirmed_only: self.confirmed_only,
                 preload: preload.as_deref(),
                 who: &user(),
+                release: None,
             },
             &self.to,
         )?;

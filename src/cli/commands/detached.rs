@@ -1,6 +1,6 @@
 //! What is said of a job that nobody waits for.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tuner::{Progress, Submitted, SubmittedJob, Workplace};
 
 use super::launches::{describe, state};
@@ -15,29 +15,11 @@ pub(super) fn tell(
     as_json: bool,
     console: Console,
 ) -> Result<(), CliError> {
+    if as_json {
+        return console.json(&outcome(at, submitted));
+    }
     let Progress { done, total } = submitted.progress;
     let store = at.store();
-    if as_json {
-        let job = submitted.job.as_ref().map(|job| {
-            let state = state(&RecordedState::Standing(job.standing.clone()));
-            json!({
-                "launch": job.launch,
-                "id": job.id,
-                "state": state.name,
-                "reason": state.reason,
-                "nodes": state.nodes,
-                "submitted": job.is_new,
-            })
-        });
-        return console.json(&json!({
-            "name": at.campaign.name,
-            "library": at.library,
-            "store": store,
-            "job": job,
-            "done": done,
-            "total": total,
-        }));
-    }
     let measurements = format!("{done} of {total} measurements are in {}", store.display());
     let Some(SubmittedJob {
         launch,
@@ -57,4 +39,27 @@ pub(super) fn tell(
         "launch {launch} {what} as job {id}: {standing}\n{measurements}\nRun the same command again to take \
          in what it measures; `colltune cancel {id}` ends it."
     ))
+}
+
+/// The same for programs.
+pub(super) fn outcome(at: &Workplace, submitted: &Submitted) -> Value {
+    let job = submitted.job.as_ref().map(|job| {
+        let state = state(&RecordedState::Standing(job.standing.clone()));
+        json!({
+            "launch": job.launch,
+            "id": job.id,
+            "state": state.name,
+            "reason": state.reason,
+            "nodes": state.nodes,
+            "submitted": job.is_new,
+        })
+    });
+    json!({
+        "name": at.campaign.name,
+        "library": at.library,
+        "store": at.store(),
+        "job": job,
+        "done": submitted.progress.done,
+        "total": submitted.progress.total,
+    })
 }

@@ -1,8 +1,8 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use serde::Serialize;
-use table::{Change, Choice, DefaultChange, Diff, Group, Operators, Side, Table};
-use vocabulary::Library;
+use table::{
+    Change, Choice, Comparison, DefaultChange, Diff, Group, Operators, Origin, Side, Table,
+};
 use vocabulary::units::format_bytes;
 
 use super::grid::grid;
@@ -53,59 +53,24 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let before = Table::load(&self.before)?;
         let after = Table::load(&self.after)?;
-        let diff = before.diff(&after);
-        let found = Answers {
-            before: Origin::of(&self.before, &before),
-            after: Origin::of(&self.after, &after),
-            diff: &diff,
-        };
+        let [before_path, after_path] =
+            [&self.before, &self.after].map(|path| path.to_string_lossy());
+        let found = Comparison::of((&before_path, &before), (&after_path, &after));
         if self.json {
             console.json(&found)?;
         } else {
             console.print(describe(&found))?;
         }
-        match self.exit_code && !diff.is_empty() {
+        match self.exit_code && !found.diff.is_empty() {
             true => Ok(Answer::No),
             false => Ok(Answer::Good),
         }
     }
 }
 
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Answers<'a> {
-    before: Origin<'a>,
-    after: Origin<'a>,
-    #[serde(flatten)]
-    diff: &'a Diff,
-}
-
-/// Where a table is from.
-#[derive(Serialize)]
-struct Origin<'a> {
-    table: &'a Path,
-    library: &'a Library,
-    date: &'a str,
-    launches: u32,
-    campaign: &'a str,
-}
-
-impl<'a> Origin<'a> {
-    fn of(path: &'a Path, table: &'a Table) -> Self {
-        let of = &table.provenance;
-        Self {
-            table: path,
-            library: &of.library,
-            date: &of.date,
-            launches: of.launches,
-            campaign: &of.campaign,
-        }
-    }
-}
-
-fn describe(found: &Answers<'_>) -> String {
-    let origin = |of: &Origin<'_>| {
-        let (table, library) = (of.table.display(), of.library);
+fn describe(found: &Comparison) -> String {
+    let origin = |of: &Origin| {
+        let (table, library) = (&of.table, &of.library);
         format!("{table}: {library}, {}, {} launches", of.date, of.launches)
     };
     let mut parts = vec![format!(
@@ -113,10 +78,10 @@ fn describe(found: &Answers<'_>) -> String {
         origin(&found.before),
         origin(&found.after)
     )];
-    let diff = found.diff;
+    let diff = &found.diff;
     parts.push(match diff.changes.len() {
         0 => "Where both have rules they choose alike.".to_owned(),
-        _ => format!("{}\n\n{}", changes(&diff.changes), verdict(&diff.changes)),
+        _ => format!("{}\n\n{}", changes(&diff.changes), verdict(diff)),
     });
     for (side, name) in [(Side::Before, "before"), (Side::After, "after")] {
         let only: Vec<String> = diff
@@ -189,25 +154,17 @@ fn changes(changes: &[Change]) -> String {
 }
 
 /// How many changes promise more and how many less.
-fn verdict(changes: &[Change]) -> String {
-    let count = |is: fn(f64) -> bool| {
-        let worth = changes.iter().filter_map(|change| change.worth);
-        worth.filter(|worth| is(*worth)).count()
-    };
-    let ranges = match changes.len() {
+fn verdict(diff: &Diff) -> String {
+    let ranges = match diff.changes.len() {
         1 => "1 range changed".to_owned(),
         many => format!("{many} ranges changed"),
     };
-    let back = changes.iter().filter(|change| change.is_turned_back());
-    let back = match back.count() {
+    let back = match diff.turned_back() {
         0 => String::new(),
         back => format!(" Turned back to the default: {back}."),
     };
-    format!(
-        "{ranges}: {} promise more over the default than before, {} less.{back}",
-        count(|worth| worth > 1.0),
-        count(|worth| worth < 1.0)
-    )
+    let [more, less] = diff.more_and_less();
+    format!("{ranges}: {more} promise more over the default than before, {less} less.{back}")
 }
 
 fn choice(choice: &Choice) -> String {

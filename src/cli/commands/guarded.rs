@@ -14,6 +14,7 @@ use super::lookup::warn_of_simulation;
 use super::workplace::{places, store_file};
 use crate::console::Console;
 use crate::error::CliError;
+use crate::events::EventsArg;
 use crate::values;
 
 /// The table, and how it is measured.
@@ -48,6 +49,8 @@ pub(super) struct TableArgs {
     /// Print what was found as JSON
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) events: EventsArg,
 }
 
 impl TableArgs {

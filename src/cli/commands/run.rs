@@ -1,6 +1,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use client::Folder;
 use launcher::{CommandLine, PRELOADING, driver_directories};
 use table::{Deployment, Policy, Table};
 use tuner::TunerError;
@@ -41,7 +42,10 @@ use crate::values;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The table to decide by
+    /// The table to decide by, or a folder of releases, of `colltune deploy` or of `colltune pull`
+    ///
+    /// Of a folder with a link `current`, what is current now is used for the whole job. The folder of a
+    /// version can be named too.
     #[arg(
         value_name = "TABLE.yaml",
         required_unless_present = "channel",
@@ -86,6 +90,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   colltune run tables/cluster.yaml -- mpirun -n 64 ./solver input.dat
+  colltune run /opt/tables -- mpirun -n 64 ./solver input.dat
   colltune run tables/cluster.yaml --log calls.txt -- mpiexec -n 4 ./solver
   colltune run --channel https://tables.site/machines/cluster/libraries/openmpi-4.1.4/channels/production -- \
     mpirun -n 64 ./solver
@@ -96,9 +101,6 @@ Examples:
 /// What is said if no rank has left a summary.
 const NOTHING: &str = "nothing was intercepted: the program did not get to MPI_Finalize, is linked statically, or \
                        uses another MPI library.";
-
-/// The preloaded library.
-const PRELOADED: &str = "libcolltune.so";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
@@ -171,6 +173,10 @@ impl Args {
     /// The file of the table, which is found out once for all ranks.
     fn path(&self, console: Console) -> Result<PathBuf, CliError> {
         match (&self.table, &self.channel) {
+            (Some(folder), _) if folder.is_dir() => match Folder::last_good(folder) {
+                Some((_, table)) => Ok(table),
+                None => Ok(export::deploy::table_of(folder)?),
+            },
             (Some(table), _) if self.reload => Ok(table.clone()),
             (Some(table), _) => Ok(behind_links(table)),
             (None, channel) => {
@@ -282,21 +288,14 @@ fn own_log(log: Option<&Path>) -> PathBuf {
     }
 }
 
-/// The path of [`PRELOADED`] for programs of a library.
+/// The path of `libcolltune.so` for programs of a library.
 pub(super) fn preloaded(library: &Library) -> Result<PathBuf, CliError> {
     let places = places();
     let folders = driver_directories(places.libdir.as_deref(), &places.executable);
-    let candidates = folders
-        .iter()
-        .map(|folder| folder.join(library.to_string()).join(PRELOADED));
-    let searched: Vec<PathBuf> = candidates.collect();
-    match searched.iter().find(|path| path.is_file()) {
-        Some(path) => Ok(absolute(path)),
-        None => Err(CliError::NoPreload {
-            library: library.clone(),
-            searched,
-        }),
-    }
+    launcher::find_preloaded(library, &folders).map_err(|searched| CliError::NoPreload {
+        library: library.clone(),
+        searched,
+    })
 }
 
 fn switch(on: bool) -> OsString {

@@ -8,6 +8,7 @@ use super::detached;
 use super::workplace::CampaignArgs;
 use crate::console::Console;
 use crate::error::CliError;
+use crate::events::EventsArg;
 use crate::exit::Answer;
 use crate::interrupt;
 use crate::progress::ProgressDisplay;
@@ -52,6 +53,8 @@ pub(crate) struct Args {
     /// Print the outcome as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    events: EventsArg,
 }
 
 const EXAMPLES: &str = "\
@@ -65,11 +68,16 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let at = self.campaign.begin(console)?;
         let stop = interrupt::flag()?;
+        let mut observer = self.events.observer(console, ProgressDisplay::new, &stop)?;
         let tuned = if self.campaign.is_detached() {
-            let mut progress = ProgressDisplay::new(console);
             tuner::check_outputs(&at)?;
-            let submitted = tuner::submit(&at, &mut progress, &stop)?;
+            let submitted = tuner::submit(&at, &mut *observer, &stop)?;
+            if submitted.job.is_some() && self.events.is_wanted() {
+                self.events.conclude(&detached::outcome(&at, &submitted))?;
+                return Ok(Answer::Good);
+            }
             if submitted.job.is_some() {
+                drop(observer);
                 detached::tell(&at, &submitted, self.json, console)?;
                 return Ok(Answer::Good);
             }
@@ -77,12 +85,14 @@ impl Args {
                 launches: 0,
                 progress: submitted.progress,
             };
-            tuner::conclude(&at, measured, &mut progress)?
+            tuner::conclude(&at, measured, &mut *observer)?
         } else {
-            let mut progress = ProgressDisplay::new(console);
-            tuner::tune(&at, &mut progress, &stop)?
+            tuner::tune(&at, &mut *observer, &stop)?
         };
-        if self.json {
+        drop(observer);
+        if self.events.is_wanted() {
+            self.events.conclude(&outcome(&tuned))?;
+        } else if self.json {
             console.json(&outcome(&tuned))?;
         } else {
             let view = tuned.analysis.view(&tuned.table);

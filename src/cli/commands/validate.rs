@@ -237,6 +237,8 @@ impl Args {
             materiality: self.materiality,
         };
         let stop = interrupt::flag()?;
+        let events = self.table.events;
+        let mut observer = events.observer(console, ProgressDisplay::once, &stop)?;
         let validated = if self.exports() {
             let (library, path) = (site.at.library.clone(), places().path);
             let folder = site.folder.path();
@@ -244,12 +246,10 @@ impl Args {
             for note in &deployed.notes {
                 console.warn(note);
             }
-            let mut progress = ProgressDisplay::once(console);
-            let mut turns = Alternating::new(&mut site.at, &deployed, &mut progress, &stop);
+            let mut turns = Alternating::new(&mut site.at, &deployed, &mut *observer, &stop);
             validate(points, &mut turns, &options)
         } else {
-            let mut progress = ProgressDisplay::once(console);
-            let mut launches = Launches::new(&site.at, &mut progress, &stop);
+            let mut launches = Launches::new(&site.at, &mut *observer, &stop);
             validate(points, &mut launches, &options)
         };
         Ok(site.conclude(validated)?)
@@ -312,6 +312,9 @@ impl Args {
     fn tell(&self, found: &Found, console: Console) -> Result<(), CliError> {
         if let Some(path) = &self.table.markdown {
             tuner::write(path, &found.markdown())?;
+        }
+        if self.table.events.is_wanted() {
+            return self.table.events.conclude(&found.to_json());
         }
         if self.table.json {
             return console.json(&found.to_json());

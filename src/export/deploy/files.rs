@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 use table::{Policy, Table, Withheld};
 use vocabulary::quote;
 
-use super::DeployError;
 use super::error::listed;
 use super::folder::CURRENT;
+use super::{DeployError, Release};
 use crate::{Exported, header};
 
 pub(super) const TABLE: &str = "table.yaml";
@@ -17,10 +17,18 @@ pub(super) const ENVIRONMENT: &str = "environment.sh";
 pub(super) const MODULES: &str = "modulefiles";
 /// Starts a program that decides by the table itself.
 pub(super) const PROGRAM: &str = "with-table";
-const README: &str = "README.txt";
+/// The digest of the table that was released.
+pub(super) const DIGEST: &str = "digest";
+pub(super) const README: &str = "README.txt";
+const SLURM: &str = "slurm.sh";
 
 /// The folder of tables among module files.
-const MODULE: &str = "colltune-table";
+pub(super) const MODULE: &str = "colltune-table";
+
+/// Names the version's folder to jobs.
+const RELEASE: &str = "COLLTUNE_RELEASE";
+/// Names the script [`PROGRAM`] of the version, or `env`, which starts programs as they are.
+const WITH_TABLE: &str = "COLLTUNE_WITH_TABLE";
 
 /// What a version is made from.
 pub(super) struct Content<'a> {
@@ -32,6 +40,9 @@ pub(super) struct Content<'a> {
     /// `libcolltune.so`.
     pub(super) preload: Option<&'a Path>,
     pub(super) withheld: &'a [Withheld],
+    /// What must be known to use it.
+    pub(super) notes: &'a [String],
+    pub(super) release: Option<Release<'a>>,
 }
 
 impl Content<'_> {
@@ -58,7 +69,8 @@ impl Content<'_> {
 
     /// The name of its module.
     pub(super) fn module(&self) -> String {
-        format!("{MODULE}/{}", plain(&self.table.name))
+        let name = self.release.map_or(&*self.table.name, |of| of.module);
+        format!("{MODULE}/{}", plain(name))
     }
 
     /// All files with their names, for a version at a place.
@@ -77,11 +89,19 @@ impl Content<'_> {
             (TABLE.to_owned(), table),
             (
                 ENVIRONMENT.to_owned(),
-                self.environment(place_text, current, &variables),
+                self.environment(current, &variables),
             ),
-            (module, self.module_file(place_text, current, &variables)),
-            (README.to_owned(), self.readme(place_text, current)),
+            (SLURM.to_owned(), self.slurm(place_text, current)),
+            (
+                format!("{module}.lua"),
+                self.lua(place_text, current, &variables),
+            ),
+            (module, self.tcl(place_text, current, &variables)),
+            (README.to_owned(), self.readme(current)),
         ];
+        if let Some(release) = self.release {
+            files.push((DIGEST.to_owned(), format!("{}\n", release.digest)));
+        }
         if let Some(preload) = self.preload {
             let preload = checked(preload, &[':', ' '])?;
             files.push((PROGRAM.to_owned(), self.program(place_text, preload)));
@@ -94,17 +114,23 @@ impl Content<'_> {
         Ok(files)
     }
 
-    /// The environment variables that let the library read its file.
+    /// The environment variables that let the library read its file, and tell jobs which version they use.
     fn variables(&self, place: &str) -> Vec<(String, String)> {
-        let Some((name, exported)) = self.exported else {
-            return Vec::new();
+        let start = match self.preload {
+            Some(_) => format!("{place}/{PROGRAM}"),
+            None => "env".to_owned(),
         };
-        let file = format!("{place}/{name}");
-        let value = |given: &Option<String>| given.clone().unwrap_or_else(|| file.clone());
-        let variables = exported.variables.iter();
+        let mut variables = vec![
+            (RELEASE.to_owned(), place.to_owned()),
+            (WITH_TABLE.to_owned(), start),
+        ];
+        if let Some((name, exported)) = self.exported {
+            let file = format!("{place}/{name}");
+            let value = |given: &Option<String>| given.clone().unwrap_or_else(|| file.clone());
+            let of_library = exported.variables.iter();
+            variables.extend(of_library.map(|(name, given)| (name.clone(), value(given))));
+        }
         variables
-            .map(|(name, given)| (name.clone(), value(given)))
-            .collect()
     }
 
     /// A script that starts a program with `libcolltune.so` and the table. The variables are its alone: launchers
@@ -137,7 +163,7 @@ impl Content<'_> {
         text + "exec \"$@\"\n"
     }
 
-    fn purpose(&self) -> String {
+    pub(super) fn purpose(&self) -> String {
         format!(
             "The table {} for {}, as deployed.",
             header::one_line(&self.table.name),
@@ -146,70 +172,61 @@ impl Content<'_> {
     }
 
     /// Commands for a shell of POSIX.
-    fn environment(&self, place: &str, current: &str, variables: &[(String, String)]) -> String {
+    fn environment(&self, current: &str, variables: &[(String, String)]) -> String {
         let mut text = header::head(self.purpose(), self.table, "# ");
         text += "#\n# Read it into the shell of a job before MPI programs are started:\n";
         _ = writeln!(text, "#   . {}", quote(&format!("{current}/{ENVIRONMENT}")));
         text += &header::comment(&[KEEPS.to_owned()], "# ");
-        text += &self.starting(place, current, "# ");
-        let known = crate::FORMATS.iter().flat_map(|format| format.variables());
-        let mut others: Vec<String> = known
-            .filter(|known| variables.iter().all(|(name, _)| name != known))
-            .collect();
-        others.sort_unstable();
-        others.dedup();
-        if !others.is_empty() {
-            let of_others = "Variables that other versions set, for this library or another one:";
-            text += &header::comment(&[of_others.to_owned()], "# ");
-            for name in others {
-                _ = writeln!(text, "unset {name}");
-            }
-        }
+        text += &self.starting("# ");
+        text += &unset_others(variables);
         for (name, value) in variables {
             _ = writeln!(text, "export {name}={}", quote(value));
         }
         text
     }
 
+    /// Commands for the shell of a batch script of Slurm.
+    fn slurm(&self, place: &str, current: &str) -> String {
+        let mut text = header::head(self.purpose(), self.table, "# ");
+        text += "#\n# Read it into a batch script of Slurm before MPI programs are started:\n";
+        _ = writeln!(text, "#   . {}", quote(&format!("{current}/{SLURM}")));
+        let looks = "It looks once whether all nodes of the job have this version, with one job step. If one of \
+                     them does not, all ranks are left to the library, and a warning says so.";
+        text += &header::comment(&[looks.to_owned(), KEEPS.to_owned()], "# ");
+        text += &self.starting("# ");
+        let table = quote(&format!("{place}/{TABLE}"));
+        let environment = quote(&format!("{place}/{ENVIRONMENT}"));
+        _ = writeln!(
+            text,
+            "if [ -z \"${{SLURM_JOB_ID-}}\" ] || srun --nodes=\"${{SLURM_JOB_NUM_NODES:-1}}\" \\\n    \
+             --ntasks=\"${{SLURM_JOB_NUM_NODES:-1}}\" --ntasks-per-node=1 --cpus-per-task=1 --overlap --mpi=none \\\n    \
+             test -r {table} </dev/null\nthen\n    . {environment}\nelse\n    \
+             echo {} >&2",
+            quote(&format!(
+                "warning: not all nodes of the job have {place}: all collectives are the library's own"
+            ))
+        );
+        text += &unset_others(&[]);
+        // Programs that decide by the table agree among their ranks that it is missing somewhere.
+        _ = writeln!(text, "export {RELEASE}={}", quote(place));
+        _ = writeln!(text, "export {WITH_TABLE}=env\nfi");
+        text
+    }
+
     /// How programs are started that decide by the table themselves; nothing if they cannot.
-    fn starting(&self, place: &str, current: &str, prefix: &str) -> String {
+    pub(super) fn starting(&self, prefix: &str) -> String {
         if self.preload.is_none() {
             return String::new();
         }
-        let line = |folder: &str| {
-            let script = quote(&format!("{folder}/{PROGRAM}"));
-            format!("{prefix}  mpirun -n 4 {script} ./solver\n")
-        };
         let paragraph = |text: &str| header::comment(&[String::new(), text.to_owned()], prefix);
         paragraph(
             "To let a program decide by the table itself, start its ranks by a script, which preloads \
              libcolltune.so into the program alone, on every node:",
-        ) + &line(current)
-            + &paragraph("A job that must keep this version when another one is deployed names it:")
-            + &line(place)
-    }
-
-    /// A module file in Tcl, for Lmod and Environment Modules.
-    fn module_file(&self, place: &str, current: &str, variables: &[(String, String)]) -> String {
-        let mut text = "#%Module1.0\n".to_owned();
-        text += &header::head(self.purpose(), self.table, "# ");
-        text += &header::comment(&[KEEPS.to_owned()], "# ");
-        text += &self.starting(place, current, "# ");
-        let purpose = in_tcl(&self.purpose());
-        let readme = in_tcl(&format!("{place}/{README} says more."));
-        _ = writeln!(
-            text,
-            "proc ModulesHelp {{ }} {{\n    puts stderr {purpose}\n    puts stderr {readme}\n}}\n\
-             module-whatis {purpose}\nconflict {MODULE}"
-        );
-        for (name, value) in variables {
-            _ = writeln!(text, "setenv {name} {}", in_tcl(value));
-        }
-        text
+        ) + &format!("{prefix}  mpirun -n 4 \"${WITH_TABLE}\" ./solver\n")
     }
 
     /// For people: how it is used, what is to be known about it, and what is left out.
-    fn readme(&self, place: &str, current: &str) -> String {
+    fn readme(&self, current: &str) -> String {
         let mut text = header::head(self.purpose(), self.table, "");
         _ = write!(
             text,
@@ -218,13 +235,15 @@ impl Content<'_> {
             quote(&format!("{current}/{MODULES}")),
             self.module()
         );
-        text += &self.starting(place, current, "");
+        _ = write!(
+            text,
+            "In a batch script of Slurm, which sees to it that all nodes have the version,\n  . {}\n",
+            quote(&format!("{current}/{SLURM}"))
+        );
+        text += &self.starting("");
         text += "\n";
         text += &header::comment(&[KEEPS.to_owned()], "");
-        let notes = self
-            .exported
-            .map_or(&[][..], |(_, exported)| &exported.notes);
-        for note in notes {
+        for note in self.notes {
             text += "\n";
             text += &header::comment(std::slice::from_ref(note), "");
         }
@@ -239,8 +258,27 @@ impl Content<'_> {
     }
 }
 
+/// Lines that unset what other versions set and this one does not.
+fn unset_others(variables: &[(String, String)]) -> String {
+    let known = crate::FORMATS.iter().flat_map(|format| format.variables());
+    let mut others: Vec<String> = known
+        .filter(|known| variables.iter().all(|(name, _)| name != known))
+        .collect();
+    others.sort_unstable();
+    others.dedup();
+    let mut text = String::new();
+    if !others.is_empty() {
+        let of_others = "Variables that other versions set, for this library or another one:";
+        text += &header::comment(&[of_others.to_owned()], "# ");
+    }
+    for name in others {
+        _ = writeln!(text, "unset {name}");
+    }
+    text
+}
+
 /// Why no path leads through `current`.
-const KEEPS: &str = "Paths are those of this version, which never changes: jobs that have begun keep it when \
+pub(super) const KEEPS: &str = "Paths are those of this version, which never changes: jobs that have begun keep it when \
                      another version becomes the current one.";
 
 /// A path as text without control characters and these.
@@ -272,16 +310,4 @@ pub(super) fn plain(text: &str) -> String {
     } else {
         word.to_owned()
     }
-}
-
-/// A word of Tcl.
-fn in_tcl(text: &str) -> String {
-    let mut word = String::from("\"");
-    for c in text.chars() {
-        if "\\\"$[]{}".contains(c) {
-            word.push('\\');
-        }
-        word.push(c);
-    }
-    word + "\""
 }

@@ -11,17 +11,19 @@ use super::{DeployError, Version, files};
 /// The link to the version that is used.
 pub(super) const CURRENT: &str = "current";
 /// Who made which version current.
-const HISTORY: &str = "history";
+pub(super) const HISTORY: &str = "history";
 /// Held while something is changed.
 const LOCK: &str = ".lock";
 /// A version that is being written, and a link that is about to become the current one.
-const HALF: &str = ".half-written";
+pub(super) const HALF: &str = ".half-written";
 const NEXT: &str = ".next";
 
 /// A folder of versions that this process alone changes.
 #[derive(Debug)]
 pub(super) struct Folder {
-    path: PathBuf,
+    pub(super) path: PathBuf,
+    /// Whether nothing but a service's releases is there.
+    pub(super) is_own: bool,
     /// Locked for its lifetime.
     _lock: File,
 }
@@ -30,6 +32,17 @@ impl Folder {
     /// Takes the folder, and removes what an earlier process has left half-written.
     pub(super) fn open(folder: &Path, create: bool) -> Result<Self, DeployError> {
         current(folder)?;
+        Self::take(folder, create, false)
+    }
+
+    /// Takes a folder that nothing but a service's releases is in, and sets aside what stands in the way.
+    pub(super) fn open_own(folder: &Path) -> Result<Self, DeployError> {
+        let folder = Self::take(folder, true, true)?;
+        folder.set_strangers_aside()?;
+        Ok(folder)
+    }
+
+    fn take(folder: &Path, create: bool, is_own: bool) -> Result<Self, DeployError> {
         if create {
             let missing: Vec<&Path> = folder.ancestors().take_while(|f| !f.exists()).collect();
             for folder in missing.into_iter().rev() {
@@ -56,13 +69,18 @@ impl Folder {
         missing_is_fine(fs::remove_dir_all(&half)).map_err(DeployError::file("remove", &half))?;
         Ok(Self {
             path: folder.to_owned(),
+            is_own,
             _lock: lock,
         })
     }
 
     /// The version that is used.
     pub(super) fn current(&self) -> Result<Option<String>, DeployError> {
-        current(&self.path)
+        match current(&self.path) {
+            // The link leads nowhere, or to a damaged version, and is about to be replaced.
+            Err(DeployError::NotOurs { .. }) if self.is_own => Ok(None),
+            found => found,
+        }
     }
 
     /// What happened here.
@@ -78,10 +96,19 @@ impl Folder {
     /// Writes a version, whole or not at all; one that is there already must have the same files.
     pub(super) fn put(&self, version: &str, files: &[(String, String)]) -> Result<(), DeployError> {
         let place = self.path.join(version);
+        if self.is_own && fs::symlink_metadata(&place).is_ok_and(|found| !found.is_dir()) {
+            self.set_aside(version)?;
+        }
         if fs::symlink_metadata(&place).is_ok() {
             let differs = |(name, text): &&(String, String)| {
                 ::files::read(&place.join(name)).ok().as_deref() != Some(text.as_bytes())
             };
+            if self.is_own {
+                return files
+                    .iter()
+                    .filter(differs)
+                    .try_for_each(|(name, text)| self.mend(&place, name, text));
+            }
             return match files.iter().find(differs) {
                 None => Ok(()),
                 Some((file, _)) => Err(DeployError::Altered {
@@ -102,8 +129,7 @@ impl Folder {
                 make_folder(folder)?;
                 folders.push(folder.to_owned());
             }
-            let mode = if name == files::PROGRAM { 0o555 } else { 0o444 };
-            write(&path, text, mode).map_err(DeployError::file("write", &path))?;
+            write(&path, text, mode(name)).map_err(DeployError::file("write", &path))?;
         }
         for folder in folders.iter().rev() {
             sync(folder)?;
@@ -160,7 +186,7 @@ pub(super) fn versions(folder: &Path) -> Result<Vec<Version>, DeployError> {
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
         .filter(|entry| is_version(&entry.path()))
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name != HALF)
+        .filter(|name| !name.starts_with('.'))
         .collect();
     names.sort_by_cached_key(|name| {
         (
@@ -220,21 +246,53 @@ pub(super) fn current(folder: &Path) -> Result<Option<String>, DeployError> {
 }
 
 /// Whether a folder is a version, which gets its name only when it is complete.
-fn is_version(folder: &Path) -> bool {
+pub(super) fn is_version(folder: &Path) -> bool {
     [files::TABLE, files::ENVIRONMENT]
         .iter()
         .all(|name| folder.join(name).is_file())
 }
 
+/// The table in the folder of a version, or of the one that a folder's `current` leads to at this moment: a path that
+/// never leads to another table, for a job's whole life.
+///
+/// # Errors
+/// [`DeployError::NotOurs`] if the folder is neither.
+pub fn table_of(folder: &Path) -> Result<PathBuf, DeployError> {
+    let folder = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
+    // Without a slash at its end, behind which a link would not be seen.
+    let mut folder: PathBuf = folder.components().collect();
+    let is_link = fs::symlink_metadata(&folder).is_ok_and(|found| found.is_symlink());
+    if is_link && folder.ends_with(CURRENT) {
+        folder.pop();
+    }
+    if let Some(version) = current(&folder)? {
+        return Ok(folder.join(version).join(files::TABLE));
+    }
+    match is_version(&folder) {
+        true => Ok(folder.join(files::TABLE)),
+        false => Err(DeployError::NotOurs {
+            path: folder,
+            reason: "it has neither a link `current` nor the files of a version".to_owned(),
+        }),
+    }
+}
+
+pub(super) fn mode(file: &str) -> u32 {
+    match file {
+        files::PROGRAM => 0o555,
+        _ => 0o444,
+    }
+}
+
 /// Creates a folder that everybody can read, whatever the umask.
-fn make_folder(path: &Path) -> Result<(), DeployError> {
+pub(super) fn make_folder(path: &Path) -> Result<(), DeployError> {
     let made = DirBuilder::new().mode(0o755).create(path);
     made.and_then(|()| fs::set_permissions(path, Permissions::from_mode(0o755)))
         .map_err(DeployError::file("create", path))
 }
 
 /// Writes a file of a version; nobody is to change it.
-fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+pub(super) fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(text.as_bytes())?;
     file.set_permissions(Permissions::from_mode(mode))?;
@@ -242,12 +300,12 @@ fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
 }
 
 /// Puts the names in a folder to disk.
-fn sync(folder: &Path) -> Result<(), DeployError> {
+pub(super) fn sync(folder: &Path) -> Result<(), DeployError> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(DeployError::file("write", folder))
 }
 
-fn missing_is_fine(removed: io::Result<()>) -> io::Result<()> {
+pub(super) fn missing_is_fine(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,

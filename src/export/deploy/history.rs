@@ -6,6 +6,8 @@ use std::io::{Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use super::DeployError;
 
 /// What made a version current.
@@ -148,6 +150,21 @@ impl History {
             stack.push(current.to_owned());
         }
         stack
+    }
+
+    /// The versions that were current at some moment since a time.
+    pub(super) fn current_since(&self, since: Timestamp, current: Option<&str>) -> Vec<String> {
+        let counted = self.counted(current).filter(|(_, counts)| *counts);
+        let lines: Vec<&Line> = counted.map(|(line, _)| line).collect();
+        let ends = lines.iter().skip(1).map(|next| next.date.parse().ok());
+        let lines = lines.iter().zip(ends.chain([None]));
+        // What has no end, or none that can be read, may be in use. The dates are rounded down to seconds.
+        lines
+            .filter(|(_, end)| {
+                end.is_none_or(|end: Timestamp| end.as_second() >= since.as_second())
+            })
+            .map(|(line, _)| line.version.clone())
+            .collect()
     }
 
     /// When a version was made current last, by the lines that count.

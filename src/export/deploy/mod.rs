@@ -9,15 +9,21 @@
 //! A version is written under another name, put to disk, and renamed; the link is replaced by renaming
 //! another one. So `current` leads to a whole version at every moment, whatever ends the process.
 //!
-//! The environment file that is read by way of `current` has the paths of the version itself. A job that has
-//! begun therefore keeps its version when another one is deployed, and all of its ranks read the same one.
-//! In programs that decide by the table themselves, each rank follows `current` when it starts; a job that
-//! must keep its version names the script `with-table` in the version's own folder.
+//! The environment file, the module files and the script for Slurm have the paths of the version itself. A job reads
+//! one of them by way of `current`, once: where it is submitted or in its batch script. It therefore keeps its
+//! version when another one is deployed, and all of its ranks read the same one. They name the version to the job:
+//! `COLLTUNE_RELEASE` is its folder, `COLLTUNE_WITH_TABLE` what starts programs that decide by the table themselves.
+//!
+//! A service owns the folders of its channels ([`Release`]): it mends what is damaged there, and removes versions
+//! ([`prune`]).
 
 mod error;
 mod files;
 mod folder;
 mod history;
+mod mend;
+mod modules;
+mod prune;
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +32,9 @@ use table::{Lack, Table, Withheld};
 use vocabulary::Library;
 
 pub use error::DeployError;
+pub use folder::table_of;
 pub use history::Action;
+pub use prune::prune;
 
 use crate::{Exported, Options};
 use files::Content;
@@ -45,6 +53,18 @@ pub struct Request<'a> {
     pub preload: Option<&'a Path>,
     /// Who asks for it.
     pub who: &'a str,
+    /// What a service says of a table that it has released.
+    pub release: Option<Release<'a>>,
+}
+
+/// A release of a service, whose folder has nothing but its releases: what is damaged there is mended. An empty table
+/// can be released too; it leaves every call to the library.
+#[derive(Clone, Copy, Debug)]
+pub struct Release<'a> {
+    /// The digest of the table; the version keeps it in the file `digest`.
+    pub digest: &'a str,
+    /// The last part of the module's name, in place of the table's name.
+    pub module: &'a str,
 }
 
 /// What became of a [`Request`].
@@ -88,10 +108,28 @@ pub struct Version {
 /// current one. If there is a version with the same content, it is used.
 ///
 /// # Errors
-/// [`DeployError::Unconfirmed`] and [`DeployError::Nothing`], before anything is written; what [`crate::Format::render`]
-/// refuses; [`DeployError::NotOurs`] and [`DeployError::Altered`] if something stands in the way;
-/// [`DeployError::Busy`]; files that cannot be written.
+/// As for [`prepare`] and [`Prepared::make_current`].
 pub fn deploy(request: &Request<'_>, folder: &Path) -> Result<Deployed, DeployError> {
+    prepare(request, folder)?.make_current()
+}
+
+/// A version that is there and not yet current. No other process can deploy to its folder as long as it exists.
+#[derive(Debug)]
+pub struct Prepared {
+    folder: Folder,
+    version: String,
+    who: String,
+    deployed: Deployed,
+}
+
+/// Writes what a policy deploys of a table as a version of `folder`, which is created if need be.
+///
+/// # Errors
+/// [`DeployError::Unconfirmed`] and, unless it is a [`Release`], [`DeployError::Nothing`] and
+/// [`DeployError::NothingForLibrary`], before anything is written; what [`crate::Format::render`] refuses;
+/// [`DeployError::NotOurs`] and [`DeployError::Altered`] if something stands in the way;
+/// [`DeployError::Busy`]; files that cannot be written.
+pub fn prepare(request: &Request<'_>, folder: &Path) -> Result<Prepared, DeployError> {
     let (table, withheld) = request.table.deployed(request.options.policy);
     let is_unconfirmed =
         |withheld: &Withheld| matches!(withheld.lack, Lack::Confirmation | Lack::Measurement);
@@ -100,11 +138,20 @@ pub fn deploy(request: &Request<'_>, folder: &Path) -> Result<Deployed, DeployEr
             withheld: withheld.into_iter().filter(is_unconfirmed).collect(),
         });
     }
-    if !crate::decides(&table) {
+    let is_release = request.release.is_some();
+    if !is_release && !crate::decides(&table) {
         return Err(DeployError::Nothing { withheld });
     }
-    let exported = exported(request, &table)?;
-    if exported.is_none() && request.preload.is_none() {
+    let (exported, mut notes) = match exported(request, &table) {
+        // The library decides for itself then; programs can decide by the table all the same.
+        Err(DeployError::Export(error)) if is_release => {
+            let note = format!("There is no file for the library itself: {error}.");
+            (None, vec![note])
+        }
+        exported => (exported?, Vec::new()),
+    };
+    notes.extend(exported.iter().flat_map(|(_, file)| file.notes.clone()));
+    if !is_release && exported.is_none() && request.preload.is_none() {
         return Err(DeployError::NothingForLibrary {
             library: table.provenance.library.clone(),
         });
@@ -117,28 +164,58 @@ pub fn deploy(request: &Request<'_>, folder: &Path) -> Result<Deployed, DeployEr
             .map(|(name, exported)| (name.as_str(), exported)),
         preload: request.preload,
         withheld: &withheld,
+        notes: &notes,
+        release: request.release,
     };
     let folder = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
     let (version, module) = (content.version(&folder)?, content.module());
     let files = content.files(&folder.join(&version))?;
-    let versions = Folder::open(&folder, true)?;
-    let before = versions.current()?;
+    let versions = match is_release {
+        true => Folder::open_own(&folder)?,
+        false => Folder::open(&folder, true)?,
+    };
     versions.put(&version, &files)?;
-    if before.as_ref() != Some(&version) {
-        versions.make_current(Action::Deploy, &version, before.as_deref(), request.who)?;
-    }
     let current = folder.join(folder::CURRENT);
-    let notes = exported.map_or_else(Vec::new, |(_, exported)| exported.notes);
-    Ok(Deployed {
+    let deployed = Deployed {
         version: versions.version(&version)?,
-        before,
+        before: versions.current()?,
         environment: current.join(files::ENVIRONMENT),
         modules: current.join(files::MODULES),
         module,
         program: request.preload.map(|_| current.join(files::PROGRAM)),
         withheld,
         notes,
+    };
+    Ok(Prepared {
+        folder: versions,
+        version,
+        who: request.who.to_owned(),
+        deployed,
     })
+}
+
+impl Prepared {
+    /// Whether the version is the current one already.
+    pub fn is_current(&self) -> bool {
+        self.deployed.before.as_ref() == Some(&self.version)
+    }
+
+    /// Makes the version the current one, unless it is.
+    ///
+    /// # Errors
+    /// Files that cannot be written; then the version before is still the current one, unless only the last step
+    /// failed, which puts the link to disk.
+    pub fn make_current(self) -> Result<Deployed, DeployError> {
+        if !self.is_current() {
+            let before = self.deployed.before.as_deref();
+            self.folder
+                .make_current(Action::Deploy, &self.version, before, &self.who)?;
+        }
+        Ok(Deployed {
+            version: self.folder.version(&self.version)?,
+            ..self.deployed
+        })
+    }
 }
 
 /// Makes the version current that was current before, and returns it.

@@ -10,6 +10,7 @@ mod deployed;
 mod deployed_mpi;
 mod environment;
 mod evaluate;
+mod events;
 mod exports;
 mod extremes;
 mod faulty;

@@ -44,6 +44,7 @@ fn put_with(
         confirmed_only,
         preload,
         who: "alice b",
+        release: None,
     };
     deploy(&request, folder)
 }
@@ -259,10 +260,14 @@ fn the_environment_names_the_version_and_not_the_link() {
     assert_eq!(mode & 0o777, 0o555);
     for name in ["README.txt", "environment.sh"] {
         let text = fs::read_to_string(deployed.version.folder.join(name)).expect("readable");
-        let quoted = script.display().to_string().replace('\'', r"'\''");
-        let command = format!("mpirun -n 4 '{quoted}' ./solver");
-        assert!(text.lines().any(|line| line.ends_with(&command)), "{text}");
+        // Not by way of the link, which each rank would follow for itself.
+        let command = r#"mpirun -n 4 "$COLLTUNE_WITH_TABLE" ./solver"#;
+        assert!(text.lines().any(|line| line.ends_with(command)), "{text}");
     }
+    assert_eq!(
+        sourced(&deployed.environment, "COLLTUNE_WITH_TABLE", ""),
+        format!("{place}/with-table")
+    );
     let seen = |others: &[(&str, &str)]| {
         let print = "printf '%s\n' \"$LD_PRELOAD\" \"$COLLTUNE_TABLE\" \"$COLLTUNE_UNCONFIRMED\" \
                      \"$COLLTUNE_EXTRAPOLATE\" \"$COLLTUNE_MIN_CONFIDENCE\" \"$*\"";
@@ -356,6 +361,7 @@ fn texts_of_a_table_stay_in_comments() {
         confirmed_only: false,
         preload: Some(Path::new("/opt/lib/libcolltune.so")),
         who: evil,
+        release: None,
     };
     let deployed = deploy(&request, folder.path()).expect("deployed");
     let place = &deployed.version.folder;
@@ -404,6 +410,8 @@ fn the_module_file_sets_the_same_as_the_environment_file() {
     let text = String::from_utf8(output.stdout).expect("text");
     let mut found: Vec<&str> = text.lines().collect();
     let names = [
+        "COLLTUNE_RELEASE",
+        "COLLTUNE_WITH_TABLE",
         "OMPI_MCA_coll_tuned_use_dynamic_rules",
         "OMPI_MCA_coll_tuned_dynamic_rules_filename",
     ];
@@ -412,6 +420,17 @@ fn the_module_file_sets_the_same_as_the_environment_file() {
     found.sort_unstable();
     expected.sort_unstable();
     assert_eq!(found, expected);
+
+    let lua = fs::read_to_string(module.with_added_extension("lua")).expect("readable");
+    let set: Vec<String> = names
+        .iter()
+        .map(|name| {
+            let value = sourced(&deployed.environment, name, "");
+            format!("setenv(\"{name}\", \"{value}\")")
+        })
+        .collect();
+    let lines = lua.lines().filter(|line| line.starts_with("setenv"));
+    assert_eq!(lines.collect::<Vec<_>>(), set);
 }
 
 /// Whatever ends a process, `current` leads to a whole version, and the next one cleans up.

@@ -6,4 +6,5 @@ mod json;
 mod mpich;
 mod openmpi;
 mod policy;
+mod released;
 mod sample;

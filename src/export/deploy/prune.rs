@@ -1,0 +1,38 @@
+//! Removing versions that no job uses any more.
+
+use std::fs;
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use super::folder::{Folder, HALF};
+use super::{DeployError, files, folder};
+
+/// Removes a service's versions ([`super::Release`]) of which the digest is not among `keep`, and which were not
+/// current since a time, by the history. The current version and what `deploy` was told to put there by hand stay.
+/// Returns how many were removed.
+///
+/// # Errors
+/// [`DeployError::Busy`]; files that cannot be read or removed. What is removed disappears as a whole.
+pub fn prune(folder: &Path, since: Timestamp, keep: &[&str]) -> Result<usize, DeployError> {
+    let versions = Folder::open_own(folder)?;
+    let current = versions.current()?;
+    let in_use = versions.history()?.current_since(since, current.as_deref());
+    let mut removed = 0;
+    for version in folder::versions(folder)? {
+        let path = version.folder.join(files::DIGEST);
+        let Ok(digest) = ::files::read_text(&path) else {
+            continue;
+        };
+        let is_kept = keep.contains(&digest.trim_end());
+        if version.current || is_kept || in_use.contains(&version.name) {
+            continue;
+        }
+        // The next one that opens the folder removes what is left of it.
+        let half = folder.join(HALF);
+        fs::rename(&version.folder, &half).map_err(DeployError::file("rename", &version.folder))?;
+        fs::remove_dir_all(&half).map_err(DeployError::file("remove", &half))?;
+        removed += 1;
+    }
+    Ok(removed)
+}

@@ -1,0 +1,144 @@
+//! The rows of releases.
+
+use std::str::FromStr;
+
+use rusqlite::{Connection, Row, Transaction, params};
+
+use crate::database::{machine_id, timestamp, unreadable};
+use crate::{ChannelKey, Digest, Release, ReleaseAction, ServiceError, Slice};
+
+const SELECT: &str = "SELECT sequence, machine.name, library, channel, action, digest, actor, reason, gates, at \
+                      FROM release JOIN machine ON machine.id = release.machine";
+
+/// The newest release of each channel.
+pub(super) fn newest_of_all(connection: &Connection) -> Result<Vec<Release>, ServiceError> {
+    let mut statement = connection.prepare_cached(&format!(
+        "{SELECT} WHERE sequence IN \
+         (SELECT max(sequence) FROM release GROUP BY machine, library, channel) \
+         ORDER BY machine.name, library, channel"
+    ))?;
+    let rows = statement.query_map([], release)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Releases of a channel, newest first, one more than the slice shows.
+pub(super) fn page(
+    connection: &Connection,
+    key: &ChannelKey,
+    slice: Slice,
+) -> Result<Vec<Release>, ServiceError> {
+    let mut statement = connection.prepare_cached(&format!(
+        "{SELECT} WHERE machine.name = ?1 AND library = ?2 AND channel = ?3 AND sequence < ?4 \
+         ORDER BY sequence DESC LIMIT ?5"
+    ))?;
+    let of_page = params![
+        key.machine,
+        key.library,
+        key.channel.to_string(),
+        slice.end(),
+        slice.rows_and_one()
+    ];
+    let rows = statement.query_map(of_page, release)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// All releases of a channel, the newest last, without what they say of themselves.
+pub(super) fn steps(connection: &Connection, key: &ChannelKey) -> Result<Vec<Step>, ServiceError> {
+    let mut statement = connection.prepare_cached(
+        "SELECT sequence, action, digest, at FROM release JOIN machine ON machine.id = release.machine \
+         WHERE machine.name = ?1 AND library = ?2 AND channel = ?3 ORDER BY sequence",
+    )?;
+    let of_channel = params![key.machine, key.library, key.channel.to_string()];
+    let rows = statement.query_map(of_channel, |row| {
+        Ok(Step {
+            sequence: row.get(0)?,
+            action: parsed(row, 1)?,
+            digest: row.get(2)?,
+            at: row.get(3)?,
+        })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The number of a channel's newest release.
+pub(super) fn newest(
+    connection: &Connection,
+    key: &ChannelKey,
+) -> Result<Option<u64>, ServiceError> {
+    let newest = "SELECT max(sequence) FROM release JOIN machine ON machine.id = release.machine \
+                  WHERE machine.name = ?1 AND library = ?2 AND channel = ?3";
+    let of_channel = params![key.machine, key.library, key.channel.to_string()];
+    Ok(connection.query_row(newest, of_channel, |row| row.get(0))?)
+}
+
+/// Adds a release, whose number is assigned here.
+pub(super) fn add(transaction: &Transaction<'_>, new: &Release) -> Result<u64, ServiceError> {
+    let machine = machine_id(transaction, &new.key.machine)?;
+    let gates = serde_json::to_string(&new.gates).map_err(unreadable)?;
+    transaction.execute(
+        "INSERT INTO release (machine, library, channel, action, digest, actor, reason, gates, at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        params![
+            machine,
+            new.key.library,
+            new.key.channel.to_string(),
+            new.action.to_string(),
+            new.digest,
+            new.actor,
+            new.reason,
+            gates,
+            new.at.as_millisecond()
+        ],
+    )?;
+    Ok(transaction.last_insert_rowid().unsigned_abs())
+}
+
+fn release(row: &Row<'_>) -> rusqlite::Result<Release> {
+    let gates: String = row.get(8)?;
+    Ok(Release {
+        sequence: row.get(0)?,
+        key: ChannelKey {
+            machine: row.get(1)?,
+            library: row.get(2)?,
+            channel: parsed(row, 3)?,
+        },
+        action: parsed(row, 4)?,
+        digest: row.get(5)?,
+        actor: row.get(6)?,
+        reason: row.get(7)?,
+        gates: serde_json::from_str(&gates).map_err(unreadable)?,
+        at: timestamp(row.get(9)?)?,
+    })
+}
+
+fn parsed<T: FromStr<Err: ToString>>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let text: String = row.get(column)?;
+    let refused = |error: T::Err| unreadable(std::io::Error::other(error.to_string()));
+    text.parse().map_err(refused)
+}
+
+/// One release among those of its channel.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) sequence: u64,
+    pub(super) action: ReleaseAction,
+    pub(super) digest: Digest,
+    /// In milliseconds since 1970.
+    pub(super) at: i64,
+}
+
+/// The tables that were current one after the other and not rolled back, the current one last.
+pub(super) fn in_effect(steps: &[Step]) -> Vec<&Digest> {
+    let mut stack: Vec<&Digest> = Vec::new();
+    for Step { action, digest, .. } in steps {
+        if *action == ReleaseAction::Rollback {
+            stack.pop();
+            // To an earlier one than the one before.
+            if let Some(place) = stack.iter().rposition(|earlier| *earlier == digest) {
+                stack.truncate(place);
+            }
+        }
+        stack.push(digest);
+    }
+    stack
+}

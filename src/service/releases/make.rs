@@ -1,0 +1,313 @@
+//! Making a release.
+
+use export::deploy::Prepared;
+use jiff::Timestamp;
+use serde_json::json;
+use table::{Confidence, Provenance, Table};
+use vocabulary::{Library, Pattern};
+
+use super::history::{self, Step};
+use crate::versions::is_plain_library;
+use crate::{
+    Actor, ChannelKey, Digest, Gate, GateState, Notice, Release, ReleaseAction, ReleaseRequest,
+    Scope, Service, ServiceError, audit,
+};
+
+/// The longest reason, in characters.
+const MOST_REASON: usize = 1000;
+/// The longest difference that is kept with a release, in bytes; of longer ones only the counts are.
+const MOST_DIFFERENCE: usize = 256 << 10;
+
+impl Service {
+    /// Releases a table to a channel, rolls back or withdraws: a new row, and the published folder. `expected` is the
+    /// sequence at which the caller believes the channel to be, 0 for one without releases.
+    ///
+    /// A rollback asks no gates: its table was in the channel before. Either all of it is done or nothing, unless the
+    /// machine stops in between; then the next start brings the folder in line with the rows.
+    ///
+    /// # Errors
+    /// [`ServiceError::Forbidden`] without the scope `publish`, or `admin` where gates are overridden;
+    /// [`ServiceError::Gates`], [`ServiceError::Precondition`], [`ServiceError::NotFound`],
+    /// [`ServiceError::Conflict`] if there is nothing to go back to or to withdraw, or if the table is current already;
+    /// [`ServiceError::Invalid`] without a reason or table; [`ServiceError::Table`] and [`ServiceError::Damaged`] of a
+    /// table that cannot be read; [`ServiceError::Deploy`] and [`ServiceError::File`] if it cannot be published.
+    pub fn release(
+        &self,
+        actor: &Actor,
+        key: &ChannelKey,
+        request: &ReleaseRequest,
+        expected: Option<u64>,
+    ) -> Result<Release, ServiceError> {
+        actor.require(Scope::Publish, Some(&key.machine))?;
+        self.configuration.machine(&key.machine)?;
+        check_reason(request)?;
+        if request.override_gates {
+            actor.require(Scope::Admin, Some(&key.machine))?;
+        }
+        let _turn = self.released.turn();
+        let mut steps = self
+            .database
+            .read(|connection| history::steps(connection, key))?;
+        check_expected(steps.last().map(|step| step.sequence), expected)?;
+        let (digest, table) = self.target(key, request, &steps)?;
+        let mut release = Release {
+            sequence: 0,
+            key: key.clone(),
+            action: request.action,
+            gates: self.gates_of(key, request, &digest, &table)?,
+            digest,
+            actor: actor.name.clone(),
+            reason: request.reason.trim().to_owned(),
+            at: Timestamp::now(),
+        };
+        let prepared = self.prepare_version(key, &release.digest, &table, &actor.name)?;
+        let before = steps.last().map(|step| &step.digest);
+        let details = self.details(&release, before, &table);
+        release.sequence = self.write_down(&release, prepared, expected, &details)?;
+        steps.push(Step {
+            sequence: release.sequence,
+            action: release.action,
+            digest: release.digest.clone(),
+            at: release.at.as_millisecond(),
+        });
+        let longest = self.configuration.longest_wall_time;
+        self.released.set(key, &steps, Some(table), longest);
+        self.published(key);
+        self.feed.tell(Notice::Release {
+            release: Box::new(release.clone()),
+        });
+        Ok(release)
+    }
+
+    /// Adds the row, and turns the link as the last thing before the transaction is committed: if either fails, both
+    /// are as before.
+    fn write_down(
+        &self,
+        release: &Release,
+        prepared: Prepared,
+        expected: Option<u64>,
+        details: &serde_json::Value,
+    ) -> Result<u64, ServiceError> {
+        let key = &release.key;
+        let mut prepared = Some(prepared);
+        let written = self.database.write(|transaction| {
+            check_expected(history::newest(transaction, key)?, expected)?;
+            let sequence = history::add(transaction, release)?;
+            let action = format!("release.{}", release.action);
+            audit::record(
+                transaction,
+                &release.actor,
+                &action,
+                &key.to_string(),
+                details,
+            )?;
+            if let Some(prepared) = prepared.take() {
+                prepared.make_current()?;
+            }
+            Ok(sequence)
+        });
+        if written.is_err() && prepared.is_none() {
+            self.restore_channel(key);
+        }
+        written
+    }
+
+    /// What is to be released.
+    fn target(
+        &self,
+        key: &ChannelKey,
+        request: &ReleaseRequest,
+        steps: &[Step],
+    ) -> Result<(Digest, Table), ServiceError> {
+        let unknown = || ServiceError::NotFound {
+            kind: "channel",
+            name: key.to_string(),
+        };
+        let library = library_of(&key.library).ok_or_else(unknown)?;
+        let invalid = |problem: String| {
+            Err(ServiceError::Invalid {
+                field: "digest",
+                problem,
+            })
+        };
+        let current = steps.last().map(|step| &step.digest);
+        let digest = match (request.action, &request.digest) {
+            (ReleaseAction::Release, Some(digest)) => {
+                self.require_version(&key.machine, digest)?;
+                digest.clone()
+            }
+            (ReleaseAction::Release, None) => {
+                return invalid("name the table that is to be released".to_owned());
+            }
+            (ReleaseAction::Rollback, digest) => {
+                current.ok_or_else(unknown)?;
+                back_to(digest.as_ref(), steps, key)?
+            }
+            (ReleaseAction::Withdraw, Some(_)) => {
+                return invalid("leave it out: `withdraw` releases the empty table".to_owned());
+            }
+            (ReleaseAction::Withdraw, None) => {
+                let current = current.ok_or_else(unknown)?;
+                let empty = empty(library);
+                let digest = self.keep_blob(empty.to_yaml().as_bytes())?;
+                let is_withdrawn = |step: &Step| step.action == ReleaseAction::Withdraw;
+                if *current == digest || steps.last().is_some_and(is_withdrawn) {
+                    let problem = format!("the table of {key} is withdrawn already");
+                    return Err(ServiceError::Conflict(problem));
+                }
+                return Ok((digest, empty));
+            }
+        };
+        if current == Some(&digest) {
+            let problem = format!("{key} has the table {} already", digest.short());
+            return Err(ServiceError::Conflict(problem));
+        }
+        let table = self.table(&digest)?;
+        let made_for = &table.provenance.library;
+        if made_for.name != library.name {
+            return invalid(format!(
+                "the table is for {made_for} and cannot be used with {library}; release it to a channel of its library"
+            ));
+        }
+        Ok((digest, table))
+    }
+
+    /// The gates as they stand; those that are closed must be overridden, unless an earlier table is released again.
+    fn gates_of(
+        &self,
+        key: &ChannelKey,
+        request: &ReleaseRequest,
+        digest: &Digest,
+        table: &Table,
+    ) -> Result<Vec<Gate>, ServiceError> {
+        if request.action == ReleaseAction::Withdraw {
+            return Ok(Vec::new());
+        }
+        let mut gates = self.gates_for(key, digest, table)?;
+        if request.action == ReleaseAction::Rollback || gates.iter().all(Gate::is_open) {
+            return Ok(gates);
+        }
+        if !request.override_gates {
+            return Err(ServiceError::Gates { gates });
+        }
+        for gate in gates.iter_mut().filter(|gate| !gate.is_open()) {
+            gate.state = GateState::Overridden;
+        }
+        Ok(gates)
+    }
+
+    /// What the audit says of a release: also what it changes.
+    fn details(
+        &self,
+        release: &Release,
+        before: Option<&Digest>,
+        table: &Table,
+    ) -> serde_json::Value {
+        let mut details = json!({
+            "digest": release.digest,
+            "before": before,
+            "reason": release.reason,
+            "gates": release.gates,
+        });
+        if let Some(Ok(released)) = before.map(|before| self.table(before)) {
+            let diff = released.diff(table);
+            let [more, less] = diff.more_and_less();
+            details["changes"] = json!({
+                "ranges": diff.changes.len(),
+                "promise_more": more,
+                "promise_less": less,
+                "turned_back": diff.turned_back(),
+                "only_in_one": diff.only_in_one.len(),
+            });
+            let whole = serde_json::to_string(&diff).unwrap_or_default();
+            if whole.len() <= MOST_DIFFERENCE {
+                details["difference"] = json!(diff);
+            }
+        }
+        details
+    }
+}
+
+fn check_reason(request: &ReleaseRequest) -> Result<(), ServiceError> {
+    let (reason, action) = (request.reason.trim(), request.action);
+    let problem = if reason.chars().count() > MOST_REASON {
+        format!("it has more than {MOST_REASON} characters; shorten it")
+    } else if reason.is_empty() && request.override_gates {
+        "say why the gates are overridden".to_owned()
+    } else if reason.is_empty() && action != ReleaseAction::Release {
+        format!("a {action} needs one: say why")
+    } else {
+        return Ok(());
+    };
+    Err(ServiceError::Invalid {
+        field: "reason",
+        problem,
+    })
+}
+
+fn check_expected(found: Option<u64>, expected: Option<u64>) -> Result<(), ServiceError> {
+    let found = found.unwrap_or(0);
+    match expected {
+        Some(expected) if expected != found => Err(ServiceError::Precondition { expected, found }),
+        _ => Ok(()),
+    }
+}
+
+/// The table to go back to: one that the channel has had, by default the one that was in effect before.
+fn back_to(
+    digest: Option<&Digest>,
+    steps: &[Step],
+    key: &ChannelKey,
+) -> Result<Digest, ServiceError> {
+    let found = match digest {
+        Some(digest) => {
+            let mut earlier = steps.iter().map(|step| &step.digest);
+            earlier.find(|earlier| *earlier == digest)
+        }
+        None => match &history::in_effect(steps)[..] {
+            [.., before, _] => Some(*before),
+            _ => None,
+        },
+    };
+    let problem = match digest {
+        Some(digest) => format!(
+            "{key} never had the table {}: a rollback goes back to one that it had, `release` takes others",
+            digest.short()
+        ),
+        None => format!(
+            "{key} had no table before this one; `withdraw` leaves every call to the library"
+        ),
+    };
+    found.cloned().ok_or(ServiceError::Conflict(problem))
+}
+
+/// The library of a channel; `None` if no channel can have this name.
+pub(crate) fn library_of(text: &str) -> Option<Library> {
+    let (name, version) = text.split_once('-').filter(|_| is_plain_library(text))?;
+    Some(Library {
+        name: name.to_owned(),
+        version: version.to_owned(),
+    })
+}
+
+/// The table without rules.
+fn empty(library: Library) -> Table {
+    Table {
+        name: "withdrawn".to_owned(),
+        provenance: Provenance {
+            campaign: "none".to_owned(),
+            store: "none".to_owned(),
+            library,
+            colltune: env!("CARGO_PKG_VERSION").to_owned(),
+            date: Timestamp::now().strftime("%Y-%m-%d").to_string(),
+            hosts: Vec::new(),
+            cpu: Provenance::ANY_CPU.to_owned(),
+            launches: 0,
+            pattern: Pattern::Together,
+            min_confidence: Confidence::default(),
+            warnings: Vec::new(),
+        },
+        collectives: Default::default(),
+        verdicts: Vec::new(),
+    }
+}

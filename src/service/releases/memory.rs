@@ -1,0 +1,150 @@
+//! What nodes and lookups ask for, in memory.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use table::Table;
+
+use super::history::{self, Step};
+use super::pulls::Noted;
+use crate::database::now;
+use crate::{ChannelKey, Digest, Manifest, Service, ServiceError};
+
+/// What is released, and what is wrong with its files.
+#[derive(Debug, Default)]
+pub(crate) struct Released {
+    /// Held while a release is made: there is one at a time.
+    turn: Mutex<()>,
+    channels: RwLock<HashMap<ChannelKey, Arc<Current>>>,
+    problems: Mutex<BTreeMap<String, String>>,
+    pub(super) noted: Mutex<Noted>,
+}
+
+/// What a channel has.
+#[derive(Debug)]
+struct Current {
+    sequence: u64,
+    digest: Digest,
+    /// Absent if it could not be read.
+    table: Option<Arc<Table>>,
+    /// Other tables, the last one first, each with the time in milliseconds since 1970 up to which it was current.
+    before: Vec<(Digest, i64)>,
+}
+
+impl Released {
+    pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes what is wrong with the files of something, a full sentence, or that nothing is.
+    pub(crate) fn note_problem(&self, subject: String, problem: Option<String>) {
+        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        match problem {
+            Some(problem) => problems.insert(subject, problem),
+            None => problems.remove(&subject),
+        };
+    }
+
+    fn get(&self, key: &ChannelKey) -> Result<Arc<Current>, ServiceError> {
+        let channels = self.channels.read().unwrap_or_else(PoisonError::into_inner);
+        let found = channels.get(key).cloned();
+        found.ok_or_else(|| ServiceError::NotFound {
+            kind: "channel",
+            name: key.to_string(),
+        })
+    }
+
+    /// Takes over the releases of a channel.
+    pub(super) fn set(
+        &self,
+        key: &ChannelKey,
+        steps: &[Step],
+        table: Option<Table>,
+        longest: Duration,
+    ) {
+        let Some(newest) = steps.last() else {
+            return;
+        };
+        let mut before: Vec<(Digest, i64)> = Vec::new();
+        let ends = steps.iter().skip(1).map(|next| next.at);
+        let ended: Vec<_> = steps.iter().zip(ends).collect();
+        for (step, end) in ended.into_iter().rev() {
+            let is_known = before.iter().any(|(digest, _)| *digest == step.digest);
+            if end >= since(longest) && step.digest != newest.digest && !is_known {
+                before.push((step.digest.clone(), end));
+            }
+        }
+        let current = Current {
+            sequence: newest.sequence,
+            digest: newest.digest.clone(),
+            table: table.map(Arc::new),
+            before,
+        };
+        let mut channels = self
+            .channels
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        channels.insert(key.clone(), Arc::new(current));
+    }
+}
+
+/// The time that is this long ago, in milliseconds since 1970.
+pub(crate) fn since(longest: Duration) -> i64 {
+    let longest = i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
+    now().saturating_sub(longest)
+}
+
+impl Service {
+    /// A channel's manifest, from memory: SQLite is not asked.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] without any release.
+    pub fn manifest(&self, key: &ChannelKey) -> Result<Manifest, ServiceError> {
+        let current = self.released.get(key)?;
+        let since = since(self.configuration.longest_wall_time);
+        let recent = current.before.iter().filter(|(_, end)| *end >= since);
+        let others = recent.map(|(digest, _)| digest.clone());
+        Ok(Manifest {
+            key: key.clone(),
+            sequence: current.sequence,
+            digest: current.digest.clone(),
+            keep: [current.digest.clone()].into_iter().chain(others).collect(),
+        })
+    }
+
+    /// The released table of a channel, read and in memory, for lookups. A withdrawn one has no rules.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] without any release; [`ServiceError::Damaged`].
+    pub fn released_table(&self, key: &ChannelKey) -> Result<Arc<Table>, ServiceError> {
+        let current = self.released.get(key)?;
+        match &current.table {
+            Some(table) => Ok(Arc::clone(table)),
+            // It may have been mended since the start.
+            None => self.table(&current.digest).map(Arc::new),
+        }
+    }
+
+    /// What is wrong with the files of channels and tables, each a full sentence; empty if the files are as the
+    /// database says. A restart tries to mend them.
+    pub fn problems(&self) -> Vec<String> {
+        let problems = &self.released.problems;
+        let problems = problems.lock().unwrap_or_else(PoisonError::into_inner);
+        problems.values().cloned().collect()
+    }
+
+    /// Reads a channel's releases into memory.
+    ///
+    /// # Errors
+    /// SQLite.
+    pub(crate) fn remember(&self, key: &ChannelKey) -> Result<(), ServiceError> {
+        let steps = self
+            .database
+            .read(|connection| history::steps(connection, key))?;
+        let table = steps.last().and_then(|step| self.table(&step.digest).ok());
+        let longest = self.configuration.longest_wall_time;
+        self.released.set(key, &steps, table, longest);
+        Ok(())
+    }
+}

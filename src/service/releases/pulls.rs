@@ -1,0 +1,108 @@
+//! Which clients have pulled which table.
+
+use std::collections::HashMap;
+use std::sync::PoisonError;
+
+use rusqlite::params;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::database::{machine_id, now, timestamp};
+use crate::{ChannelKey, Digest, Service, ServiceError};
+
+/// A pull of the same digest is written down again after this time, in milliseconds.
+const PAUSE: i64 = 10 * 60 * 1000;
+/// The most pulls that are kept, of all channels; twice as many for a while. The oldest go first.
+const MOST: usize = 50_000;
+
+/// What was written down last, by channel and client.
+pub(super) type Noted = HashMap<(ChannelKey, String), (Digest, i64)>;
+
+/// A client's last pull.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct Pull {
+    /// The client, usually a host name.
+    pub client: String,
+    /// What it pulled.
+    pub digest: Digest,
+    /// When, to some ten minutes.
+    #[schema(value_type = String)]
+    pub at: jiff::Timestamp,
+}
+
+impl Service {
+    /// Notes that a client has pulled a digest. SQLite is asked only if the digest is another one than ten minutes ago.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] of a client's name that is not 1 to 255 characters; SQLite.
+    pub fn note_pull(
+        &self,
+        key: &ChannelKey,
+        client: &str,
+        digest: &Digest,
+    ) -> Result<(), ServiceError> {
+        if client.is_empty() || client.len() > 255 || client.contains(char::is_control) {
+            return Err(ServiceError::Invalid {
+                field: "client",
+                problem: "a client's name has 1 to 255 printable characters".to_owned(),
+            });
+        }
+        let now = now();
+        let place = (key.clone(), client.to_owned());
+        let is_full = {
+            let mut noted = self
+                .released
+                .noted
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let known = noted.get(&place);
+            if known.is_some_and(|(known, at)| known == digest && now - at < PAUSE) {
+                return Ok(());
+            }
+            let is_full = noted.len() >= MOST;
+            if is_full {
+                noted.clear();
+            }
+            noted.insert(place, (digest.clone(), now));
+            is_full
+        };
+        self.database.write(|transaction| {
+            let machine = machine_id(transaction, &key.machine)?;
+            let channel = key.channel.to_string();
+            let mut statement = transaction.prepare_cached(
+                "INSERT OR REPLACE INTO pull (client, machine, library, channel, digest, at) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?;
+            statement.execute(params![client, machine, key.library, channel, digest, now])?;
+            if is_full {
+                let oldest = "SELECT at FROM pull ORDER BY at DESC LIMIT 1 OFFSET ?1";
+                let oldest = format!("DELETE FROM pull WHERE at < ({oldest})");
+                transaction.execute(&oldest, [MOST as i64])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The last pull of each client of a channel, the latest first; at most 50 000.
+    ///
+    /// # Errors
+    /// SQLite.
+    pub fn pulls(&self, key: &ChannelKey) -> Result<Vec<Pull>, ServiceError> {
+        self.database.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT client, digest, at FROM pull JOIN machine ON machine.id = pull.machine \
+                 WHERE machine.name = ?1 AND library = ?2 AND channel = ?3 ORDER BY at DESC, client LIMIT ?4",
+            )?;
+            let channel = key.channel.to_string();
+            let of_channel = params![key.machine, key.library, channel, MOST as i64];
+            let rows = statement.query_map(of_channel, |row| {
+                Ok(Pull {
+                    client: row.get(0)?,
+                    digest: row.get(1)?,
+                    at: timestamp(row.get(2)?)?,
+                })
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+}

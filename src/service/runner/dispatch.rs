@@ -1,0 +1,190 @@
+//! Which task is next.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::thread::Scope;
+use std::time::Instant;
+
+use rusqlite::params;
+
+use super::meter::Meter;
+use super::plan::{Lane, Plan, Waiting};
+use super::steps::Course;
+use super::{Active, ITS_TURN, State};
+use crate::database::now;
+use crate::{Machine, Service, ServiceError, TaskId, TaskKind};
+
+impl Service {
+    /// Begins what can begin, the oldest first, and says of the others what they wait for.
+    pub(super) fn dispatch<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+    ) -> Result<(), ServiceError> {
+        let waiting = self.database.read(Waiting::all)?;
+        let mut accounts = HashMap::new();
+        let mut reasons = Vec::new();
+        for task in waiting {
+            let state = self.runner.state();
+            let is_later = |retry: &super::Retry| retry.due > Instant::now();
+            let is_later = state.retries.get(&task.id).is_some_and(is_later);
+            if state.active.contains_key(&task.id) || is_later && !task.cancel_asked {
+                continue;
+            }
+            drop(state);
+            let plan = self.plan_of(&task)?;
+            if task.cancel_asked && !plan.in_steps {
+                self.settle_cancelled(task.id, "cancelled; what was measured is kept")?;
+            } else if let Some(outcome) = task.outcome.as_ref().filter(|_| !task.cancel_asked) {
+                self.settle_stored(&task, outcome)?;
+            } else {
+                match self.obstacle(&task, &plan, &mut accounts)? {
+                    None => self.begin(scope, task, plan)?,
+                    Some(reason) if reason != task.reason => reasons.push((task.id, reason)),
+                    Some(_) => {}
+                }
+            }
+        }
+        self.tell_reasons(&reasons)
+    }
+
+    /// What a task needs, which is found out once.
+    fn plan_of(&self, task: &Waiting) -> Result<Plan, ServiceError> {
+        if let Some(plan) = self.runner.state().plans.get(&task.id) {
+            return Ok(plan.clone());
+        }
+        let campaign = self.database.read(|connection| task.campaign(connection))?;
+        let plan = Plan::of(task, campaign.as_ref(), &self.configuration.folder);
+        let mut state = self.runner.state();
+        state.plans.insert(task.id, plan.clone());
+        Ok(plan)
+    }
+
+    /// Why a task cannot begin now.
+    fn obstacle(
+        &self,
+        task: &Waiting,
+        plan: &Plan,
+        accounts: &mut HashMap<String, f64>,
+    ) -> Result<Option<String>, ServiceError> {
+        // Its jobs are to be cancelled, however many others run.
+        if task.cancel_asked {
+            return Ok(None);
+        }
+        let Ok(machine) = self.configuration.machine(&task.machine) else {
+            let name = &task.machine;
+            return Ok(Some(format!(
+                "the configuration has no machine `{name}` any more; add it, or cancel the task"
+            )));
+        };
+        if let Some(reason) = busy(&self.runner.state(), task, plan, machine) {
+            return Ok(Some(reason));
+        }
+        let Some(limit) = machine.node_hours.filter(|_| task.kind != TaskKind::Report) else {
+            return Ok(None);
+        };
+        let taken = match accounts.get(&machine.name) {
+            Some(taken) => *taken,
+            None => self.node_seconds_this_month(&machine.name)?,
+        };
+        accounts.insert(machine.name.clone(), taken);
+        let is_over = taken / 3600.0 >= limit;
+        Ok(is_over.then(|| {
+            format!(
+                "{} has taken the {limit} node-hours that it may take in a month; more begins in the next month, or \
+                 with a larger `node_hours`",
+                machine.name
+            )
+        }))
+    }
+
+    /// Begins a task, unless it was cancelled meanwhile.
+    fn begin<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        task: Waiting,
+        plan: Plan,
+    ) -> Result<(), ServiceError> {
+        let (id, in_steps, is_cancelled) = (task.id, plan.in_steps, task.cancel_asked);
+        let reason = match task.kind {
+            _ if is_cancelled => "is being cancelled",
+            TaskKind::Tune if in_steps => "looks at its jobs",
+            TaskKind::Tune => "measures",
+            TaskKind::Validate => "measures the table against the default",
+            TaskKind::Check => "measures whether the table still holds",
+            TaskKind::Report => "writes the report",
+        };
+        // From here on a cancellation finds it.
+        let busy_nodes = match plan.lane {
+            Lane::Here if task.kind != TaskKind::Report => plan.nodes,
+            _ => 0.0,
+        };
+        let active = Active {
+            reins: Arc::default(),
+            meter: Arc::new(Mutex::new(Meter::new(busy_nodes))),
+            cancel: is_cancelled,
+            asked: None,
+            course: in_steps.then(Course::default),
+            task,
+            plan,
+        };
+        self.runner.state().active.insert(id, active);
+        let begun = self.database.write(|transaction| {
+            let changed = transaction.execute(
+                "UPDATE task SET state = 'running', reason = ?2, started_at = coalesce(started_at, ?3), \
+                 attempts = attempts + 1, not_before = NULL, exit_code = NULL, outcome = NULL \
+                 WHERE id = ?1 AND state = 'waiting' AND cancel_asked = ?4",
+                params![id, reason, now(), is_cancelled],
+            )?;
+            Ok(changed == 1)
+        });
+        if !matches!(begun, Ok(true)) {
+            self.runner.state().active.remove(&id);
+            return begun.map(|_| ());
+        }
+        self.tell_tasks(&[id]);
+        if !in_steps {
+            scope.spawn(move || self.carry_out(id));
+        }
+        Ok(())
+    }
+
+    fn tell_reasons(&self, reasons: &[(TaskId, String)]) -> Result<(), ServiceError> {
+        if reasons.is_empty() {
+            return Ok(());
+        }
+        self.database.write(|transaction| {
+            let mut update = transaction.prepare_cached(
+                "UPDATE task SET reason = ?2 WHERE id = ?1 AND state = 'waiting'",
+            )?;
+            for (id, reason) in reasons {
+                update.execute(params![id, reason])?;
+            }
+            Ok(())
+        })?;
+        let ids: Vec<TaskId> = reasons.iter().map(|(id, _)| *id).collect();
+        self.tell_tasks(&ids);
+        Ok(())
+    }
+}
+
+/// Why no task of this kind can begin beside those that run.
+fn busy(state: &State, task: &Waiting, plan: &Plan, machine: &Machine) -> Option<String> {
+    let mut active = state.active.iter();
+    let of_store =
+        active.find(|(_, active)| plan.store.is_some() && active.plan.store == plan.store);
+    if let Some((other, _)) = of_store {
+        return Some(format!(
+            "waits for task {other}, which measures into the same store"
+        ));
+    }
+    let others = state.active.values();
+    let others = others.filter(|active| active.plan.lane == plan.lane);
+    let (others, most) = match plan.lane {
+        Lane::Here => (others.count(), 1),
+        Lane::Batch => {
+            let of_machine = others.filter(|active| active.task.machine == task.machine);
+            (of_machine.count(), machine.tasks as usize)
+        }
+    };
+    (others >= most).then(|| ITS_TURN.to_owned())
+}

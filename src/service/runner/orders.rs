@@ -1,0 +1,98 @@
+//! The command of a task, and the files that it needs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use campaign::Campaign;
+
+use super::plan::{Plan, Waiting};
+use crate::tasks::with_outputs;
+use crate::{Service, ServiceError, TaskId, TaskKind};
+
+/// What the child of a task is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// All of it, or its next step.
+    Work,
+    /// To cancel its jobs.
+    Cancel,
+}
+
+impl Service {
+    /// Where a task's log is, and its files.
+    pub(crate) fn task_folder(&self, id: TaskId) -> PathBuf {
+        self.configuration.state.join("tasks").join(id.to_string())
+    }
+
+    /// The command of a task; its files are written. Its working directory is the project folder, from which relative
+    /// paths in campaigns count.
+    ///
+    /// # Errors
+    /// [`ServiceError::Campaign`] if the campaign cannot be read any more; files and SQLite.
+    pub(super) fn command(
+        &self,
+        task: &Waiting,
+        plan: &Plan,
+        order: Order,
+    ) -> Result<Command, ServiceError> {
+        let folder = self.task_folder(task.id);
+        fs::create_dir_all(&folder).map_err(ServiceError::file("create", &folder))?;
+        let mut command = Command::new(&self.executable);
+        command.current_dir(&self.configuration.folder);
+        if let Some(digest) = &task.digest {
+            let table = self.configuration.state.join("blobs/sha256");
+            command.arg(task.kind.to_string());
+            command.arg(table.join(digest.as_str())).arg("--events");
+            return Ok(command);
+        }
+        let campaign = self.campaign_file(task, &folder)?;
+        match (order, task.kind) {
+            (Order::Cancel, _) => command.arg("cancel").arg(campaign).arg("--json"),
+            (Order::Work, TaskKind::Report) => {
+                let store = Campaign::load(&campaign)?.output.store;
+                let output = folder.join(REPORT);
+                let report = command.arg("report").arg(store);
+                report
+                    .args(["--format", "html", "--quiet", "--output"])
+                    .arg(output)
+            }
+            (Order::Work, _) => {
+                let tune = command.arg("tune").arg(campaign).arg("--events");
+                match plan.in_steps {
+                    true => tune.arg("--detach"),
+                    false => tune,
+                }
+            }
+        };
+        Ok(command)
+    }
+
+    /// Writes the campaign as it was submitted. With overrides its results have places of their own: the table and
+    /// the report in the task's folder, and the store where stores are, since nodes of a batch system must see it.
+    fn campaign_file(&self, task: &Waiting, folder: &Path) -> Result<PathBuf, ServiceError> {
+        let (text, path, digest): (String, String, String) = self.database.read(|connection| {
+            let row = connection.query_row(
+                "SELECT text, path, digest FROM campaign WHERE id = ?1",
+                [task.campaign],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            )?;
+            Ok(row)
+        })?;
+        let text = match task.has_overrides {
+            false => text,
+            true => {
+                let digest: String = digest.chars().rev().take(8).collect();
+                let store = format!(".colltune/task-{}-{digest}.db", task.id);
+                let [table, report] = ["table.yaml", "report.md"].map(|name| folder.join(name));
+                with_outputs(&text, &path, Path::new(&store), &table, &report)?
+            }
+        };
+        let file = folder.join("campaign.yaml");
+        files::write(&file, text.as_bytes()).map_err(ServiceError::file("write", &file))?;
+        Ok(file)
+    }
+}
+
+/// The name of the page that a task of the kind `report` makes in its folder.
+pub(super) const REPORT: &str = "report.html";

@@ -1,0 +1,135 @@
+//! What a task needs of the machine.
+
+use std::path::{Path, PathBuf};
+
+use campaign::{Campaign, Launching};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::database::unreadable;
+use crate::tasks::word;
+use crate::{Digest, ServiceError, TaskId, TaskKind};
+
+/// A task that waits for nothing but its turn, as its row has it.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    pub(super) id: TaskId,
+    pub(super) kind: TaskKind,
+    /// The machine's name.
+    pub(super) machine: String,
+    /// The row of its campaign.
+    pub(super) campaign: Option<i64>,
+    pub(super) digest: Option<Digest>,
+    pub(super) reason: String,
+    pub(super) cancel_asked: bool,
+    /// The outcome of a child that ended well, whose table was not taken in before the service ended.
+    pub(super) outcome: Option<String>,
+    pub(super) has_overrides: bool,
+}
+
+impl Waiting {
+    /// All of them, oldest first.
+    pub(super) fn all(connection: &Connection) -> Result<Vec<Self>, ServiceError> {
+        let mut statement = connection.prepare_cached(
+            "SELECT task.id, kind, machine.name, campaign, digest, reason, cancel_asked, \
+             CASE exit_code WHEN 0 THEN outcome END, \
+             coalesce(json_extract(request, '$.overrides'), '{}') <> '{}' \
+             FROM task JOIN machine ON machine.id = task.machine \
+             WHERE state = 'waiting' AND follows IS NULL ORDER BY task.id",
+        )?;
+        let rows = statement.query_map([], Self::of)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let digest: Option<String> = row.get(4)?;
+        let digest = digest.map(Digest::try_from).transpose();
+        let unsound = |what: &str| unreadable(std::io::Error::other(what.to_owned()));
+        Ok(Self {
+            id: row.get(0)?,
+            kind: word(row, 1)?,
+            machine: row.get(2)?,
+            campaign: row.get(3)?,
+            digest: digest.map_err(unsound)?,
+            reason: row.get(5)?,
+            cancel_asked: row.get(6)?,
+            outcome: row.get(7)?,
+            has_overrides: row.get(8)?,
+        })
+    }
+
+    /// The campaign that says how its programs are started: its own, or the one that made its table.
+    pub(super) fn campaign(
+        &self,
+        connection: &Connection,
+    ) -> Result<Option<Campaign>, ServiceError> {
+        let text: Option<String> = match (self.campaign, &self.digest) {
+            (Some(campaign), _) => connection
+                .query_row("SELECT text FROM campaign WHERE id = ?1", [campaign], |row| row.get(0))
+                .optional()?,
+            (None, Some(digest)) => connection
+                .query_row(
+                    "SELECT campaign.text FROM version JOIN campaign ON campaign.id = version.campaign \
+                     JOIN machine ON machine.id = version.machine WHERE version.digest = ?1 \
+                     ORDER BY machine.name = ?2 DESC LIMIT 1",
+                    params![digest.as_str(), self.machine],
+                    |row| row.get(0),
+                )
+                .optional()?,
+            (None, None) => None,
+        };
+        // What is wrong with it, its child says.
+        Ok(text.and_then(|text| Campaign::parse_stored(&text).ok()))
+    }
+}
+
+/// Where a task's programs run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// On this host, one task at a time.
+    Here,
+    /// In jobs of a batch system.
+    Batch,
+}
+
+/// How a task is carried out.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) lane: Lane,
+    /// Whether it is disturbed by what else runs on this host.
+    pub(super) measures: bool,
+    /// Whether jobs are submitted and looked at step by step, so that they go on without the service.
+    pub(super) in_steps: bool,
+    /// The most nodes that it keeps busy at once.
+    pub(super) nodes: f64,
+    /// The store that it measures into, if others may as well.
+    pub(super) store: Option<PathBuf>,
+}
+
+impl Plan {
+    pub(super) fn of(task: &Waiting, campaign: Option<&Campaign>, folder: &Path) -> Self {
+        let is_report = task.kind == TaskKind::Report;
+        let launcher = campaign.map(|campaign| &campaign.launcher);
+        let is_batch = matches!(launcher, Some(Launching::Batch(_))) && !is_report;
+        let store = campaign.filter(|_| task.kind == TaskKind::Tune && !task.has_overrides);
+        Self {
+            lane: if is_batch { Lane::Batch } else { Lane::Here },
+            measures: !is_batch && !is_report && !matches!(launcher, Some(Launching::Simulated(_))),
+            in_steps: is_batch && task.kind == TaskKind::Tune,
+            nodes: campaign.map_or(1.0, nodes_of),
+            store: store.map(|campaign| folder.join(&campaign.output.store)),
+        }
+    }
+}
+
+/// The most nodes that a campaign keeps busy at once: one where its ranks run on this host.
+pub(crate) fn nodes_of(campaign: &Campaign) -> f64 {
+    let is_here = match &campaign.launcher {
+        Launching::Local(options) => options.hosts.is_none(),
+        Launching::Simulated(_) => true,
+        Launching::Batch(_) => false,
+    };
+    match is_here {
+        true => 1.0,
+        false => campaign.largest_shape().nodes.into(),
+    }
+}

@@ -1,0 +1,301 @@
+//! Tasks whose jobs a batch system runs: a child now and then takes in what they have measured and submits the next
+//! one. The scheduler is asked by one child at a time, over all tasks, and not more often than every two seconds.
+
+use std::sync::PoisonError;
+use std::thread::Scope;
+use std::time::{Duration, Instant};
+
+use rusqlite::params;
+use serde_json::{Value, json};
+
+use super::child::Ended;
+use super::meter::nodes_in;
+use super::orders::Order;
+use super::plan::{Plan, Waiting};
+use super::settle::{MOST_FAILURES, RETRIES, is_trouble};
+use super::whole::Failure;
+use crate::{Notice, Service, ServiceError, TaskId};
+
+/// The least time between two steps, of whichever tasks.
+const LEAST: Duration = Duration::from_secs(2);
+/// The most time between two steps of a task of which nothing new is told.
+const MOST: Duration = Duration::from_secs(60);
+
+/// How far a task is that goes on in steps.
+#[derive(Debug)]
+pub(super) struct Course {
+    due: Instant,
+    pause: Duration,
+    /// The job and the number of measurements that the last step told.
+    told: Option<(Value, Value)>,
+    last: Instant,
+    failures: u32,
+    is_cancelling: bool,
+}
+
+impl Default for Course {
+    fn default() -> Self {
+        let now = Instant::now();
+        Self {
+            due: now,
+            pause: LEAST,
+            told: None,
+            last: now,
+            failures: 0,
+            is_cancelling: false,
+        }
+    }
+}
+
+impl Course {
+    /// Lets the next step be soon.
+    pub(super) fn hurry(&mut self) {
+        self.due = Instant::now();
+    }
+
+    /// Whether a child cancels its jobs now.
+    pub(super) fn is_cancelling(&self) -> bool {
+        self.is_cancelling
+    }
+}
+
+impl Service {
+    /// Begins the step that is due, if none is under way.
+    pub(super) fn next_step<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
+        let mut state = self.runner.state();
+        let now = Instant::now();
+        let least = self.runner.scaled(LEAST);
+        if state.is_stepping || state.last_step.is_some_and(|last| now - last < least) {
+            return;
+        }
+        let due = state.active.iter_mut().filter_map(|(id, active)| {
+            let course = active.course.as_mut()?;
+            (course.due <= now).then_some((course.due, *id))
+        });
+        let Some((_, id)) = due.min() else { return };
+        state.is_stepping = true;
+        state.last_step = Some(now);
+        drop(state);
+        scope.spawn(move || {
+            self.step(id);
+            self.runner.state().is_stepping = false;
+            self.runner.wake();
+        });
+    }
+
+    fn step(&self, id: TaskId) {
+        let begun = self.active(id, |active| {
+            let course = active.course.as_mut()?;
+            course.is_cancelling = active.cancel;
+            // No other step of it begins meanwhile, as one at a time does.
+            let order = if active.cancel {
+                Order::Cancel
+            } else {
+                Order::Work
+            };
+            Some((active.task.clone(), active.plan.clone(), order))
+        });
+        let Some((task, plan, order)) = begun.flatten() else {
+            return;
+        };
+        let ended = self.run_child(&task, &plan, order);
+        if self.runner.state().is_stopping && !is_whole(&ended) {
+            self.leave(id);
+            return;
+        }
+        match order {
+            Order::Cancel => self.after_cancel(id, &ended),
+            Order::Work => self.after_step(&task, &plan, ended),
+        }
+    }
+
+    /// Says how the step ended, and when the next one is.
+    fn after_step(&self, task: &Waiting, plan: &Plan, ended: Result<Ended, Failure>) {
+        let id = task.id;
+        let job = match &ended {
+            Ok(Ended {
+                code: Some(0),
+                outcome: Some(outcome),
+                ..
+            }) if outcome["job"].is_object() => {
+                Some((outcome["job"].clone(), outcome["done"].clone()))
+            }
+            _ => None,
+        };
+        if let Some(job) = job {
+            self.insist(|| self.note_job(id, plan, &job));
+            return;
+        }
+        // An interrupt that was not ours is waited out like what else goes wrong here.
+        let is_trouble = is_trouble(&ended)
+            || matches!(
+                ended,
+                Ok(Ended {
+                    code: Some(130),
+                    ..
+                })
+            );
+        let failures = self.active(id, |active| {
+            let course = active.course.as_mut()?;
+            course.failures += 1;
+            if active.cancel {
+                course.hurry();
+            }
+            Some((active.cancel, course.failures))
+        });
+        match failures.flatten() {
+            // The next step cancels.
+            Some((true, _)) if !is_whole(&ended) => {}
+            Some((false, failures)) if is_trouble && failures < MOST_FAILURES => {
+                let pause = self.runner.scaled(RETRIES[failures as usize - 1]);
+                self.active(id, |active| {
+                    if let Some(course) = &mut active.course {
+                        course.due = Instant::now() + pause;
+                    }
+                });
+                let reason = format!("{}; it goes on in {} s", described(&ended), pause.as_secs());
+                self.insist(|| self.note_reason(id, &reason));
+            }
+            _ => {
+                self.count_unseen(id, plan, None);
+                self.insist(|| self.settle(task, &ended, MOST_FAILURES));
+                self.retire(id);
+            }
+        }
+    }
+
+    /// Takes notice of the job that a step has told of.
+    fn note_job(&self, id: TaskId, plan: &Plan, told: &(Value, Value)) -> Result<(), ServiceError> {
+        let (job, done) = told;
+        let (name, state) = (job["id"].as_str().unwrap_or("?"), job["state"].as_str());
+        let state = state.unwrap_or_default();
+        self.count_unseen(id, plan, Some(job));
+        let why = job["reason"].as_str().map(|why| format!(" ({why})"));
+        let reason = match state {
+            "running" => format!("job {name} runs; {done} measurements are stored"),
+            _ => format!("job {name} is {state}{}", why.unwrap_or_default()),
+        };
+        let is_news = self.active(id, |active| {
+            let course = active.course.as_mut()?;
+            let is_news = course.told.as_ref() != Some(told);
+            course.pause = match is_news {
+                true => LEAST,
+                false => (course.pause * 2).min(MOST),
+            };
+            course.due = Instant::now() + self.runner.scaled(course.pause);
+            course.last = Instant::now();
+            course.failures = 0;
+            course.told = Some(told.clone());
+            Some(is_news)
+        });
+        let event = json!({
+            "event": state, "number": job["launch"], "id": name, "reason": job["reason"], "nodes": job["nodes"],
+        });
+        let progress = self.feed.note_progress(id, event);
+        if is_news.flatten() == Some(true) {
+            self.feed.tell(Notice::Progress { task: id, progress });
+            self.note_reason(id, &reason)?;
+        }
+        self.account_for(id)
+    }
+
+    /// Counts the nodes that are busy from now on, and the time since the last step for a job that was over before any
+    /// step saw it run.
+    fn count_unseen(&self, id: TaskId, plan: &Plan, job: Option<&Value>) {
+        self.active(id, |active| {
+            let mut meter = active.meter.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = active
+                .course
+                .as_ref()
+                .and_then(|course| course.told.as_ref());
+            let is_same =
+                |(before, _): &(Value, Value)| job.is_some_and(|job| job["id"] == before["id"]);
+            if !meter.runs() && before.is_some_and(|before| !is_same(before)) {
+                let since = active.course.as_ref().map(|course| course.last.elapsed());
+                meter.add(plan.nodes * since.unwrap_or_default().as_secs_f64());
+            }
+            let runs = job.filter(|job| job["state"] == "running");
+            meter.set(runs.map_or(0.0, |job| nodes_in(job).unwrap_or(plan.nodes)));
+        });
+    }
+
+    fn after_cancel(&self, id: TaskId, ended: &Result<Ended, Failure>) {
+        let is_cancelled = matches!(ended, Ok(Ended { code: Some(0), .. }));
+        let failures = self.active(id, |active| {
+            let course = active.course.as_mut()?;
+            course.failures += 1;
+            let pause = RETRIES[RETRIES.len().min(course.failures as usize) - 1];
+            course.due = Instant::now() + self.runner.scaled(pause);
+            Some(course.failures)
+        });
+        let reason = match (is_cancelled, failures.flatten()) {
+            (true, _) => "cancelled with its jobs; what they have measured is kept".to_owned(),
+            (false, Some(failures)) if failures < MOST_FAILURES => {
+                let reason = format!(
+                    "is being cancelled: {}; it is tried again",
+                    described(ended)
+                );
+                self.insist(|| self.note_reason(id, &reason));
+                return;
+            }
+            (false, _) => format!(
+                "cancelled, but its jobs could not be cancelled: {}; end them with `colltune cancel`",
+                described(ended)
+            ),
+        };
+        self.insist(|| self.settle_cancelled(id, &reason));
+        self.retire(id);
+    }
+
+    /// The service ends, and the job goes on.
+    pub(super) fn leave(&self, id: TaskId) {
+        let reason = "waits for the service to go on; its jobs run meanwhile";
+        let left = self.account_for(id).and_then(|()| {
+            self.database.write(|transaction| {
+                transaction.execute(
+                    "UPDATE task SET state = 'waiting', reason = ?2 WHERE id = ?1 AND state = 'running'",
+                    params![id, reason],
+                )?;
+                Ok(())
+            })
+        });
+        // The next start does the same.
+        drop(left);
+        self.retire(id);
+    }
+
+    fn note_reason(&self, id: TaskId, reason: &str) -> Result<(), ServiceError> {
+        self.database.write(|transaction| {
+            transaction.execute(
+                "UPDATE task SET reason = ?2 WHERE id = ?1 AND cancel_asked = 0",
+                params![id, reason],
+            )?;
+            Ok(())
+        })?;
+        self.tell_tasks(&[id]);
+        Ok(())
+    }
+}
+
+/// Whether a child did all that there was to do.
+fn is_whole(ended: &Result<Ended, Failure>) -> bool {
+    matches!(ended, Ok(Ended { code: Some(0), outcome: Some(outcome), .. }) if !outcome["job"].is_object())
+}
+
+/// What went wrong, in words.
+pub(super) fn described(ended: &Result<Ended, Failure>) -> String {
+    match ended {
+        Err(Failure::Task(what) | Failure::Here(what)) => what.clone(),
+        Ok(Ended {
+            error: Some(error), ..
+        }) => error.clone(),
+        Ok(Ended {
+            code: Some(code), ..
+        }) => format!("colltune ended with exit code {code}"),
+        Ok(Ended {
+            signal: Some(signal),
+            ..
+        }) => format!("signal {signal} ended colltune"),
+        Ok(_) => "colltune ended in an unknown way".to_owned(),
+    }
+}

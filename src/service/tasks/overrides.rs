@@ -1,0 +1,123 @@
+//! A campaign with other values in the place of some of its own.
+
+use std::path::Path;
+
+use campaign::{Campaign, CampaignError};
+use serde_json::json;
+use strict_yaml::{Document, Kind};
+
+use crate::{Overrides, ServiceError};
+
+/// Campaigns, for messages of what reads their form.
+const CAMPAIGN: Kind = Kind {
+    name: "a campaign",
+    start: "begin with `name: ...`",
+    reference: None,
+};
+
+/// The most characters of a value.
+const MOST_CHARACTERS: usize = 1000;
+/// The most collectives, or numbers of nodes.
+const MOST_ENTRIES: usize = 100;
+
+impl Overrides {
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// A campaign's text with these values, and the campaign that it is.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`]; [`ServiceError::Campaign`] with the place in the changed text.
+    pub(crate) fn apply(
+        &self,
+        campaign: &Campaign,
+        path: &str,
+    ) -> Result<(Campaign, String), ServiceError> {
+        self.check()?;
+        let mut values = Vec::new();
+        if let Some(budget) = &self.budget {
+            values.push(("budget", json!(budget).to_string()));
+        }
+        if let Some(sizes) = &self.sizes {
+            values.push(("sizes", json!(sizes).to_string()));
+        }
+        if let Some(collectives) = &self.collectives {
+            values.push(("collectives", json!(collectives).to_string()));
+        }
+        if let Some(nodes) = &self.nodes {
+            let shapes = campaign.shapes.iter();
+            let shapes = shapes.filter(|shape| nodes.contains(&shape.nodes));
+            let shapes: Vec<String> = shapes.map(ToString::to_string).collect();
+            if shapes.is_empty() {
+                let all = campaign.shapes.iter().map(ToString::to_string);
+                let all: Vec<String> = all.collect();
+                return Err(ServiceError::Invalid {
+                    field: "overrides.nodes",
+                    problem: format!(
+                        "the campaign has no shape with such a number of nodes; it has {}",
+                        all.join(", ")
+                    ),
+                });
+            }
+            values.push(("shapes", json!(shapes).to_string()));
+        }
+        with_keys(campaign.text(), path, &values)
+    }
+
+    fn check(&self) -> Result<(), ServiceError> {
+        let collectives = self.collectives.iter().flatten();
+        let mut texts = collectives.chain(&self.budget).chain(&self.sizes);
+        let lists = [
+            self.collectives.as_ref().map(Vec::len),
+            self.nodes.as_ref().map(Vec::len),
+        ];
+        let problem = if texts.any(|text| text.chars().count() > MOST_CHARACTERS) {
+            format!("a value has more than {MOST_CHARACTERS} characters")
+        } else if lists
+            .into_iter()
+            .flatten()
+            .any(|entries| entries > MOST_ENTRIES)
+        {
+            format!("a list has more than {MOST_ENTRIES} entries")
+        } else {
+            return Ok(());
+        };
+        let field = "overrides";
+        Err(ServiceError::Invalid { field, problem })
+    }
+}
+
+/// A campaign's text with other places for its results.
+///
+/// # Errors
+/// As of [`Overrides::apply`].
+pub(crate) fn with_outputs(
+    text: &str,
+    path: &str,
+    store: &Path,
+    table: &Path,
+    report: &Path,
+) -> Result<String, ServiceError> {
+    // Paths that are not UTF-8 cannot be written in a campaign.
+    let [store, table, report] = [store, table, report].map(|path| path.to_string_lossy());
+    let output = json!({"store": store, "table": table, "report": report}).to_string();
+    Ok(with_keys(text, path, &[("output", output)])?.1)
+}
+
+fn with_keys(
+    text: &str,
+    path: &str,
+    values: &[(&str, String)],
+) -> Result<(Campaign, String), ServiceError> {
+    let named = Path::new(path);
+    let document = Document::parse(&CAMPAIGN, named, text).map_err(CampaignError::from)?;
+    let text = document
+        .with_keys(values)
+        .ok_or_else(|| ServiceError::Invalid {
+            field: "overrides",
+            problem: format!("{path} stands in braces; write it as `key: value` lines"),
+        })?;
+    Ok((Campaign::parse(&text, named)?, text))
+}

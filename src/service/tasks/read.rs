@@ -1,0 +1,173 @@
+//! Tasks as they are shown.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::str::FromStr;
+
+use jiff::civil::date;
+use jiff::tz::TimeZone;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde_json::Value;
+
+use crate::database::{machine_id, timestamp, unreadable};
+use crate::{Digest, Page, Service, ServiceError, Slice, Task, TaskFilter, TaskId, TaskState};
+
+/// The most bytes of a log that are read at once.
+const MOST_LOG: u64 = 256 << 10;
+
+const COLUMNS: &str = "SELECT task.id, request, campaign.name, state, reason, follows, actor, submitted_at, \
+     started_at, ended_at, attempts, exit_code, expected_node_seconds, node_seconds, outcome \
+     FROM task LEFT JOIN campaign ON campaign.id = task.campaign";
+
+impl Service {
+    /// A task.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`].
+    pub fn task(&self, id: TaskId) -> Result<Task, ServiceError> {
+        self.database.read(|connection| fetch(connection, id))
+    }
+
+    /// Tasks, newest first.
+    ///
+    /// # Errors
+    /// SQLite.
+    pub fn tasks(&self, filter: &TaskFilter, slice: Slice) -> Result<Page<Task>, ServiceError> {
+        self.database.read(|connection| {
+            let mut statement = connection.prepare_cached(&format!(
+                "{COLUMNS} WHERE task.id < ?1 AND (?2 IS NULL OR state = ?2) \
+                 AND (?3 IS NULL OR task.machine = (SELECT id FROM machine WHERE name = ?3)) \
+                 AND (?4 IS NULL OR campaign.path = ?4) ORDER BY task.id DESC LIMIT ?5"
+            ))?;
+            let rows = statement.query_map(
+                params![
+                    slice.end(),
+                    filter.state.map(|state| state.to_string()),
+                    filter.machine,
+                    filter.campaign,
+                    slice.rows_and_one()
+                ],
+                task_of,
+            )?;
+            Ok(slice.page(rows.collect::<Result<_, _>>()?, |task: &Task| task.id))
+        })
+    }
+
+    /// The number of tasks in each state, by machine.
+    ///
+    /// # Errors
+    /// SQLite.
+    pub fn task_counts(&self) -> Result<Vec<(String, TaskState, u64)>, ServiceError> {
+        self.database.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT machine.name, state, count(*) FROM task JOIN machine ON machine.id = task.machine \
+                 GROUP BY task.machine, state ORDER BY machine.name, state",
+            )?;
+            let rows = statement.query_map([], |row| {
+                Ok((row.get(0)?, word(row, 1)?, row.get(2)?))
+            })?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Node-seconds that a machine's tasks have taken that ended in this calendar month (UTC) or have not ended. What
+    /// runs is counted up to a minute ago.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] of the machine; SQLite.
+    pub fn node_seconds_this_month(&self, machine: &str) -> Result<f64, ServiceError> {
+        let today = jiff::Timestamp::now().to_zoned(TimeZone::UTC);
+        let first = date(today.year(), today.month(), 1).to_zoned(TimeZone::UTC);
+        let first = first.map_or(0, |first| first.timestamp().as_millisecond());
+        self.database.read(|connection| {
+            let machine = machine_id(connection, machine)?;
+            let mut statement = connection.prepare_cached(
+                "SELECT coalesce(sum(node_seconds), 0.0) FROM task \
+                 WHERE machine = ?1 AND (ended_at IS NULL OR ended_at >= ?2)",
+            )?;
+            Ok(statement.query_row(params![machine, first], |row| row.get(0))?)
+        })
+    }
+
+    /// At most 256 KiB of a task's log from byte `from` on, and the log's length. What is not UTF-8 is replaced.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`], [`ServiceError::NoLog`].
+    pub fn log(&self, id: TaskId, from: u64) -> Result<(String, u64), ServiceError> {
+        self.task(id)?;
+        let path = self.task_folder(id).join("log");
+        let read = || -> io::Result<_> {
+            let mut file = File::open(&path)?;
+            let length = file.metadata()?.len();
+            let mut bytes = Vec::new();
+            file.seek(SeekFrom::Start(from.min(length)))?;
+            file.take(MOST_LOG).read_to_end(&mut bytes)?;
+            Ok((bytes, length))
+        };
+        match read() {
+            Ok((bytes, length)) => Ok((String::from_utf8_lossy(&bytes).into_owned(), length)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(ServiceError::NoLog(id)),
+            Err(error) => Err(ServiceError::file("read", &path)(error)),
+        }
+    }
+}
+
+/// A task, as a transaction sees it.
+///
+/// # Errors
+/// [`ServiceError::NotFound`]; SQLite.
+pub(super) fn fetch(connection: &Connection, id: TaskId) -> Result<Task, ServiceError> {
+    let mut statement = connection.prepare_cached(&format!("{COLUMNS} WHERE task.id = ?1"))?;
+    // No number of a row is larger.
+    let row = i64::try_from(id).unwrap_or(i64::MAX);
+    let task = statement.query_row([row], task_of).optional()?;
+    task.ok_or_else(|| ServiceError::NotFound {
+        kind: "task",
+        name: id.to_string(),
+    })
+}
+
+/// A word in a column, such as a state.
+///
+/// # Errors
+/// SQLite; a word that is not known.
+pub(crate) fn word<T: FromStr>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let word: String = row.get(column)?;
+    let unknown = |_| unreadable(io::Error::other(format!("the unknown word `{word}`")));
+    word.parse().map_err(unknown)
+}
+
+fn task_of(row: &Row<'_>) -> rusqlite::Result<Task> {
+    let time = |column| {
+        let at: Option<i64> = row.get(column)?;
+        at.map(timestamp).transpose()
+    };
+    let outcome: Option<String> = row.get(14)?;
+    let outcome: Option<Value> = outcome
+        .map(|text| serde_json::from_str(&text))
+        .transpose()
+        .map_err(unreadable)?;
+    Ok(Task {
+        id: row.get(0)?,
+        request: serde_json::from_str(&row.get::<_, String>(1)?).map_err(unreadable)?,
+        name: row.get(2)?,
+        state: word(row, 3)?,
+        reason: row.get(4)?,
+        follows: row.get(5)?,
+        actor: row.get(6)?,
+        submitted_at: timestamp(row.get(7)?)?,
+        started_at: time(8)?,
+        ended_at: time(9)?,
+        attempts: row.get(10)?,
+        exit_code: row.get(11)?,
+        expected_node_seconds: row.get(12)?,
+        node_seconds: row.get(13)?,
+        made: outcome.as_ref().and_then(made),
+        outcome,
+    })
+}
+
+/// The table that an outcome tells of.
+fn made(outcome: &Value) -> Option<Digest> {
+    outcome.get("digest")?.as_str()?.parse().ok()
+}

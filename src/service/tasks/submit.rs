@@ -1,0 +1,278 @@
+//! Adding to the queue.
+
+use campaign::{Campaign, Launching};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use serde_json::Value;
+
+use super::fetch;
+use crate::database::{machine_id, now};
+use crate::runner::nodes_of;
+use crate::{
+    Actor, Machine, Notice, Scope, Service, ServiceError, Submitted, Task, TaskId, TaskKind,
+    TaskRequest, audit,
+};
+
+/// More tasks than this may not wait at once.
+const MOST_WAITING: i64 = 10_000;
+/// The longest idempotency key, in bytes.
+const LONGEST_KEY: usize = 255;
+
+/// What a request comes to, before it is written down.
+struct Prepared {
+    request: TaskRequest,
+    /// The request as rows have it.
+    json: String,
+    /// The campaign with its overrides, and its text.
+    campaign: Option<(Campaign, String)>,
+}
+
+impl Service {
+    /// Adds a task to the queue. The same request with the same idempotency key of the same actor adds nothing. A task
+    /// that does what an earlier one does that waits or runs waits for that one, and takes its result.
+    ///
+    /// # Errors
+    /// [`ServiceError::Forbidden`] without the scope `submit`; [`ServiceError::NotFound`] of machine, campaign or table;
+    /// [`ServiceError::Invalid`] and [`ServiceError::Campaign`]; [`ServiceError::Conflict`] if the key belongs to
+    /// another request, or 10000 tasks wait.
+    pub fn submit(
+        &self,
+        actor: &Actor,
+        request: &TaskRequest,
+        idempotency_key: Option<&str>,
+    ) -> Result<Submitted, ServiceError> {
+        let machine = self.machine_of(request)?;
+        actor.require(Scope::Submit, Some(&machine.name))?;
+        check_key(idempotency_key)?;
+        let mut request = request.clone();
+        request.machine = Some(machine.name.clone());
+        let json = serde_json::to_string(&request).map_err(invalid_json)?;
+        let earlier = self
+            .database
+            .read(|connection| earlier(connection, actor, idempotency_key, &json))?;
+        if let Some(task) = earlier {
+            return Ok(Submitted {
+                task,
+                is_new: false,
+            });
+        }
+        let prepared = self.prepare(machine, request, json)?;
+        let submitted = self
+            .database
+            .write(|transaction| add(transaction, actor, &prepared, idempotency_key))?;
+        if submitted.is_new {
+            self.feed.tell(Notice::Task {
+                task: Box::new(submitted.task.clone()),
+            });
+            self.runner.wake();
+        }
+        Ok(submitted)
+    }
+
+    fn machine_of(&self, request: &TaskRequest) -> Result<&Machine, ServiceError> {
+        match (&request.machine, self.configuration.machines.as_slice()) {
+            (Some(name), _) => self.configuration.machine(name),
+            (None, [only]) => Ok(only),
+            (None, several) => {
+                let names: Vec<&str> = several.iter().map(|machine| &*machine.name).collect();
+                Err(ServiceError::Invalid {
+                    field: "machine",
+                    problem: format!("is missing; name one of {}", names.join(", ")),
+                })
+            }
+        }
+    }
+
+    /// Reads the campaign that is meant, and looks whether the fields belong together.
+    fn prepare(
+        &self,
+        machine: &Machine,
+        request: TaskRequest,
+        json: String,
+    ) -> Result<Prepared, ServiceError> {
+        let kind = request.kind;
+        let refuse = |field, problem: String| Err(ServiceError::Invalid { field, problem });
+        if kind != TaskKind::Tune && !request.overrides.is_empty() {
+            return refuse("overrides", format!("are for `tune`; `{kind}` has none"));
+        }
+        let campaign = match (kind, &request.campaign, &request.table) {
+            (TaskKind::Tune | TaskKind::Report, Some(path), None) => {
+                let (campaign, _) = self.campaign_for(machine, path)?;
+                // With the job that it names: what was submitted is what is measured.
+                let text = campaign.text().to_owned();
+                Some(match request.overrides.is_empty() {
+                    true => (campaign, text),
+                    false => request.overrides.apply(&campaign, path)?,
+                })
+            }
+            (TaskKind::Validate | TaskKind::Check, None, Some(_)) => None,
+            (TaskKind::Tune | TaskKind::Report, None, _) => {
+                return refuse("campaign", format!("is missing; `{kind}` needs it"));
+            }
+            (TaskKind::Tune | TaskKind::Report, ..) => {
+                return refuse(
+                    "table",
+                    format!("is for `validate` and `check`, not `{kind}`"),
+                );
+            }
+            (_, _, None) => return refuse("table", format!("is missing; `{kind}` needs it")),
+            (_, Some(_), _) => {
+                return refuse(
+                    "campaign",
+                    format!("is for `tune` and `report`, not `{kind}`"),
+                );
+            }
+        };
+        Ok(Prepared {
+            request,
+            json,
+            campaign,
+        })
+    }
+}
+
+fn check_key(key: Option<&str>) -> Result<(), ServiceError> {
+    let is_good = |key: &str| {
+        (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
+    };
+    match key.is_none_or(is_good) {
+        true => Ok(()),
+        false => Err(ServiceError::Invalid {
+            field: "Idempotency-Key",
+            problem: format!("has 1 to {LONGEST_KEY} visible ASCII characters"),
+        }),
+    }
+}
+
+fn invalid_json(error: serde_json::Error) -> ServiceError {
+    ServiceError::Invalid {
+        field: "request",
+        problem: error.to_string(),
+    }
+}
+
+/// The task that an actor submitted with a key.
+fn earlier(
+    connection: &Connection,
+    actor: &Actor,
+    key: Option<&str>,
+    json: &str,
+) -> Result<Option<Task>, ServiceError> {
+    let Some(key) = key else { return Ok(None) };
+    let mut statement = connection
+        .prepare_cached("SELECT id, request FROM task WHERE actor = ?1 AND idempotency_key = ?2")?;
+    let found: Option<(TaskId, String)> = statement
+        .query_row([&*actor.name, key], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    match found {
+        None => Ok(None),
+        Some((id, request)) if request == json => fetch(connection, id).map(Some),
+        Some((id, _)) => Err(ServiceError::Conflict(format!(
+            "the idempotency key belongs to task {id}, which another request made; use a new key"
+        ))),
+    }
+}
+
+/// Writes a task down, unless a request that came at the same time has.
+fn add(
+    transaction: &Transaction<'_>,
+    actor: &Actor,
+    prepared: &Prepared,
+    key: Option<&str>,
+) -> Result<Submitted, ServiceError> {
+    let Prepared {
+        request,
+        json,
+        campaign,
+    } = prepared;
+    if let Some(task) = earlier(transaction, actor, key, json)? {
+        return Ok(Submitted {
+            task,
+            is_new: false,
+        });
+    }
+    let waiting: i64 = transaction.query_row(
+        "SELECT count(*) FROM task WHERE state = 'waiting'",
+        [],
+        |row| row.get(0),
+    )?;
+    if waiting >= MOST_WAITING {
+        return Err(ServiceError::Conflict(format!(
+            "{waiting} tasks wait; submit again when fewer do, or cancel some"
+        )));
+    }
+    if let Some(table) = &request.table {
+        let mut known = transaction.prepare_cached("SELECT 1 FROM blob WHERE digest = ?1")?;
+        if !known.exists([table.as_str()])? {
+            return Err(ServiceError::NotFound {
+                kind: "table",
+                name: table.to_string(),
+            });
+        }
+    }
+    let machine = machine_id(transaction, request.machine.as_deref().unwrap_or_default())?;
+    let path = request.campaign.as_deref().unwrap_or_default();
+    let row = match campaign {
+        Some((campaign, text)) => Some(campaign_row(transaction, campaign, path, text)?),
+        None => None,
+    };
+    let (kind, table) = (request.kind.to_string(), request.table.as_ref());
+    let table = table.map(crate::Digest::as_str);
+    let mut alike = transaction.prepare_cached(
+        "SELECT id FROM task WHERE state IN ('waiting', 'running') AND machine = ?1 AND kind = ?2 \
+         AND campaign IS ?3 AND digest IS ?4 AND follows IS NULL AND cancel_asked = 0 \
+         ORDER BY id LIMIT 1",
+    )?;
+    let follows: Option<TaskId> = alike
+        .query_row(params![machine, kind, row, table], |row| row.get(0))
+        .optional()?;
+    let reason = match follows {
+        Some(first) => format!("waits for task {first}, which does the same"),
+        None => crate::runner::ITS_TURN.to_owned(),
+    };
+    let expected = campaign
+        .as_ref()
+        .filter(|_| request.kind == TaskKind::Tune)
+        .filter(|(campaign, _)| !matches!(campaign.launcher, Launching::Simulated(_)))
+        .map(|(campaign, _)| campaign.budget_seconds * nodes_of(campaign));
+    transaction.execute(
+        "INSERT INTO task (kind, machine, campaign, digest, request, state, reason, follows, actor, \
+         idempotency_key, submitted_at, expected_node_seconds) \
+         VALUES (?1, ?2, ?3, ?4, ?5, 'waiting', ?6, ?7, ?8, ?9, ?10, ?11)",
+        params![
+            kind, machine, row, table, json, reason, follows, actor.name, key, now(), expected
+        ],
+    )?;
+    let id = TaskId::try_from(transaction.last_insert_rowid()).unwrap_or_default();
+    let details: Value = serde_json::from_str(json).map_err(invalid_json)?;
+    audit::record(
+        transaction,
+        &actor.name,
+        "task.submit",
+        &format!("task {id}"),
+        &details,
+    )?;
+    Ok(Submitted {
+        task: fetch(transaction, id)?,
+        is_new: true,
+    })
+}
+
+/// The row of a campaign, which is made if there is none with its digest and path.
+fn campaign_row(
+    transaction: &Transaction<'_>,
+    campaign: &Campaign,
+    path: &str,
+    text: &str,
+) -> Result<i64, ServiceError> {
+    transaction.execute(
+        "INSERT INTO campaign (digest, name, path, text, added_at) VALUES (?1, ?2, ?3, ?4, ?5) \
+         ON CONFLICT (digest) DO NOTHING",
+        params![campaign.digest(), campaign.name, path, text, now()],
+    )?;
+    let id = transaction.query_row(
+        "SELECT id FROM campaign WHERE digest = ?1",
+        [campaign.digest()],
+        |row| row.get(0),
+    )?;
+    Ok(id)
+}

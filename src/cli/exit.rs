@@ -108,14 +108,14 @@ pub(crate) fn of(error: &CliError) -> Code {
         CliError::Deploy(error) => of_deploy(error),
         CliError::Guard(error) => of_guard(error),
         CliError::Service(error) => of_service(error),
+        CliError::Remote(error) => of_outcome(error.outcome()),
+        CliError::Pull { source, .. } => of_outcome(source.outcome()),
+        CliError::Older { .. } => Code::Environment,
         CliError::Web(WebError::Open { .. } | WebError::Pem { .. } | WebError::Tls(_)) => {
             Code::Input
         }
         CliError::Web(WebError::Listen { .. } | WebError::Threads(_)) => Code::Environment,
         CliError::Web(WebError::Metrics(_)) => Code::Internal,
-        CliError::Remote(error) => of_outcome(error.outcome()),
-        CliError::Pull { source, .. } => of_outcome(source.outcome()),
-        CliError::Older { .. } => Code::Environment,
         CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }
         | CliError::NoSchedules { .. }
@@ -244,9 +244,9 @@ fn of_service(error: &ServiceError) -> Code {
         | ServiceError::File { .. } => Code::Input,
         ServiceError::Locked { .. }
         | ServiceError::NetworkFileSystem { .. }
-        | ServiceError::Random(_) => Code::Environment,
+        | ServiceError::Random(_)
+        | ServiceError::Database(_) => Code::Environment,
         ServiceError::Deploy(error) => of_deploy(error),
-        ServiceError::Database(_) => Code::Internal,
     }
 }
 

@@ -1,6 +1,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use client::Folder;
 use launcher::{CommandLine, PRELOADING, driver_directories};
 use table::{Deployment, Policy, Table};
 use tuner::TunerError;
@@ -41,9 +42,9 @@ use crate::values;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The table to decide by, or a folder of releases or of `colltune deploy`
+    /// The table to decide by, or a folder of releases, of `colltune deploy` or of `colltune pull`
     ///
-    /// Of a folder with a link `current`, the version that is current now is used for the whole job. The folder of a
+    /// Of a folder with a link `current`, what is current now is used for the whole job. The folder of a
     /// version can be named too.
     #[arg(
         value_name = "TABLE.yaml",
@@ -173,7 +174,10 @@ impl Args {
     /// change.
     fn path(&self, console: Console) -> Result<PathBuf, CliError> {
         match (&self.table, &self.channel) {
-            (Some(folder), _) if folder.is_dir() => Ok(export::deploy::table_of(folder)?),
+            (Some(folder), _) if folder.is_dir() => match Folder::last_good(folder) {
+                Some((_, table)) => Ok(table),
+                None => Ok(export::deploy::table_of(folder)?),
+            },
             (Some(table), _) if self.reload => Ok(table.clone()),
             (Some(table), _) => Ok(behind_links(table)),
             (None, channel) => {

@@ -23,6 +23,7 @@ const VERBS: &[&str] = &[
     "validate",
     "check",
     "run",
+    "serve",
     "pull",
     "remote",
     "backup",

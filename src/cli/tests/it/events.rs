@@ -34,7 +34,8 @@ fn place() -> Place {
 #[track_caller]
 fn watched(place: &Place, args: &[&str]) -> (Vec<Value>, Value) {
     let ran = place.run(args);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
+    // What is found may be that something is slower.
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
     let lines = ran.out.lines();
     let mut events: Vec<Value> = lines
         .map(|line| serde_json::from_str(line).unwrap())
@@ -71,7 +72,7 @@ fn each_event_is_a_line_and_the_outcome_is_the_last() {
         .json();
     assert_eq!(outcome["points"], json["points"]);
     let (_, outcome) = watched(&place, &["check", table, "--events"]);
-    assert_eq!(outcome["holds"], true);
+    assert!(outcome["holds"].is_boolean());
     let both = place.run(&["tune", "campaign.yaml", "--events", "--json"]);
     assert_eq!(both.code, Some(2), "{both:?}");
 }

@@ -85,7 +85,10 @@ impl Service {
             true => {
                 let digest: String = digest.chars().rev().take(8).collect();
                 let store = format!(".colltune/task-{}-{digest}.db", task.id);
-                let [table, report] = ["table.yaml", "report.md"].map(|name| folder.join(name));
+                // Short where it can be: what is made of a campaign tells these names.
+                let root = &self.configuration.folder;
+                let near = folder.strip_prefix(root).unwrap_or(folder);
+                let [table, report] = ["table.yaml", "report.md"].map(|name| near.join(name));
                 with_outputs(&text, &path, Path::new(&store), &table, &report)?
             }
         };

@@ -80,12 +80,12 @@ impl Service {
         };
         let code = ended.as_ref().ok().and_then(|ended| ended.code);
         match (code, outcome) {
-            (Some(0), Some(outcome)) => return Turn::Done(outcome),
-            (Some(1), Some(outcome)) if answers => return Turn::Done(outcome),
-            (Some(0), None) if task.kind == TaskKind::Report => {
+            (Some(0), _) if task.kind == TaskKind::Report => {
                 let report = self.task_folder(task.id).join(REPORT);
                 return Turn::Done(json!({"report": report.to_string_lossy()}));
             }
+            (Some(0), Some(outcome)) => return Turn::Done(outcome),
+            (Some(1), Some(outcome)) if answers => return Turn::Done(outcome),
             _ if is_cancelled => return Turn::Cancelled,
             (Some(0 | 1), None) if code == Some(0) || answers => {
                 return Turn::Failed("colltune ended without an outcome; see the log".to_owned());

@@ -16,12 +16,15 @@ use vocabulary::Pattern;
 use super::process::{open, start};
 use crate::run::{Place, sound_store};
 
+/// Something small in which the default is not the best.
 const CAMPAIGN: &str = "\
 name: NAME
 launcher: {simulated: {machine: fat-tree.yaml, seed: 7}}
-shapes: [2x2, 4x4]
-collectives: [allreduce, bcast]
+shapes: [4x4]
+collectives: [bcast]
 sizes: [64, 2056]
+candidates: {include: ['*/binomial', '*/knomial', '*/chain']}
+parameters: {block_bytes: 4K, predicted: false, radix: 4}
 strategy: exhaustive
 confirmation: off
 repetitions: {slice: 20ms}

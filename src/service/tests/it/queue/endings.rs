@@ -10,6 +10,8 @@ use super::fixture::{Bed, admin, is_alive, tune};
 #[track_caller]
 fn check(script: &str, state: TaskState, attempts: u32, reason: &str) {
     let mut bed = Bed::new(script);
+    // The second pause is long.
+    bed.haste = 1000;
     let id = bed.tune("small");
     let task = bed.ended(id);
     assert_eq!((task.state, task.attempts), (state, attempts), "{task:?}");
@@ -73,6 +75,7 @@ fn failures_count_only_without_progress_between_them() {
 #[test]
 fn an_executable_that_is_not_there_is_tried_again() {
     let mut bed = Bed::new("end");
+    bed.haste = 1000;
     std::fs::remove_file(bed.path("colltune")).unwrap();
     let id = bed.tune("small");
     let task = bed.ended(id);
@@ -127,7 +130,7 @@ fn what_a_validation_says_is_kept() {
 
 #[test]
 fn a_report_is_written_to_the_folder_of_its_task() {
-    let mut bed = Bed::new("end");
+    let mut bed = Bed::new("true");
     let request = TaskRequest {
         kind: TaskKind::Report,
         ..tune("small")

@@ -13,9 +13,6 @@ use service::{
 use testkit::fakes::Fakes;
 use testkit::tables;
 
-/// What the queue waits for is this many times shorter.
-const HASTE: u32 = 50;
-
 pub(super) const CAMPAIGN: &str = "\
 name: small
 launcher: simulated
@@ -29,6 +26,8 @@ budget: 1m
 pub(super) struct Bed {
     fakes: Fakes,
     pub(super) configuration: Configuration,
+    /// What the queue waits for is this many times shorter.
+    pub(super) haste: u32,
     running: Option<Running>,
 }
 
@@ -48,6 +47,7 @@ impl Bed {
         let bed = Self {
             fakes,
             configuration,
+            haste: 50,
             running: None,
         };
         bed.write("tuning/small.yaml", CAMPAIGN);
@@ -96,7 +96,7 @@ impl Bed {
         }
         let executable = self.fakes.path("colltune");
         let service = Service::open(self.configuration.clone(), executable).unwrap();
-        service.hasten(HASTE);
+        service.hasten(self.haste);
         let stop = Arc::new(AtomicBool::new(false));
         let (of_thread, until) = (Arc::clone(&service), Arc::clone(&stop));
         self.running = Some(Running {

@@ -8,6 +8,7 @@ use table::{Diff, Lack, Policy, Provenance, Table, Withheld};
 use utoipa::ToSchema;
 use vocabulary::Candidate;
 
+use crate::versions::has_version;
 use crate::{ChannelKey, Digest, Service, ServiceError, Slice, Validation};
 
 /// A condition, and whether a table meets it.
@@ -59,7 +60,26 @@ impl Service {
     /// [`ServiceError::Damaged`] of a table that cannot be read.
     pub fn gates(&self, key: &ChannelKey, digest: &Digest) -> Result<Vec<Gate>, ServiceError> {
         self.configuration.machine(&key.machine)?;
+        self.require_version(&key.machine, digest)?;
         self.gates_for(key, digest, &self.table(digest)?)
+    }
+
+    /// Requires that a table is one of the machine's.
+    pub(crate) fn require_version(
+        &self,
+        machine: &str,
+        digest: &Digest,
+    ) -> Result<(), ServiceError> {
+        match self
+            .database
+            .read(|rows| has_version(rows, machine, digest))?
+        {
+            true => Ok(()),
+            false => Err(ServiceError::NotFound {
+                kind: "table",
+                name: format!("{digest} of `{machine}`"),
+            }),
+        }
     }
 
     pub(crate) fn gates_for(

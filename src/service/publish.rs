@@ -28,7 +28,7 @@ impl Service {
     }
 
     /// Writes a table as a version of a channel's folder, and mends the folder; the version is not yet current.
-    pub(crate) fn prepare(
+    pub(crate) fn prepare_version(
         &self,
         key: &ChannelKey,
         digest: &Digest,
@@ -98,7 +98,7 @@ impl Service {
 
     fn publish_again(&self, key: &ChannelKey, digest: &Digest) -> Result<(), ServiceError> {
         let table = self.released_table(key)?;
-        self.prepare(key, digest, &table, "service")?
+        self.prepare_version(key, digest, &table, "service")?
             .make_current()?;
         self.prune(key)
     }
@@ -158,7 +158,7 @@ impl Service {
             if !self.versions_of(&Digest::of(text.as_bytes()))?.is_empty() {
                 continue;
             }
-            let taken_in = match self.machine_of(&text) {
+            let taken_in = match self.machine_of_table(&text) {
                 Some(machine) => self.take_in_found(&machine, &text),
                 None => continue,
             };
@@ -177,7 +177,7 @@ impl Service {
     }
 
     /// The machine that a table was made on, as far as that is known.
-    fn machine_of(&self, text: &str) -> Option<String> {
+    fn machine_of_table(&self, text: &str) -> Option<String> {
         if let [machine] = &self.configuration.machines[..] {
             return Some(machine.name.clone());
         }

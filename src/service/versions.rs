@@ -299,7 +299,7 @@ pub(crate) fn is_plain_library(text: &str) -> bool {
     is_whole && text.len() <= 64 && !text.starts_with('.') && text.chars().all(is_plain)
 }
 
-/// The digests that a machine has.
+/// Whether a table is one of a machine's.
 pub(crate) fn has_version(
     connection: &Connection,
     machine: &str,

@@ -60,7 +60,7 @@ impl Service {
             reason: request.reason.trim().to_owned(),
             at: Timestamp::now(),
         };
-        let prepared = self.prepare(key, &release.digest, &table, &actor.name)?;
+        let prepared = self.prepare_version(key, &release.digest, &table, &actor.name)?;
         let before = steps.last().map(|step| &step.digest);
         let details = self.details(&release, before, &table);
         release.sequence = self.write_down(&release, prepared, expected, &details)?;
@@ -132,7 +132,10 @@ impl Service {
         };
         let current = steps.last().map(|step| &step.digest);
         let digest = match (request.action, &request.digest) {
-            (ReleaseAction::Release, Some(digest)) => digest.clone(),
+            (ReleaseAction::Release, Some(digest)) => {
+                self.require_version(&key.machine, digest)?;
+                digest.clone()
+            }
             (ReleaseAction::Release, None) => {
                 return invalid("name the table that is to be released".to_owned());
             }

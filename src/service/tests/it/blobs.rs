@@ -1,0 +1,100 @@
+//! Tables by digest.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use service::{Digest, ServiceError};
+
+use crate::bed::{Bed, choosing};
+
+fn place(bed: &Bed, digest: &Digest) -> PathBuf {
+    let folder = bed.state().join("blobs/sha256").join(&digest.as_str()[..2]);
+    folder.join(format!("{digest}.yaml"))
+}
+
+#[test]
+fn a_blob_is_a_file_that_nobody_changes() {
+    let bed = Bed::new();
+    let text = choosing("chain");
+    let digest = bed.added(&text);
+    assert_eq!(digest, Digest::of(text.as_bytes()));
+    let path = place(&bed, &digest);
+    let mode = fs::metadata(&path).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o444);
+    assert_eq!(
+        bed.service().blob(&digest).expect("a blob"),
+        text.as_bytes()
+    );
+    assert_eq!(bed.service().table(&digest).expect("a table").name, "night");
+    let folder = path.parent().expect("a folder");
+    assert_eq!(fs::read_dir(folder).expect("a folder").count(), 1);
+}
+
+#[test]
+fn what_is_damaged_is_never_handed_out() {
+    let bed = Bed::new();
+    let text = choosing("chain");
+    let digest = bed.added(&text);
+    let path = place(&bed, &digest);
+    let is_damaged = || {
+        let error = bed.service().blob(&digest).expect_err("damaged");
+        assert!(matches!(error, ServiceError::Damaged { .. }), "{error}");
+    };
+    fs::remove_file(&path).expect("removed");
+    is_damaged();
+    fs::write(&path, text.replace("chain", "pipeline")).expect("written");
+    is_damaged();
+    // Its text mends it.
+    bed.added(&text);
+    assert_eq!(
+        bed.service().blob(&digest).expect("a blob"),
+        text.as_bytes()
+    );
+
+    let unknown = Digest::of(b"unknown");
+    let error = bed.service().blob(&unknown).expect_err("unknown");
+    assert!(
+        matches!(error, ServiceError::NotFound { kind: "table", .. }),
+        "{error}"
+    );
+}
+
+/// As if the service had been killed between the file and its row.
+#[test]
+fn a_file_without_a_row_harms_nothing() {
+    let bed = Bed::new();
+    let text = choosing("chain");
+    let digest = Digest::of(text.as_bytes());
+    let path = place(&bed, &digest);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    fs::write(&path, &text).expect("written");
+    fs::write(path.with_file_name(".new-x"), "form").expect("written");
+    let bed = bed.restarted();
+    assert!(
+        bed.service()
+            .versions_of(&digest)
+            .expect("versions")
+            .is_empty()
+    );
+    assert_eq!(bed.added(&text), digest);
+    assert_eq!(
+        bed.service().versions_of(&digest).expect("versions").len(),
+        1
+    );
+}
+
+/// A digest that is no digest cannot be the name of a file.
+#[test]
+fn digests_are_no_paths() {
+    for text in [
+        "..",
+        "",
+        "../../../etc/passwd",
+        &"A".repeat(64),
+        &"a/".repeat(32),
+        &"a".repeat(63),
+    ] {
+        assert!(text.parse::<Digest>().is_err(), "{text}");
+    }
+}

@@ -103,8 +103,9 @@ fn results(place: &Place) -> Results {
         .map(|version| version.digest.to_string())
         .collect();
     assert_eq!(digests.len(), versions.len(), "a table was taken in twice");
-    let first = versions.last().unwrap();
-    let validations = service.validations(&first.machine, &first.digest).unwrap();
+    let (_, _, validated) = tasks.last().unwrap();
+    let validated = validated.as_ref().unwrap().parse().unwrap();
+    let validations = service.validations("local", &validated).unwrap();
     for version in &versions {
         service.table(&version.digest).unwrap();
     }

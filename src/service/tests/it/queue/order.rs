@@ -2,7 +2,7 @@
 
 use service::{Machine, Overrides, ServiceError, TaskFilter, TaskRequest, TaskState};
 
-use super::fixture::{Bed, CAMPAIGN, admin, tune};
+use super::fixture::{Bed, CAMPAIGN, admin, tune, wait_for};
 
 const HELD: &str = "touch begun; while [ ! -e go ]; do sleep 0.02; done; end";
 
@@ -24,6 +24,21 @@ fn what_measures_here_runs_one_after_the_other() {
     );
     assert!(ended.is_sorted_by_key(|task| task.started_at));
     assert!(!bed.path("overlap").exists());
+}
+
+#[test]
+fn the_service_knows_when_a_task_measures_on_its_host() {
+    let mut bed = Bed::new(HELD);
+    let local = CAMPAIGN.replace("simulated", "local");
+    bed.write("tuning/small.yaml", &local.replace("[2x2, 4x2]", "[1x2]"));
+    assert!(!bed.service().is_measuring_here());
+    let id = bed.tune("small");
+    bed.until_there("begun");
+    assert!(bed.service().is_measuring_here());
+    bed.write("go", "");
+    bed.ended(id);
+    let service = bed.service();
+    wait_for("the end", || !service.is_measuring_here());
 }
 
 #[test]

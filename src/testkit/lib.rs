@@ -2,6 +2,7 @@
 
 mod examples;
 pub mod fakes;
+pub mod html;
 pub mod mpi;
 pub mod process;
 mod requirements;

@@ -13,7 +13,7 @@ use service::{
 
 use super::elements::{ago, channel_address, node_hours, subject, table_link, task_link, wide};
 use super::forms::Reader;
-use super::layout::{Frame, with_query};
+use super::layout::{EVENTS, Frame, with_query};
 use super::progress;
 use crate::{App, Problem, Visitor};
 
@@ -114,7 +114,7 @@ pub(super) async fn show(
         title: "Overview",
         visitor: Some(&visitor),
         place: "/",
-        events: Some("/api/v1/events"),
+        events: EVENTS,
     };
     let page: Html<String> = frame.html(&content(&read, Timestamp::now()));
     Ok(page.into_response())

@@ -1,6 +1,6 @@
 //! The form that releases a table to a channel.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use service::{
@@ -13,6 +13,7 @@ use super::forms::{Fields, Sent};
 use super::layout::{form_token, with_query};
 use super::overview::CHANNELS;
 use super::{submit, table};
+use crate::extract::Path;
 use crate::{App, Problem, Visitor};
 
 /// The channel that a form is about, as it is now.

@@ -1,6 +1,6 @@
 //! One table: where it is from, what it decides, what validations said, and how it is released.
 
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
@@ -16,6 +16,7 @@ use super::layout::{Frame, form_token};
 use super::overview::speedup;
 use super::release::{self, Place};
 use super::{submit, tables};
+use crate::extract::{Path, Query};
 use crate::{App, Problem, Visitor};
 
 /// Tables that one may be compared with by choosing them from a list.

@@ -257,12 +257,6 @@ impl CliError {
     }
 }
 
-impl From<ServiceError> for CliError {
-    fn from(error: ServiceError) -> Self {
-        Self::Service(Box::new(error))
-    }
-}
-
 impl From<RemoteError> for CliError {
     fn from(error: RemoteError) -> Self {
         Self::Remote(Box::new(error))

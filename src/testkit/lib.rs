@@ -7,6 +7,7 @@ pub mod mpi;
 pub mod process;
 mod requirements;
 pub mod tables;
+pub mod web;
 
 pub use examples::examples;
 pub use requirements::require;

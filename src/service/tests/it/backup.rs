@@ -131,13 +131,16 @@ fn a_backup_is_of_one_moment() {
                 token(&service, &number.to_string());
             }
         });
-        for number in 0..5 {
-            let (kept, restored) = (
-                place.path(&format!("b{number}")),
-                place.path(&format!("r{number}")),
-            );
-            backup(&place.state(), &kept).expect("backed up");
-            restore(&kept, &restored).expect("restored");
+        // Judged once the other has stopped.
+        let places = [0, 1, 2, 3, 4].map(|number| {
+            let kept = place.path(&format!("b{number}"));
+            let restored = place.path(&format!("r{number}"));
+            let made = backup(&place.state(), &kept).and_then(|()| restore(&kept, &restored));
+            (made, restored)
+        });
+        stop.store(true, Ordering::Relaxed);
+        for (made, restored) in places {
+            made.expect("backed up and restored");
             let database = rusqlite::Connection::open(restored.join("service.db")).expect("opened");
             // A token and its line in the audit are one change.
             let count = |table: &str| {
@@ -148,7 +151,6 @@ fn a_backup_is_of_one_moment() {
             };
             assert_eq!(count("token"), count("audit"));
         }
-        stop.store(true, Ordering::Relaxed);
     });
 }
 

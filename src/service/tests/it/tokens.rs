@@ -187,13 +187,19 @@ fn a_revoked_token_is_refused_while_others_ask() {
                 }
             });
         }
-        for _ in 0..20 {
-            let (secret, id) = make(&service, "brief");
-            assert_eq!(who(&service, &secret).as_deref(), Some("brief"));
-            service.revoke_token(&admin(), id).expect("revoked");
-            assert_eq!(who(&service, &secret), None);
-        }
+        // Judged once the others have stopped.
+        let rounds: Vec<_> = (0..20)
+            .map(|_| {
+                let (secret, id) = make(&service, "brief");
+                let before = who(&service, &secret);
+                let revoked = service.revoke_token(&admin(), id);
+                (before, revoked.is_ok(), who(&service, &secret))
+            })
+            .collect();
         stop.store(true, Ordering::Relaxed);
+        for round in rounds {
+            assert_eq!(round, (Some("brief".to_owned()), true, None));
+        }
     });
 }
 
@@ -231,12 +237,20 @@ fn what_has_expired_holds_no_longer() {
     assert_eq!(who(&service, &secret).as_deref(), Some("ci"));
     drop(service);
 
-    // It expires while it is known.
-    expire("token", 300);
-    expire("session", 600_000);
+    // It expires while it is known: first the session, then the token.
+    expire("token", 60_000);
+    expire("session", 1500);
+    let service = place.open();
+    assert!(is_session(&service, &session));
+    std::thread::sleep(Duration::from_millis(1600));
+    assert!(!is_session(&service, &session));
+    drop(service);
+    expire("token", 1500);
+    expire("session", 60_000);
     let service = place.open();
     assert_eq!(who(&service, &secret).as_deref(), Some("ci"));
-    std::thread::sleep(Duration::from_millis(400));
+    assert!(is_session(&service, &session));
+    std::thread::sleep(Duration::from_millis(1600));
     assert_eq!(who(&service, &secret), None);
     assert!(!is_session(&service, &session));
     assert!(

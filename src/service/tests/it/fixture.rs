@@ -54,7 +54,10 @@ impl Place {
     }
 
     pub(crate) fn blob(&self, digest: &Digest) -> PathBuf {
-        self.state().join("blobs/sha256").join(digest.as_str())
+        let folder = self.state().join("blobs/sha256");
+        folder
+            .join(&digest.as_str()[..2])
+            .join(format!("{digest}.yaml"))
     }
 }
 

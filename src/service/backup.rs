@@ -151,7 +151,7 @@ fn complete(from: &Path, copy: &Path) -> Result<(), ServiceError> {
     schema::check(&connection, &path)?;
     let bad = |problem: &str| ServiceError::BadDatabase {
         path: from.join(DATABASE),
-        problem: format!("it is damaged ({problem}); restore it from a backup"),
+        problem: format!("it is damaged ({problem})"),
     };
     let query = "PRAGMA integrity_check(1)";
     let verdict: String = connection.query_row(query, [], |row| row.get(0))?;
@@ -167,7 +167,7 @@ fn complete(from: &Path, copy: &Path) -> Result<(), ServiceError> {
         let digest: String = row.get(0)?;
         let digest: Digest = digest.parse().map_err(bad)?;
         let bytes = blobs::read(from, &digest)?;
-        let path = blobs::blob_path(copy, &digest);
+        let path = blobs::place(copy, &digest);
         let folder = path.parent().unwrap_or(&path);
         fs::create_dir_all(folder)
             .and_then(|()| created(&path)?.write_all(&bytes))

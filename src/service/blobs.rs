@@ -3,7 +3,7 @@
 //! The file is written first. One that is left without its row, because a process or the machine stopped in between,
 //! harms nothing: its name says what it is.
 
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -13,10 +13,29 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use crate::database::now;
 use crate::{Digest, Service, ServiceError};
 
-/// The file of a blob in a state folder.
-pub(crate) fn blob_path(state: &Path, digest: &Digest) -> PathBuf {
+/// Where a state folder, or a backup of one, has the blob with this digest.
+pub(crate) fn place(state: &Path, digest: &Digest) -> PathBuf {
     let folder = state.join("blobs/sha256").join(&digest.as_str()[..2]);
     folder.join(format!("{digest}.yaml"))
+}
+
+/// The bytes of a blob of a state folder, checked against the digest.
+///
+/// # Errors
+/// [`ServiceError::NotFound`], [`ServiceError::Damaged`]; files.
+pub(crate) fn read(state: &Path, digest: &Digest) -> Result<Vec<u8>, ServiceError> {
+    let path = place(state, digest);
+    match files::read(&path) {
+        Ok(bytes) if Digest::of(&bytes) == *digest => Ok(bytes),
+        Ok(_) => Err(ServiceError::Damaged {
+            digest: digest.clone(),
+        }),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(ServiceError::NotFound {
+            kind: "table",
+            name: digest.to_string(),
+        }),
+        Err(error) => Err(ServiceError::file("read", &path)(error)),
+    }
 }
 
 /// Adds the row of a blob whose file is there, unless it has one.
@@ -50,9 +69,8 @@ impl Service {
     /// Files.
     pub(crate) fn write_blob(&self, bytes: &[u8]) -> Result<Digest, ServiceError> {
         let digest = Digest::of(bytes);
-        let path = blob_path(&self.configuration.state, &digest);
-        let is_there = files::read(&path).is_ok_and(|found| Digest::of(&found) == digest);
-        if !is_there {
+        let path = place(&self.configuration.state, &digest);
+        if read(&self.configuration.state, &digest).is_err() {
             write(&self.configuration.state, &path, bytes)
                 .map_err(ServiceError::file("write", &path))?;
         }
@@ -64,46 +82,15 @@ impl Service {
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::Damaged`]; a file that cannot be read.
     pub fn blob(&self, digest: &Digest) -> Result<Vec<u8>, ServiceError> {
-        let path = blob_path(&self.configuration.state, digest);
-        let damaged = || ServiceError::Damaged {
-            digest: digest.clone(),
-        };
-        match files::read(&path) {
-            Ok(bytes) if Digest::of(&bytes) == *digest => Ok(bytes),
-            Ok(_) => Err(damaged()),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                match self
-                    .database
-                    .read(|connection| has_row(connection, digest))?
-                {
-                    true => Err(damaged()),
-                    false => Err(ServiceError::NotFound {
-                        kind: "table",
-                        name: digest.to_string(),
-                    }),
-                }
-            }
-            Err(error) => Err(ServiceError::file("read", &path)(error)),
+        let found = read(&self.configuration.state, digest);
+        if let Err(ServiceError::NotFound { .. }) = found
+            && self.database.read(|rows| has_row(rows, digest))?
+        {
+            return Err(ServiceError::Damaged {
+                digest: digest.clone(),
+            });
         }
-    }
-}
-
-/// The bytes of a blob of a state folder, checked against the digest.
-///
-/// # Errors
-/// [`ServiceError::NotFound`], [`ServiceError::Damaged`]; files.
-pub(crate) fn read(state: &Path, digest: &Digest) -> Result<Vec<u8>, ServiceError> {
-    let path = blob_path(state, digest);
-    match files::read(&path) {
-        Ok(bytes) if Digest::of(&bytes) == *digest => Ok(bytes),
-        Ok(_) => Err(ServiceError::Damaged {
-            digest: digest.clone(),
-        }),
-        Err(error) if error.kind() == ErrorKind::NotFound => Err(ServiceError::NotFound {
-            kind: "table",
-            name: digest.to_string(),
-        }),
-        Err(error) => Err(ServiceError::file("read", &path)(error)),
+        found
     }
 }
 
@@ -130,9 +117,6 @@ fn write(state: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.as_file()
         .set_permissions(Permissions::from_mode(0o444))?;
     file.as_file().sync_all()?;
-    if fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
-        return Err(ErrorKind::IsADirectory.into());
-    }
     file.persist(path).map_err(|error| error.error)?;
     let changed = if is_new { &made[..] } else { &made[..1] };
     changed

@@ -76,17 +76,6 @@ impl From<Digest> for String {
     }
 }
 
-/// Two digits a byte.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-            // Writing to a string does not fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
-}
-
 impl rusqlite::ToSql for Digest {
     fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
         Ok(self.0.as_str().into())
@@ -98,4 +87,15 @@ impl rusqlite::types::FromSql for Digest {
         let refused = |text: &str| rusqlite::types::FromSqlError::Other(text.into());
         value.as_str()?.parse().map_err(refused)
     }
+}
+
+/// Two digits a byte.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+            // Writing to a string does not fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }

@@ -19,11 +19,11 @@ pub struct Service {
     pub(crate) executable: PathBuf,
     pub(crate) database: Database,
     pub(crate) feed: Feed,
+    /// What is released, in memory.
+    pub(crate) released: crate::releases::Released,
     pub(crate) runner: Runner,
     /// The tokens and sessions that hold.
     pub(crate) keyring: Keyring,
-    /// What is released, in memory.
-    pub(crate) released: crate::releases::Released,
     /// Locked for its lifetime.
     _lock: File,
 }
@@ -50,9 +50,9 @@ impl Service {
             executable,
             database,
             feed: Feed::new(),
+            released: crate::releases::Released::default(),
             runner: Runner::default(),
             keyring: Keyring::default(),
-            released: crate::releases::Released::default(),
             _lock: lock,
         };
         service.add_machines()?;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::fetch;
 use crate::database::{machine_id, now};
 use crate::runner::nodes_of;
+use crate::versions::has_version;
 use crate::{
     Actor, Machine, Notice, Scope, Service, ServiceError, Submitted, Task, TaskId, TaskKind,
     TaskRequest, audit,
@@ -200,16 +201,16 @@ fn add(
             "{waiting} tasks wait; submit again when fewer do, or cancel some"
         )));
     }
-    if let Some(table) = &request.table {
-        let mut known = transaction.prepare_cached("SELECT 1 FROM blob WHERE digest = ?1")?;
-        if !known.exists([table.as_str()])? {
-            return Err(ServiceError::NotFound {
-                kind: "table",
-                name: table.to_string(),
-            });
-        }
+    let machine = request.machine.as_deref().unwrap_or_default();
+    if let Some(table) = &request.table
+        && !has_version(transaction, machine, table)?
+    {
+        return Err(ServiceError::NotFound {
+            kind: "table",
+            name: table.to_string(),
+        });
     }
-    let machine = machine_id(transaction, request.machine.as_deref().unwrap_or_default())?;
+    let machine = machine_id(transaction, machine)?;
     let path = request.campaign.as_deref().unwrap_or_default();
     let row = match campaign {
         Some((campaign, text)) => Some(campaign_row(transaction, campaign, path, text)?),

@@ -22,6 +22,7 @@ fn links_in_documents_lead_somewhere() {
         "CONTRIBUTING.md",
         "CHANGELOG.md",
         "src/ARCHITECTURE.md",
+        "docs/service.md",
     ] {
         let path = root().join(document);
         let text = std::fs::read_to_string(&path).unwrap();

@@ -1,6 +1,6 @@
 //! What was done, by whom.
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -9,6 +9,7 @@ use service::{AuditRow, Slice};
 use super::elements::{pager, when, wide};
 use super::forms::Reader;
 use super::layout::Frame;
+use crate::extract::Query;
 use crate::{App, Problem};
 
 #[derive(Debug, Deserialize)]

@@ -1,6 +1,6 @@
 //! The campaigns of the service's folder.
 
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -8,8 +8,9 @@ use service::{CampaignEntry, Page, Service, ServiceError, Slice, Task, TaskFilte
 
 use super::elements::{campaign_address, campaign_link, pager, wide};
 use super::forms::{Fields, Reader};
-use super::layout::{Frame, with_query};
+use super::layout::{EVENTS, Frame, with_query};
 use super::{queue, submit, tables};
+use crate::extract::{Path, Query};
 use crate::{App, Problem, Visitor};
 
 /// Tasks on a campaign's page.
@@ -125,7 +126,7 @@ pub(super) async fn show(
         title: &title,
         visitor: Some(&visitor),
         place: "/campaigns",
-        events: asked.before.is_none().then_some("/api/v1/events"),
+        events: EVENTS.filter(|_| asked.before.is_none()),
     };
     Ok(frame
         .html(&content(&visitor, &shown, asked.before))

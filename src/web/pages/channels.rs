@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use jiff::Timestamp;
@@ -14,9 +14,10 @@ use service::{
 
 use super::elements::{ago, channel_address, gates, pager, refusal, table_link, when, wide};
 use super::forms::{Fields, Reader, Sent};
-use super::layout::{Frame, form_token};
+use super::layout::{EVENTS, Frame, form_token};
 use super::release::{carry_out, channel_key, expected, reason};
 use super::submit;
+use crate::extract::{Path, Query};
 use crate::{App, Problem, Visitor};
 
 pub(super) async fn list(
@@ -30,7 +31,7 @@ pub(super) async fn list(
         title: "Channels",
         visitor: Some(&visitor),
         place: "/channels",
-        events: Some("/api/v1/events"),
+        events: EVENTS,
     };
     let content = html! {
         div #channels data-live {
@@ -166,7 +167,7 @@ async fn page(
         title: &title,
         visitor: Some(visitor),
         place: "/channels",
-        events: before.is_none().then_some("/api/v1/events"),
+        events: EVENTS.filter(|_| before.is_none()),
     };
     let content = html! {
         (refusal(refused.map(Problem::detail)))

@@ -1,6 +1,6 @@
 //! What changed between two tables.
 
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -13,6 +13,7 @@ use super::elements::{table_address, table_link, wide};
 use super::forms::Reader;
 use super::layout::{Frame, with_query};
 use super::table::{parsed, readable};
+use crate::extract::{Path, Query};
 use crate::{App, Problem};
 
 /// Changes that are shown.

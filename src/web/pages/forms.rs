@@ -20,7 +20,10 @@ impl FromRequestParts<App> for Reader {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
         match Visitor::from_request_parts(parts, app).await {
-            Ok(visitor) => Ok(Self(visitor)),
+            Ok(visitor) => match visitor.require_read_anything() {
+                Ok(()) => Ok(Self(visitor)),
+                Err(problem) => Err(problem.into_response()),
+            },
             Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => Err(login(parts)),
             Err(problem) => Err(problem.into_response()),
         }

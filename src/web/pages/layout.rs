@@ -21,6 +21,9 @@ pub(super) struct Frame<'a> {
     pub(super) events: Option<&'a str>,
 }
 
+/// Whatever happens.
+pub(super) const EVENTS: Option<&str> = Some("/api/v1/events");
+
 const PLACES: [(&str, &str); 5] = [
     ("/", "Overview"),
     ("/queue", "Queue"),
@@ -36,6 +39,11 @@ impl Frame<'_> {
         let admin = self
             .visitor
             .is_some_and(|visitor| visitor.actor.may(Scope::Admin, None));
+        // All events are for those who may read of all machines.
+        let reads_all = self.visitor.is_some_and(|visitor| visitor.may_read(None));
+        let events = self
+            .events
+            .filter(|events| reads_all || Some(*events) != EVENTS);
         let of_admin = if admin { &ADMIN_PLACES[..] } else { &[] };
         let page = html! {
             (DOCTYPE)
@@ -47,9 +55,9 @@ impl Frame<'_> {
                     title { (self.title) " – colltune" }
                     link rel="stylesheet" href=(assets::address("style.css"));
                     link rel="icon" type="image/svg+xml" href=(assets::address("icon.svg"));
-                    @if self.events.is_some() { script src=(assets::address("refresh.js")) defer {} }
+                    @if events.is_some() { script src=(assets::address("refresh.js")) defer {} }
                 }
-                body data-events=[self.events] {
+                body data-events=[events] {
                     a.skip href="#content" { "Skip to the content" }
                     header.top {
                         nav aria-label="Pages" {

@@ -1,8 +1,7 @@
 //! Where a token is exchanged for a session.
 
-use axum::extract::{Query, State};
-use axum::http::HeaderValue;
-use axum::http::header::{CACHE_CONTROL, SET_COOKIE};
+use axum::extract::State;
+use axum::http::header::SET_COOKIE;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
 use serde::Deserialize;
@@ -10,6 +9,7 @@ use serde::Deserialize;
 use super::elements::refusal;
 use super::forms::{Fields, Sent};
 use super::layout::Frame;
+use crate::extract::Query;
 use crate::{App, Peer, Problem, auth};
 
 #[derive(Debug, Deserialize)]
@@ -53,13 +53,7 @@ pub(super) async fn begin(
 ) -> Result<Response, Problem> {
     let next = own_address(fields.text("next"));
     match auth::log_in(&app, peer, fields.text("token")).await {
-        Ok(cookie) => {
-            let headers = [
-                (SET_COOKIE, cookie),
-                (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-            ];
-            Ok((headers, Redirect::to(next)).into_response())
-        }
+        Ok(cookie) => Ok(([(SET_COOKIE, cookie)], Redirect::to(next)).into_response()),
         Err(problem) if problem.status().is_client_error() => {
             let mut answer = page(next, Some(problem.detail())).into_response();
             *answer.status_mut() = problem.status();

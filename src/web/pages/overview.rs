@@ -7,13 +7,12 @@ use axum::response::{Html, IntoResponse, Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
 use service::{
-    Channel, Machine, Release, Service, ServiceError, Slice, Task, TaskFilter, TaskState,
-    Validation,
+    Machine, Release, Service, ServiceError, Slice, Task, TaskFilter, TaskState, Validation,
 };
 
 use super::elements::{ago, channel_address, node_hours, subject, table_link, task_link, wide};
 use super::forms::Reader;
-use super::layout::{Frame, with_query};
+use super::layout::{EVENTS, Frame, with_query};
 use super::progress;
 use crate::{App, Problem, Visitor};
 
@@ -114,7 +113,7 @@ pub(super) async fn show(
         title: "Overview",
         visitor: Some(&visitor),
         place: "/",
-        events: Some("/api/v1/events"),
+        events: EVENTS,
     };
     let page: Html<String> = frame.html(&content(&read, Timestamp::now()));
     Ok(page.into_response())
@@ -237,7 +236,3 @@ fn account(node_seconds: f64, limit: Option<f64>) -> Markup {
         } @else { ", without a limit" }
     }
 }
-
-/// Channels in the order in which a table moves through them.
-pub(super) const CHANNELS: [Channel; 3] =
-    [Channel::Candidate, Channel::Canary, Channel::Production];

@@ -1,6 +1,6 @@
 //! The queue, and the form that adds to it.
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -10,9 +10,10 @@ use service::{CampaignEntry, Page, Scope, Slice, Task, TaskFilter, TaskState};
 use super::campaigns::readable as campaigns;
 use super::elements::{node_hours, pager, state, subject, task_link, when, wide};
 use super::forms::{Fields, Reader, Sent};
-use super::layout::{Frame, form_token, with_query};
+use super::layout::{EVENTS, Frame, form_token, with_query};
 use super::submit;
 use super::tables::machines;
+use crate::extract::Query;
 use crate::{App, Problem, Visitor};
 
 /// What the address asks for. Fields of a form that are left empty ask for nothing.
@@ -102,7 +103,7 @@ async fn page(
         title: "Queue",
         visitor: Some(visitor),
         place: "/queue",
-        events: asked.before.is_none().then_some("/api/v1/events"),
+        events: EVENTS.filter(|_| asked.before.is_none()),
     };
     let content = html! {
         @if refused.is_none() {

@@ -1,6 +1,6 @@
 //! The form that releases a table to a channel.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use service::{
@@ -11,9 +11,12 @@ use service::{
 use super::elements::{channel_address, gates, table_address, table_link, when};
 use super::forms::{Fields, Sent};
 use super::layout::{form_token, with_query};
-use super::overview::CHANNELS;
 use super::{submit, table};
+use crate::extract::Path;
 use crate::{App, Problem, Visitor};
+
+/// In the order in which a table moves through them.
+const CHANNELS: [Channel; 3] = [Channel::Candidate, Channel::Canary, Channel::Production];
 
 /// The channel that a form is about, as it is now.
 #[derive(Debug)]

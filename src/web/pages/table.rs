@@ -1,6 +1,6 @@
 //! One table: where it is from, what it decides, what validations said, and how it is released.
 
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
@@ -10,12 +10,13 @@ use serde::Deserialize;
 use service::{Digest, Scope, Service, ServiceError, Slice, Validation, Version};
 use table::Table;
 
-use super::elements::{table_address, task_link, when, wide};
+use super::elements::{refusal, table_address, task_link, when, wide};
 use super::forms::{Fields, Reader};
 use super::layout::{Frame, form_token};
 use super::overview::speedup;
 use super::release::{self, Place};
 use super::{submit, tables};
+use crate::extract::{Path, Query};
 use crate::{App, Problem, Visitor};
 
 /// Tables that one may be compared with by choosing them from a list.
@@ -175,7 +176,8 @@ pub(super) async fn page(
 fn content(visitor: &Visitor, shown: &Shown, fields: &Fields, refused: Option<&Problem>) -> Markup {
     html! {
         @if let Some(problem) = refused {
-            p.refusal role="alert" { strong { "Not done: " } (problem.detail()) ". " a href="#release" { "To the form" } }
+            (refusal(Some(problem.detail())))
+            p { a href="#release" { "To the form" } }
         }
         nav.contents aria-label="Parts of the page" {
             ul {

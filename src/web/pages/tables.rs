@@ -1,6 +1,6 @@
 //! All tables, newest first.
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -9,6 +9,7 @@ use service::{Service, Slice, Version};
 use super::elements::{campaign_link, pager, table_address, table_link, task_link, when, wide};
 use super::forms::Reader;
 use super::layout::{Frame, with_query};
+use crate::extract::Query;
 use crate::{App, Problem, Visitor};
 
 #[derive(Debug, Default, Deserialize)]

@@ -1,6 +1,6 @@
 //! One task, as it goes.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
@@ -10,6 +10,7 @@ use super::elements::{ago, node_hours, state, subject, table_link, task_link, wh
 use super::forms::{Reader, Sent};
 use super::layout::Frame;
 use super::{progress, queue};
+use crate::extract::Path;
 use crate::{App, Problem, Visitor};
 
 /// Lines of the log that are shown.

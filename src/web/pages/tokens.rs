@@ -1,8 +1,7 @@
 //! Tokens: who may do what.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::header::CACHE_CONTROL;
 use axum::response::{IntoResponse, Redirect, Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
@@ -12,6 +11,7 @@ use super::elements::{refusal, when, wide};
 use super::forms::{Fields, Reader, Sent};
 use super::layout::{Frame, form_token};
 use super::tables::machines;
+use crate::extract::Path;
 use crate::{App, Problem, Visitor};
 
 const SCOPES: [(Scope, &str); 5] = [
@@ -112,7 +112,7 @@ async fn page(
         }
     };
     let status = refused.map_or(StatusCode::OK, Problem::status);
-    Ok((status, [(CACHE_CONTROL, "no-store")], frame.html(&content)).into_response())
+    Ok((status, frame.html(&content)).into_response())
 }
 
 fn rows(visitor: &Visitor, tokens: &[TokenRow]) -> Markup {

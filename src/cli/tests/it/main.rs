@@ -31,6 +31,7 @@ mod outputs;
 mod page;
 mod preloaded;
 mod pulled;
+mod queue;
 mod recovered;
 mod remote;
 mod rendered;

@@ -1,7 +1,15 @@
 //! Tests of the crate `service`.
 
+#![expect(clippy::unwrap_used, reason = "tests panic")]
+
+mod backup;
 mod bed;
 mod blobs;
+mod configuration;
+mod database;
+mod fixture;
 mod publish;
+mod queue;
 mod releases;
+mod tokens;
 mod versions;

@@ -564,7 +564,10 @@ fn pulls_are_noted() {
         .map(|pull| (pull.client, pull.digest))
         .collect();
     found.sort();
-    assert_eq!(found, [("n1".to_owned(), b), ("n2".to_owned(), a.clone())]);
+    assert_eq!(
+        found,
+        [("n1".to_owned(), b.clone()), ("n2".to_owned(), a.clone())]
+    );
     for client in ["", "a\nb", &"x".repeat(256)] {
         let error = note(client, &a).expect_err("refused");
         assert!(

@@ -8,6 +8,8 @@ mod events;
 mod fixture;
 mod limits;
 mod malformed;
+mod pages;
+mod pages_bed;
 mod releases;
 mod statuses;
 mod visitors;

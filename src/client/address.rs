@@ -16,6 +16,9 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'~');
 
+/// What stands for a socket in requests.
+const MADE_UP: &str = "http://localhost";
+
 /// Where the interface begins.
 const INTERFACE: &str = "/api/v1";
 
@@ -74,8 +77,11 @@ impl ServiceUrl {
                 return Err(wrong(form));
             }
             return Ok(Self {
-                base: format!("http://localhost{prefix}"),
-                shown: text.to_owned(),
+                base: format!("{MADE_UP}{prefix}"),
+                shown: match prefix {
+                    "" => format!("unix:{socket}"),
+                    prefix => format!("unix:{socket}:{prefix}"),
+                },
                 socket: Some(socket.into()),
                 is_encrypted: false,
                 is_here: true,
@@ -116,6 +122,17 @@ impl ServiceUrl {
     /// The URL of something below `/api/v1`.
     pub(crate) fn of(&self, path: &str) -> String {
         format!("{}{INTERFACE}{path}", self.base)
+    }
+
+    /// The same as people know it.
+    pub(crate) fn shown_of(&self, path: &str) -> String {
+        match &self.socket {
+            Some(socket) => {
+                let prefix = self.base.trim_start_matches(MADE_UP);
+                format!("unix:{}:{prefix}{INTERFACE}{path}", socket.display())
+            }
+            None => self.of(path),
+        }
     }
 }
 

@@ -151,7 +151,7 @@ pub enum PullError {
         source: Box<TableError>,
     },
     /// The folder is used by another process all the time.
-    #[error("another colltune pulls to {} since {} s", folder.display(), limit.as_secs_f32())]
+    #[error("another colltune pulls to {} since {:.1} s", folder.display(), limit.as_secs_f32())]
     Busy {
         /// The folder.
         folder: PathBuf,

@@ -100,8 +100,12 @@ impl Folder {
 
     /// Puts a table into its place, which nothing else takes; it is on disk when this returns.
     pub(crate) fn put(&self, digest: &str, bytes: &[u8]) -> Result<(), PullError> {
-        let path = self.table(digest);
-        let put = || {
+        self.write(&self.table(digest), bytes)
+    }
+
+    /// Writes a file whole or not at all, readable by everybody.
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), PullError> {
+        let write = || {
             let mut file = tempfile::Builder::new()
                 .prefix(PART)
                 .tempfile_in(&self.path)?;
@@ -109,10 +113,10 @@ impl Folder {
             let everyone = Permissions::from_mode(0o444);
             file.as_file().set_permissions(everyone)?;
             file.as_file().sync_all()?;
-            file.persist(&path).map_err(|error| error.error)?;
+            file.persist(path).map_err(|error| error.error)?;
             self.sync()
         };
-        put().map_err(PullError::file("write", &path))
+        write().map_err(PullError::file("write", path))
     }
 
     /// Makes a table that is here the current one.
@@ -134,9 +138,8 @@ impl Folder {
 
     /// Remembers the answer that `current` is from.
     pub(crate) fn remember(&self, known: &Known) -> Result<(), PullError> {
-        let path = self.path.join(KNOWN);
         let text = serde_json::to_vec(known).unwrap_or_default();
-        files::write(&path, &text).map_err(PullError::file("write", &path))
+        self.write(&self.path.join(KNOWN), &text)
     }
 
     /// Removes all tables but these, and what killed processes have left.

@@ -286,10 +286,7 @@ impl Remote {
 
     /// A URL as people know it.
     pub(crate) fn shown(&self, path: &str) -> String {
-        match self.url.socket {
-            Some(_) => format!("{} {path}", self.url),
-            None => self.url.of(path),
-        }
+        self.url.shown_of(path)
     }
 }
 
@@ -299,7 +296,7 @@ fn text_of(response: &Response<Body>, name: &str) -> Option<String> {
 
 fn describe(error: &ureq::Error, limit: Duration) -> String {
     match error {
-        ureq::Error::Timeout(_) => format!("no answer within {} s", limit.as_secs_f32()),
+        ureq::Error::Timeout(_) => format!("no answer within {:.1} s", limit.as_secs_f32()),
         ureq::Error::Io(error) => error.to_string(),
         ureq::Error::HostNotFound => "its host has no address".to_owned(),
         error => error.to_string(),

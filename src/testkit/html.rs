@@ -59,8 +59,9 @@ pub fn check(page: &str) {
 #[track_caller]
 pub fn check_accessible(page: &str) {
     assert!(page.contains("<html lang=\"en\">"), "a language");
-    for once in ["<title>", "<main ", "<h1>"] {
-        assert_eq!(page.matches(once).count(), 1, "{once}");
+    let (head, body) = page.split_once("</head>").expect("a head");
+    for (part, once) in [(head, "<title>"), (body, "<main "), (body, "<h1>")] {
+        assert_eq!(part.matches(once).count(), 1, "{once}");
     }
     assert!(
         page.contains(" href=\"#content\""),

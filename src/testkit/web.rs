@@ -225,11 +225,9 @@ impl Site {
                 None => Reply::problem(404, "there is no table of this digest"),
             };
         }
-        let Some(digest) = published
-            .released
-            .last()
-            .filter(|_| request.path == Self::CHANNEL)
-        else {
+        let path = request.path.split('?').next();
+        let is_channel = path == Some(Self::CHANNEL);
+        let Some(digest) = published.released.last().filter(|_| is_channel) else {
             return Reply::problem(404, "there is no such channel");
         };
         let etag = format!("\"{}\"", published.sequence);

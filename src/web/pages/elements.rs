@@ -126,9 +126,14 @@ pub(super) fn pager(address: &str, before: Option<u64>, next: Option<u64>) -> Ma
     }
 }
 
+/// What is wrong, as a sentence without its full stop, or as lines that show a place in a text.
+pub(super) fn told(reason: &str) -> Markup {
+    html! { @if reason.contains('\n') { pre { (reason) } } @else { p { (reason) "." } } }
+}
+
 /// Why a form was refused, above it.
 pub(super) fn refusal(reason: Option<&str>) -> Markup {
     html! {
-        @if let Some(reason) = reason { p.refusal role="alert" { strong { "Not done: " } (reason) } }
+        @if let Some(reason) = reason { div.refusal role="alert" { p { strong { "Not done." } } (told(reason)) } }
     }
 }

@@ -73,7 +73,7 @@ pub(crate) fn problem(problem: &Problem) -> Html<String> {
         events: None,
     };
     frame.html(&html! {
-        p.refusal role="alert" { (problem.detail()) "." }
+        div.refusal role="alert" { (elements::told(problem.detail())) }
         @if !problem.gates().is_empty() { (elements::gates(problem.gates())) }
         @if let Some((line, column)) = problem.place() { p { "In line " (line) ", column " (column) "." } }
         @if problem.lacks_scope() { p { a href="/login" { "Log in" } " with a token that has the scope." } }

@@ -7,8 +7,7 @@ use axum::response::{Html, IntoResponse, Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
 use service::{
-    Channel, Machine, Release, Service, ServiceError, Slice, Task, TaskFilter, TaskState,
-    Validation,
+    Machine, Release, Service, ServiceError, Slice, Task, TaskFilter, TaskState, Validation,
 };
 
 use super::elements::{ago, channel_address, node_hours, subject, table_link, task_link, wide};
@@ -237,7 +236,3 @@ fn account(node_seconds: f64, limit: Option<f64>) -> Markup {
         } @else { ", without a limit" }
     }
 }
-
-/// Channels in the order in which a table moves through them.
-pub(super) const CHANNELS: [Channel; 3] =
-    [Channel::Candidate, Channel::Canary, Channel::Production];

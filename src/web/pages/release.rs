@@ -11,10 +11,12 @@ use service::{
 use super::elements::{channel_address, gates, table_address, table_link, when};
 use super::forms::{Fields, Sent};
 use super::layout::{form_token, with_query};
-use super::overview::CHANNELS;
 use super::{submit, table};
 use crate::extract::Path;
 use crate::{App, Problem, Visitor};
+
+/// In the order in which a table moves through them.
+const CHANNELS: [Channel; 3] = [Channel::Candidate, Channel::Canary, Channel::Production];
 
 /// The channel that a form is about, as it is now.
 #[derive(Debug)]

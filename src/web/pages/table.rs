@@ -10,7 +10,7 @@ use serde::Deserialize;
 use service::{Digest, Scope, Service, ServiceError, Slice, Validation, Version};
 use table::Table;
 
-use super::elements::{table_address, task_link, when, wide};
+use super::elements::{refusal, table_address, task_link, when, wide};
 use super::forms::{Fields, Reader};
 use super::layout::{Frame, form_token};
 use super::overview::speedup;
@@ -176,7 +176,8 @@ pub(super) async fn page(
 fn content(visitor: &Visitor, shown: &Shown, fields: &Fields, refused: Option<&Problem>) -> Markup {
     html! {
         @if let Some(problem) = refused {
-            p.refusal role="alert" { strong { "Not done: " } (problem.detail()) ". " a href="#release" { "To the form" } }
+            (refusal(Some(problem.detail())))
+            p { a href="#release" { "To the form" } }
         }
         nav.contents aria-label="Parts of the page" {
             ul {

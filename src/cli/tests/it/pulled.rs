@@ -113,7 +113,7 @@ fn a_pull_that_is_killed_at_any_moment_leaves_a_whole_table() {
         }
         let mut command = place.command(&["pull", &url, "--to", "t"]);
         let mut child = command.stdout(Stdio::null()).spawn().unwrap();
-        sleep(Duration::from_micros(random.u64(0..40_000)));
+        sleep(Duration::from_micros(random.u64(0..80_000)));
         child.kill().unwrap();
         child.wait().unwrap();
         let (found, path) = Folder::last_good(&place.path("t")).expect("a whole table");

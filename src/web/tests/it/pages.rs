@@ -145,7 +145,7 @@ fn where_reading_is_closed_strangers_are_sent_to_log_in() {
 #[test]
 fn one_logs_in_with_a_token_and_comes_back_to_the_page() {
     let busy = Busy::new(false);
-    let token = busy.site.token(&[Scope::Read], &[]);
+    let token = busy.token(&[Scope::Read]);
     let stranger = busy.stranger();
     let wrong = stranger.send("/login", &[("token", HOSTILE), ("next", "/queue")]);
     assert_eq!(wrong.status, 401);

@@ -1,7 +1,8 @@
 //! A browser without script, before a site where every name that can be is markup.
 
 use service::{
-    Actor, Channel, ChannelKey, Digest, ReleaseAction, ReleaseRequest, Scope, TaskKind, TaskRequest,
+    Actor, Channel, ChannelKey, Digest, NewToken, ReleaseAction, ReleaseRequest, Scope, TaskKind,
+    TaskRequest,
 };
 use testkit::html;
 
@@ -93,9 +94,22 @@ impl Busy {
         pages
     }
 
-    /// A browser that has logged in with a token of these scopes.
+    /// A new token with these scopes.
+    pub(crate) fn token(&self, scopes: &[Scope]) -> String {
+        let made = self.site.service.tokens(&admin()).unwrap();
+        let new = NewToken {
+            name: format!("token {}", made.len()),
+            scopes: scopes.to_vec(),
+            machines: Vec::new(),
+            days: None,
+        };
+        let (secret, _) = self.site.service.make_token(&admin(), &new).unwrap();
+        secret.expose().to_owned()
+    }
+
+    /// A browser that has logged in with a new token with these scopes.
     pub(crate) fn browser(&self, scopes: &[Scope]) -> Browser<'_> {
-        let token = self.site.token(scopes, &[]);
+        let token = self.token(scopes);
         let mut browser = self.stranger();
         let answer = browser.send("/login", &[("token", &token)]);
         assert_eq!((answer.status, location(&answer)), (303, "/"), "{answer:?}");

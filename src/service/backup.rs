@@ -151,7 +151,7 @@ fn complete(from: &Path, copy: &Path) -> Result<(), ServiceError> {
     schema::check(&connection, &path)?;
     let bad = |problem: &str| ServiceError::BadDatabase {
         path: from.join(DATABASE),
-        problem: format!("it is damaged ({problem}); restore it from a backup"),
+        problem: format!("it is damaged ({problem})"),
     };
     let query = "PRAGMA integrity_check(1)";
     let verdict: String = connection.query_row(query, [], |row| row.get(0))?;

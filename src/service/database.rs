@@ -44,6 +44,8 @@ impl Database {
         schema::check(&connection, path)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         connection.pragma_update(None, "synchronous", "full")?;
+        // So that `REPLACE` does not delete what is only added to.
+        connection.pragma_update(None, "recursive_triggers", true)?;
         schema::migrate(&mut connection)?;
         connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
         connection.pragma_update_and_check(None, "journal_size_limit", MOST_LOG, |_| Ok(()))?;
@@ -149,4 +151,133 @@ pub(crate) fn machine_id(connection: &Connection, name: &str) -> Result<i64, Ser
         kind: "machine",
         name: name.to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Barrier;
+
+    use super::*;
+
+    fn database() -> (tempfile::TempDir, Database) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = Database::open(&folder.path().join("service.db")).expect("opened");
+        (folder, database)
+    }
+
+    fn add(transaction: &Transaction<'_>, name: &str) -> Result<(), ServiceError> {
+        transaction.execute("INSERT INTO machine (name) VALUES (?1)", [name])?;
+        Ok(())
+    }
+
+    fn count(database: &Database) -> i64 {
+        let count = "SELECT count(*) FROM machine";
+        let read =
+            database.read(|connection| Ok(connection.query_row(count, [], |row| row.get(0))?));
+        read.expect("read")
+    }
+
+    #[test]
+    fn what_fails_or_panics_leaves_no_trace() {
+        let (_folder, database) = database();
+        database
+            .write(|transaction| add(transaction, "a"))
+            .expect("written");
+        let refused = database.write(|transaction| {
+            add(transaction, "b")?;
+            add(transaction, "a")
+        });
+        assert!(
+            matches!(refused, Err(ServiceError::Database(_))),
+            "{refused:?}"
+        );
+        for _ in 0..2 {
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                database.write(|transaction| {
+                    add(transaction, "c")?;
+                    panic!("of the work");
+                    #[expect(unreachable_code, reason = "the closure's type")]
+                    Ok(())
+                })
+            }));
+            assert!(panicked.is_err());
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                database.read(|_| -> Result<(), ServiceError> { panic!("of the reading") })
+            }));
+            assert!(panicked.is_err());
+            assert_eq!(count(&database), 1);
+        }
+        database
+            .write(|transaction| add(transaction, "c"))
+            .expect("written");
+        assert_eq!(count(&database), 2);
+    }
+
+    #[test]
+    fn readers_see_one_state_and_wait_for_no_one() {
+        let (_folder, database) = database();
+        // More than are kept, all at once, while the writer is at work.
+        let readers = 2 * MOST_IDLE;
+        let begun = Barrier::new(readers + 1);
+        let written = Barrier::new(readers + 1);
+        std::thread::scope(|scope| {
+            for _ in 0..readers {
+                scope.spawn(|| {
+                    let counts = database.read(|connection| {
+                        let count = || -> Result<i64, ServiceError> {
+                            let count = "SELECT count(*) FROM machine";
+                            Ok(connection.query_row(count, [], |row| row.get(0))?)
+                        };
+                        let first = count()?;
+                        begun.wait();
+                        written.wait();
+                        Ok((first, count()?))
+                    });
+                    assert_eq!(counts.expect("read"), (0, 0));
+                });
+            }
+            begun.wait();
+            database
+                .write(|transaction| add(transaction, "a"))
+                .expect("written");
+            written.wait();
+        });
+        assert_eq!(count(&database), 1);
+        assert_eq!(locked(&database.idle).len(), MOST_IDLE);
+    }
+
+    #[test]
+    fn readers_cannot_write_and_rows_name_what_is_there() {
+        let (_folder, database) = database();
+        let written = database.read(|connection| {
+            Ok(connection.execute("INSERT INTO machine (name) VALUES ('a')", [])?)
+        });
+        assert!(
+            matches!(written, Err(ServiceError::Database(_))),
+            "{written:?}"
+        );
+        let dangling = database.write(|transaction| {
+            let insert = "INSERT INTO session (hash, token, expires_at) VALUES (x'00', 7, 0)";
+            Ok(transaction.execute(insert, [])?)
+        });
+        assert!(
+            matches!(dangling, Err(ServiceError::Database(_))),
+            "{dangling:?}"
+        );
+        let replaced = database.write(|transaction| {
+            let row = "INTO audit VALUES (1, 0, 'a', 'a', 'a', '{}')";
+            transaction.execute(&format!("INSERT {row}"), [])?;
+            Ok(transaction.execute(&format!("REPLACE {row}"), [])?)
+        });
+        let replaced = replaced.map_err(|error| error.to_string());
+        let expected = "the database of the service: the audit is only added to";
+        assert_eq!(replaced, Err(expected.to_owned()));
+        let pragma = |name| {
+            let writer = locked(&database.writer);
+            writer.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+        };
+        assert_eq!(pragma("journal_mode"), Ok("wal".to_owned().into()));
+        assert_eq!(pragma("synchronous"), Ok(2.into()), "2 is FULL");
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use campaign::{Campaign, CampaignError, template};
+use testkit::examples;
 use vocabulary::units::format_seconds;
 
 use crate::parse;
@@ -73,22 +74,6 @@ fn the_reference_states_the_defaults() {
         defaults.digest(),
         "\n{stated:#?}\n{defaults:#?}"
     );
-}
-
-/// The blocks of lines that begin with `#:`, without that.
-fn examples(text: &str) -> Vec<String> {
-    let mut blocks = vec![String::new()];
-    for line in text.lines() {
-        match line.strip_prefix("#: ") {
-            Some(line) => blocks
-                .last_mut()
-                .expect("never empty")
-                .push_str(&format!("{line}\n")),
-            None => blocks.push(String::new()),
-        }
-    }
-    blocks.retain(|block| !block.is_empty());
-    blocks
 }
 
 #[test]

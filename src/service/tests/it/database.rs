@@ -1,0 +1,192 @@
+//! Opening a service: its folder, lock and database.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rusqlite::Connection;
+use service::{NewToken, Scope, ServiceError, Slice};
+
+use crate::fixture::{Place, actor, admin};
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).expect("there").permissions().mode() & 0o777
+}
+
+fn machines(place: &Place) -> Vec<String> {
+    let database = place.database();
+    let mut names = database
+        .prepare("SELECT name FROM machine ORDER BY id")
+        .expect("sound");
+    let names = names.query_map([], |row| row.get(0)).expect("rows");
+    names.collect::<Result<_, _>>().expect("names")
+}
+
+fn token(name: &str) -> NewToken {
+    NewToken {
+        name: name.to_owned(),
+        scopes: vec![Scope::Read],
+        machines: Vec::new(),
+        days: None,
+    }
+}
+
+#[test]
+fn the_state_is_made_and_is_its_owners_alone() {
+    let place = Place::new();
+    let service = place.open();
+    service.owner_token().expect("a token");
+    assert_eq!(mode(&place.state()), 0o700);
+    for entry in fs::read_dir(place.state()).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        assert_eq!(mode(&path) & 0o077, 0, "{path:?}");
+    }
+    let database = place.database();
+    let pragma = |name| database.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    assert_eq!(pragma("user_version"), Ok(1));
+    assert_eq!(
+        pragma("application_id"),
+        Ok(i64::from(u32::from_be_bytes(*b"clls")))
+    );
+    assert_eq!(machines(&place), ["local"]);
+}
+
+#[test]
+fn opening_again_keeps_what_is_there() {
+    let place = Place::new();
+    place
+        .open()
+        .make_token(&admin(), &token("a"))
+        .expect("made");
+    place
+        .database()
+        .execute("INSERT INTO machine (name) VALUES ('former')", [])
+        .expect("added");
+    for _ in 0..2 {
+        let service = place.open();
+        assert_eq!(service.tokens(&admin()).expect("listed").len(), 1);
+        assert_eq!(machines(&place), ["local", "former"]);
+    }
+}
+
+#[test]
+fn one_service_at_a_time() {
+    let place = Place::new();
+    let first = place.open();
+    let refused = place.try_open().expect_err("refused");
+    let folder = place.configuration().state;
+    assert!(
+        matches!(&refused, ServiceError::Locked { folder: of } if *of == folder),
+        "{refused}"
+    );
+    assert!(refused.help().is_some());
+    // The first one goes on, and the folder is free after it.
+    first.make_token(&admin(), &token("a")).expect("made");
+    drop(first);
+    place.open();
+}
+
+#[test]
+fn other_databases_are_left_alone() {
+    let newer = |path: &Path| {
+        let database = Connection::open(path).expect("opened");
+        database
+            .pragma_update(None, "application_id", u32::from_be_bytes(*b"clls"))
+            .expect("set");
+        database
+            .pragma_update(None, "user_version", 99)
+            .expect("set");
+        database
+            .execute_batch("CREATE TABLE later (a)")
+            .expect("made");
+    };
+    let foreign = |path: &Path| {
+        let database = Connection::open(path).expect("opened");
+        database
+            .execute_batch("CREATE TABLE task (a)")
+            .expect("made");
+    };
+    let text = |path: &Path| fs::write(path, "no database\n".repeat(1000)).expect("written");
+    let cases: [(&dyn Fn(&Path), &str); 3] = [
+        (
+            &newer,
+            "has version 99, and this colltune knows versions up to 1; use the newer colltune",
+        ),
+        (&foreign, "it is the database of another program"),
+        (&text, "it is no SQLite database"),
+    ];
+    for (make, expected) in cases {
+        let place = Place::new();
+        fs::create_dir(place.state()).expect("made");
+        let path = place.state().join("service.db");
+        make(&path);
+        let before = fs::read(&path).expect("read");
+        let refused = place.try_open().expect_err("refused").to_string();
+        assert!(refused.ends_with(expected), "{refused}");
+        assert_eq!(fs::read(&path).expect("read"), before, "{expected}");
+    }
+}
+
+#[test]
+fn releases_and_audit_are_only_added_to() {
+    let place = Place::new();
+    let service = place.open();
+    service.make_token(&admin(), &token("a")).expect("made");
+    let digest = place.add_blob(b"a table");
+    let database = place.database();
+    let release = "INSERT INTO release (machine, library, channel, action, digest, actor, reason, gates, at) \
+                   VALUES (1, 'openmpi-4.1.4', 'production', 'release', ?1, 'a', '', '[]', 0)";
+    database.execute(release, [digest.as_str()]).expect("added");
+    for (change, expected) in [
+        ("DELETE FROM audit", "the audit is only added to"),
+        (
+            "UPDATE audit SET actor = 'other'",
+            "the audit is only added to",
+        ),
+        ("DELETE FROM release", "releases are only added"),
+        (
+            "UPDATE release SET reason = 'other'",
+            "releases are only added",
+        ),
+    ] {
+        let refused = database.execute(change, []).expect_err(change).to_string();
+        assert_eq!(refused, expected, "{change}");
+    }
+}
+
+#[test]
+fn the_audit_is_read_in_pages_by_administrators() {
+    let place = Place::new();
+    let service = place.open();
+    for name in ["a", "b", "c"] {
+        service.make_token(&admin(), &token(name)).expect("made");
+    }
+    let slice = |before, limit| Slice { before, limit };
+    let page = |slice| {
+        let page = service.audit(&admin(), slice).expect("read");
+        let subjects: Vec<String> = page.items.into_iter().map(|row| row.subject).collect();
+        (subjects.join(" "), page.next)
+    };
+    assert_eq!(page(slice(None, Some(2))), ("c b".to_owned(), Some(2)));
+    assert_eq!(page(slice(Some(2), Some(2))), ("a".to_owned(), None));
+    assert_eq!(page(slice(None, Some(3))), ("c b a".to_owned(), None));
+    assert_eq!(
+        page(slice(Some(u64::MAX), None)),
+        ("c b a".to_owned(), None)
+    );
+    assert_eq!(page(slice(Some(0), Some(0))), (String::new(), None));
+    let row = &service
+        .audit(&admin(), slice(None, Some(1)))
+        .expect("read")
+        .items[0];
+    assert_eq!(
+        (row.actor.as_str(), row.action.as_str()),
+        ("tester", "token.create")
+    );
+    assert_eq!(row.details["scopes"], serde_json::json!(["read"]));
+    let others = actor(&[Scope::Read, Scope::Submit, Scope::Publish, Scope::Agent]);
+    assert!(matches!(
+        service.audit(&others, Slice::default()),
+        Err(ServiceError::Forbidden { .. })
+    ));
+}

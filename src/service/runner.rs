@@ -13,6 +13,7 @@ mod dispatch;
 mod lines;
 mod meter;
 mod orders;
+mod outcome;
 mod plan;
 mod settle;
 mod steps;

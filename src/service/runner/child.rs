@@ -88,7 +88,7 @@ pub(super) fn run(
     let (out, err, log) = (child.stdout.take(), child.stderr.take(), log.to_owned());
     let outcome = listener("output of a task", move || {
         let mut outcome = None;
-        let Some(out) = out else { return None };
+        let out = out?;
         // A child that cannot be read any more ends by itself.
         let _ = read_lines(out, |line| {
             let Ok(mut event) = serde_json::from_slice::<Value>(line) else {

@@ -7,6 +7,7 @@ use std::process::Command;
 use campaign::Campaign;
 
 use super::plan::{Plan, Waiting};
+use crate::blobs;
 use crate::tasks::with_outputs;
 use crate::{Service, ServiceError, TaskId, TaskKind};
 
@@ -41,9 +42,9 @@ impl Service {
         let mut command = Command::new(&self.executable);
         command.current_dir(&self.configuration.folder);
         if let Some(digest) = &task.digest {
-            let table = self.configuration.state.join("blobs/sha256");
+            let table = blobs::place(&self.configuration.state, digest);
             command.arg(task.kind.to_string());
-            command.arg(table.join(digest.as_str())).arg("--events");
+            command.arg(table).arg("--events");
             return Ok(command);
         }
         let campaign = self.campaign_file(task, &folder)?;
@@ -84,7 +85,10 @@ impl Service {
             true => {
                 let digest: String = digest.chars().rev().take(8).collect();
                 let store = format!(".colltune/task-{}-{digest}.db", task.id);
-                let [table, report] = ["table.yaml", "report.md"].map(|name| folder.join(name));
+                // Short where it can be: what is made of a campaign tells these names.
+                let root = &self.configuration.folder;
+                let near = folder.strip_prefix(root).unwrap_or(folder);
+                let [table, report] = ["table.yaml", "report.md"].map(|name| near.join(name));
                 with_outputs(&text, &path, Path::new(&store), &table, &report)?
             }
         };

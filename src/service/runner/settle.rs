@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::Retry;
 use super::child::Ended;
 use super::orders::REPORT;
+use super::outcome::{counts, sentence, shortened};
 use super::plan::Waiting;
 use super::steps::described;
 use super::whole::Failure;
@@ -22,8 +23,6 @@ pub(super) const MOST_FAILURES: u32 = 3;
 pub(super) const RETRIES: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(300)];
 /// How long it waits after an interrupt that was not ours.
 const INTERRUPTED: Duration = Duration::from_secs(5);
-/// An outcome longer than this, in bytes, is kept without its points.
-const LONGEST_OUTCOME: usize = 256 << 10;
 
 /// How a task goes on.
 enum Turn {
@@ -80,12 +79,12 @@ impl Service {
         };
         let code = ended.as_ref().ok().and_then(|ended| ended.code);
         match (code, outcome) {
-            (Some(0), Some(outcome)) => return Turn::Done(outcome),
-            (Some(1), Some(outcome)) if answers => return Turn::Done(outcome),
-            (Some(0), None) if task.kind == TaskKind::Report => {
+            (Some(0), _) if task.kind == TaskKind::Report => {
                 let report = self.task_folder(task.id).join(REPORT);
                 return Turn::Done(json!({"report": report.to_string_lossy()}));
             }
+            (Some(0), Some(outcome)) => return Turn::Done(outcome),
+            (Some(1), Some(outcome)) if answers => return Turn::Done(outcome),
             _ if is_cancelled => return Turn::Cancelled,
             (Some(0 | 1), None) if code == Some(0) || answers => {
                 return Turn::Failed("colltune ended without an outcome; see the log".to_owned());
@@ -361,51 +360,4 @@ fn end(
     let mut changed = vec![id];
     changed.extend(followers.collect::<Result<Vec<TaskId>, _>>()?);
     Ok(changed)
-}
-
-/// An outcome as rows have it.
-fn shortened(mut outcome: Value) -> String {
-    let text = outcome.to_string();
-    match outcome.as_object_mut() {
-        Some(fields) if text.len() > LONGEST_OUTCOME => {
-            fields.remove("points");
-            outcome.to_string()
-        }
-        _ => text,
-    }
-}
-
-/// Points that are slower or fail, faster, and all, of a validation or check.
-fn counts(outcome: &Value) -> (u64, u64, u64) {
-    let points = outcome["points"].as_array();
-    let all = points.map_or(0, |points| points.len() as u64);
-    let number = |key: &str| outcome[key].as_u64().unwrap_or(0);
-    if outcome.get("holds").is_some() {
-        let is_wrong = |point: &&Value| point["regression"] == true || point["broken"].is_string();
-        let wrong = points.into_iter().flatten().filter(is_wrong).count();
-        return (wrong as u64, 0, all);
-    }
-    (number("slower") + number("broken"), number("faster"), all)
-}
-
-/// How a task ended well.
-fn sentence(kind: TaskKind, outcome: &Value) -> String {
-    let (slower, _, points) = counts(outcome);
-    match kind {
-        TaskKind::Tune => format!(
-            "{} of {} measurements are made, and the table is taken in",
-            outcome["done"], outcome["total"]
-        ),
-        TaskKind::Validate if slower == 0 => {
-            format!("none of {points} points is slower than the default")
-        }
-        TaskKind::Validate => {
-            format!("{slower} of {points} points are slower than the default, or fail")
-        }
-        TaskKind::Check if outcome["holds"] == true => {
-            format!("the table holds at {points} points")
-        }
-        TaskKind::Check => format!("the table does not hold at {slower} of {points} points"),
-        TaskKind::Report => "the report is written".to_owned(),
-    }
 }

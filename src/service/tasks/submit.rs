@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::fetch;
 use crate::database::{machine_id, now};
 use crate::runner::nodes_of;
+use crate::versions::has_version;
 use crate::{
     Actor, Machine, Notice, Scope, Service, ServiceError, Submitted, Task, TaskId, TaskKind,
     TaskRequest, audit,
@@ -40,7 +41,7 @@ impl Service {
         request: &TaskRequest,
         idempotency_key: Option<&str>,
     ) -> Result<Submitted, ServiceError> {
-        let machine = self.machine_of(request)?;
+        let machine = self.requested_machine(request)?;
         actor.require(Scope::Submit, Some(&machine.name))?;
         check_key(idempotency_key)?;
         let mut request = request.clone();
@@ -55,7 +56,7 @@ impl Service {
                 is_new: false,
             });
         }
-        let prepared = self.prepare(machine, request, json)?;
+        let prepared = self.read_request(machine, request, json)?;
         let submitted = self
             .database
             .write(|transaction| add(transaction, actor, &prepared, idempotency_key))?;
@@ -68,7 +69,7 @@ impl Service {
         Ok(submitted)
     }
 
-    fn machine_of(&self, request: &TaskRequest) -> Result<&Machine, ServiceError> {
+    fn requested_machine(&self, request: &TaskRequest) -> Result<&Machine, ServiceError> {
         match (&request.machine, self.configuration.machines.as_slice()) {
             (Some(name), _) => self.configuration.machine(name),
             (None, [only]) => Ok(only),
@@ -83,7 +84,7 @@ impl Service {
     }
 
     /// Reads the campaign that is meant, and looks whether the fields belong together.
-    fn prepare(
+    fn read_request(
         &self,
         machine: &Machine,
         request: TaskRequest,
@@ -200,16 +201,16 @@ fn add(
             "{waiting} tasks wait; submit again when fewer do, or cancel some"
         )));
     }
-    if let Some(table) = &request.table {
-        let mut known = transaction.prepare_cached("SELECT 1 FROM blob WHERE digest = ?1")?;
-        if !known.exists([table.as_str()])? {
-            return Err(ServiceError::NotFound {
-                kind: "table",
-                name: table.to_string(),
-            });
-        }
+    let machine = request.machine.as_deref().unwrap_or_default();
+    if let Some(table) = &request.table
+        && !has_version(transaction, machine, table)?
+    {
+        return Err(ServiceError::NotFound {
+            kind: "table",
+            name: table.to_string(),
+        });
     }
-    let machine = machine_id(transaction, request.machine.as_deref().unwrap_or_default())?;
+    let machine = machine_id(transaction, machine)?;
     let path = request.campaign.as_deref().unwrap_or_default();
     let row = match campaign {
         Some((campaign, text)) => Some(campaign_row(transaction, campaign, path, text)?),

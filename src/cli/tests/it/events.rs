@@ -4,8 +4,12 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+use nix::sys::signal::kill;
 use serde_json::Value;
 
+use crate::interrupt::{SLEEPER, wait_for_pids};
+use crate::made;
 use crate::run::Place;
 
 /// Takes some seconds; an interrupted run comes to the very same table.
@@ -34,7 +38,8 @@ fn place() -> Place {
 #[track_caller]
 fn watched(place: &Place, args: &[&str]) -> (Vec<Value>, Value) {
     let ran = place.run(args);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
+    // What is found may be that something is slower.
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
     let lines = ran.out.lines();
     let mut events: Vec<Value> = lines
         .map(|line| serde_json::from_str(line).unwrap())
@@ -71,7 +76,7 @@ fn each_event_is_a_line_and_the_outcome_is_the_last() {
         .json();
     assert_eq!(outcome["points"], json["points"]);
     let (_, outcome) = watched(&place, &["check", table, "--events"]);
-    assert_eq!(outcome["holds"], true);
+    assert!(outcome["holds"].is_boolean());
     let both = place.run(&["tune", "campaign.yaml", "--events", "--json"]);
     assert_eq!(both.code, Some(2), "{both:?}");
 }
@@ -98,4 +103,20 @@ fn a_command_whose_reader_goes_away_ends_as_by_an_interrupt() {
     assert!(begun.elapsed() < Duration::from_secs(5), "{err}");
     let (_, outcome) = watched(&place, &["tune", "campaign.yaml", "--events"]);
     assert_eq!(outcome["done"], outcome["total"]);
+}
+
+#[test]
+fn it_ends_so_also_while_it_has_nothing_to_tell() {
+    let place = Place::with_mpirun(SLEEPER);
+    place.write("campaign.yaml", made::CAMPAIGN);
+    let mut child = place
+        .command(&["tune", "campaign.yaml", "--events"])
+        .spawn()
+        .unwrap();
+    let pids = wait_for_pids(&place);
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    for pid in pids {
+        assert_eq!(kill(pid, None), Err(Errno::ESRCH), "{pid} survives");
+    }
 }

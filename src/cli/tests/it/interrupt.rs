@@ -13,7 +13,7 @@ use crate::made;
 use crate::run::Place;
 
 /// Answers probes, then leaves its process ids and sleeps, as does a process that it starts.
-const SLEEPER: &str = "\
+pub(crate) const SLEEPER: &str = "\
 case \"$*\" in *' true') exit 0;; esac
 /bin/sleep 1000 &
 echo $$ $! > pids.part
@@ -44,7 +44,7 @@ fn an_interrupt_exits_130_and_leaves_no_process() {
     }
 }
 
-fn wait_for_pids(place: &Place) -> Vec<Pid> {
+pub(crate) fn wait_for_pids(place: &Place) -> Vec<Pid> {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !place.path("pids").exists() {
         assert!(Instant::now() < deadline, "the launcher was not started");

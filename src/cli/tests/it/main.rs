@@ -29,6 +29,7 @@ mod older;
 mod outputs;
 mod page;
 mod preloaded;
+mod queue;
 mod recovered;
 mod rendered;
 mod results;

@@ -1,5 +1,7 @@
 //! Tests of the crate `service`.
 
+#![expect(clippy::unwrap_used, reason = "tests panic")]
+
 mod backup;
 mod bed;
 mod blobs;
@@ -7,6 +9,7 @@ mod configuration;
 mod database;
 mod fixture;
 mod publish;
+mod queue;
 mod releases;
 mod tokens;
 mod versions;

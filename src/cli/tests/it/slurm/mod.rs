@@ -5,6 +5,7 @@
 mod bed;
 mod campaigns;
 mod mishaps;
+mod service;
 mod site;
 mod steps;
 

@@ -1,0 +1,55 @@
+//! What a child's outcome says.
+
+use serde_json::Value;
+
+use crate::TaskKind;
+
+/// An outcome longer than this, in bytes, is kept without its points.
+const LONGEST_OUTCOME: usize = 256 << 10;
+
+/// An outcome as rows have it.
+pub(super) fn shortened(mut outcome: Value) -> String {
+    let text = outcome.to_string();
+    match outcome.as_object_mut() {
+        Some(fields) if text.len() > LONGEST_OUTCOME => {
+            fields.remove("points");
+            outcome.to_string()
+        }
+        _ => text,
+    }
+}
+
+/// Points that are slower or fail, faster, and all, of a validation or check.
+pub(super) fn counts(outcome: &Value) -> (u64, u64, u64) {
+    let points = outcome["points"].as_array();
+    let all = points.map_or(0, |points| points.len() as u64);
+    let number = |key: &str| outcome[key].as_u64().unwrap_or(0);
+    if outcome.get("holds").is_some() {
+        let is_wrong = |point: &&Value| point["regression"] == true || point["broken"].is_string();
+        let wrong = points.into_iter().flatten().filter(is_wrong).count();
+        return (wrong as u64, 0, all);
+    }
+    (number("slower") + number("broken"), number("faster"), all)
+}
+
+/// How a task ended well.
+pub(super) fn sentence(kind: TaskKind, outcome: &Value) -> String {
+    let (slower, _, points) = counts(outcome);
+    match kind {
+        TaskKind::Tune => format!(
+            "{} of {} measurements are made, and the table is taken in",
+            outcome["done"], outcome["total"]
+        ),
+        TaskKind::Validate if slower == 0 => {
+            format!("none of {points} points is slower than the default")
+        }
+        TaskKind::Validate => {
+            format!("{slower} of {points} points are slower than the default, or fail")
+        }
+        TaskKind::Check if outcome["holds"] == true => {
+            format!("the table holds at {points} points")
+        }
+        TaskKind::Check => format!("the table does not hold at {slower} of {points} points"),
+        TaskKind::Report => "the report is written".to_owned(),
+    }
+}

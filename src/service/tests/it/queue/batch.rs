@@ -1,0 +1,157 @@
+//! Tasks whose jobs a batch system runs, step by step.
+
+use service::{TaskId, TaskState};
+
+use super::fixture::{Bed, admin};
+
+const CAMPAIGN: &str = "\
+name: NAME
+library: openmpi
+launcher: slurm
+shapes: [2x1, 4x1]
+collectives: [bcast]
+sizes: 64
+budget: 1m
+";
+
+/// What a step says of the job `7`.
+fn job(state: &str, nodes: &str) -> String {
+    format!(
+        r#"echo '{{"event":"outcome","outcome":{{"job":{{"launch":1,"id":"7","state":"{state}","reason":"Priority","nodes":[{nodes}],"submitted":false}},"done":1,"total":4}}}}'"#
+    )
+}
+
+fn bed(script: &str) -> Bed {
+    let bed = Bed::new(script);
+    for name in ["a", "b", "c"] {
+        bed.write(
+            &format!("tuning/{name}.yaml"),
+            &CAMPAIGN.replace("NAME", name),
+        );
+    }
+    bed
+}
+
+fn begun(bed: &mut Bed, name: &str, reason: &str) -> TaskId {
+    let id = bed.tune(name);
+    bed.until(id, |task| task.reason.contains(reason));
+    id
+}
+
+#[test]
+fn steps_are_repeated_until_nothing_is_left_to_submit() {
+    let mut bed = bed(&format!(
+        "case $n in 1) {};; 2|3) {};; *) end;; esac",
+        job("queued", ""),
+        job("running", "\"n1\",\"n2\""),
+    ));
+    let id = bed.tune("a");
+    let task = bed.ended(id);
+    assert_eq!(
+        (task.state, task.attempts),
+        (TaskState::Done, 1),
+        "{task:?}"
+    );
+    assert_eq!(task.expected_node_seconds, Some(240.0));
+    let calls = bed.calls();
+    assert_eq!(calls.len(), 4);
+    assert!(
+        calls.iter().all(|call| call.ends_with("--events --detach")),
+        "{calls:?}"
+    );
+    // Two nodes from the second step to the fourth, which are 40 ms apart at least.
+    assert!(task.node_seconds > 0.16, "{task:?}");
+}
+
+#[test]
+fn a_job_that_no_step_saw_run_is_counted() {
+    let mut bed = bed(&format!(
+        "case $n in 1) {};; *) end;; esac",
+        job("queued", "")
+    ));
+    let id = bed.tune("a");
+    let task = bed.ended(id);
+    assert!(task.node_seconds > 0.16, "{task:?}");
+}
+
+#[test]
+fn jobs_go_on_without_the_service() {
+    let mut bed = bed(&format!(
+        "[ ! -e go ] || {{ end; exit; }}; {}",
+        job("running", "\"n1\"")
+    ));
+    let id = begun(&mut bed, "a", "job 7 runs");
+    bed.stop();
+    let calls = bed.calls().len();
+    bed.write("go", "");
+    let task = bed.ended(id);
+    assert_eq!(
+        (task.state, task.attempts),
+        (TaskState::Done, 2),
+        "{task:?}"
+    );
+    assert_eq!(bed.calls().len(), calls + 1);
+}
+
+#[test]
+fn a_machine_has_as_many_such_tasks_as_it_may_beside_one_that_measures_here() {
+    let mut bed = bed(&format!(
+        "[ ! -e go ] || {{ end; exit; }}\n\
+         case \"$*\" in *--detach) {};; *) while [ ! -e go ]; do sleep 0.02; done; end;; esac",
+        job("queued", "")
+    ));
+    bed.configuration.machines[0].tasks = 2;
+    let [a, b] = ["a", "b"].map(|name| begun(&mut bed, name, "job 7"));
+    let c = bed.tune("c");
+    let here = bed.tune("small");
+    bed.until(here, |task| task.state == TaskState::Running);
+    let task = bed.service().task(c).unwrap();
+    assert_eq!(task.state, TaskState::Waiting, "{task:?}");
+    assert!(
+        !bed.service().is_measuring_here(),
+        "simulations measure nothing"
+    );
+    bed.write("go", "");
+    for id in [a, b, c, here] {
+        assert_eq!(bed.ended(id).state, TaskState::Done);
+    }
+}
+
+#[test]
+fn jobs_are_cancelled_with_their_task() {
+    let script = format!(
+        "case $1 in cancel) [ $n -gt 4 ] || exit 3;; *) {};; esac",
+        job("queued", "")
+    );
+    let mut bed = bed(&script);
+    let id = begun(&mut bed, "a", "job 7 is queued (Priority)");
+    bed.service().cancel(&admin(), id).unwrap();
+    let task = bed.ended(id);
+    assert_eq!(task.state, TaskState::Cancelled, "{task:?}");
+    let last = bed.calls().pop().unwrap();
+    let file = bed.path("state/tasks/1/campaign.yaml");
+    assert_eq!(last, format!("cancel {} --json", file.display()));
+
+    // Also if the service was away meanwhile.
+    let mut bed = self::bed(&format!("case $1 in tune) {};; esac", job("queued", "")));
+    let id = begun(&mut bed, "a", "job 7");
+    bed.stop();
+    bed.behave("true");
+    bed.service().cancel(&admin(), id).unwrap();
+    let task = bed.ended(id);
+    assert_eq!(task.state, TaskState::Cancelled, "{task:?}");
+    assert!(bed.calls().pop().unwrap().starts_with("cancel "));
+}
+
+#[test]
+fn a_scheduler_that_does_not_answer_is_asked_again_and_then_given_up() {
+    let mut bed = bed("echo 'error: squeue is silent' >&2; exit 3");
+    let id = bed.tune("a");
+    let task = bed.ended(id);
+    assert_eq!(task.state, TaskState::Failed, "{task:?}");
+    assert!(
+        task.reason.contains("squeue is silent (3 times in a row)"),
+        "{task:?}"
+    );
+    assert_eq!(bed.calls().len(), 3);
+}

@@ -1,0 +1,240 @@
+//! Children that end in one way or another.
+
+use std::time::Duration;
+
+use service::{TaskKind, TaskRequest, TaskState};
+
+use super::fixture::{Bed, admin, is_alive, tune};
+
+/// A tune whose child does what the script says: the state that it ends in, how often it was begun, and its reason.
+#[track_caller]
+fn check(script: &str, state: TaskState, attempts: u32, reason: &str) {
+    let mut bed = Bed::new(script);
+    // The second pause is long.
+    bed.haste = 1000;
+    let id = bed.tune("small");
+    let task = bed.ended(id);
+    assert_eq!((task.state, task.attempts), (state, attempts), "{task:?}");
+    assert!(task.reason.contains(reason), "{task:?}");
+    assert_eq!(task.made.is_some(), state == TaskState::Done, "{task:?}");
+    assert_eq!(bed.calls().len() as u32, attempts);
+}
+
+#[test]
+fn exit_codes_become_states() {
+    use TaskState::{Done, Failed};
+    check("end", Done, 1, "4 of 4 measurements");
+    check(
+        "echo 'error: no such key' >&2; exit 2",
+        Failed,
+        1,
+        "no such key",
+    );
+    check("exit 4", Failed, 1, "exit code 4");
+    check("end; exit 1", Failed, 1, "exit code 1");
+    check("true", Failed, 1, "without an outcome");
+    check(
+        "echo 'error: no mpirun' >&2; exit 3",
+        Failed,
+        3,
+        "no mpirun (3 times in a row)",
+    );
+    check("[ $n -gt 1 ] || exit 3; end", Done, 2, "");
+    check("[ $n -gt 4 ] || exit 130; end", Done, 5, "");
+    check("[ $n -gt 2 ] || kill -9 $$; end", Done, 3, "");
+    check("kill -9 $$", Failed, 3, "signal 9");
+    check(
+        "echo '{\"event\":\"outcome\",\"outcome\":{\"table\":\"none.yaml\"}}'",
+        Failed,
+        1,
+        "none.yaml",
+    );
+    check(
+        "echo damaged > tables/small.yaml; end",
+        Failed,
+        1,
+        "taken in",
+    );
+}
+
+#[test]
+fn failures_count_only_without_progress_between_them() {
+    let stored =
+        r#"echo "{\"event\":\"stored\",\"progress\":{\"done\":$n,\"total\":9}}"; sleep 0.1"#;
+    let script = format!("{stored}\n[ $n -gt 5 ] || exit 3; end");
+    let mut bed = Bed::new(&script);
+    let id = bed.tune("small");
+    let task = bed.ended(id);
+    assert_eq!(
+        (task.state, task.attempts),
+        (TaskState::Done, 6),
+        "{task:?}"
+    );
+}
+
+#[test]
+fn an_executable_that_is_not_there_is_tried_again() {
+    let mut bed = Bed::new("end");
+    bed.haste = 1000;
+    std::fs::remove_file(bed.path("colltune")).unwrap();
+    let id = bed.tune("small");
+    let task = bed.ended(id);
+    assert_eq!(
+        (task.state, task.attempts),
+        (TaskState::Failed, 3),
+        "{task:?}"
+    );
+    assert!(task.reason.contains("could not be started"), "{task:?}");
+}
+
+#[test]
+fn what_a_validation_says_is_kept() {
+    let outcome = r#"{"slower":1,"broken":1,"faster":2,"points":[{},{},{},{},{}]}"#;
+    let held = r#"{"holds":true,"points":[{"regression":false,"broken":null}]}"#;
+    let mut bed = Bed::new(&format!(
+        "case $1 in tune) end;;\nvalidate) echo '{{\"event\":\"outcome\",\"outcome\":{outcome}}}'; exit 1;;\n\
+         check) echo '{{\"event\":\"outcome\",\"outcome\":{held}}}';; esac"
+    ));
+    let id = bed.tune("small");
+    let made = bed.ended(id).made.unwrap();
+    let of_table = |kind| TaskRequest {
+        kind,
+        machine: None,
+        campaign: None,
+        table: Some(made.clone()),
+        overrides: service::Overrides::default(),
+    };
+    let validate = bed.submit(&of_table(TaskKind::Validate)).task.id;
+    let task = bed.ended(validate);
+    assert_eq!((task.state, task.exit_code), (TaskState::Done, Some(1)));
+    assert!(
+        task.reason.starts_with("2 of 5 points are slower"),
+        "{task:?}"
+    );
+    let check = bed.submit(&of_table(TaskKind::Check)).task.id;
+    assert!(bed.ended(check).reason.contains("holds"));
+    let kept = bed.service().validations("local", &made).unwrap();
+    let told: Vec<_> = kept
+        .iter()
+        .map(|kept| (kept.task, kept.slower, kept.faster, kept.points))
+        .collect();
+    assert_eq!(told, [(check, 0, 0, 1), (validate, 2, 2, 5)]);
+    let table = bed.calls()[1].clone();
+    let table = table.strip_prefix("validate ").unwrap();
+    let table = table.strip_suffix(" --events").unwrap();
+    assert_eq!(
+        std::fs::read_to_string(table).unwrap(),
+        bed.read("tables/small.yaml")
+    );
+}
+
+#[test]
+fn a_report_is_written_to_the_folder_of_its_task() {
+    let mut bed = Bed::new("true");
+    let request = TaskRequest {
+        kind: TaskKind::Report,
+        ..tune("small")
+    };
+    let id = bed.submit(&request).task.id;
+    let task = bed.ended(id);
+    assert_eq!(task.state, TaskState::Done, "{task:?}");
+    let report = bed.path("state/tasks/1/report.html");
+    assert_eq!(task.outcome.unwrap()["report"], report.to_str().unwrap());
+    let expected = format!(
+        "report .colltune/small.db --format html --quiet --output {}",
+        report.display()
+    );
+    assert_eq!(bed.calls(), [expected]);
+}
+
+#[test]
+fn a_cancelled_child_is_interrupted_and_then_killed() {
+    let polite =
+        "trap 'echo interrupted > asked; exit 130' INT; touch begun; while :; do sleep 0.05; done";
+    let mut bed = Bed::new(polite);
+    let id = bed.tune("small");
+    bed.until_there("begun");
+    bed.service().cancel(&admin(), id).unwrap();
+    let task = bed.ended(id);
+    assert_eq!(
+        (task.state, task.exit_code),
+        (TaskState::Cancelled, None),
+        "{task:?}"
+    );
+    assert!(task.node_seconds > 0.0, "{task:?}");
+    bed.until_there("asked");
+    assert_eq!(
+        bed.service().cancel(&admin(), id).unwrap().state,
+        TaskState::Cancelled
+    );
+
+    // Its descendant ends as well.
+    let stubborn =
+        "trap '' INT; sleep 100 & echo $! > child; touch begun; while :; do sleep 0.05; done";
+    let mut bed = Bed::new(stubborn);
+    let id = bed.tune("small");
+    bed.until_there("begun");
+    bed.service().cancel(&admin(), id).unwrap();
+    assert_eq!(bed.ended(id).state, TaskState::Cancelled);
+    assert!(!is_alive(bed.read("child").trim().parse().unwrap()));
+}
+
+#[test]
+fn a_service_that_stops_interrupts_what_measures_here_and_goes_on_later() {
+    let script = "if [ $n = 1 ]; then trap 'exit 130' INT; touch begun; while :; do sleep 0.05; done; fi; end";
+    let mut bed = Bed::new(script);
+    let id = bed.tune("small");
+    bed.until_there("begun");
+    let took = bed.stop();
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    let task = bed.ended(id);
+    assert_eq!(
+        (task.state, task.attempts),
+        (TaskState::Done, 2),
+        "{task:?}"
+    );
+
+    // What ignores the interrupt is killed.
+    let script =
+        "if [ $n = 1 ]; then trap '' INT; touch begun; while :; do sleep 0.05; done; fi; end";
+    let mut bed = Bed::new(script);
+    let id = bed.tune("small");
+    bed.until_there("begun");
+    let took = bed.stop();
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert_eq!(bed.ended(id).state, TaskState::Done);
+}
+
+#[test]
+fn a_task_that_ran_when_the_service_was_killed_goes_on_and_its_result_is_taken_in_once() {
+    let mut bed = Bed::new("end");
+    let id = bed.tune("small");
+    let done = bed.ended(id);
+    bed.stop();
+    // As after a kill at each of its states.
+    for left in [
+        "state = 'running', outcome = NULL, exit_code = NULL",
+        "state = 'running'",
+        "state = 'waiting', outcome = NULL, exit_code = NULL",
+    ] {
+        let calls = bed.calls().len();
+        let database = rusqlite::Connection::open(bed.path("state/service.db")).unwrap();
+        let sql = format!("UPDATE task SET {left}, ended_at = NULL, reason = ''");
+        database.execute(&sql, []).unwrap();
+        drop(database);
+        let task = bed.ended(id);
+        assert_eq!(
+            (task.state, &task.made),
+            (TaskState::Done, &done.made),
+            "{left}"
+        );
+        let again = usize::from(left.contains("NULL, exit_code"));
+        assert_eq!(bed.calls().len() - calls, again, "{left}");
+        let versions = bed
+            .service()
+            .versions(None, None, service::Slice::default())
+            .unwrap();
+        assert_eq!(versions.items.len(), 1);
+        bed.stop();
+    }
+}

@@ -1,0 +1,99 @@
+//! What can be seen of a task while it runs.
+
+use service::{Notice, ServiceError, TaskState};
+
+use super::fixture::{Bed, wait_for};
+
+#[test]
+fn events_reach_listeners_and_the_last_one_is_kept_while_it_runs() {
+    let stored =
+        |done| format!(r#"echo '{{"event":"stored","progress":{{"done":{done},"total":4}}}}'"#);
+    let launch = r#"echo '{"event":"launch","number":1,"progress":{"done":0,"total":4}}'"#;
+    let failed = r#"echo '{"event":"failed","message":"no"}'"#;
+    let mut bed = Bed::new(&format!(
+        "{launch}; {}; {}; echo no json; echo '{{}}'; {failed}\nwhile [ ! -e go ]; do sleep 0.02; done; end",
+        stored(1),
+        stored(2)
+    ));
+    let service = bed.service();
+    let (missed, mut receiver) = service.feed().listen(None);
+    assert_eq!(missed.map(|missed| missed.len()), Some(0));
+    let id = bed.tune("small");
+    wait_for("the last event", || {
+        let last = service.feed().progress(id);
+        last.is_some_and(|last| last["event"] == "failed")
+    });
+    let last = service.feed().progress(id).unwrap();
+    assert_eq!(last["progress"]["done"], 2);
+    bed.write("go", "");
+    bed.ended(id);
+    wait_for("the end of its progress", || {
+        service.feed().progress(id).is_none()
+    });
+    let mut items = Vec::new();
+    while let Ok(item) = receiver.try_recv() {
+        items.push(item);
+    }
+    assert!(items.is_sorted_by(|a, b| a.id < b.id));
+    let states: Vec<_> = items
+        .iter()
+        .filter_map(|item| match &item.notice {
+            Notice::Task { task } => Some(task.state),
+            _ => None,
+        })
+        .collect();
+    use TaskState::{Done, Running, Waiting};
+    assert_eq!(states, [Waiting, Running, Done]);
+    let events: Vec<_> = items
+        .iter()
+        .filter_map(|item| match &item.notice {
+            Notice::Progress { progress, .. } => progress["event"].as_str(),
+            _ => None,
+        })
+        .collect();
+    // Not each measurement is news.
+    assert_eq!(events, ["launch", "stored", "failed"]);
+    // Who comes back gets the rest once.
+    let (missed, _) = service.feed().listen(Some(items[2].id));
+    let missed: Vec<_> = missed.unwrap().iter().map(|item| item.id).collect();
+    assert_eq!(
+        missed,
+        items[3..].iter().map(|item| item.id).collect::<Vec<_>>()
+    );
+    assert!(service.feed().listen(Some(1)).0.is_none());
+}
+
+#[test]
+fn logs_and_lines_are_bounded() {
+    let mut bed = Bed::new(
+        "head -c 20000000 /dev/zero | tr '\\0' x; echo\n\
+         i=0; while [ $i -lt 60 ]; do head -c 100000 /dev/zero | tr '\\0' y >&2; echo >&2; i=$((i+1)); done; end",
+    );
+    let id = bed.tune("small");
+    assert_eq!(bed.ended(id).state, TaskState::Done);
+    let (text, length) = bed.service().log(id, 0).unwrap();
+    assert_eq!(text.len(), 256 << 10);
+    assert!((4 << 20..5 << 20).contains(&length), "{length}");
+    let (end, _) = bed.service().log(id, length - 100).unwrap();
+    assert!(
+        end.ends_with("(the log is full; the rest is not kept)\n"),
+        "{end}"
+    );
+    assert_eq!(
+        bed.service().log(id, u64::MAX).unwrap(),
+        (String::new(), length)
+    );
+    let unknown = bed.service().log(99, 0);
+    assert!(matches!(unknown, Err(ServiceError::NotFound { .. })));
+}
+
+#[test]
+fn a_task_that_has_not_begun_has_no_log() {
+    let mut bed = Bed::new("while [ ! -e go ]; do sleep 0.02; done; end");
+    let first = bed.tune("small");
+    let second = bed.tune("small");
+    let log = bed.service().log(second, 0);
+    assert!(matches!(log, Err(ServiceError::NoLog(2))), "{log:?}");
+    bed.write("go", "");
+    bed.ended(first);
+}

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain, export, fit,
-    import, init, jobs, lookup, man, measure, plan, report, run, schedule, simulate, tune,
-    validate,
+    backup, cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain, export,
+    fit, import, init, jobs, lookup, man, measure, plan, pull, remote, report, run, schedule,
+    serve, simulate, tune, validate,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -61,6 +61,11 @@ enum Verb {
     Validate(validate::Args),
     Check(check::Args),
     Run(run::Args),
+    Serve(serve::Args),
+    Pull(pull::Args),
+    Remote(remote::Args),
+    Backup(backup::BackupArgs),
+    Restore(backup::RestoreArgs),
     Schedule(schedule::Args),
     Simulate(simulate::Args),
     Completions(completions::Args),
@@ -93,6 +98,11 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Validate(args) => args.run(console),
         Verb::Check(args) => args.run(console),
         Verb::Run(args) => args.run(console),
+        Verb::Serve(args) => args.run(console),
+        Verb::Pull(args) => args.run(console),
+        Verb::Remote(args) => args.run(console),
+        Verb::Backup(args) => args.run(console),
+        Verb::Restore(args) => args.run(console),
         Verb::Schedule(args) => args.run(console),
         Verb::Simulate(args) => args.run(console),
         Verb::Completions(args) => args.run(console),

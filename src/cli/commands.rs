@@ -1,5 +1,6 @@
 //! The verbs, one file each: the arguments, whose documentation is the help text, and what is done.
 
+pub(crate) mod backup;
 pub(crate) mod cancel;
 pub(crate) mod check;
 pub(crate) mod completions;
@@ -18,13 +19,17 @@ pub(crate) mod lookup;
 pub(crate) mod man;
 pub(crate) mod measure;
 pub(crate) mod plan;
+pub(crate) mod pull;
+pub(crate) mod remote;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schedule;
+pub(crate) mod serve;
 pub(crate) mod simulate;
 pub(crate) mod tune;
 pub(crate) mod validate;
 
+mod connection;
 mod detached;
 mod grid;
 mod guarded;

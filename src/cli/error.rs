@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use client::{PullError, RemoteError};
 use export::ExportError;
 use export::deploy::DeployError;
 use guard::GuardError;
@@ -11,11 +12,13 @@ use import::ImportError;
 use schedule::export::TooLong;
 use schedule::verify::Unprovable;
 use schedule::{Collective, Unsupported};
+use service::ServiceError;
 use store::StoreError;
 use table::TableError;
 use thiserror::Error;
 use tuner::TunerError;
 use vocabulary::Library;
+use web::WebError;
 
 use crate::commands::simulate::SimulateError;
 
@@ -37,6 +40,30 @@ pub(crate) enum CliError {
     /// Looking at a table that is in use.
     #[error(transparent)]
     Guard(Box<GuardError>),
+    /// A service, or its state.
+    #[error(transparent)]
+    Service(Box<ServiceError>),
+    /// Serving over HTTP.
+    #[error(transparent)]
+    Web(#[from] WebError),
+    /// Asking a service.
+    #[error(transparent)]
+    Remote(Box<RemoteError>),
+    /// No service is named.
+    #[error("no service is named")]
+    NoService,
+    /// A channel's table that was not brought here.
+    #[error("{source}; {}", kept(table.as_deref()))]
+    Pull {
+        source: Box<PullError>,
+        /// The last good table.
+        table: Option<PathBuf>,
+    },
+    /// Tables of earlier releases that were not brought here.
+    #[error(
+        "the channel's table is here, but {count} of earlier releases, which running jobs may use, could not be had: {first}"
+    )]
+    Older { count: usize, first: Box<PullError> },
     /// Simulating.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
@@ -166,6 +193,9 @@ impl CliError {
                      among the candidates of a campaign"
                 ));
             }
+            Self::NoService => {
+                "give its URL with `--url`, or in the variable COLLTUNE_URL; `colltune serve` prints it"
+            }
             Self::NoData { .. } => "leave out `--bytes`",
             Self::AmbiguousAlgorithm { .. } => "give the full name",
             Self::TooLargeToDraw { .. } => {
@@ -203,7 +233,17 @@ impl CliError {
                 "`colltune jobs` lists those of the campaigns of this folder; campaigns with an \
                  `output.store` elsewhere are named by their files"
             }
-            Self::Unsupported(_)
+            Self::Web(WebError::Listen { source, .. })
+                if source.kind() == io::ErrorKind::AddrInUse =>
+            {
+                "another program listens there, perhaps another `colltune serve`: name another address with `--listen`"
+            }
+            Self::Service(_)
+            | Self::Web(_)
+            | Self::Remote(_)
+            | Self::Pull { .. }
+            | Self::Older { .. }
+            | Self::Unsupported(_)
             | Self::Unprovable(Unprovable::Unsupported(_))
             | Self::NoSuchRank { .. }
             | Self::Untraceable(_)
@@ -214,6 +254,12 @@ impl CliError {
             | Self::Json(_) => return None,
         };
         Some(text.to_owned())
+    }
+}
+
+impl From<RemoteError> for CliError {
+    fn from(error: RemoteError) -> Self {
+        Self::Remote(Box::new(error))
     }
 }
 
@@ -242,6 +288,15 @@ impl From<GuardError> for CliError {
     }
 }
 
+impl From<ServiceError> for CliError {
+    fn from(error: ServiceError) -> Self {
+        match error {
+            ServiceError::Deploy(error) => error.into(),
+            other => Self::Service(Box::new(other)),
+        }
+    }
+}
+
 impl From<TunerError> for CliError {
     fn from(error: TunerError) -> Self {
         Self::Tuner(Box::new(error))
@@ -257,6 +312,14 @@ impl From<StoreError> for CliError {
 impl From<TableError> for CliError {
     fn from(error: TableError) -> Self {
         TunerError::from(error).into()
+    }
+}
+
+/// What a failed pull leaves.
+fn kept(table: Option<&Path>) -> String {
+    match table {
+        Some(table) => format!("{} stays", table.display()),
+        None => "there is no earlier table".to_owned(),
     }
 }
 

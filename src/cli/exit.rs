@@ -3,27 +3,31 @@
 //! | code | meaning | examples |
 //! |---|---|---|
 //! | 0 | good | also when the reader of the output goes away early |
-//! | 1 | the answer is "no" | `schedule verify` found a fault; a table does not hold |
+//! | 1 | the answer is "no" | `schedule verify` found a fault; a table does not hold; a gate of a release is closed |
 //! | 2 | bad usage or input | unknown flag; mistake in a campaign or table; a store that is absent, damaged, newer or something else; an output that cannot be written |
-//! | 3 | the environment is unfit | no MPI library, launcher or measuring program; a launcher that fails; another version than a table's; a full disk; another colltune at work on the store |
+//! | 3 | the environment is unfit | no MPI library, launcher or measuring program; a launcher that fails; another version than a table's; a full disk; another colltune at work on the store; an address that another program has; a service that is away |
 //! | 4 | internal error | a bug in colltune |
 //! | 130 | interrupted | SIGINT or SIGTERM; what was measured is stored |
 //!
-//! `run` ends as the command that it has started, by its exit code or 128 and the number of its signal.
+//! `run` ends as the command that it has started, by its exit code or 128 and the number of its signal; `remote watch` and
+//! `remote submit --wait` as the task's verb, with 3 where that was cancelled.
 
 use std::io;
 use std::panic::{self, UnwindSafe};
 use std::process::ExitCode;
 
+use client::Outcome;
 use export::ExportError;
 use export::deploy::DeployError;
 use fit::FitError;
 use guard::GuardError;
 use import::ImportError;
 use launcher::LaunchError;
+use service::ServiceError;
 use store::StoreError;
 use table::TableError;
 use tuner::TunerError;
+use web::WebError;
 
 use crate::console::complain;
 use crate::error::CliError;
@@ -101,17 +105,17 @@ pub(crate) fn of(error: &CliError) -> Code {
         },
         CliError::Export(ExportError::Unfaithful(_)) => Code::Internal,
         CliError::Export(_) => Code::Input,
-        CliError::Deploy(error) => match **error {
-            DeployError::Unconfirmed { .. }
-            | DeployError::Nothing { .. }
-            | DeployError::NothingForLibrary { .. }
-            | DeployError::NothingBefore { .. }
-            | DeployError::Gone { .. } => Code::No,
-            DeployError::Busy { .. } => Code::Environment,
-            DeployError::Table(_) => Code::Internal,
-            _ => Code::Input,
-        },
+        CliError::Deploy(error) => of_deploy(error),
         CliError::Guard(error) => of_guard(error),
+        CliError::Service(error) => of_service(error),
+        CliError::Remote(error) => of_outcome(error.outcome()),
+        CliError::Pull { source, .. } => of_outcome(source.outcome()),
+        CliError::Older { .. } => Code::Environment,
+        CliError::Web(WebError::Open { .. } | WebError::Pem { .. } | WebError::Tls(_)) => {
+            Code::Input
+        }
+        CliError::Web(WebError::Listen { .. } | WebError::Threads(_)) => Code::Environment,
+        CliError::Web(WebError::Metrics(_)) => Code::Internal,
         CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }
         | CliError::NoSchedules { .. }
@@ -122,6 +126,7 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::Unprovable(_)
         | CliError::Untraceable(_)
         | CliError::Simulate(_)
+        | CliError::NoService
         | CliError::StoreMoved { .. }
         | CliError::OtherLibrary { .. }
         | CliError::Exists { .. }
@@ -205,6 +210,51 @@ fn of_guard(error: &GuardError) -> Code {
         | GuardError::ReadsNoTables { .. }
         | GuardError::NothingToMeasure { .. }
         | GuardError::NoProbes => Code::Input,
+    }
+}
+
+fn of_deploy(error: &DeployError) -> Code {
+    match error {
+        DeployError::Unconfirmed { .. }
+        | DeployError::Nothing { .. }
+        | DeployError::NothingForLibrary { .. }
+        | DeployError::NothingBefore { .. }
+        | DeployError::Gone { .. } => Code::No,
+        DeployError::Busy { .. } => Code::Environment,
+        DeployError::Table(_) => Code::Internal,
+        _ => Code::Input,
+    }
+}
+
+fn of_service(error: &ServiceError) -> Code {
+    match error {
+        ServiceError::Conflict(_)
+        | ServiceError::Gates { .. }
+        | ServiceError::Precondition { .. } => Code::No,
+        ServiceError::Forbidden { .. }
+        | ServiceError::NotFound { .. }
+        | ServiceError::Invalid { .. }
+        | ServiceError::Campaign(_)
+        | ServiceError::Table(_)
+        | ServiceError::Configuration(_)
+        | ServiceError::Newer { .. }
+        | ServiceError::BadDatabase { .. }
+        | ServiceError::Damaged { .. }
+        | ServiceError::NoLog(_)
+        | ServiceError::File { .. } => Code::Input,
+        ServiceError::Locked { .. }
+        | ServiceError::NetworkFileSystem { .. }
+        | ServiceError::Random(_)
+        | ServiceError::Database(_) => Code::Environment,
+        ServiceError::Deploy(error) => of_deploy(error),
+    }
+}
+
+fn of_outcome(outcome: Outcome) -> Code {
+    match outcome {
+        Outcome::No => Code::No,
+        Outcome::Wrong => Code::Input,
+        Outcome::Away => Code::Environment,
     }
 }
 

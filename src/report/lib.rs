@@ -2,9 +2,9 @@
 //!
 //! A [`View`] holds the content and knows nothing of how it looks; whoever has a store and a fit
 //! builds it; [`View::of_table`] does of a table alone. [`render_html`] lays it out as a page with
-//! pictures, [`render_markdown`] as text, [`render_csv`] as all cells with all candidates;
-//! [`render_summary`] gives the few lines that a terminal has room for. All are pure: the same view
-//! gives the same text.
+//! pictures, [`figures`] gives the main parts of that page for other pages, [`render_markdown`] lays it
+//! out as text, [`render_csv`] as all cells with all candidates; [`render_summary`] gives the few lines
+//! that a terminal has room for. All are pure: the same view gives the same text.
 
 mod csv_text;
 mod expected;
@@ -21,7 +21,7 @@ mod text;
 mod view;
 
 pub use csv_text::render_csv;
-pub use html::render_html;
+pub use html::{FIGURE_STYLE, figures, render_html};
 pub use markdown::render_markdown;
 pub use summary::render_summary;
 pub use text::{cell, code, prose};

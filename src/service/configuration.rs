@@ -23,6 +23,8 @@ pub struct Configuration {
     pub tls: Option<Tls>,
     /// Whether a proxy in front of it speaks TLS.
     pub behind_proxy: bool,
+    /// Host names under which it is asked, beside `localhost` and any address: requests for others are refused.
+    pub names: Vec<String>,
     /// Whether reading needs no token. True by default on loopback and sockets, unless a proxy hands on what others
     /// ask.
     pub open_reading: bool,
@@ -108,6 +110,7 @@ impl Configuration {
             listen: Listen::Address(SocketAddr::from((Ipv4Addr::LOCALHOST, 7878))),
             tls: None,
             behind_proxy: false,
+            names: Vec::new(),
             open_reading: true,
             machines: vec![Machine::default_of("local".to_owned())],
             gates: Gating {

@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use strum_macros::{Display, EnumString};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::{Digest, Gate, Page, Service, ServiceError, Slice};
 
@@ -45,7 +45,10 @@ pub enum Channel {
 }
 
 /// A channel of a machine and library.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoParams, ToSchema,
+)]
+#[into_params(parameter_in = Path)]
 pub struct ChannelKey {
     /// The machine.
     pub machine: String,

@@ -2,10 +2,12 @@
 
 mod examples;
 pub mod fakes;
+pub mod html;
 pub mod mpi;
 pub mod process;
 mod requirements;
 pub mod tables;
+pub mod web;
 
 pub use examples::examples;
 pub use requirements::require;

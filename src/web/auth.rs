@@ -1,26 +1,270 @@
-//! Who asks: a token in `Authorization: Bearer`, a session's cookie, the user at the other end of a Unix socket, or nobody
-//! known, who may read where reading is open.
+//! Who asks: a token in `Authorization: Bearer`, a session's cookie, the user at the other end of a Unix socket, or a
+//! visitor who is not known and may read where reading is open.
+
+use std::time::Instant;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use service::Actor;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use service::{Actor, Digest, Scope, ServiceError};
+use subtle::ConstantTimeEq;
 
+use crate::peer::Peer;
 use crate::{App, Problem};
 
-/// Who asks. Extracting it fails with 401 where a token is wrong, and where reading is not open and there is none.
+/// Who asks. Extracting it fails with 401 where a token is wrong, and where reading is not open and there is none; with
+/// 429 after too many wrong tokens. Pages that are for everyone take `Result<Visitor, Problem>`.
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
     /// What they may do.
     pub(crate) actor: Actor,
-    /// Whether they have logged in with a browser; then forms carry `form_token`, which is checked before any change.
+    /// Whether they have logged in with a browser; then forms carry `form_token`, which [`Visitor::check_form`] checks
+    /// before any change.
     pub(crate) form_token: Option<String>,
+    /// How they were recognised.
+    how: How,
+    reads: bool,
+}
+
+/// How a visitor was recognised.
+#[derive(Clone, PartialEq, Eq)]
+enum How {
+    Unrecognised,
+    Token,
+    User,
+    /// With the session's secret.
+    Session(String),
+}
+
+impl std::fmt::Debug for How {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Unrecognised => "Unrecognised",
+            Self::Token => "Token",
+            Self::User => "User",
+            Self::Session(_) => "Session(...)",
+        })
+    }
+}
+
+impl Visitor {
+    /// Whether they were not recognised: a page offers them to log in.
+    pub(crate) fn is_anonymous(&self) -> bool {
+        self.how == How::Unrecognised
+    }
+
+    /// Whether they may see what belongs to a machine, or to all (`None`).
+    pub(crate) fn may_read(&self, machine: Option<&str>) -> bool {
+        self.reads || self.actor.may(Scope::Read, machine)
+    }
+
+    /// Requires what [`Self::may_read`] tells.
+    ///
+    /// # Errors
+    /// 403.
+    pub(crate) fn require_read(&self, machine: Option<&str>) -> Result<(), Problem> {
+        match self.reads {
+            true => Ok(()),
+            false => Ok(self.actor.require(Scope::Read, machine)?),
+        }
+    }
+
+    /// Requires the right to read something, before it is known to which machine it belongs.
+    ///
+    /// # Errors
+    /// 403.
+    pub(crate) fn require_read_anything(&self) -> Result<(), Problem> {
+        let machine = self.actor.machines.first().map(String::as_str);
+        self.require_read(machine)
+    }
+
+    /// Checks the field `form_token` of a form that changes something. It need not be there where the visitor has no
+    /// session: their token is not sent by a browser on its own account.
+    ///
+    /// # Errors
+    /// 403 if it is not the session's.
+    pub(crate) fn check_form(&self, form_token: Option<&str>) -> Result<(), Problem> {
+        let Some(own) = &self.form_token else {
+            return Ok(());
+        };
+        let given = form_token.unwrap_or_default();
+        match own.as_bytes().ct_eq(given.as_bytes()).into() {
+            true => Ok(()),
+            false => {
+                let detail = "the form is not of this session: load the page again and repeat it";
+                Err(Problem::new(StatusCode::FORBIDDEN, detail))
+            }
+        }
+    }
 }
 
 impl FromRequestParts<App> for Visitor {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        let _ = (parts, app);
-        todo!()
+        let Ok(peer) = Peer::from_request_parts(parts, app).await;
+        let visitor = |actor, how| Self {
+            actor,
+            form_token: match &how {
+                How::Session(secret) => Some(form_token(secret)),
+                _ => None,
+            },
+            how,
+            reads: app.service.configuration().open_reading,
+        };
+        if let Some(given) = parts.headers.get(header::AUTHORIZATION) {
+            let actor = by_token(app, peer, bearer(given)).await?;
+            return Ok(visitor(actor, How::Token));
+        }
+        if let Some(secret) = cookie(&parts.headers, cookie_name(app)) {
+            let asked = secret.clone();
+            // A session that has ended is none: the browser does not know that yet.
+            if let Some(actor) = app.ask(move |service| service.session(&asked)).await? {
+                let visitor = visitor(actor, How::Session(secret));
+                // Forms of pages carry it as a field, which their handlers check.
+                if !parts.method.is_safe() && parts.uri.path().starts_with("/api/") {
+                    let given = parts.headers.get("x-form-token");
+                    visitor.check_form(given.and_then(|given| given.to_str().ok()))?;
+                }
+                return Ok(visitor);
+            }
+        }
+        match peer {
+            Peer::User(uid) if uid == nix::unistd::geteuid().as_raw() => {
+                let owner = Actor {
+                    name: format!("uid {uid}"),
+                    scopes: vec![Scope::Admin],
+                    machines: Vec::new(),
+                };
+                Ok(visitor(owner, How::User))
+            }
+            _ if app.service.configuration().open_reading => {
+                let stranger = Actor {
+                    name: "anonymous".to_owned(),
+                    scopes: vec![Scope::Read],
+                    machines: Vec::new(),
+                };
+                Ok(visitor(stranger, How::Unrecognised))
+            }
+            _ => Err(unauthorized("this needs a token")),
+        }
     }
+}
+
+/// A session that has begun.
+pub(crate) struct Begun {
+    /// The value of `Set-Cookie`.
+    pub(crate) cookie: HeaderValue,
+    /// What its forms carry.
+    pub(crate) form_token: String,
+}
+
+/// Exchanges a token for a session: the value of `Set-Cookie`.
+///
+/// # Errors
+/// As [`begin`].
+pub(crate) async fn log_in(app: &App, peer: Peer, token: &str) -> Result<HeaderValue, Problem> {
+    Ok(begin(app, peer, token).await?.cookie)
+}
+
+/// Exchanges a token for a session.
+///
+/// # Errors
+/// 401 if the token is wrong, 429 after too many wrong ones.
+pub(crate) async fn begin(app: &App, peer: Peer, token: &str) -> Result<Begun, Problem> {
+    let token = token.trim().to_owned();
+    check_failures(app, peer)?;
+    let begun = app
+        .ask(move |service| service.begin_session(&token))
+        .await?;
+    let Some((session, lasts)) = begun else {
+        return Err(wrong_token(app, peer));
+    };
+    Ok(Begun {
+        cookie: set_cookie(app, session.expose(), lasts.as_secs())?,
+        form_token: form_token(session.expose()),
+    })
+}
+
+/// Ends the visitor's session, if there is one: the value of `Set-Cookie`.
+///
+/// # Errors
+/// What the service answers.
+pub(crate) async fn log_out(app: &App, visitor: &Visitor) -> Result<HeaderValue, Problem> {
+    if let How::Session(secret) = &visitor.how {
+        let secret = secret.clone();
+        app.ask(move |service| service.end_session(&secret)).await?;
+    }
+    set_cookie(app, "", 0)
+}
+
+/// `__Host-` keeps other hosts of the domain from setting the cookie; browsers take it only with `Secure`.
+pub(crate) fn cookie_name(app: &App) -> &'static str {
+    match app.is_secure() {
+        true => "__Host-colltune",
+        false => "colltune",
+    }
+}
+
+fn set_cookie(app: &App, value: &str, seconds: u64) -> Result<HeaderValue, Problem> {
+    let name = cookie_name(app);
+    let secure = if app.is_secure() { "; Secure" } else { "" };
+    let text =
+        format!("{name}={value}; Max-Age={seconds}; Path=/; HttpOnly; SameSite=Strict{secure}");
+    HeaderValue::try_from(text).map_err(|error| Problem::internal(&error))
+}
+
+/// The value of a cookie.
+pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+    let lines = headers.get_all(header::COOKIE).iter();
+    let pairs = lines
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(';'));
+    let mut named = pairs.filter_map(|pair| pair.trim().split_once('='));
+    let (_, value) = named.find(|(key, _)| *key == name)?;
+    Some(value.to_owned())
+}
+
+/// What a session's forms carry. It says nothing of the secret.
+fn form_token(secret: &str) -> String {
+    let labelled = format!("colltune form token 1\n{secret}");
+    Digest::of(labelled.as_bytes()).to_string()
+}
+
+fn bearer(given: &HeaderValue) -> Option<String> {
+    let (scheme, secret) = given.to_str().ok()?.split_once(' ')?;
+    let is_bearer = scheme.eq_ignore_ascii_case("bearer");
+    is_bearer.then(|| secret.trim().to_owned())
+}
+
+async fn by_token(app: &App, peer: Peer, secret: Option<String>) -> Result<Actor, Problem> {
+    check_failures(app, peer)?;
+    let Some(secret) = secret else {
+        let detail = "`Authorization` must be `Bearer` and a token";
+        return Err(unauthorized(detail));
+    };
+    let question = move |service: &service::Service| -> Result<_, ServiceError> {
+        service.authenticate(&secret)
+    };
+    let actor = app.ask(question).await?;
+    actor.ok_or_else(|| wrong_token(app, peer))
+}
+
+fn check_failures(app: &App, peer: Peer) -> Result<(), Problem> {
+    match app.shared.failures.wait(peer, Instant::now()) {
+        None => Ok(()),
+        Some(wait) => {
+            let detail = "too many wrong tokens came from this address";
+            Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).retry_after(wait))
+        }
+    }
+}
+
+fn wrong_token(app: &App, peer: Peer) -> Problem {
+    app.shared.failures.note(peer, Instant::now());
+    unauthorized("the token is unknown, expired or revoked")
+}
+
+fn unauthorized(detail: &str) -> Problem {
+    Problem::new(StatusCode::UNAUTHORIZED, detail)
 }

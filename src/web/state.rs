@@ -2,26 +2,77 @@
 
 use std::sync::Arc;
 
-use axum::response::Result;
 use service::{Service, ServiceError};
+use tokio::sync::{Semaphore, watch};
 
-use crate::Problem;
+use crate::failures::Failures;
+use crate::hosts::Hosts;
+use crate::metrics::Metrics;
+use crate::pulls::Pulls;
+use crate::{Problem, WebError};
+
+/// Event streams at a time.
+const STREAMS: usize = 512;
 
 /// The service and what belongs to its HTTP interface. Cheap to clone.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct App {
     pub(crate) service: Arc<Service>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What the HTTP interface itself remembers.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// Names under which this service may be asked.
+    pub(crate) hosts: Hosts,
+    /// Wrong tokens, by peer.
+    pub(crate) failures: Failures,
+    /// Who pulled what, to be written.
+    pub(crate) pulls: Pulls,
+    /// What is counted.
+    pub(crate) metrics: Metrics,
+    /// Places for event streams.
+    pub(crate) streams: Arc<Semaphore>,
+    /// Becomes true when the service ends; event streams end then.
+    pub(crate) ending: watch::Receiver<bool>,
 }
 
 impl App {
+    pub(crate) fn new(
+        service: Arc<Service>,
+        ending: watch::Receiver<bool>,
+    ) -> Result<Self, WebError> {
+        let shared = Shared {
+            hosts: Hosts::of(service.configuration()),
+            failures: Failures::default(),
+            pulls: Pulls::default(),
+            metrics: Metrics::new().map_err(WebError::Metrics)?,
+            streams: Arc::new(Semaphore::new(STREAMS)),
+            ending,
+        };
+        let shared = Arc::new(shared);
+        Ok(Self { service, shared })
+    }
+
+    /// Whether cookies are only to be sent over TLS.
+    pub(crate) fn is_secure(&self) -> bool {
+        let configuration = self.service.configuration();
+        configuration.tls.is_some() || configuration.behind_proxy
+    }
+
     /// Asks the service on a thread that may block.
+    ///
+    /// # Errors
+    /// What the service answers; 500 if it panics.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
     ) -> Result<T, Problem> {
         let service = Arc::clone(&self.service);
-        let answer = tokio::task::spawn_blocking(move || question(&service)).await;
-        let _ = answer;
-        todo!()
+        match tokio::task::spawn_blocking(move || question(&service)).await {
+            Ok(answer) => Ok(answer?),
+            Err(error) => Err(Problem::internal(&error)),
+        }
     }
 }

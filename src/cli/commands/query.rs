@@ -9,12 +9,26 @@ use vocabulary::{CommShape, RankOrder};
 use crate::error::CliError;
 use crate::values;
 
-/// The arguments that say what a table is asked.
+/// A table, and what it is asked.
 #[derive(Debug, clap::Args)]
 pub(super) struct QueryArgs {
     /// The decision table
     #[arg(value_name = "TABLE")]
     pub(super) table: PathBuf,
+    #[command(flatten)]
+    question: QuestionArgs,
+}
+
+impl QueryArgs {
+    /// The question, as [`QuestionArgs::query`].
+    pub(super) fn query(&self) -> Result<Query, CliError> {
+        self.question.query()
+    }
+}
+
+/// The arguments that say what a table is asked.
+#[derive(Debug, clap::Args)]
+pub(super) struct QuestionArgs {
     /// The collective
     #[arg(long, short, value_parser = values::collective())]
     collective: Collective,
@@ -53,7 +67,7 @@ fn sized() -> impl Iterator<Item = Collective> {
     measured.filter(|collective| collective.has_data())
 }
 
-impl QueryArgs {
+impl QuestionArgs {
     /// The question, unless it gives a length to a call that has none.
     pub(super) fn query(&self) -> Result<Query, CliError> {
         let (collective, bytes) = (self.collective, self.bytes.unwrap_or(0));

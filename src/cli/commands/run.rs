@@ -1,12 +1,15 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use client::Folder;
 use launcher::{CommandLine, PRELOADING, driver_directories};
 use table::{Deployment, Policy, Table};
 use tuner::TunerError;
 use vocabulary::{Library, quote};
 
+use super::connection::ConnectionArgs;
 use super::policy::PolicyArgs;
+use super::pull::of_channel;
 use super::supervised::{code, supervised};
 use super::workplace::places;
 use crate::console::Console;
@@ -39,12 +42,25 @@ use crate::values;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The table to decide by, or a folder of releases or of `colltune deploy`
+    /// The table to decide by, or a folder of releases, of `colltune deploy` or of `colltune pull`
     ///
-    /// Of a folder with a link `current`, the version that is current now is used for the whole job. The folder of a
+    /// Of a folder with a link `current`, what is current now is used for the whole job. The folder of a
     /// version can be named too.
-    #[arg(value_name = "TABLE.yaml")]
-    table: PathBuf,
+    #[arg(
+        value_name = "TABLE.yaml",
+        required_unless_present = "channel",
+        conflicts_with = "channel"
+    )]
+    table: Option<PathBuf>,
+    /// Decide by the table that a service has released to the channel with this URL
+    ///
+    /// It is pulled once, into .colltune/channels of the working directory, and all ranks get the path of this very
+    /// table, whatever is released meanwhile. If the service is away, the table that was pulled last is used, with a
+    /// warning.
+    #[arg(long, value_name = "URL")]
+    channel: Option<String>,
+    #[command(flatten)]
+    connection: ConnectionArgs,
     /// Keep the summary in this file, which is replaced when the program has ended
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
@@ -76,6 +92,8 @@ Examples:
   colltune run tables/cluster.yaml -- mpirun -n 64 ./solver input.dat
   colltune run /opt/tables -- mpirun -n 64 ./solver input.dat
   colltune run tables/cluster.yaml --log calls.txt -- mpiexec -n 4 ./solver
+  colltune run --channel https://tables.site/machines/cluster/libraries/openmpi-4.1.4/channels/production -- \
+    mpirun -n 64 ./solver
   colltune run tables/imported.yaml --unconfirmed --extrapolate -- mpirun -n 6 ./solver
   colltune run tables/cluster.yaml --print-environment > with-table.sh
   LAUNCHER -n 64 sh -c '. ./with-table.sh; exec \"$@\"' sh ./solver input.dat";
@@ -86,11 +104,7 @@ const NOTHING: &str = "nothing was intercepted: the program did not get to MPI_F
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        // Once for the job: the ranks shall never look at what another release may change.
-        let path = match self.table.is_dir() {
-            true => export::deploy::table_of(&self.table)?,
-            false => self.table.clone(),
-        };
+        let path = self.path(console)?;
         let table = Table::load(&path)?;
         let line = match self.print_environment {
             true => None,
@@ -102,7 +116,7 @@ impl Args {
         let made_for = &table.provenance.library;
         if *made_for != library && !self.force {
             return Err(CliError::OtherLibrary {
-                table: self.table.clone(),
+                table: path,
                 made_for: made_for.clone(),
                 library,
             });
@@ -113,7 +127,7 @@ impl Args {
             (log, _) => own_log(log.as_deref()),
         });
         if line.is_some() {
-            self.check_log(&log)?;
+            self.check_log(&path, &log)?;
             // Another process of this number may have left it.
             let _ = std::fs::remove_file(&log);
         }
@@ -130,7 +144,7 @@ impl Args {
         if let Some(least) = policy.min_confidence {
             variables.push(("COLLTUNE_MIN_CONFIDENCE", least.to_string().into()));
         }
-        self.warn_if_unused(&table, policy, console);
+        warn_if_unused(&path, &table, policy, console);
         let Some(line) = line else {
             return self.print(&preloaded, &variables, console);
         };
@@ -156,8 +170,24 @@ impl Args {
         Ok(Answer::Program(code(status)))
     }
 
+    /// The file of the table, which is found out once for all ranks.
+    fn path(&self, console: Console) -> Result<PathBuf, CliError> {
+        match (&self.table, &self.channel) {
+            (Some(folder), _) if folder.is_dir() => match Folder::last_good(folder) {
+                Some((_, table)) => Ok(table),
+                None => Ok(export::deploy::table_of(folder)?),
+            },
+            (Some(table), _) if self.reload => Ok(table.clone()),
+            (Some(table), _) => Ok(behind_links(table)),
+            (None, channel) => {
+                let url = channel.as_deref().unwrap_or_default();
+                of_channel(url, &self.connection, console)
+            }
+        }
+    }
+
     /// Whether the summary will have a place: ranks write it to `own` first.
-    fn check_log(&self, own: &Path) -> Result<(), TunerError> {
+    fn check_log(&self, table: &Path, own: &Path) -> Result<(), TunerError> {
         let Some(log) = self.log.as_deref() else {
             return Ok(());
         };
@@ -165,7 +195,7 @@ impl Args {
         let words = self.command.iter().map(Path::new);
         let words = words.filter(|word| word.exists());
         let words = words.map(|word| ("a file of the command", Some(word)));
-        let inputs: Vec<_> = [("TABLE.yaml", Some(&*self.table))]
+        let inputs: Vec<_> = [("TABLE.yaml", Some(table))]
             .into_iter()
             .chain(words)
             .collect();
@@ -178,29 +208,6 @@ impl Args {
             source,
         })?;
         tuner::probe(&output)
-    }
-
-    /// Warns if the policy deploys no rule of the table.
-    fn warn_if_unused(&self, table: &Table, policy: Policy, console: Console) {
-        let usage = table.usage(policy, Deployment::Colltune);
-        if !usage.is_nothing() {
-            return;
-        }
-        let mut remedies = Vec::new();
-        if usage.unconfirmed > 0 {
-            remedies.push("`colltune validate --confirm` confirms those that hold, --unconfirmed uses unconfirmed rules as well");
-        }
-        if usage.simulated > 0 {
-            remedies.push("--unconfirmed uses simulated rules as well");
-        }
-        if usage.uncertain > 0 {
-            remedies.push("--min-confidence low uses rules of low confidence as well");
-        }
-        console.warn(format_args!(
-            "all collectives are the library's own, as nothing of {} is used: {usage}. {}.",
-            self.table.display(),
-            remedies.join("; ")
-        ));
     }
 
     /// The command, taken apart.
@@ -232,6 +239,44 @@ impl Args {
         }
         Ok(Answer::Good)
     }
+}
+
+/// Warns if the policy deploys no rule of the table.
+fn warn_if_unused(path: &Path, table: &Table, policy: Policy, console: Console) {
+    let usage = table.usage(policy, Deployment::Colltune);
+    if !usage.is_nothing() {
+        return;
+    }
+    let mut remedies = Vec::new();
+    if usage.unconfirmed > 0 {
+        remedies.push("`colltune validate --confirm` confirms those that hold, --unconfirmed uses unconfirmed rules as well");
+    }
+    if usage.simulated > 0 {
+        remedies.push("--unconfirmed uses simulated rules as well");
+    }
+    if usage.uncertain > 0 {
+        remedies.push("--min-confidence low uses rules of low confidence as well");
+    }
+    console.warn(format_args!(
+        "all collectives are the library's own, as nothing of {} is used: {usage}. {}.",
+        path.display(),
+        remedies.join("; ")
+    ));
+}
+
+/// The file that a name stands for now. Ranks begin at different times, and a link may be turned in between. What stands
+/// before the last part of the name may be another folder on other hosts, and stays.
+fn behind_links(name: &Path) -> PathBuf {
+    const MOST: usize = 40;
+    let mut name = name.to_owned();
+    for _ in 0..MOST {
+        let next = std::fs::read_link(&name).map(|target| name.with_file_name("").join(target));
+        match next {
+            Ok(next) if next.exists() => name = next,
+            _ => break,
+        }
+    }
+    name
 }
 
 /// Where the first rank writes its summary: beside the file that is to have it, which hosts may share, or here.

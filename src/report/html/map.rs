@@ -140,8 +140,7 @@ impl Map<'_, '_> {
         let height = bottom + 14.0 + LINE * (names + notes.len()) as f64;
         let (title, description) = (format!("{id}-title"), format!("{id}-desc"));
         html! {
-            svg.map role="img" viewBox=(format!("0 0 {} {}", px(whole_width), px(height)))
-                style=(format!("max-width:{}px", px(whole_width)))
+            svg.map role="img" viewBox=(format!("0 0 {} {}", px(whole_width), px(height))) width=(px(whole_width))
                 aria-labelledby=(format!("{title} {description}")) {
                 title id=(title) { (self.title()) }
                 desc id=(description) {

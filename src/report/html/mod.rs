@@ -27,6 +27,10 @@ use group::{Group, groups};
 
 const STYLE: &str = include_str!("style.css");
 
+/// The style of figures, for a page that shows [`figures`]: it names colours by `--ink`, `--quiet` and `--line`, which
+/// the page sets for a light ground.
+pub const FIGURE_STYLE: &str = include_str!("figures.css");
+
 /// Nothing but the page's own style: whatever else might get into it, the browser refuses to load.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
@@ -42,7 +46,7 @@ pub fn render_html(view: &View) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 title { (title) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(STYLE)) (PreEscaped(FIGURE_STYLE)) }
             }
             body {
                 (patterns())
@@ -70,6 +74,23 @@ pub fn render_html(view: &View) -> String {
         }
     };
     page.into_string()
+}
+
+/// The parts of a report that a larger page shows: warnings, what is gained, and every collective's decision maps, figures
+/// and rules. Sections with headings of the second level; they need [`FIGURE_STYLE`], and hold no style or script.
+pub fn figures(view: &View) -> Markup {
+    let groups = groups(view);
+    html! {
+        (patterns())
+        @if !view.provenance.warnings.is_empty() {
+            (section("warnings", "Before you rely on this", &about::warnings(view)))
+        }
+        (section("summary", "In short", &overview::overview(view, &groups)))
+        @for group in &groups {
+            @let name = group.collective.name();
+            (section(name, name, &collective::collective(view, group)))
+        }
+    }
 }
 
 /// The patterns of areas whose colour is another's, too, and of choices that are not deployed.

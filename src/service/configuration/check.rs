@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use strict_yaml::{Diagnostic, Document, Field};
+use strict_yaml::{Diagnostic, Document, Field, OneOrMany};
 use vocabulary::units::parse_seconds;
 
 use super::definition::{Definition, GatesDefinition, KIND, MachineDefinition, TlsDefinition};
@@ -67,6 +67,7 @@ pub(super) fn configuration(path: &Path, text: &str, base: PathBuf) -> Checked<C
         listen,
         tls,
         behind_proxy,
+        names: check.names(definition.names)?,
         machines: match definition.machines {
             Some(machines) => check.machines(machines)?,
             None => default.machines,
@@ -138,6 +139,18 @@ impl Check<'_> {
             certificate: file("certificate", &definition.certificate)?,
             key: file("key", &definition.key)?,
         })
+    }
+
+    fn names(&self, names: Option<OneOrMany<String>>) -> Checked<Vec<String>> {
+        let names = names.map(|names| names.0).unwrap_or_default();
+        match names.iter().position(|name| !is_host_name(name)) {
+            Some(index) => {
+                let name = names[index].clone();
+                let field = Field::of("names").index(index);
+                Err(self.error(&field, Problem::HostName { name }))
+            }
+            None => Ok(names),
+        }
     }
 
     fn machines(&self, definitions: Vec<MachineDefinition>) -> Checked<Vec<Machine>> {
@@ -243,4 +256,10 @@ fn is_machine_name(name: &str) -> bool {
 fn is_within(pattern: &str) -> bool {
     let is_name = |component| matches!(component, Component::Normal(_));
     !pattern.is_empty() && Path::new(pattern).components().all(is_name)
+}
+
+/// Whether browsers may name a service so, without a port.
+fn is_host_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-".contains(&byte);
+    (1..=253).contains(&name.len()) && name.bytes().all(is_plain)
 }

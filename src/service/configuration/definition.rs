@@ -18,6 +18,7 @@ pub(super) struct Definition {
     pub(super) listen: Option<Scalar>,
     pub(super) tls: Option<TlsDefinition>,
     pub(super) behind_proxy: Option<bool>,
+    pub(super) names: Option<OneOrMany<String>>,
     pub(super) open_reading: Option<bool>,
     pub(super) machines: Option<Vec<MachineDefinition>>,
     pub(super) gates: Option<GatesDefinition>,

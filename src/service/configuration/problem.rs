@@ -28,6 +28,8 @@ pub(super) enum Problem {
     Unencrypted { address: SocketAddr },
     #[error("a Unix socket does not speak TLS")]
     TlsOnSocket,
+    #[error("`{name}` is not the name of a host")]
+    HostName { name: String },
     #[error("this list is empty")]
     EmptyList,
     #[error("`{name}` cannot be the name of a machine")]
@@ -56,6 +58,9 @@ impl strict_yaml::Problem for Problem {
             Self::Unencrypted { .. } => {
                 "add `tls: {certificate: FILE, key: FILE}`; or `behind_proxy: true` if a proxy that speaks TLS alone \
                  can reach it; or listen on `127.0.0.1:7878`"
+            }
+            Self::HostName { .. } => {
+                "write it without scheme and port, as in `colltune.site.example`"
             }
             Self::TlsOnSocket => "remove `tls`, or listen on an address",
             Self::EmptyList => "name at least one entry, or remove the key to get its default",

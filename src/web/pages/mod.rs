@@ -1,1 +1,82 @@
-//! The pages.
+//! The pages. They are made here whole: they need no script, and the only script there is refreshes what is marked
+//! `data-live`. Every form carries its session's token, and a form that was carried out answers 303.
+
+mod assets;
+mod audit;
+mod campaigns;
+mod channels;
+mod diff;
+mod elements;
+mod forms;
+mod layout;
+mod login;
+mod overview;
+mod progress;
+mod queue;
+mod release;
+mod submit;
+mod table;
+mod tables;
+mod task;
+mod tokens;
+
+use axum::Router;
+use axum::response::Html;
+use axum::routing::{get, post};
+use maud::html;
+
+use self::layout::Frame;
+use crate::{App, Problem};
+
+/// The pages, and the files that they load.
+pub(crate) fn router() -> Router<App> {
+    Router::new()
+        .route("/", get(overview::show))
+        .route("/login", get(login::show).post(login::begin))
+        .route("/logout", post(login::end))
+        .route("/queue", get(queue::show).post(queue::submit))
+        .route("/tasks/{id}", get(task::show))
+        .route("/tasks/{id}/cancel", post(task::cancel))
+        .route("/campaigns", get(campaigns::list))
+        .route("/campaigns/{*path}", get(campaigns::show))
+        .route("/tables", get(tables::show))
+        .route("/tables/{digest}", get(table::show))
+        .route("/tables/{digest}/diff", get(diff::show))
+        .route("/tables/{digest}/release", post(release::release))
+        .route("/channels", get(channels::list))
+        .route(
+            "/channels/{machine}/{library}/{channel}",
+            get(channels::show),
+        )
+        .route(
+            "/channels/{machine}/{library}/{channel}/rollback",
+            post(channels::roll_back),
+        )
+        .route(
+            "/channels/{machine}/{library}/{channel}/withdraw",
+            post(channels::withdraw),
+        )
+        .route("/tokens", get(tokens::show).post(tokens::make))
+        .route("/tokens/{id}/revoke", post(tokens::revoke))
+        .route("/audit", get(audit::show))
+        .merge(assets::router())
+}
+
+/// A problem as a page. It does not know who looks.
+pub(crate) fn problem(problem: &Problem) -> Html<String> {
+    let status = problem.status();
+    let title = status.canonical_reason().unwrap_or("Error");
+    let frame = Frame {
+        title,
+        visitor: None,
+        place: "",
+        events: None,
+    };
+    frame.html(&html! {
+        div.refusal role="alert" { (elements::told(problem.detail())) }
+        @if !problem.gates().is_empty() { (elements::gates(problem.gates())) }
+        @if let Some((line, column)) = problem.place() { p { "In line " (line) ", column " (column) "." } }
+        @if problem.lacks_scope() { p { a href="/login" { "Log in" } " with a token that has the scope." } }
+        p { "Status " (status.as_u16()) ". " a href="/" { "To the overview" } }
+    })
+}

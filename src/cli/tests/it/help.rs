@@ -23,20 +23,40 @@ const VERBS: &[&str] = &[
     "validate",
     "check",
     "run",
+    "serve",
+    "pull",
+    "remote",
+    "backup",
+    "restore",
     "schedule",
     "simulate",
     "completions",
     "man",
 ];
 
-const SCHEDULE_VERBS: [&str; 4] = ["list", "show", "verify", "export"];
+/// Verbs below verbs.
+const BELOW: &[(&str, &[&str])] = &[
+    ("schedule", &["list", "show", "verify", "export"]),
+    (
+        "remote",
+        &[
+            "submit", "tasks", "task", "log", "cancel", "watch", "release", "rollback", "withdraw",
+            "channels", "lookup", "tokens",
+        ],
+    ),
+];
+
+fn below() -> impl Iterator<Item = [&'static str; 2]> {
+    let verbs = BELOW.iter();
+    verbs.flat_map(|(verb, below)| below.iter().map(|name| [*verb, *name]))
+}
 
 #[test]
 fn every_verb_explains_itself_with_an_example() {
     let place = Place::new();
     let whole = place.run(&["--help"]).good().out;
     let verbs = VERBS.iter().map(|verb| vec![*verb]);
-    let below = SCHEDULE_VERBS.iter().map(|verb| vec!["schedule", verb]);
+    let below = below().map(|verbs| verbs.to_vec());
     let mut reference = whole.clone();
     for mut args in verbs.chain(below) {
         let name = args.join(" ");
@@ -57,7 +77,8 @@ fn completions_know_every_verb() {
     let place = Place::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let text = place.run(&["completions", shell]).good().out;
-        for verb in VERBS.iter().chain(&SCHEDULE_VERBS) {
+        let below = below().map(|[_, verb]| verb);
+        for verb in VERBS.iter().copied().chain(below) {
             assert!(text.contains(verb), "{verb} in {shell}");
         }
     }
@@ -71,8 +92,9 @@ fn the_manual_page_has_a_section_for_every_verb() {
         let section = format!("\n.SH COLLTUNE {}\n", verb.to_uppercase());
         assert!(page.contains(&section), "{section}");
     }
-    for verb in SCHEDULE_VERBS {
-        let section = format!("\n.SH COLLTUNE SCHEDULE {}\n", verb.to_uppercase());
+    for [above, verb] in below() {
+        let name = format!("{above} {verb}").to_uppercase();
+        let section = format!("\n.SH COLLTUNE {name}\n");
         assert!(page.contains(&section), "{section}");
     }
     // Options of verbs, not only of the whole.

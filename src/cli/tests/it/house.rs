@@ -22,6 +22,7 @@ fn links_in_documents_lead_somewhere() {
         "CONTRIBUTING.md",
         "CHANGELOG.md",
         "src/ARCHITECTURE.md",
+        "docs/service.md",
     ] {
         let path = root().join(document);
         let text = std::fs::read_to_string(&path).unwrap();
@@ -50,4 +51,36 @@ fn the_example_table_can_be_asked() {
     assert!(warnings.all(|warning| warning.starts_with("the default stays where ")));
     let report = std::fs::read_to_string(root().join("reports/example.md")).unwrap();
     assert!(report.contains(&table.provenance.campaign));
+}
+
+/// The text of the file of a test's module, at whatever depth it is.
+fn module(folder: &Path, name: &str) -> Option<String> {
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let mut paths = entries.map(|entry| entry.path());
+    paths.find_map(|path| match path.is_dir() {
+        true => module(&path, name),
+        false if path.file_name()? == format!("{name}.rs").as_str() => {
+            std::fs::read_to_string(path).ok()
+        }
+        false => None,
+    })
+}
+
+#[test]
+fn the_threat_model_names_tests_that_are_there() {
+    let text = std::fs::read_to_string(root().join("docs/service.md")).unwrap();
+    let (_, threats) = text.split_once("## Threat model").unwrap();
+    let mut named = 0;
+    for name in threats.split('`') {
+        let Some((place, function)) = name.split_once("::") else {
+            continue;
+        };
+        let (of, file) = place.split_once(' ').unwrap();
+        let tests = root().join("src").join(of).join("tests/it");
+        let found = module(&tests, file).unwrap_or_else(|| panic!("no tests {place}"));
+        let signature = format!("fn {function}()");
+        assert!(found.contains(&signature), "there is no test {name}");
+        named += 1;
+    }
+    assert!(named > 30, "{named}");
 }

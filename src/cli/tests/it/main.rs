@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
 mod agreement;
+mod backups;
 mod cluster;
 mod damaged;
 mod deployed;
@@ -29,8 +30,10 @@ mod older;
 mod outputs;
 mod page;
 mod preloaded;
+mod pulled;
 mod queue;
 mod recovered;
+mod remote;
 mod rendered;
 mod results;
 mod run;

@@ -1,1 +1,10 @@
-//! Tests of the crate `client`.
+//! Tests of the crate `client`, against servers that misbehave.
+
+#![expect(clippy::unwrap_used, reason = "tests panic")]
+
+mod addresses;
+mod asking;
+mod following;
+mod place;
+mod pulling;
+mod stages;

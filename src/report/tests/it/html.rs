@@ -5,61 +5,22 @@ use std::collections::BTreeSet;
 use report::{View, render_html};
 use results::{CellDecision, Ranked};
 use schedule::Collective;
+use testkit::html::attributes;
 use vocabulary::{Candidate, CommShape, Parameters};
 
 use crate::{cells, deployment};
 
-/// The values of an attribute.
-fn attributes<'p>(page: &'p str, name: &str) -> Vec<&'p str> {
-    let start = format!(" {name}=\"");
-    let values = page.split(&start).skip(1);
-    values
-        .filter_map(|rest| Some(rest.split_once('"')?.0))
-        .collect()
-}
-
-/// Elements that are opened are closed, in order; what is void is never closed.
-fn check_nesting(page: &str) {
-    const VOID: [&str; 3] = ["meta", "!DOCTYPE", "link"];
-    let mut open = Vec::new();
-    let (_, body) = page.split_once("</style>").expect("a style");
-    for piece in body.split('<').skip(1) {
-        let (tag, _) = piece.split_once('>').expect("tags end");
-        let name = tag.split(' ').next().unwrap_or(tag);
-        match name.strip_prefix('/') {
-            Some(name) => {
-                let opened: &str = match open.pop() {
-                    Some(opened) => opened,
-                    // Opened before the style.
-                    None => continue,
-                };
-                assert_eq!(opened, name, "near {piece:.60}");
-            }
-            None if VOID.contains(&name) => {}
-            None => open.push(name),
-        }
-    }
-    assert_eq!(open, [] as [&str; 0]);
-}
-
 /// What holds for every page.
 fn check(view: &View) -> String {
     let page = render_html(view);
-    check_nesting(&page);
+    testkit::html::check(&page);
     let ids = attributes(&page, "id");
     let distinct: BTreeSet<&str> = ids.iter().copied().collect();
-    assert_eq!(ids.len(), distinct.len(), "an id stands twice");
     for target in attributes(&page, "href") {
         let id = target
             .strip_prefix('#')
             .expect("nothing is linked but this page");
         assert!(distinct.contains(id), "{target} leads nowhere");
-    }
-    for labels in attributes(&page, "aria-labelledby") {
-        assert!(
-            labels.split(' ').all(|id| distinct.contains(id)),
-            "{labels}"
-        );
     }
     for loading in [
         " src=", "url(http", "@import", "<script", "http://", "https://",

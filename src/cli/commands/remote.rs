@@ -1,0 +1,125 @@
+mod lookup;
+mod release;
+mod submit;
+mod tasks;
+mod tokens;
+
+use client::{Remote, ServiceUrl};
+use serde_json::Value;
+
+use super::connection::ConnectionArgs;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+
+/// Ask a service: submit and watch tasks, release tables and take them back
+///
+/// Exits with 0 if it is done; with 1 if the answer is "no": a gate of a release is closed, the channel has another
+/// release by now, a task that was waited for says "no"; with 2 if something is wrong with what was asked for, with
+/// the URL or with the token; with 3 if the service is away, busy or does not answer as it should. So scripts
+/// tell "regressed" from "unreachable".
+///
+/// With --json, every verb prints what the service answers, as its interface /api/v1 documents it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The service: https://HOST[:PORT], http://HOST[:PORT] or unix:/SOCKET; by default what the variable
+    /// COLLTUNE_URL has
+    #[arg(long, global = true, value_name = "URL")]
+    url: Option<String>,
+    #[command(flatten)]
+    connection: ConnectionArgs,
+    /// Print the service's answer as JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    Submit(submit::Args),
+    Tasks(tasks::TasksArgs),
+    Task(tasks::TaskArgs),
+    Log(tasks::LogArgs),
+    Cancel(tasks::CancelArgs),
+    Watch(tasks::WatchArgs),
+    Release(release::ReleaseArgs),
+    Rollback(release::RollbackArgs),
+    Withdraw(release::WithdrawArgs),
+    Channels(release::ChannelsArgs),
+    Lookup(lookup::Args),
+    Tokens(tokens::Args),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  export COLLTUNE_URL=http://127.0.0.1:7878 COLLTUNE_TOKEN=$(cat service/token)
+  colltune remote submit tune --campaign tuning/night.yaml --wait
+  colltune remote release DIGEST --machine local --library openmpi-4.1.4 --channel production
+  colltune remote --url https://tables.site --token-file ~/.colltune-token tasks --state running";
+
+/// A service, and how its answers are printed.
+struct Asking {
+    remote: Remote,
+    json: bool,
+    console: Console,
+}
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let variable = || std::env::var("COLLTUNE_URL").ok();
+        let url = self.url.clone().or_else(variable);
+        let url = url
+            .filter(|url| !url.is_empty())
+            .ok_or(CliError::NoService)?;
+        let asking = Asking {
+            remote: self.connection.remote(ServiceUrl::parse(&url)?)?,
+            json: self.json,
+            console,
+        };
+        match &self.verb {
+            Verb::Submit(args) => args.run(&asking),
+            Verb::Tasks(args) => args.run(&asking),
+            Verb::Task(args) => args.run(&asking),
+            Verb::Log(args) => args.run(&asking),
+            Verb::Cancel(args) => args.run(&asking),
+            Verb::Watch(args) => args.run(&asking),
+            Verb::Release(args) => args.run(&asking),
+            Verb::Rollback(args) => args.run(&asking),
+            Verb::Withdraw(args) => args.run(&asking),
+            Verb::Channels(args) => args.run(&asking),
+            Verb::Lookup(args) => args.run(&asking),
+            Verb::Tokens(args) => args.run(&asking),
+        }
+    }
+}
+
+impl Asking {
+    /// Prints an answer as JSON or as this text.
+    fn print(&self, answer: &Value, text: impl FnOnce() -> String) -> Result<Answer, CliError> {
+        match self.json {
+            true => self.console.json(answer)?,
+            false => self.console.print(text())?,
+        }
+        Ok(Answer::Good)
+    }
+}
+
+/// What stands at a place of an answer, as text; nothing if nothing does.
+fn text(value: &Value, place: &str) -> String {
+    match value.pointer(place) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(values)) => {
+            let texts: Vec<String> = values.iter().map(|value| text(value, "")).collect();
+            texts.join(", ")
+        }
+        Some(other) => other.to_string(),
+    }
+}
+
+/// The rows of an answer that is a list.
+fn rows(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}

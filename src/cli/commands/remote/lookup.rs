@@ -1,0 +1,62 @@
+use client::{Ask, query};
+use vocabulary::RankOrder;
+
+use super::release::ChannelArgs;
+use super::{Answer, Asking, CliError, text};
+use crate::commands::query::QuestionArgs;
+
+/// Ask the released table of a channel which algorithm to use
+///
+/// With --json, prints what `colltune lookup --json` prints.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  colltune remote lookup --machine local --library openmpi-4.1.4 -c allreduce -n 1 -k 2 -b 64K")]
+pub(super) struct Args {
+    #[command(flatten)]
+    channel: ChannelArgs,
+    #[command(flatten)]
+    question: QuestionArgs,
+}
+
+impl Args {
+    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+        let asked = self.question.query()?;
+        let shape = asked.shape;
+        let (nodes, ppn, bytes) = (
+            shape.nodes.to_string(),
+            shape.ppn.to_string(),
+            asked.bytes.to_string(),
+        );
+        let mut values = vec![
+            ("collective", asked.collective.name()),
+            ("nodes", &nodes),
+            ("ppn", &ppn),
+            ("operator", asked.operators.into()),
+            ("deployment", asked.deployment.into()),
+        ];
+        if asked.collective.has_data() {
+            values.push(("bytes", &bytes));
+        }
+        if asked.order != RankOrder::Unknown {
+            values.push(("order", asked.order.name()));
+        }
+        let path = format!("{}/lookup{}", self.channel.channel().path(), query(&values));
+        let answer = asking.remote.json(Ask::get(&path))?;
+        asking.print(&answer, || {
+            let fields = [
+                "speedup",
+                "confidence",
+                "deployed",
+                "reason",
+                "rule",
+                "shape",
+            ];
+            let lines = fields.iter().filter_map(|name| {
+                let text = text(&answer, &format!("/{name}"));
+                (!text.is_empty()).then(|| format!("\n  {name:<10}  {text}"))
+            });
+            text(&answer, "/candidate") + &lines.collect::<String>()
+        })
+    }
+}

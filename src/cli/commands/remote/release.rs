@@ -1,0 +1,191 @@
+use client::{Ask, Channel, RemoteError};
+use serde_json::{Value, json};
+
+use super::{Answer, Asking, CliError, rows, text};
+use crate::commands::grid::grid;
+
+/// The arguments that name a channel, and say at which release it is believed to be.
+#[derive(Debug, clap::Args)]
+pub(super) struct ChannelArgs {
+    /// The machine
+    #[arg(long)]
+    machine: String,
+    /// The MPI library, as in openmpi-4.1.4
+    #[arg(long, value_name = "NAME-VERSION")]
+    library: String,
+    /// The channel
+    #[arg(long, default_value = "production", value_parser = ["candidate", "canary", "production"])]
+    channel: String,
+}
+
+impl ChannelArgs {
+    pub(super) fn channel(&self) -> Channel {
+        Channel {
+            machine: self.machine.clone(),
+            library: self.library.clone(),
+            channel: self.channel.clone(),
+        }
+    }
+}
+
+/// The arguments of every change of a channel.
+#[derive(Debug, clap::Args)]
+struct ChangeArgs {
+    #[command(flatten)]
+    channel: ChannelArgs,
+    /// Do it only if the channel is at this release, 0 for one without releases; by default, if it does not change while
+    /// this runs
+    #[arg(long, value_name = "NUMBER")]
+    expect: Option<u64>,
+}
+
+impl ChangeArgs {
+    fn carry_out(&self, asking: &Asking, body: &Value) -> Result<Answer, CliError> {
+        let channel = self.channel.channel().path();
+        let tag = match self.expect {
+            Some(0) => None,
+            Some(sequence) => Some(format!("\"{sequence}\"")),
+            None => tag(asking, &channel)?,
+        };
+        let path = format!("{channel}/releases");
+        let ask = match &tag {
+            Some(tag) => Ask::post(&path, body).header("if-match", tag),
+            None => Ask::post(&path, body).header("if-none-match", "*"),
+        };
+        let answer = asking.remote.json(ask)?;
+        asking.print(&answer, || {
+            let at = |place| text(&answer, place);
+            let mut lines = vec![format!(
+                "release {} of {}: {} {}",
+                at("/sequence"),
+                self.channel.channel(),
+                at("/action"),
+                at("/digest")
+            )];
+            for gate in answer.pointer("/gates").map_or(&[][..], rows) {
+                let [name, state, reason] = ["/name", "/state", "/reason"].map(|at| text(gate, at));
+                lines.push(format!("  {name} is {state}: {reason}"));
+            }
+            lines.join("\n")
+        })
+    }
+}
+
+/// The channel's ETag; `None` if it has no releases.
+fn tag(asking: &Asking, channel: &str) -> Result<Option<String>, CliError> {
+    match asking.remote.tagged(Ask::get(channel)) {
+        Ok((_, tag)) => Ok(tag),
+        Err(RemoteError::Refused { problem, .. }) if problem.status == 404 => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Release a table to a channel
+///
+/// The service looks at the gates: the table can be read and decides something, it is for the channel's library and CPU, its
+/// rules are confirmed, a validation of this very table says that nothing is slower, and the difference to the
+/// released one is stored. With a closed gate nothing is released, and the exit code is 1.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  colltune remote release DIGEST --machine local --library openmpi-4.1.4
+  colltune remote release DIGEST --machine local --library openmpi-4.1.4 --override-gates --reason 'see ticket 12'")]
+pub(super) struct ReleaseArgs {
+    /// The digest of the table, which `remote task` shows
+    digest: String,
+    #[command(flatten)]
+    change: ChangeArgs,
+    /// Release it though gates are closed; needs the scope admin
+    #[arg(long, requires = "reason")]
+    override_gates: bool,
+    /// Why, for the history
+    #[arg(long, default_value = "", hide_default_value = true)]
+    reason: String,
+}
+
+impl ReleaseArgs {
+    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+        let body = json!({
+            "action": "release",
+            "digest": self.digest,
+            "reason": self.reason,
+            "override_gates": self.override_gates,
+        });
+        self.change.carry_out(asking, &body)
+    }
+}
+
+/// Go back to the table that was released before, or to an older one
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  colltune remote rollback --machine local --library openmpi-4.1.4 --reason 'solver hangs'")]
+pub(super) struct RollbackArgs {
+    /// The digest of the table to go back to; by default the one before
+    digest: Option<String>,
+    #[command(flatten)]
+    change: ChangeArgs,
+    /// Why, for the history
+    #[arg(long)]
+    reason: String,
+}
+
+impl RollbackArgs {
+    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+        let body = json!({
+            "action": "rollback",
+            "digest": self.digest,
+            "reason": self.reason,
+        });
+        self.change.carry_out(asking, &body)
+    }
+}
+
+/// Leave every call of a channel's jobs to the library
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  colltune remote withdraw --machine local --library openmpi-4.1.4 --reason 'library was upgraded'")]
+pub(super) struct WithdrawArgs {
+    #[command(flatten)]
+    change: ChangeArgs,
+    /// Why, for the history
+    #[arg(long)]
+    reason: String,
+}
+
+impl WithdrawArgs {
+    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+        let body = json!({"action": "withdraw", "reason": self.reason});
+        self.change.carry_out(asking, &body)
+    }
+}
+
+/// List the channels that have releases
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  colltune remote channels")]
+pub(super) struct ChannelsArgs {}
+
+impl ChannelsArgs {
+    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+        let answer = asking.remote.json(Ask::get("/channels"))?;
+        asking.print(&answer, || {
+            let columns = [
+                "machine", "library", "channel", "release>", "table", "at", "by", "why?",
+            ];
+            let rows = rows(&answer).iter().map(|row| {
+                let at = |place| text(row, place);
+                let digest = at("/digest").chars().take(12).collect();
+                let [machine, library, channel] = ["/machine", "/library", "/channel"].map(at);
+                let (release, [time, actor, reason]) =
+                    (at("/sequence"), ["/at", "/actor", "/reason"].map(at));
+                [
+                    machine, library, channel, release, digest, time, actor, reason,
+                ]
+            });
+            grid(columns, rows)
+        })
+    }
+}

@@ -1,0 +1,189 @@
+use client::{Ask, Following, LogPart, Page, Task, follow, query};
+use serde_json::{Value, json};
+
+use super::{Answer, Asking, CliError, text};
+use crate::commands::grid::grid;
+
+/// List tasks, newest first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  colltune remote tasks --state waiting --machine cluster")]
+pub(super) struct TasksArgs {
+    /// Only those in this state
+    #[arg(long, value_parser = ["waiting", "running", "done", "failed", "cancelled"])]
+    state: Option<String>,
+    /// Only those of this machine
+    #[arg(long)]
+    machine: Option<String>,
+    /// Only those of this campaign
+    #[arg(long, value_name = "PATH")]
+    campaign: Option<String>,
+    /// Only those before this one
+    #[arg(long, value_name = "ID")]
+    before: Option<u64>,
+    /// The most tasks
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
+    limit: u32,
+}
+
+impl TasksArgs {
+    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+        let (before, limit) = (self.before.map(|id| id.to_string()), self.limit.to_string());
+        let values = [
+            ("state", self.state.as_deref()),
+            ("machine", self.machine.as_deref()),
+            ("campaign", self.campaign.as_deref()),
+            ("before", before.as_deref()),
+            ("limit", Some(&*limit)),
+        ];
+        let given = values
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        let path = format!("/tasks{}", query(&given.collect::<Vec<_>>()));
+        let (answer, page): (Value, Page<Task>) = asking.remote.read(Ask::get(&path))?;
+        asking.print(&answer, || {
+            let columns = ["task>", "does", "machine", "of?", "state", "why"];
+            let mut list = grid(columns, page.items.iter().map(row));
+            if let Some(next) = page.next {
+                list += &format!("\nthere are more: --before {next}");
+            }
+            list
+        })
+    }
+}
+
+/// What a task does, and to what.
+fn row(task: &Task) -> [String; 6] {
+    let asked = |place: &str| text(&task.request, place);
+    let of = [
+        asked("/campaign"),
+        asked("/table").chars().take(12).collect(),
+    ];
+    let [kind, machine] = ["/kind", "/machine"].map(asked);
+    let of = of.into_iter().find(|of| !of.is_empty()).unwrap_or_default();
+    [
+        task.id.to_string(),
+        kind,
+        machine,
+        of,
+        task.state.clone(),
+        task.reason.clone(),
+    ]
+}
+
+/// A task on one line.
+pub(super) fn described(task: &Task) -> String {
+    let [id, kind, _, of, state, reason] = row(task);
+    let mut line = format!("task {id} ({kind} {of}) {state}: {reason}");
+    if let Some(table) = &task.made {
+        line += &format!("\ntable {table}");
+    }
+    line
+}
+
+/// Show where a task stands
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  colltune remote task 7 --json")]
+pub(super) struct TaskArgs {
+    /// The task's number
+    id: u64,
+}
+
+impl TaskArgs {
+    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+        let path = format!("/tasks/{}", self.id);
+        let (answer, task): (Value, Task) = asking.remote.read(Ask::get(&path))?;
+        asking.print(&answer, || described(&task))
+    }
+}
+
+/// Print what a task has printed
+///
+/// With --json, prints one object with `text` and `length`, in bytes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  colltune remote log 7 | tail")]
+pub(super) struct LogArgs {
+    /// The task's number
+    id: u64,
+}
+
+impl LogArgs {
+    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+        let (mut from, mut whole) = (0, String::new());
+        loop {
+            let path = format!("/tasks/{}/log?from={from}", self.id);
+            let (_, part): (Value, LogPart) = asking.remote.read(Ask::get(&path))?;
+            whole += &part.text;
+            if part.next <= from || part.next >= part.length {
+                break;
+            }
+            from = part.next;
+        }
+        let answer = json!({"length": whole.len(), "text": whole});
+        asking.print(&answer, || whole.trim_end().to_owned())
+    }
+}
+
+/// End a task
+///
+/// A waiting one is cancelled at once; a running one is interrupted, and what it has measured is kept.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  colltune remote cancel 7")]
+pub(super) struct CancelArgs {
+    /// The task's number
+    id: u64,
+}
+
+impl CancelArgs {
+    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+        let path = format!("/tasks/{}/cancel", self.id);
+        let (answer, task): (Value, Task) = asking.remote.read(Ask::post(&path, &json!({})))?;
+        asking.print(&answer, || described(&task))
+    }
+}
+
+/// Follow a task to its end
+///
+/// Prints each state with its reason. A service that is away for less than a minute, as while it is upgraded, is waited
+/// for. Exits as `submit --wait` does.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  colltune remote watch 7")]
+pub(super) struct WatchArgs {
+    /// The task's number
+    id: u64,
+}
+
+impl WatchArgs {
+    pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
+        followed(asking, self.id)
+    }
+}
+
+/// Follows a task, and answers as its verb does.
+pub(super) fn followed(asking: &Asking, id: u64) -> Result<Answer, CliError> {
+    let mut printed = Ok(());
+    let (answer, task) = follow(&asking.remote, id, |news| match news {
+        Following::Task(task) if printed.is_ok() && !asking.json && !task.has_ended() => {
+            printed = asking.console.remark(described(task));
+        }
+        Following::Task(_) => {}
+        Following::Away(error) => asking.console.warn(error),
+    })?;
+    printed?;
+    asking.print(&answer, || described(&task))?;
+    Ok(Answer::Program(match (&*task.state, task.exit_code) {
+        ("done", Some(code @ 0..=1)) => u8::from(code == 1),
+        ("done", _) => 0,
+        ("failed", Some(code @ (2 | 4))) => code.unsigned_abs().try_into().unwrap_or(3),
+        _ => 3,
+    }))
+}

@@ -1,0 +1,140 @@
+use std::net::SocketAddr;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use service::{Configuration, Listen, Service};
+use web::Socket;
+
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+use crate::interrupt;
+
+/// Serve campaigns, tables and releases to people and programs
+///
+/// Runs tasks that measure, one after the other, keeps every table by its digest, and releases tables to channels that
+/// jobs use. People use its pages, programs its interface (/api/v1/openapi.json describes it), `colltune remote` and
+/// `colltune pull`.
+///
+/// Without --config it serves the campaigns under FOLDER/tuning on this host alone, at 127.0.0.1:7878, and prints its
+/// address and a token. Everyone on this host may read; changes need the token, which is also in FOLDER/service/token.
+///
+/// SIGTERM and SIGINT end it within five seconds: what tasks have measured is stored, and they go on at the next start;
+/// jobs of batch systems do not notice. A second signal ends it at once.
+///
+/// Exits with 0 when it was asked to end; with 2 if the configuration or the folder cannot be used; with 3 if the address
+/// cannot be had, the folder is on a network file system, or another service uses it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The project folder; the current one by default
+    #[arg(value_name = "FOLDER", conflicts_with = "config")]
+    folder: Option<PathBuf>,
+    /// The configuration; tuning/service.yaml shows all that it may say
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where to listen, if not where the configuration says: an address with its port, or unix:PATH
+    #[arg(long, value_name = "ADDRESS", value_parser = listen)]
+    listen: Option<Listen>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune serve
+  colltune serve --listen 127.0.0.1:8000 projects/night
+  colltune serve --config /etc/colltune/service.yaml";
+
+fn listen(text: &str) -> Result<Listen, String> {
+    if let Some(path) = text.strip_prefix("unix:") {
+        let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+        return Ok(Listen::Socket(path));
+    }
+    let address: Result<SocketAddr, _> = text.parse();
+    address
+        .map(Listen::Address)
+        .map_err(|_| "write ADDRESS:PORT, as in 127.0.0.1:8000, or unix:PATH".to_owned())
+}
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let mut configuration = match &self.config {
+            Some(path) => Configuration::load(path)?,
+            None => Configuration::of_folder(self.folder.as_deref().unwrap_or(Path::new(".")))?,
+        };
+        if let Some(listen) = &self.listen {
+            configuration.listen = listen.clone();
+        }
+        let command = PathBuf::from("colltune");
+        let executable =
+            std::env::current_exe().map_err(|source| CliError::Command { command, source })?;
+        let stop = interrupt::flag()?;
+        let socket = Socket::open(&configuration)?;
+        let service = Service::open(configuration, executable)?;
+        let greeting = self.greeting(&service, &socket)?;
+        let runner = run_tasks(&service, &stop)?;
+        let served = web::serve(service, socket, Arc::clone(&stop), move || {
+            // A reader that has gone away is no reason to end.
+            let _ = console.print(greeting);
+        });
+        stop.store(true, Ordering::Relaxed);
+        match runner.join() {
+            Ok(ran) => ran?,
+            Err(panic) => resume_unwind(panic),
+        }
+        served?;
+        Ok(Answer::Good)
+    }
+
+    /// What is printed when it is ready. The token appears on the terminal of a user who has started it by hand only: with a
+    /// configuration, standard output may be a log.
+    fn greeting(&self, service: &Service, socket: &Socket) -> Result<String, CliError> {
+        let configuration = service.configuration();
+        let scheme = if configuration.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        let place = match (socket.address(), &configuration.listen) {
+            (Some(address), _) => format!("{scheme}://{address}/"),
+            (None, Listen::Socket(path)) => format!("unix:{}", path.display()),
+            (None, Listen::Address(_)) => "the socket of systemd".to_owned(),
+        };
+        let token = service.owner_token()?;
+        let kept = configuration.state.join("token");
+        let folder = configuration.folder.display();
+        Ok(match self.config {
+            Some(_) => format!(
+                "serving {folder} at {place}\nthe owner's token is in {}",
+                kept.display()
+            ),
+            None => format!(
+                "serving {folder} at {place}\ntoken for changes: {}\nit is kept in {}",
+                token.expose(),
+                kept.display()
+            ),
+        })
+    }
+}
+
+/// Runs tasks on a thread of their own, which ends the service if it cannot go on.
+fn run_tasks(
+    service: &Arc<Service>,
+    stop: &Arc<AtomicBool>,
+) -> Result<thread::JoinHandle<Result<(), service::ServiceError>>, CliError> {
+    let (service, stop) = (Arc::clone(service), StopAtEnd(Arc::clone(stop)));
+    let thread = thread::Builder::new().name("tasks".to_owned());
+    let spawned = thread.spawn(move || service.run(&stop.0));
+    spawned.map_err(|error| CliError::Web(web::WebError::Threads(error)))
+}
+
+/// Sets the flag when it is dropped, also by a panic.
+struct StopAtEnd(Arc<AtomicBool>);
+
+impl Drop for StopAtEnd {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

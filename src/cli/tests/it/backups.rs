@@ -1,0 +1,44 @@
+//! `colltune backup` and `colltune restore`.
+
+use service::{Configuration, Service};
+
+use crate::run::Place;
+
+#[test]
+fn a_state_is_copied_and_brought_back() {
+    let place = Place::new();
+    let configuration = Configuration::of_folder(&place.path("")).unwrap();
+    let service = Service::open(configuration, "colltune".into()).unwrap();
+    let secret = service.owner_token().unwrap();
+    // Also while a service uses it.
+    let ran = place.run(&["backup", "service", "copy/monday"]).good();
+    assert!(ran.out.contains("copy/monday is complete"), "{}", ran.out);
+    for (path, bytes) in place.files() {
+        let is_copy = path.starts_with(place.path("copy"));
+        let secret = secret.expose().as_bytes();
+        let has_secret = bytes.windows(secret.len()).any(|part| part == secret);
+        assert!(!(is_copy && has_secret), "{path:?} holds a secret");
+    }
+    place
+        .run(&["backup", "service", "copy/monday"])
+        .bad(2, &["copy/monday", "there already"]);
+    place
+        .run(&["restore", "copy/monday", "service"])
+        .bad(2, &["service", "there already"]);
+    place
+        .run(&["restore", "copy/monday", "other/service"])
+        .good();
+    assert!(place.path("other/service/service.db").exists());
+    place
+        .run(&["backup", "none", "copy/none"])
+        .bad(2, &["none"]);
+    assert!(!place.path("copy/none").exists());
+    let database = place.path("copy/monday/service.db");
+    let mut bytes = std::fs::read(&database).unwrap();
+    bytes[5000] ^= 1;
+    std::fs::write(&database, bytes).unwrap();
+    place
+        .run(&["restore", "copy/monday", "third"])
+        .bad(2, &["digest"]);
+    assert!(!place.path("third").exists());
+}

@@ -1,0 +1,343 @@
+//! `colltune remote`: what is asked, what is printed, and how it ends.
+
+use serde_json::{Value, json};
+use testkit::web::{Reply, Request, Server};
+
+use crate::run::{Place, Ran};
+
+/// Runs `colltune remote` against a server that answers so.
+fn ask(
+    args: &[&str],
+    answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+) -> (Ran, Vec<Request>) {
+    let server = Server::start(answer);
+    let place = Place::new();
+    place.write("token", "colltune_secret\n");
+    let url = server.url();
+    let args = [&["remote", "--url", &url, "--token-file", "token"], args].concat();
+    let ran = place.run(&args);
+    for text in [&ran.out, &ran.err] {
+        assert!(!text.contains("colltune_secret"), "{text}");
+    }
+    (ran, server.requests())
+}
+
+fn task(state: &str, code: Option<i32>) -> Value {
+    json!({
+        "id": 7, "state": state, "reason": "because", "exit_code": code, "made": null,
+        "request": {"kind": "tune", "machine": "local", "campaign": "tuning/night.yaml"},
+    })
+}
+
+fn body(request: &Request) -> Value {
+    serde_json::from_str(&request.body).unwrap()
+}
+
+#[test]
+fn a_task_is_submitted_as_asked_for() {
+    let args = [
+        "submit",
+        "tune",
+        "--campaign",
+        "tuning/night.yaml",
+        "--budget",
+        "10m",
+        "--nodes",
+        "1,2",
+        "--key",
+        "k",
+        "--json",
+    ];
+    let (ran, asked) = ask(&args, |_| {
+        Reply::json(202, &task("waiting", None).to_string())
+    });
+    assert_eq!(ran.good().json(), task("waiting", None));
+    let expected = json!({
+        "kind": "tune", "campaign": "tuning/night.yaml", "overrides": {"budget": "10m", "nodes": [1, 2]},
+    });
+    assert_eq!(body(&asked[0]), expected);
+    assert_eq!(asked[0].headers["idempotency-key"], "k");
+    assert_eq!(asked[0].headers["authorization"], "Bearer colltune_secret");
+}
+
+#[test]
+fn waiting_ends_as_the_task_does() {
+    for (state, code, expected) in [
+        ("done", Some(0), 0),
+        ("done", Some(1), 1),
+        ("failed", Some(2), 2),
+        ("failed", Some(3), 3),
+        ("failed", Some(4), 4),
+        ("failed", Some(139), 3),
+        ("failed", None, 3),
+        ("cancelled", None, 3),
+    ] {
+        let answer = move |request: &Request| match request.method.as_str() {
+            "POST" => Reply::json(202, &task("waiting", None).to_string()),
+            _ => Reply::json(200, &task(state, code).to_string()),
+        };
+        let (ran, _) = ask(&["submit", "tune", "--campaign", "c", "--wait"], answer);
+        assert_eq!(ran.code, Some(expected), "{state} {code:?}: {ran:?}");
+        assert!(
+            ran.out.contains(&format!("{state}: because")),
+            "{}",
+            ran.out
+        );
+        let (ran, _) = ask(&["watch", "7", "--json"], answer);
+        assert_eq!(
+            (ran.code, &ran.json()["state"]),
+            (Some(expected), &json!(state))
+        );
+    }
+}
+
+#[test]
+fn no_and_away_and_wrong_have_exit_codes_of_their_own() {
+    for (status, code) in [
+        (409, 1),
+        (412, 1),
+        (401, 2),
+        (403, 2),
+        (404, 2),
+        (422, 2),
+        (429, 3),
+        (500, 3),
+        (503, 3),
+    ] {
+        for args in [
+            &["task", "7"][..],
+            &["cancel", "7"],
+            &["tokens", "--revoke", "1"],
+        ] {
+            let (ran, _) = ask(args, move |_| Reply::problem(status, "this is why"));
+            ran.bad(code, &["this is why", &status.to_string()]);
+        }
+    }
+    let place = Place::new();
+    place
+        .run(&["remote", "tasks"])
+        .bad(2, &["no service is named", "COLLTUNE_URL"]);
+    place
+        .run(&["remote", "--url", "nowhere", "tasks"])
+        .bad(2, &["URL of a service"]);
+    place
+        .run(&["remote", "--url", "http://127.0.0.1:1", "tasks"])
+        .bad(3, &["is away"]);
+    place
+        .run(&["remote", "--url", "unix:/none", "tasks"])
+        .bad(3, &["is away"]);
+    place.write("token", "x");
+    let args = [
+        "remote",
+        "--url",
+        "http://tables.invalid",
+        "--token-file",
+        "token",
+        "tasks",
+    ];
+    place.run(&args).bad(2, &["not encrypted"]);
+}
+
+#[test]
+fn url_and_token_may_stand_in_the_environment() {
+    let server = Server::start(|_| Reply::json(200, "{\"items\": []}"));
+    let mut command = Place::new().command(&["remote", "tasks"]);
+    command
+        .env("COLLTUNE_URL", server.url())
+        .env("COLLTUNE_TOKEN", "t");
+    let output = command.current_dir("/").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(server.requests()[0].headers["authorization"], "Bearer t");
+    assert_eq!(server.requests()[0].path, "/api/v1/tasks?limit=50");
+}
+
+#[test]
+fn releases_name_the_release_that_they_follow() {
+    let channel = ["--machine", "local", "--library", "openmpi-4.1.4"];
+    let path = "/api/v1/machines/local/libraries/openmpi-4.1.4/channels/production";
+    let release = json!({
+        "sequence": 13, "action": "release", "digest": "d",
+        "gates": [{"name": "validated", "state": "open", "reason": "it is"}],
+    });
+    let answer = move |request: &Request| match request.method.as_str() {
+        "GET" => Reply::new(200, &[("etag", "\"12\"")], "{}"),
+        _ => Reply::json(201, &release.to_string()),
+    };
+    let digest = "a".repeat(64);
+    let args = [&["release", &digest][..], &channel].concat();
+    let (ran, asked) = ask(&args, answer.clone());
+    assert!(ran.good().out.contains("validated is open: it is"));
+    assert_eq!(
+        (asked[0].path.as_str(), asked[1].path.clone()),
+        (path, format!("{path}/releases"))
+    );
+    assert_eq!(asked[1].headers["if-match"], "\"12\"");
+    let expected =
+        json!({"action": "release", "digest": digest, "reason": "", "override_gates": false});
+    assert_eq!(body(&asked[1]), expected);
+
+    let args = [
+        &["rollback", "--reason", "slow", "--expect", "11"][..],
+        &channel,
+    ]
+    .concat();
+    let (_, asked) = ask(&args, answer.clone());
+    assert_eq!(asked[0].headers["if-match"], "\"11\"");
+    assert_eq!(
+        body(&asked[0]),
+        json!({"action": "rollback", "digest": null, "reason": "slow"})
+    );
+
+    let args = [
+        &["withdraw", "--reason", "slow", "--channel", "canary"][..],
+        &channel,
+    ]
+    .concat();
+    let (_, asked) = ask(&args, |request| match request.method.as_str() {
+        "GET" => Reply::problem(404, "no releases"),
+        _ => Reply::json(201, "{}"),
+    });
+    assert_eq!(asked[1].headers["if-none-match"], "*");
+    assert!(
+        asked[1].path.contains("/channels/canary/"),
+        "{}",
+        asked[1].path
+    );
+
+    // Closed gates are a "no".
+    let args = [&["release", &digest][..], &channel].concat();
+    let (ran, _) = ask(&args, |request| match request.method.as_str() {
+        "GET" => Reply::new(200, &[("etag", "\"12\"")], "{}"),
+        _ => Reply::problem(409, "validated: no validation of this table"),
+    });
+    ran.bad(1, &["validated: no validation"]);
+    let (ran, asked) = ask(&[&["rollback"][..], &channel].concat(), answer);
+    ran.bad(2, &["--reason"]);
+    assert!(asked.is_empty());
+}
+
+#[test]
+fn lists_are_shown_as_columns_or_as_they_are() {
+    let page = json!({"items": [task("running", None)], "next": 7});
+    let text = page.to_string();
+    let (ran, asked) = ask(
+        &["tasks", "--state", "running", "--machine", "a b"],
+        move |_| Reply::json(200, &text),
+    );
+    assert_eq!(
+        asked[0].path,
+        "/api/v1/tasks?state=running&machine=a%20b&limit=50"
+    );
+    let out = ran.good().out;
+    for part in ["7  tune", "tuning/night.yaml", "because", "--before 7"] {
+        assert!(out.contains(part), "no `{part}` in:\n{out}");
+    }
+    let channels = "[{\"machine\": \"local\", \"library\": \"l\", \"channel\": \"production\", \"sequence\": 3, \
+                     \"digest\": \"0123456789abcdef\", \"at\": \"t\", \"actor\": \"me\", \"reason\": \"\"}]";
+    let (ran, _) = ask(&["channels"], |_| Reply::json(200, channels));
+    assert!(ran.good().out.contains("0123456789ab  t"));
+    let (ran, _) = ask(&["channels", "--json"], |_| Reply::json(200, channels));
+    assert_eq!(ran.good().json()[0]["sequence"], 3);
+}
+
+#[test]
+fn a_long_log_is_put_together() {
+    let (ran, asked) = ask(&["log", "7"], |request| {
+        match request.path.ends_with("from=0") {
+            true => Reply::json(
+                200,
+                "{\"text\": \"half a li\", \"next\": 9, \"length\": 12}",
+            ),
+            false => Reply::json(200, "{\"text\": \"ne\\n\", \"next\": 12, \"length\": 12}"),
+        }
+    });
+    assert_eq!(ran.good().out, "half a line\n");
+    assert_eq!(asked.len(), 2);
+}
+
+#[test]
+fn a_new_token_is_all_that_is_printed() {
+    let args = [
+        "tokens",
+        "--make",
+        "nightly",
+        "--scope",
+        "read,submit",
+        "--days",
+        "90",
+    ];
+    let (ran, asked) = ask(&args, |_| {
+        Reply::json(201, "{\"secret\": \"colltune_new\", \"token\": {}}")
+    });
+    assert_eq!(ran.good().out, "colltune_new\n");
+    let expected =
+        json!({"name": "nightly", "scopes": ["read", "submit"], "machines": [], "days": 90});
+    assert_eq!(body(&asked[0]), expected);
+}
+
+#[test]
+fn a_lookup_asks_what_colltune_lookup_asks() {
+    let args = [
+        "lookup",
+        "--machine",
+        "local",
+        "--library",
+        "openmpi-4.1.4",
+        "-c",
+        "allreduce",
+        "-n",
+        "1",
+        "-k",
+        "2",
+        "-b",
+        "64K",
+    ];
+    let (ran, asked) = ask(&args, |_| {
+        Reply::json(
+            200,
+            "{\"candidate\": \"allreduce/ring\", \"speedup\": 2.5, \"reason\": null, \"deployed\": true}",
+        )
+    });
+    let out = ran.good().out;
+    assert!(
+        out.starts_with("allreduce/ring\n") && out.contains("speedup     2.5"),
+        "{out}"
+    );
+    let (_, query) = asked[0].path.split_once("/lookup?").unwrap();
+    assert_eq!(
+        query,
+        "collective=allreduce&nodes=1&ppn=2&operator=commutative&deployment=colltune&bytes=65536"
+    );
+}
+
+#[test]
+fn whatever_a_service_answers_is_no_bug_of_the_command() {
+    for text in [
+        "",
+        "null",
+        "[]",
+        "{}",
+        "7",
+        "\"x\"",
+        "[7]",
+        "{\"items\": 7}",
+        "{\"items\": [7]}",
+        "<html>",
+    ] {
+        for args in [
+            &["tasks"][..],
+            &["task", "7"],
+            &["channels"],
+            &["tokens"],
+            &["log", "7"],
+            &["tokens", "--make", "x", "--scope", "read"],
+            &["cancel", "7"],
+        ] {
+            let (ran, _) = ask(args, move |_| Reply::json(200, text));
+            assert!(
+                matches!(ran.code, Some(0 | 3)),
+                "{args:?} of {text}: {ran:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Where a service is, and which of its channels is meant.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use ureq::http::Uri;
+
+use crate::RemoteError;
+
+/// What stands in a path of a URL without being encoded.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+/// What stands for a socket in requests.
+const MADE_UP: &str = "http://localhost";
+
+/// Where the interface begins.
+const INTERFACE: &str = "/api/v1";
+
+/// One step of a path in a URL.
+pub(crate) fn step(name: &str) -> impl fmt::Display + '_ {
+    utf8_percent_encode(name, PLAIN)
+}
+
+/// The part of a URL that asks for these values by name; empty without any.
+pub fn query(values: &[(&str, &str)]) -> String {
+    let pairs = values
+        .iter()
+        .map(|(name, value)| format!("{}={}", step(name), step(value)));
+    match values {
+        [] => String::new(),
+        _ => format!("?{}", pairs.collect::<Vec<_>>().join("&")),
+    }
+}
+
+/// The address of a service: `https://HOST[:PORT][/PREFIX]`, the same with `http`, or `unix:/SOCKET[:/PREFIX]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceUrl {
+    /// With scheme and host, without a `/` at its end; for a socket with a host that is made up.
+    pub(crate) base: String,
+    /// As people write it.
+    shown: String,
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) is_encrypted: bool,
+    /// Whether it leads to this host.
+    pub(crate) is_here: bool,
+}
+
+impl ServiceUrl {
+    /// Reads an address. `/api/v1` at its end is left out.
+    ///
+    /// # Errors
+    /// [`RemoteError::Url`].
+    pub fn parse(text: &str) -> Result<Self, RemoteError> {
+        Self::read(text, "service")
+    }
+
+    fn read(text: &str, wanted: &'static str) -> Result<Self, RemoteError> {
+        let wrong = |problem: &str| RemoteError::Url {
+            url: text.to_owned(),
+            wanted,
+            problem: problem.to_owned(),
+        };
+        let form = "write https://HOST[:PORT], http://HOST[:PORT] or unix:/SOCKET";
+        if let Some(rest) = text.strip_prefix("unix:") {
+            let (socket, prefix) = rest.split_once(':').unwrap_or((rest, ""));
+            if !socket.starts_with('/') {
+                return Err(wrong("the path of a socket begins with /"));
+            }
+            let prefix = without_interface(prefix);
+            if !prefix.is_empty() && !prefix.starts_with('/') {
+                return Err(wrong(form));
+            }
+            return Ok(Self {
+                base: format!("{MADE_UP}{prefix}"),
+                shown: match prefix {
+                    "" => format!("unix:{socket}"),
+                    prefix => format!("unix:{socket}:{prefix}"),
+                },
+                socket: Some(socket.into()),
+                is_encrypted: false,
+                is_here: true,
+            });
+        }
+        let uri: Uri = text.parse().map_err(|_| wrong(form))?;
+        let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+            return Err(wrong(form));
+        };
+        if !matches!(scheme, "http" | "https") {
+            return Err(wrong(form));
+        }
+        if authority.as_str().contains('@') {
+            let problem = "a URL is no place for secrets; name a file with `--token-file`";
+            return Err(RemoteError::Url {
+                // The secret is not shown.
+                url: format!("{scheme}://...@{}", authority.host()),
+                wanted,
+                problem: problem.to_owned(),
+            });
+        }
+        if uri.query().is_some() || text.contains('#') {
+            return Err(wrong("it ends before `?` and `#`"));
+        }
+        let host = authority.host().trim_matches(['[', ']']);
+        let is_loopback = host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+        let prefix = without_interface(uri.path());
+        let base = format!("{scheme}://{authority}{prefix}");
+        Ok(Self {
+            shown: base.clone(),
+            base,
+            socket: None,
+            is_encrypted: scheme == "https",
+            is_here: is_loopback || host.eq_ignore_ascii_case("localhost"),
+        })
+    }
+
+    /// The URL of something below `/api/v1`.
+    pub(crate) fn of(&self, path: &str) -> String {
+        format!("{}{INTERFACE}{path}", self.base)
+    }
+
+    /// The same as people know it.
+    pub(crate) fn shown_of(&self, path: &str) -> String {
+        match &self.socket {
+            Some(socket) => {
+                let prefix = self.base.trim_start_matches(MADE_UP);
+                format!("unix:{}:{prefix}{INTERFACE}{path}", socket.display())
+            }
+            None => self.of(path),
+        }
+    }
+}
+
+impl fmt::Display for ServiceUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+/// The path of a prefix, without the part that every request has.
+fn without_interface(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    path.strip_suffix(INTERFACE)
+        .unwrap_or(path)
+        .trim_end_matches('/')
+}
+
+/// A channel of a machine and library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Channel {
+    /// The machine.
+    pub machine: String,
+    /// `NAME-VERSION` of the MPI library.
+    pub library: String,
+    /// `candidate`, `canary` or `production`.
+    pub channel: String,
+}
+
+impl Channel {
+    /// Reads the URL of a channel, `SERVICE[/api/v1]/machines/MACHINE/libraries/LIBRARY/channels/CHANNEL`.
+    ///
+    /// # Errors
+    /// [`RemoteError::Url`].
+    pub fn of_url(text: &str) -> Result<(ServiceUrl, Self), RemoteError> {
+        let wrong = || RemoteError::Url {
+            url: text.to_owned(),
+            wanted: "channel",
+            problem: "it ends with /machines/MACHINE/libraries/LIBRARY/channels/CHANNEL".to_owned(),
+        };
+        let (service, path) = text.rsplit_once("/machines/").ok_or_else(wrong)?;
+        let steps: Vec<&str> = path.split('/').collect();
+        let [machine, "libraries", library, "channels", channel] = steps[..] else {
+            return Err(wrong());
+        };
+        let decoded = |step: &str| {
+            let text = percent_decode_str(step).decode_utf8().ok()?;
+            let is_name = !text.is_empty() && !text.starts_with('.') && text.len() <= 128;
+            let is_plain = !text.contains(|c: char| c == '/' || c.is_control());
+            (is_name && is_plain).then(|| text.into_owned())
+        };
+        let channel = Self {
+            machine: decoded(machine).ok_or_else(wrong)?,
+            library: decoded(library).ok_or_else(wrong)?,
+            channel: decoded(channel).ok_or_else(wrong)?,
+        };
+        // Between socket and path stands a colon, which is left over where the path is the interface alone.
+        let service = match service.starts_with("unix:") {
+            true => service.trim_end_matches(':'),
+            false => service,
+        };
+        Ok((ServiceUrl::read(service, "channel")?, channel))
+    }
+
+    /// Its path below `/api/v1`.
+    pub fn path(&self) -> String {
+        format!(
+            "/machines/{}/libraries/{}/channels/{}",
+            step(&self.machine),
+            step(&self.library),
+            step(&self.channel)
+        )
+    }
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.machine, self.library, self.channel)
+    }
+}

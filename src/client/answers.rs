@@ -1,0 +1,96 @@
+//! What is read of a service's answers. They may have more fields, which are passed on as they are.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The table that a channel has now, and those that running jobs may still use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The machine.
+    pub machine: String,
+    /// The library.
+    pub library: String,
+    /// The channel.
+    pub channel: String,
+    /// The number of the release.
+    pub sequence: u64,
+    /// The table: 64 hexadecimal digits.
+    pub digest: String,
+    /// Those that are kept.
+    pub keep: Vec<String>,
+}
+
+/// The most tables that are kept.
+const MOST_KEPT: usize = 10_000;
+
+impl Manifest {
+    /// What is wrong with it, if anything.
+    pub(crate) fn problem(&self, channel: &crate::Channel) -> Option<String> {
+        let found = (&self.machine, &self.library, &self.channel);
+        if found != (&channel.machine, &channel.library, &channel.channel) {
+            return Some("the manifest is that of another channel".to_owned());
+        }
+        if self.keep.len() > MOST_KEPT {
+            return Some(format!("the manifest keeps more than {MOST_KEPT} tables"));
+        }
+        let all = std::iter::once(&self.digest).chain(&self.keep);
+        let wrong = all.into_iter().find(|digest| !is_digest(digest))?;
+        let wrong = files::quoted(wrong, 80);
+        Some(format!("`{wrong}` in the manifest is not a digest"))
+    }
+}
+
+/// Whether a text is a SHA-256 digest, and so the name of a file and never a path.
+pub(crate) fn is_digest(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    text.len() == 64 && text.bytes().all(is_digit)
+}
+
+/// Where a task stands.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Task {
+    /// Its number.
+    pub id: u64,
+    /// `waiting`, `running`, `done`, `failed`, `cancelled`.
+    pub state: String,
+    /// Why it waits, what it does, or how it ended.
+    #[serde(default)]
+    pub reason: String,
+    /// What was asked for.
+    #[serde(default)]
+    pub request: Value,
+    /// Of its last child.
+    #[serde(default)]
+    pub exit_code: Option<i32>,
+    /// The table that it made, if any.
+    #[serde(default)]
+    pub made: Option<String>,
+}
+
+impl Task {
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        !matches!(self.state.as_str(), "waiting" | "running")
+    }
+}
+
+/// A part of a task's log.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct LogPart {
+    /// What is not UTF-8 is replaced.
+    pub text: String,
+    /// What `from` must be for what follows.
+    pub next: u64,
+    /// The length of the whole log in bytes.
+    pub length: u64,
+}
+
+/// A part of a list.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Page<T> {
+    /// The rows, newest first.
+    pub items: Vec<T>,
+    /// What `before` must be for the next page.
+    #[serde(default)]
+    pub next: Option<u64>,
+}

@@ -1,0 +1,242 @@
+//! The folder that tables are pulled to.
+
+use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::answers::is_digest;
+use crate::{Channel, PullError, ServiceUrl};
+
+/// The link to the channel's table.
+const CURRENT: &str = "current";
+/// What that is from.
+const KNOWN: &str = ".pulled.json";
+/// Held while something is changed.
+const LOCK: &str = ".lock";
+/// How names of files begin that are not written to their ends.
+const PART: &str = ".part-";
+/// How names of tables end.
+const TABLE: &str = ".yaml";
+
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The answer that `current` is from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Known {
+    /// What was asked.
+    pub(crate) url: String,
+    pub(crate) etag: String,
+    pub(crate) sequence: u64,
+    pub(crate) digest: String,
+}
+
+/// A folder of pulled tables. Every method leaves it such that `current`, if it is there, leads to a whole table.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    /// Locked for its lifetime; `None` where the file system has no locks. There nothing is removed, as another process
+    /// may need it.
+    lock: Option<File>,
+}
+
+impl Folder {
+    /// Takes the folder, which is created if need be, readable by everybody. Another process that has it is waited for.
+    ///
+    /// # Errors
+    /// [`PullError::Busy`], [`PullError::NotOurs`], [`PullError::File`].
+    pub fn open(path: &Path, wait: Duration) -> Result<Self, PullError> {
+        let path = std::path::absolute(path).map_err(PullError::file("find", path))?;
+        linked(&path)?;
+        let missing: Vec<&Path> = path.ancestors().take_while(|f| !f.exists()).collect();
+        for folder in missing.into_iter().rev() {
+            make_folder(folder)?;
+        }
+        let lock = lock(&path, wait)?;
+        Ok(Self { path, lock })
+    }
+
+    /// The last table that was made current in a folder, with its digest; `None` if there is none, or it is damaged.
+    pub fn last_good(path: &Path) -> Option<(String, PathBuf)> {
+        let path = std::path::absolute(path).ok()?;
+        let digest = linked(&path).ok().flatten()?;
+        let table = path.join(format!("{digest}{TABLE}"));
+        is_whole(&table, &digest).then_some((digest, table))
+    }
+
+    /// The name of a folder for one channel of one service, where several are side by side.
+    pub fn name_of(url: &ServiceUrl, channel: &Channel) -> String {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
+        let name = channel.to_string();
+        let name = name.chars().map(|c| if is_plain(c) { c } else { '_' });
+        let digest = digest_of(format!("{url} {channel}").as_bytes());
+        format!("{}_{}", name.collect::<String>(), &digest[..8])
+    }
+
+    /// Where the table of a digest is, or would be.
+    pub fn table(&self, digest: &str) -> PathBuf {
+        self.path.join(format!("{digest}{TABLE}"))
+    }
+
+    /// Whether a table is here, undamaged.
+    pub(crate) fn has(&self, digest: &str) -> bool {
+        is_whole(&self.table(digest), digest)
+    }
+
+    /// The answer that `current` is from, if that is still so.
+    pub(crate) fn known(&self, url: &str) -> Option<Known> {
+        let text = files::read_text(&self.path.join(KNOWN)).ok()?;
+        let known: Known = serde_json::from_str(&text).ok()?;
+        let is_so = known.url == url
+            && linked(&self.path).ok().flatten().as_ref() == Some(&known.digest)
+            && self.has(&known.digest);
+        is_so.then_some(known)
+    }
+
+    /// Puts a table into its place, which nothing else takes; it is on disk when this returns.
+    pub(crate) fn put(&self, digest: &str, bytes: &[u8]) -> Result<(), PullError> {
+        self.write(&self.table(digest), bytes)
+    }
+
+    /// Writes a file whole or not at all, readable by everybody.
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), PullError> {
+        let write = || {
+            let mut file = tempfile::Builder::new()
+                .prefix(PART)
+                .tempfile_in(&self.path)?;
+            file.write_all(bytes)?;
+            let everyone = Permissions::from_mode(0o444);
+            file.as_file().set_permissions(everyone)?;
+            file.as_file().sync_all()?;
+            file.persist(path).map_err(|error| error.error)?;
+            self.sync()
+        };
+        write().map_err(PullError::file("write", path))
+    }
+
+    /// Makes a table that is here the current one.
+    pub(crate) fn make_current(&self, digest: &str) -> Result<(), PullError> {
+        let link = self.path.join(CURRENT);
+        if linked(&self.path)?.as_deref() == Some(digest) {
+            return Ok(());
+        }
+        let turn = || {
+            // Nothing else has this name: that of a file that is removed at once.
+            let next = tempfile::Builder::new()
+                .prefix(PART)
+                .make_in(&self.path, |path| symlink(format!("{digest}{TABLE}"), path))?;
+            fs::rename(next.path(), &link)?;
+            self.sync()
+        };
+        turn().map_err(PullError::file("replace", &link))
+    }
+
+    /// Remembers the answer that `current` is from.
+    pub(crate) fn remember(&self, known: &Known) -> Result<(), PullError> {
+        let text = serde_json::to_vec(known).unwrap_or_default();
+        self.write(&self.path.join(KNOWN), &text)
+    }
+
+    /// Removes all tables but these, and what killed processes have left.
+    pub(crate) fn keep(&self, digests: &[&str]) -> Result<(), PullError> {
+        if self.lock.is_none() {
+            return Ok(());
+        }
+        let current = linked(&self.path)?;
+        let listed = fs::read_dir(&self.path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        for entry in listed.map_err(PullError::file("list", &self.path))? {
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            let digest = name.strip_suffix(TABLE).filter(|digest| is_digest(digest));
+            let is_old = digest.is_some_and(|digest| {
+                !digests.contains(&digest) && current.as_deref() != Some(digest)
+            });
+            if is_old || name.starts_with(PART) {
+                let path = entry.path();
+                fs::remove_file(&path).map_err(PullError::file("remove", &path))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the names in the folder to disk.
+    fn sync(&self) -> io::Result<()> {
+        File::open(&self.path)?.sync_all()
+    }
+}
+
+/// The digest of some bytes.
+pub(crate) fn digest_of(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn is_whole(table: &Path, digest: &str) -> bool {
+    files::read(table).is_ok_and(|bytes| digest_of(&bytes) == digest)
+}
+
+/// The digest of the table that `current` leads to.
+fn linked(folder: &Path) -> Result<Option<String>, PullError> {
+    let path = folder.join(CURRENT);
+    let target = match fs::read_link(&path) {
+        Ok(target) => target,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) if error.kind() == ErrorKind::InvalidInput => {
+            return Err(PullError::NotOurs { path });
+        }
+        Err(error) => return Err(PullError::file("read", &path)(error)),
+    };
+    let digest = target.to_str().and_then(|name| name.strip_suffix(TABLE));
+    match digest.filter(|digest| is_digest(digest)) {
+        Some(digest) => Ok(Some(digest.to_owned())),
+        None => Err(PullError::NotOurs { path }),
+    }
+}
+
+fn make_folder(path: &Path) -> Result<(), PullError> {
+    let made = match DirBuilder::new().mode(0o755).create(path) {
+        // Another process was faster.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(error) => Err(error),
+        // Whatever the umask: jobs of all users read tables here.
+        Ok(()) => fs::set_permissions(path, Permissions::from_mode(0o755)),
+    };
+    made.map_err(PullError::file("create", path))
+}
+
+fn lock(folder: &Path, wait: Duration) -> Result<Option<File>, PullError> {
+    let path = folder.join(LOCK);
+    let mut options = File::options();
+    options.write(true).create(true).truncate(false);
+    let file = options
+        .open(&path)
+        .map_err(PullError::file("open", &path))?;
+    let since = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::WouldBlock) if since.elapsed() < wait => sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                return Err(PullError::Busy {
+                    folder: folder.to_owned(),
+                    limit: wait,
+                });
+            }
+            Err(TryLockError::Error(error)) if has_no_locks(&error) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(PullError::file("lock", &path)(error)),
+        }
+    }
+}
+
+/// Whether a file system has no locks, as some that many nodes share.
+fn has_no_locks(error: &io::Error) -> bool {
+    const ENOLCK: i32 = 37;
+    error.kind() == ErrorKind::Unsupported || error.raw_os_error() == Some(ENOLCK)
+}

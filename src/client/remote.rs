@@ -1,0 +1,324 @@
+//! Asking a service.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use ureq::http::{Method, Request, Response, header};
+use ureq::tls::{PemItem, RootCerts, TlsConfig};
+use ureq::{Agent, Body};
+
+use crate::unix::{NoNames, Socket};
+use crate::{Problem, RemoteError, ServiceUrl, Token};
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(2);
+
+/// How long a request may take if nothing else is said.
+const WHOLE: Duration = Duration::from_secs(30);
+
+/// The largest answer if nothing else is said: 16 MiB.
+const BYTES: u64 = 16 << 20;
+
+/// A question to a service.
+#[derive(Clone, Debug)]
+pub struct Ask<'a> {
+    method: Method,
+    path: &'a str,
+    headers: Vec<(&'a str, &'a str)>,
+    body: Option<&'a Value>,
+    limit: Duration,
+    most_bytes: u64,
+}
+
+impl<'a> Ask<'a> {
+    /// To see what a path below `/api/v1` has. The path is encoded.
+    pub fn get(path: &'a str) -> Self {
+        Self {
+            method: Method::GET,
+            path,
+            headers: Vec::new(),
+            body: None,
+            limit: WHOLE,
+            most_bytes: BYTES,
+        }
+    }
+
+    /// To have something done.
+    pub fn post(path: &'a str, body: &'a Value) -> Self {
+        Self {
+            method: Method::POST,
+            body: Some(body),
+            ..Self::get(path)
+        }
+    }
+
+    /// To remove something.
+    pub fn delete(path: &'a str) -> Self {
+        Self {
+            method: Method::DELETE,
+            ..Self::get(path)
+        }
+    }
+
+    /// With a header.
+    #[must_use]
+    pub fn header(mut self, name: &'a str, value: &'a str) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// With limits of its own: how long everything may take, and how many bytes the answer may have.
+    #[must_use]
+    pub fn within(mut self, limit: Duration, most_bytes: u64) -> Self {
+        self.limit = limit;
+        self.most_bytes = most_bytes;
+        self
+    }
+}
+
+/// An answer that is not an error: a status of 200 to 299, or 304.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) etag: Option<String>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// A service, with the token that it is asked with.
+#[derive(Debug)]
+pub struct Remote {
+    url: ServiceUrl,
+    agent: Agent,
+    token: Option<Token>,
+}
+
+impl Remote {
+    /// A service, which is not asked anything yet. `certificates` is a PEM file of authorities to trust in the place of
+    /// the public ones.
+    ///
+    /// # Errors
+    /// [`RemoteError::Unencrypted`], [`RemoteError::Certificates`], [`RemoteError::File`].
+    pub fn new(
+        url: ServiceUrl,
+        token: Option<Token>,
+        certificates: Option<&Path>,
+    ) -> Result<Self, RemoteError> {
+        if token.is_some() && !url.is_encrypted && !url.is_here {
+            return Err(RemoteError::Unencrypted(url.to_string()));
+        }
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .timeout_connect(Some(CONNECT))
+            .timeout_resolve(Some(CONNECT))
+            .user_agent(concat!("colltune/", env!("CARGO_PKG_VERSION")));
+        if url.is_here {
+            config = config.proxy(None);
+        }
+        if let Some(path) = certificates {
+            let roots = RootCerts::new_with_certs(&read_certificates(path)?);
+            config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
+        }
+        let agent = match &url.socket {
+            Some(socket) => Agent::with_parts(config.build(), Socket(socket.clone()), NoNames),
+            None => Agent::new_with_config(config.build()),
+        };
+        Ok(Self { url, agent, token })
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> &ServiceUrl {
+        &self.url
+    }
+
+    /// Asks, and reads the answer as JSON; `null` if it is empty.
+    ///
+    /// # Errors
+    /// All but those of [`Self::new`].
+    pub fn json(&self, ask: Ask<'_>) -> Result<Value, RemoteError> {
+        let path = ask.path;
+        let answer = self.ask(ask)?;
+        if answer.body.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(&answer.body).map_err(|error| self.strange(path, error))
+    }
+
+    /// As [`Self::json`], with the answer's ETag.
+    ///
+    /// # Errors
+    /// As [`Self::json`].
+    pub fn tagged(&self, ask: Ask<'_>) -> Result<(Value, Option<String>), RemoteError> {
+        let path = ask.path;
+        let answer = self.ask(ask)?;
+        let value = serde_json::from_slice(&answer.body);
+        let value = value.map_err(|error| self.strange(path, error))?;
+        Ok((value, answer.etag))
+    }
+
+    /// As [`Self::json`], with the fields of the answer that are known here.
+    ///
+    /// # Errors
+    /// As [`Self::json`].
+    pub fn read<T: DeserializeOwned>(&self, ask: Ask<'_>) -> Result<(Value, T), RemoteError> {
+        let path = ask.path;
+        let value = self.json(ask)?;
+        match T::deserialize(&value) {
+            Ok(read) => Ok((value, read)),
+            Err(error) => Err(self.strange(path, error)),
+        }
+    }
+
+    /// Asks, and returns what comes.
+    pub(crate) fn ask(&self, ask: Ask<'_>) -> Result<Answer, RemoteError> {
+        let url = self.url.of(ask.path);
+        let away = |error: &ureq::Error| RemoteError::Away {
+            url: self.shown(ask.path),
+            problem: describe(error, ask.limit),
+        };
+        let mut request = Request::builder()
+            .method(ask.method.clone())
+            .uri(&url)
+            .header(
+                header::ACCEPT,
+                "application/json, application/problem+json, */*;q=0.5",
+            );
+        if let Some(token) = &self.token {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {}", token.expose()));
+        }
+        for (name, value) in &ask.headers {
+            request = request.header(*name, *value);
+        }
+        let response = match ask.body {
+            Some(body) => {
+                let request = request.header(header::CONTENT_TYPE, "application/json");
+                let text = body.to_string();
+                request
+                    .body(text)
+                    .map_err(ureq::Error::from)
+                    .and_then(|r| self.run(r, &ask))
+            }
+            None => request
+                .body(())
+                .map_err(ureq::Error::from)
+                .and_then(|r| self.run(r, &ask)),
+        };
+        let mut response = response.map_err(|error| away(&error))?;
+        let status = response.status().as_u16();
+        let etag = text_of(&response, header::ETAG.as_str());
+        let body = response.body_mut().with_config().limit(ask.most_bytes);
+        let body = match body.read_to_vec() {
+            Ok(body) => body,
+            Err(ureq::Error::BodyExceedsLimit(_)) => {
+                let most = files::shortened(&vocabulary::units::format_bytes(ask.most_bytes), 40)
+                    .into_owned();
+                return Err(self.strange(
+                    ask.path,
+                    format_args!("the answer has more than {most} bytes"),
+                ));
+            }
+            Err(error) => return Err(away(&error)),
+        };
+        match status {
+            200..=299 | 304 => Ok(Answer { status, etag, body }),
+            300..=399 => {
+                let place = text_of(&response, header::LOCATION.as_str()).unwrap_or_default();
+                let place = files::quoted(&place, files::MOST_QUOTED);
+                Err(self.strange(
+                    ask.path,
+                    format_args!("it redirects ({status}) to `{place}`, and redirects are not followed; give the service's own URL"),
+                ))
+            }
+            _ => Err(self.refused(ask.path, status, &response, &body)),
+        }
+    }
+
+    fn run<B: ureq::AsSendBody>(
+        &self,
+        request: Request<B>,
+        ask: &Ask<'_>,
+    ) -> Result<Response<Body>, ureq::Error> {
+        let request = self.agent.configure_request(request);
+        self.agent
+            .run(request.timeout_global(Some(ask.limit)).build())
+    }
+
+    /// What a service says of a request that it does not carry out.
+    fn refused(
+        &self,
+        path: &str,
+        status: u16,
+        response: &Response<Body>,
+        body: &[u8],
+    ) -> RemoteError {
+        let value: Value = serde_json::from_slice(body).unwrap_or_default();
+        let said = ["detail", "title"]
+            .into_iter()
+            .find_map(|key| value.get(key)?.as_str());
+        // Without it, the answer is that of a proxy or of another service; where a client is at fault, that is the URL.
+        let detail = match said {
+            Some(said) => files::quoted(said, 1000),
+            None if status < 500 && status != 429 => {
+                "it has no such thing, and says so in a way that a service of colltune does not"
+                    .to_owned()
+            }
+            None => "it fails".to_owned(),
+        };
+        let retry_after = text_of(response, header::RETRY_AFTER.as_str());
+        RemoteError::Refused {
+            url: self.shown(path),
+            problem: Problem {
+                status,
+                detail,
+                retry_after: retry_after.and_then(|text| text.parse().ok()),
+            },
+        }
+    }
+
+    pub(crate) fn strange(&self, path: &str, problem: impl std::fmt::Display) -> RemoteError {
+        RemoteError::Strange {
+            url: self.shown(path),
+            problem: problem.to_string(),
+        }
+    }
+
+    /// A URL as people know it.
+    pub(crate) fn shown(&self, path: &str) -> String {
+        self.url.shown_of(path)
+    }
+}
+
+fn text_of(response: &Response<Body>, name: &str) -> Option<String> {
+    Some(response.headers().get(name)?.to_str().ok()?.to_owned())
+}
+
+fn describe(error: &ureq::Error, limit: Duration) -> String {
+    match error {
+        ureq::Error::Timeout(_) => format!("no answer within {:.1} s", limit.as_secs_f32()),
+        ureq::Error::Io(error) => error.to_string(),
+        ureq::Error::HostNotFound => "its host has no address".to_owned(),
+        error => error.to_string(),
+    }
+}
+
+fn read_certificates(path: &Path) -> Result<Vec<ureq::tls::Certificate<'static>>, RemoteError> {
+    let pem = files::read(path).map_err(|source| RemoteError::File {
+        path: path.to_owned(),
+        source,
+    })?;
+    let items = ureq::tls::parse_pem(&pem);
+    let certificates: Vec<_> = items
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            _ => None,
+        })
+        .collect();
+    match certificates.is_empty() {
+        false => Ok(certificates),
+        true => Err(RemoteError::Certificates {
+            path: path.to_owned(),
+        }),
+    }
+}

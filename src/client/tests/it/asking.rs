@@ -1,0 +1,130 @@
+//! Questions, and what becomes of answers.
+
+use client::{Ask, Outcome, Remote, RemoteError, ServiceUrl, Token};
+use serde_json::json;
+use testkit::web::{Reply, Request, Server};
+
+fn remote(server: &Server, token: Option<&str>) -> Remote {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("token");
+    let token = token.and_then(|token| {
+        std::fs::write(&path, token).unwrap();
+        Token::find(Some(&path)).unwrap()
+    });
+    Remote::new(ServiceUrl::parse(&server.url()).unwrap(), token, None).unwrap()
+}
+
+fn refused(status: u16, body: &str) -> RemoteError {
+    let body = body.to_owned();
+    let server = Server::start(move |_| Reply::new(status, &[], &body));
+    remote(&server, None).json(Ask::get("/tasks")).unwrap_err()
+}
+
+#[test]
+fn what_is_sent_is_what_was_asked() {
+    let server = Server::start(|request: &Request| {
+        Reply::json(202, &format!("{{\"got\": {}}}", request.body))
+    });
+    let remote = remote(&server, Some("colltune_x"));
+    let body = json!({"kind": "tune"});
+    let ask = Ask::post("/tasks", &body).header("idempotency-key", "k");
+    assert_eq!(remote.json(ask).unwrap(), json!({"got": {"kind": "tune"}}));
+    let asked = &server.requests()[0];
+    assert_eq!(
+        (asked.method.as_str(), asked.path.as_str()),
+        ("POST", "/api/v1/tasks")
+    );
+    for (name, value) in [
+        ("authorization", "Bearer colltune_x"),
+        ("content-type", "application/json"),
+        ("idempotency-key", "k"),
+    ] {
+        assert_eq!(asked.headers[name], value);
+    }
+}
+
+#[test]
+fn problems_are_told_as_the_service_tells_them() {
+    for (status, outcome) in [
+        (400, Outcome::Wrong),
+        (401, Outcome::Wrong),
+        (403, Outcome::Wrong),
+        (404, Outcome::Wrong),
+        (409, Outcome::No),
+        (412, Outcome::No),
+        (413, Outcome::Wrong),
+        (422, Outcome::Wrong),
+        (429, Outcome::Away),
+        (500, Outcome::Away),
+        (503, Outcome::Away),
+        (507, Outcome::Away),
+    ] {
+        let error = refused(status, "{\"title\": \"Short\", \"detail\": \"Long.\"}");
+        assert_eq!(error.outcome(), outcome, "{status}");
+        assert!(
+            error
+                .to_string()
+                .ends_with(&format!("/api/v1/tasks: Long. ({status})")),
+            "{error}"
+        );
+        let error = refused(status, "{\"title\": \"Short\"}");
+        assert!(error.to_string().contains("Short"), "{error}");
+        let error = refused(status, "<html>");
+        assert_eq!(error.outcome(), outcome, "{status}");
+        assert!(!error.to_string().contains("html"), "{error}");
+    }
+    let error = refused(409, "{\"detail\": \"\\u001b[2J\"}").to_string();
+    assert!(!error.contains('\u{1b}'), "{error}");
+    let long = refused(409, &format!("{{\"detail\": \"{}\"}}", "x".repeat(9999))).to_string();
+    assert!(long.len() < 1200, "{}", long.len());
+}
+
+#[test]
+fn answers_without_json_are_strange() {
+    let server = Server::start(|_| Reply::new(200, &[], "<html>"));
+    let error = remote(&server, None).json(Ask::get("/tasks")).unwrap_err();
+    assert!(matches!(error, RemoteError::Strange { .. }), "{error}");
+    assert_eq!(error.outcome(), Outcome::Away);
+    let server = Server::start(|_| Reply::new(204, &[], ""));
+    let answer = remote(&server, None)
+        .json(Ask::delete("/tokens/1"))
+        .unwrap();
+    assert_eq!(answer, json!(null));
+}
+
+#[test]
+fn tokens_do_not_follow_redirects() {
+    let other = Server::start(|_| Reply::json(200, "{}"));
+    let place = other.url();
+    for status in [301, 302, 303, 307, 308] {
+        let place = place.clone();
+        let server = Server::start(move |_| Reply::new(status, &[("location", &place)], ""));
+        let remote = remote(&server, Some("secret"));
+        let error = remote.json(Ask::get("/tasks")).unwrap_err();
+        assert!(error.to_string().contains("redirects"), "{error}");
+        let body = json!({});
+        assert!(remote.json(Ask::post("/tasks", &body)).is_err());
+    }
+    assert!(other.requests().is_empty());
+}
+
+#[test]
+fn certificates_are_those_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ca.pem");
+    let url = || ServiceUrl::parse("https://127.0.0.1:1").unwrap();
+    for text in [
+        "",
+        "none",
+        "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let error = Remote::new(url(), None, Some(&path)).unwrap_err();
+        assert!(matches!(error, RemoteError::Certificates { .. }), "{error}");
+    }
+    let none = folder.path().join("none");
+    assert!(matches!(
+        Remote::new(url(), None, Some(&none)),
+        Err(RemoteError::File { .. })
+    ));
+}

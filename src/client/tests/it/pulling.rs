@@ -1,0 +1,388 @@
+//! `pull`, when all goes well and when it does not.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use client::{Folder, Outcome, PullError, jitter};
+use testkit::web::{Reply, Request, Site, serve_at};
+
+use crate::place::{LIMIT, Place, only, pull, table};
+
+#[test]
+fn tables_come_once_and_those_of_running_jobs_stay() {
+    let place = Place::new();
+    let first = place.site.release(table("first"));
+    let pulled = place.pull().unwrap();
+    assert_eq!(
+        (pulled.digest.as_str(), pulled.is_new),
+        (first.as_str(), true)
+    );
+    assert_eq!(fs::read_to_string(&pulled.table).unwrap(), table("first"));
+    let mode = fs::metadata(&pulled.table).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o444);
+
+    // Nothing is fetched again.
+    let pulled = place.pull().unwrap();
+    assert!(!pulled.is_new);
+    let asked = place.server.requests();
+    assert_eq!(asked.len(), 3, "{asked:?}");
+    assert_eq!(asked[2].headers["if-none-match"], "\"1\"");
+    let (_, client) = asked[2].path.split_once("?client=").unwrap();
+    assert!(!client.is_empty());
+
+    let second = place.site.release(table("second"));
+    assert!(place.pull().unwrap().is_new);
+    place.has(&second);
+    assert_eq!(place.names(), only(&[&first, &second]));
+
+    // Back to the first one, which is here.
+    place.site.release(table("first"));
+    place.pull().unwrap();
+    place.has(&first);
+    assert_eq!(place.server.requests().len(), 6);
+
+    place.site.keep(1);
+    place.pull().unwrap();
+    assert_eq!(place.names(), only(&[&first]));
+}
+
+#[test]
+fn a_new_node_gets_the_tables_of_running_jobs_too() {
+    let place = Place::new();
+    let first = place.site.release(table("first"));
+    let second = place.site.release(table("second"));
+    let pulled = place.pull().unwrap();
+    assert!(pulled.missing.is_none());
+    place.has(&second);
+    assert_eq!(place.names(), only(&[&first, &second]));
+}
+
+#[test]
+fn an_older_table_that_cannot_be_had_keeps_nothing_up_and_is_asked_for_again() {
+    let is_back = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&is_back);
+    let first = Place::new().site.release(table("first"));
+    let lost = format!("/api/v1/blobs/{first}");
+    let place = Place::with(move |request, reply| match request.path == lost {
+        true if !seen.load(Ordering::Relaxed) => Reply::problem(500, "it is damaged"),
+        _ => reply,
+    });
+    place.site.release(table("first"));
+    let second = place.site.release(table("second"));
+    let (count, error) = place.pull().unwrap().missing.unwrap();
+    assert_eq!(count, 1);
+    assert!(error.to_string().contains("it is damaged"), "{error}");
+    place.has(&second);
+    assert_eq!(place.names(), only(&[&second]));
+    is_back.store(true, Ordering::Relaxed);
+    assert!(place.pull().unwrap().missing.is_none());
+    assert_eq!(place.names(), only(&[&first, &second]));
+}
+
+/// Whatever a service does with this request, the last good table stays, and no more time passes than it may.
+#[track_caller]
+fn keeps(
+    what: &str,
+    answer: impl Fn(&Request, Reply) -> Option<Reply> + Send + Sync + 'static,
+) -> PullError {
+    let is_wrong = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&is_wrong);
+    let place = Place::with(move |request, reply| {
+        let wrong = seen.load(Ordering::Relaxed);
+        match answer(request, reply.clone()).filter(|_| wrong) {
+            Some(wrong) => wrong,
+            None => reply,
+        }
+    });
+    let good = place.site.release(table("good"));
+    place.pull().unwrap();
+    let next = place.site.release(table("next"));
+    is_wrong.store(true, Ordering::Relaxed);
+    let limit = Duration::from_millis(400);
+    let since = Instant::now();
+    let error = place.pull_within(limit).expect_err(what);
+    let took = since.elapsed();
+    assert!(
+        took < limit + Duration::from_secs(1),
+        "{what} took {took:?}"
+    );
+    place.has(&good);
+    assert_eq!(place.names(), only(&[&good]), "{what}: {error}");
+    // Nothing is remembered that would keep the next one from succeeding.
+    is_wrong.store(false, Ordering::Relaxed);
+    place.pull().unwrap();
+    place.has(&next);
+    error
+}
+
+fn is_blob(request: &Request) -> bool {
+    request.path.contains("/blobs/")
+}
+
+#[test]
+fn whatever_a_service_answers_the_last_good_table_stays() {
+    type Answer = fn(&Request, Reply) -> Option<Reply>;
+    let cases: &[(&str, Answer, &str)] = &[
+        (
+            "another table",
+            |r, _| is_blob(r).then(|| Reply::new(200, &[], table("other"))),
+            "has the digest",
+        ),
+        (
+            "a truncated table",
+            |r, reply| is_blob(r).then(|| reply.without_last(9)),
+            "away",
+        ),
+        (
+            "a truncated table without its length",
+            |r, _| {
+                is_blob(r)
+                    .then(|| Reply::raw(format!("HTTP/1.1 200 OK\r\n\r\n{}", &table("next")[..99])))
+            },
+            "has the digest",
+        ),
+        (
+            "a table byte by byte",
+            |r, reply| is_blob(r).then(|| reply.slowly(Duration::from_millis(20))),
+            "no answer within 0.4 s",
+        ),
+        (
+            "a table that never comes",
+            |r, reply| is_blob(r).then(|| reply.after(Duration::from_secs(20))),
+            "no answer within",
+        ),
+        (
+            "a table that is not there",
+            |r, _| is_blob(r).then(|| Reply::problem(404, "gone")),
+            "gone (404)",
+        ),
+        (
+            "a manifest that never comes",
+            |_, reply| Some(reply.after(Duration::from_secs(20))),
+            "no answer within 0.4 s",
+        ),
+        (
+            "a manifest byte by byte",
+            |_, reply| Some(reply.slowly(Duration::from_millis(20))),
+            "no answer within 0.4 s",
+        ),
+        (
+            "a truncated manifest",
+            |_, reply| Some(reply.without_last(1)),
+            "away",
+        ),
+        (
+            "no manifest",
+            |_, _| Some(Reply::json(200, "[]")),
+            "its manifest",
+        ),
+        (
+            "half a manifest",
+            |_, _| Some(Reply::json(200, "{\"sequence\": 1")),
+            "its manifest",
+        ),
+        (
+            "a page",
+            |_, _| Some(Reply::new(200, &[], "<html>")),
+            "does not answer as a service",
+        ),
+        (
+            "500",
+            |_, _| Some(Reply::problem(500, "a bug")),
+            "a bug (500)",
+        ),
+        (
+            "500 of a proxy",
+            |_, _| Some(Reply::new(502, &[], "<html>")),
+            "(502)",
+        ),
+        (
+            "503",
+            |_, _| Some(Reply::new(503, &[("retry-after", "7")], "{}")),
+            "asked again in 7 s",
+        ),
+        (
+            "a redirect",
+            |_, _| Some(Reply::new(302, &[("location", "http://127.0.0.1:1/")], "")),
+            "redirects (302) to `http://127.0.0.1:1/`",
+        ),
+        (
+            "a huge manifest",
+            |_, _| Some(Reply::new(200, &[], vec![b' '; 2 << 20])),
+            "more than 1M bytes",
+        ),
+        ("nothing", |_, _| Some(Reply::default()), "away"),
+        ("noise", |_, _| Some(Reply::raw(vec![7; 999])), "away"),
+        (
+            "headers without end",
+            |_, _| {
+                Some(Reply::raw(
+                    [b"HTTP/1.1 200 OK\r\n".to_vec(), b"a: b\r\n".repeat(99_999)].concat(),
+                ))
+            },
+            "away",
+        ),
+    ];
+    let tests = cases.iter().map(|(what, answer, part)| {
+        let (answer, part) = (*answer, *part);
+        thread::spawn(move || {
+            let error = keeps(what, answer);
+            let text = error.to_string();
+            assert!(text.contains(part), "{what}: no `{part}` in {text}");
+            assert!(!text.contains('\n'), "{text}");
+            let expected = match *what {
+                "a table that is not there" => Outcome::Wrong,
+                _ => Outcome::Away,
+            };
+            assert_eq!(error.outcome(), expected, "{what}");
+        })
+    });
+    for test in tests.collect::<Vec<_>>() {
+        test.join().unwrap();
+    }
+}
+
+#[test]
+fn manifests_that_lead_elsewhere_are_refused() {
+    let digest = "0".repeat(64);
+    let manifest = |machine: &str, digest: &str, keep: &str| {
+        format!(
+            "{{\"machine\": \"{machine}\", \"library\": \"openmpi-4.1.4\", \"channel\": \"production\", \
+             \"sequence\": 9, \"digest\": \"{digest}\", \"keep\": [\"{keep}\"]}}"
+        )
+    };
+    for (body, part) in [
+        (manifest("there", &digest, &digest), "another channel"),
+        (
+            manifest("here", "../../../../etc/passwd", &digest),
+            "is not a digest",
+        ),
+        (
+            manifest("here", &digest.to_uppercase().replace('0', "A"), &digest),
+            "is not a digest",
+        ),
+        (manifest("here", &digest, "../x"), "is not a digest"),
+        (manifest("here", &digest[1..], &digest), "is not a digest"),
+        (
+            manifest("here", &digest, &format!("{digest}\\n")),
+            "is not a digest",
+        ),
+    ] {
+        let error = keeps(part, move |_, _| Some(Reply::json(200, &body)));
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+#[test]
+fn an_invalid_table_is_refused_by_the_right_digest_too() {
+    let place = Place::new();
+    let good = place.site.release(table("good"));
+    place.pull().unwrap();
+    for text in [
+        "format: colltune-table 999\n",
+        "name: x\nname: y\n",
+        "\u{0}",
+        "",
+    ] {
+        place.site.release(text);
+        let error = place.pull().unwrap_err();
+        assert!(matches!(error, PullError::Table { .. }), "{error}");
+        assert_eq!(error.outcome(), Outcome::Away);
+        place.has(&good);
+    }
+    place.site.release(b"\xff\xfe");
+    assert!(place.pull().unwrap_err().to_string().contains("UTF-8"));
+    place.has(&good);
+    assert_eq!(place.names(), only(&[&good]));
+}
+
+#[test]
+fn a_service_that_is_away_is_told_from_one_that_says_no() {
+    let place = Place::new();
+    // Nothing was ever released.
+    let error = place.pull().unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Wrong, "{error}");
+    assert!(Folder::last_good(&place.folder()).is_none());
+    // A port that was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let error = pull(&format!("http://{port}"), &place.folder(), LIMIT).unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Away);
+    assert!(error.to_string().contains("is away"), "{error}");
+    let error = pull("http://no-such-host.invalid", &place.folder(), LIMIT).unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Away, "{error}");
+}
+
+#[test]
+fn nothing_has_changed_only_where_something_is_known() {
+    let place = Place::with(|_, _| Reply::new(304, &[], ""));
+    place.site.release(table("first"));
+    let error = place.pull().unwrap_err();
+    assert!(
+        error.to_string().contains("does not answer as a service"),
+        "{error}"
+    );
+}
+
+#[test]
+fn two_services_do_not_share_what_is_known() {
+    let (one, other) = (Place::new(), Place::new());
+    let first = one.site.release(table("first"));
+    let second = other.site.release(table("second"));
+    one.pull().unwrap();
+    one.has(&first);
+    // The sequence, and so the ETag, is the same.
+    pull(&other.server.url(), &one.folder(), LIMIT).unwrap();
+    one.has(&second);
+}
+
+#[test]
+fn unix_sockets_are_served_as_well() {
+    let place = Place::new();
+    let digest = place.site.release(table("first"));
+    let socket = place.folder().with_file_name("socket");
+    let site = place.site.clone();
+    serve_at(&socket, move |request| match site.answer(request) {
+        reply if is_blob(request) => reply.slowly(Duration::from_micros(10)),
+        reply => reply,
+    });
+    let url = format!("unix:{}:", socket.display());
+    assert!(pull(&url, &place.folder(), LIMIT).unwrap().is_new);
+    place.has(&digest);
+    assert!(!pull(&url, &place.folder(), LIMIT).unwrap().is_new);
+    let error = pull("unix:/none:", &place.folder(), LIMIT).unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Away);
+    assert!(error.to_string().contains("unix:/none"), "{error}");
+}
+
+#[test]
+fn a_socket_without_an_answer_is_left_in_time() {
+    let place = Place::new();
+    let socket = place.folder().with_file_name("socket");
+    serve_at(&socket, |_| {
+        Reply::new(200, &[], "{}").after(Duration::from_secs(9))
+    });
+    let since = Instant::now();
+    let url = format!("unix:{}:", socket.display());
+    let error = pull(&url, &place.folder(), Duration::from_millis(300)).unwrap_err();
+    assert!(
+        error.to_string().contains("no answer within 0.3 s"),
+        "{error}"
+    );
+    assert!(since.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn hosts_wait_for_a_time_of_their_own() {
+    let most = Duration::from_secs(60);
+    assert!(jitter(most) <= most);
+    assert_eq!(jitter(most), jitter(most));
+    assert_eq!(jitter(Duration::ZERO), Duration::ZERO);
+    assert!(Site::CHANNEL.starts_with("/api/v1/"));
+}

@@ -1,0 +1,190 @@
+//! What a killed process leaves, and what another one does to the same folder.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use client::{Folder, Outcome, PullError};
+
+use crate::place::{Place, only, table};
+
+/// A folder with one table, and a second one released.
+fn begun() -> (Place, String, String) {
+    let place = Place::new();
+    let first = place.site.release(table("first"));
+    place.pull().unwrap();
+    let second = place.site.release(table("second"));
+    (place, first, second)
+}
+
+#[test]
+fn the_next_pull_goes_on_where_a_killed_one_stopped() {
+    type Step = fn(&Place, &str);
+    let steps: &[Step] = &[
+        // In the middle of a table.
+        |place, _| fs::write(place.folder().join(".part-x"), "format: coll").unwrap(),
+        // Before the link.
+        |place, second| {
+            let path = place.folder().join(format!("{second}.yaml"));
+            fs::write(path, table("second")).unwrap();
+        },
+        // In the middle of turning the link.
+        |place, second| {
+            symlink(format!("{second}.yaml"), place.folder().join(".part-y")).unwrap();
+        },
+        // Before the answer was remembered.
+        |place, second| {
+            fs::write(
+                place.folder().join(format!("{second}.yaml")),
+                table("second"),
+            )
+            .unwrap();
+            fs::remove_file(place.folder().join("current")).unwrap();
+            symlink(format!("{second}.yaml"), place.folder().join("current")).unwrap();
+        },
+        // What is remembered is torn, or not there.
+        |place, _| fs::write(place.folder().join(".pulled.json"), "{\"url\":").unwrap(),
+        |place, _| fs::remove_file(place.folder().join(".pulled.json")).unwrap(),
+        // A power failure has emptied a table that is to come.
+        |place, second| fs::write(place.folder().join(format!("{second}.yaml")), "").unwrap(),
+    ];
+    for step in steps {
+        let (place, first, second) = begun();
+        step(&place, &second);
+        place.pull().unwrap();
+        place.has(&second);
+        assert_eq!(place.names(), only(&[&first, &second]));
+        assert!(!place.pull().unwrap().is_new);
+    }
+}
+
+#[test]
+fn a_damaged_or_lost_table_is_brought_again_though_nothing_has_changed() {
+    type Damage = fn(&Place, &str);
+    let damages: &[Damage] = &[
+        |place, digest| {
+            let path = place.folder().join(format!("{digest}.yaml"));
+            fs::remove_file(&path).unwrap();
+            fs::write(path, "damaged").unwrap();
+        },
+        |place, digest| {
+            fs::remove_file(place.folder().join(format!("{digest}.yaml"))).unwrap();
+        },
+        |place, _| fs::remove_file(place.folder().join("current")).unwrap(),
+    ];
+    for damage in damages {
+        let place = Place::new();
+        let digest = place.site.release(table("first"));
+        place.pull().unwrap();
+        damage(&place, &digest);
+        assert!(Folder::last_good(&place.folder()).is_none());
+        place.pull().unwrap();
+        place.has(&digest);
+    }
+}
+
+#[test]
+fn what_is_not_ours_is_left_alone() {
+    type Other = fn(&Place);
+    let others: &[Other] = &[
+        |place| fs::create_dir_all(place.folder().join("current")).unwrap(),
+        |place| {
+            fs::create_dir_all(place.folder()).unwrap();
+            fs::write(place.folder().join("current"), "mine").unwrap();
+        },
+        |place| {
+            fs::create_dir_all(place.folder()).unwrap();
+            symlink("/etc/passwd", place.folder().join("current")).unwrap();
+        },
+        |place| {
+            fs::create_dir_all(place.folder()).unwrap();
+            symlink(
+                "night-2026-11-20-1f2e3d4c5b6a",
+                place.folder().join("current"),
+            )
+            .unwrap();
+        },
+    ];
+    for other in others {
+        let place = Place::new();
+        place.site.release(table("first"));
+        other(&place);
+        let before = place.names();
+        let error = place.pull().unwrap_err();
+        assert!(matches!(error, PullError::NotOurs { .. }), "{error}");
+        assert_eq!(error.outcome(), Outcome::Wrong);
+        assert_eq!(place.names(), before);
+    }
+    // Files that only look like ours stay as well.
+    let place = Place::new();
+    let digest = place.site.release(table("first"));
+    fs::create_dir_all(place.folder()).unwrap();
+    fs::write(place.folder().join("mine.yaml"), "mine").unwrap();
+    place.pull().unwrap();
+    place.has(&digest);
+    assert!(place.names().contains("mine.yaml"));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_keeps_its_table() {
+    let place = Place::new();
+    fs::write(place.folder(), "a file").unwrap();
+    let error = place.pull().unwrap_err();
+    assert_eq!(error.outcome(), Outcome::Wrong, "{error}");
+}
+
+#[test]
+fn many_pulls_at_once_end_with_one_whole_table() {
+    let place = Arc::new(Place::new());
+    place.site.release(table("0"));
+    let done = Arc::new(AtomicBool::new(false));
+    let watcher = thread::spawn({
+        let (place, done) = (Arc::clone(&place), Arc::clone(&done));
+        move || {
+            let mut seen = 0;
+            while !done.load(Ordering::Relaxed) {
+                if fs::symlink_metadata(place.folder().join("current")).is_ok() {
+                    assert!(Folder::last_good(&place.folder()).is_some(), "not whole");
+                    seen += 1;
+                }
+            }
+            seen
+        }
+    });
+    let pullers = (0..4).map(|puller| {
+        let place = Arc::clone(&place);
+        thread::spawn(move || {
+            for turn in 0..10 {
+                if puller == 0 {
+                    place.site.release(table(&format!("t{turn}")));
+                }
+                place.pull().unwrap();
+            }
+        })
+    });
+    for puller in pullers.collect::<Vec<_>>() {
+        puller.join().unwrap();
+    }
+    done.store(true, Ordering::Relaxed);
+    assert!(watcher.join().unwrap() > 0);
+    let last = place.site.release(table("last"));
+    place.site.keep(1);
+    place.pull().unwrap();
+    place.has(&last);
+    assert_eq!(place.names(), only(&[&last]));
+}
+
+#[test]
+fn a_folder_that_stays_taken_is_told() {
+    let (place, first, _) = begun();
+    let taken = Folder::open(&place.folder(), Duration::ZERO).unwrap();
+    let error = place.pull_within(Duration::from_millis(100)).unwrap_err();
+    assert!(matches!(error, PullError::Busy { .. }), "{error}");
+    assert_eq!(error.outcome(), Outcome::Away);
+    place.has(&first);
+    drop(taken);
+    place.pull().unwrap();
+}

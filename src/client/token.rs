@@ -1,0 +1,59 @@
+//! Secrets that say who asks.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::RemoteError;
+
+/// The variable of the environment that has a token.
+const VARIABLE: &str = "COLLTUNE_TOKEN";
+
+/// The most characters.
+const MOST: usize = 256;
+
+/// A token. `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(...)")
+    }
+}
+
+impl Token {
+    /// The token that a file has, with spaces and line ends around it; without a file that of the variable
+    /// `COLLTUNE_TOKEN`, if it is set and not empty.
+    ///
+    /// # Errors
+    /// [`RemoteError::File`], [`RemoteError::Token`].
+    pub fn find(file: Option<&Path>) -> Result<Option<Self>, RemoteError> {
+        if let Some(path) = file {
+            let text = files::read_text(path).map_err(|source| RemoteError::File {
+                path: path.to_owned(),
+                source,
+            })?;
+            return Self::of(&text, &path.display()).map(Some);
+        }
+        match std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
+            Some(value) => Self::of(&value.to_string_lossy(), &VARIABLE).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn of(text: &str, place: &dyn fmt::Display) -> Result<Self, RemoteError> {
+        let text = text.trim();
+        let is_token =
+            (1..=MOST).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
+        match is_token {
+            true => Ok(Self(text.to_owned())),
+            false => Err(RemoteError::Token {
+                place: place.to_string(),
+            }),
+        }
+    }
+
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}

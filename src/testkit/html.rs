@@ -1,0 +1,101 @@
+//! Pages, looked at as text. They are made by `maud`, which quotes every attribute and escapes every text.
+
+use std::collections::BTreeSet;
+
+/// Elements without content.
+const VOID: [&str; 5] = ["meta", "!DOCTYPE", "link", "input", "br"];
+
+/// The tags of a page in their order, without brackets; texts are left out.
+fn tags(page: &str) -> impl Iterator<Item = &str> {
+    let pieces = page.split('<').skip(1);
+    pieces.map(|piece| piece.split_once('>').expect("tags end").0)
+}
+
+fn name(tag: &str) -> &str {
+    tag.split([' ', '\n']).next().unwrap_or(tag)
+}
+
+/// The values of an attribute.
+pub fn attributes<'p>(page: &'p str, name: &str) -> Vec<&'p str> {
+    let start = format!(" {name}=\"");
+    let values = page.split(&start).skip(1);
+    values
+        .filter_map(|rest| Some(rest.split_once('"')?.0))
+        .collect()
+}
+
+/// Checks that elements that are opened are closed, in order, that ids are distinct, and that what is named by
+/// `aria-labelledby`, `aria-describedby` and `for` is there.
+///
+/// # Panics
+/// If they are not.
+#[track_caller]
+pub fn check(page: &str) {
+    let mut open = Vec::new();
+    for tag in tags(page) {
+        match name(tag).strip_prefix('/') {
+            Some(name) => assert_eq!(open.pop(), Some(name), "of {tag}"),
+            None if VOID.contains(&name(tag)) => {}
+            None => open.push(name(tag)),
+        }
+    }
+    assert_eq!(open, [] as [&str; 0]);
+    let ids = attributes(page, "id");
+    let distinct: BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(ids.len(), distinct.len(), "an id stands twice: {ids:?}");
+    for naming in ["aria-labelledby", "aria-describedby", "for"] {
+        for names in attributes(page, naming) {
+            let all = names.split(' ').all(|id| distinct.contains(id));
+            assert!(all, "{naming} {names} names nothing");
+        }
+    }
+}
+
+/// Checks what a whole page needs for those who do not see it or have no mouse: language, title, one main part with
+/// one heading, a way past the navigation, and a name for each field.
+///
+/// # Panics
+/// If something is missing.
+#[track_caller]
+pub fn check_accessible(page: &str) {
+    assert!(page.contains("<html lang=\"en\">"), "a language");
+    let (head, body) = page.split_once("</head>").expect("a head");
+    for (part, once) in [(head, "<title>"), (body, "<main "), (body, "<h1>")] {
+        assert_eq!(part.matches(once).count(), 1, "{once}");
+    }
+    assert!(
+        page.contains(" href=\"#content\""),
+        "a way past the navigation"
+    );
+    let labelled: BTreeSet<&str> = attributes(page, "for").into_iter().collect();
+    let mut in_label = false;
+    for tag in tags(page) {
+        match name(tag) {
+            "label" => in_label = true,
+            "/label" => in_label = false,
+            "input" | "select" | "textarea" => {
+                let hidden = attributes(tag, "type") == ["hidden"];
+                let named = attributes(tag, "id").iter().any(|id| labelled.contains(id));
+                assert!(hidden || named || in_label, "{tag} has no label");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Checks that nothing on a page is script or style of its own, which a strict policy refuses.
+///
+/// # Panics
+/// If there is some.
+#[track_caller]
+pub fn check_nothing_inline(page: &str) {
+    for tag in tags(page) {
+        let own = attributes(tag, "style").len();
+        let handlers = tag.split(' ').skip(1).filter(|part| part.starts_with("on"));
+        assert_eq!((own, handlers.count()), (0, 0), "{tag}");
+        assert_ne!(name(tag), "style");
+        let loads = name(tag) != "script" || !attributes(tag, "src").is_empty();
+        assert!(loads, "a script on the page: {tag}");
+    }
+    assert!(!page.contains("javascript:"));
+}

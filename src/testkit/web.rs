@@ -1,0 +1,255 @@
+//! A server on loopback that answers as tests say, also wrongly.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, sleep};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+/// A request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// `GET` and the like.
+    pub method: String,
+    /// With the query.
+    pub path: String,
+    /// By names in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// What follows the headers.
+    pub body: String,
+}
+
+/// What is sent: bytes, each after a pause; then the connection is closed.
+#[derive(Clone, Debug, Default)]
+pub struct Reply(Vec<(Duration, Vec<u8>)>);
+
+impl Reply {
+    /// An answer with its length.
+    pub fn new(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Self {
+        let body = body.as_ref();
+        let mut text = format!("HTTP/1.1 {status} Status\r\nconnection: close\r\n");
+        if status != 304 {
+            text += &format!("content-length: {}\r\n", body.len());
+        }
+        for (name, value) in headers {
+            text += &format!("{name}: {value}\r\n");
+        }
+        let mut bytes = (text + "\r\n").into_bytes();
+        bytes.extend(body);
+        Self(vec![(Duration::ZERO, bytes)])
+    }
+
+    /// JSON.
+    pub fn json(status: u16, body: &str) -> Self {
+        Self::new(status, &[("content-type", "application/json")], body)
+    }
+
+    /// A problem.
+    pub fn problem(status: u16, detail: &str) -> Self {
+        let body = format!("{{\"status\": {status}, \"title\": \"T\", \"detail\": \"{detail}\"}}");
+        Self::new(
+            status,
+            &[("content-type", "application/problem+json")],
+            body,
+        )
+    }
+
+    /// These bytes, whatever they are.
+    pub fn raw(bytes: impl Into<Vec<u8>>) -> Self {
+        Self(vec![(Duration::ZERO, bytes.into())])
+    }
+
+    /// The same without its last bytes.
+    #[must_use]
+    pub fn without_last(mut self, bytes: usize) -> Self {
+        if let Some((_, last)) = self.0.last_mut() {
+            last.truncate(last.len().saturating_sub(bytes));
+        }
+        self
+    }
+
+    /// The same, each byte after a pause.
+    #[must_use]
+    pub fn slowly(self, pause: Duration) -> Self {
+        let bytes = self.0.into_iter().flat_map(|(_, bytes)| bytes);
+        Self(bytes.map(|byte| (pause, vec![byte])).collect())
+    }
+
+    /// The same after a pause.
+    #[must_use]
+    pub fn after(mut self, pause: Duration) -> Self {
+        self.0.insert(0, (pause, Vec::new()));
+        self
+    }
+}
+
+/// A server, until the process ends.
+#[derive(Clone, Debug)]
+pub struct Server {
+    address: SocketAddr,
+    requests: Arc<Mutex<Vec<Request>>>,
+}
+
+impl Server {
+    /// Answers every request at a port of its own by `answer`, each in a thread.
+    ///
+    /// # Panics
+    /// If there is no port.
+    pub fn start(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let requests = Arc::default();
+        let server = Self { address, requests };
+        let (answer, requests) = (Arc::new(answer), Arc::clone(&server.requests));
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (answer, requests) = (Arc::clone(&answer), Arc::clone(&requests));
+                thread::spawn(move || serve(stream, &*answer, &requests));
+            }
+        });
+        server
+    }
+
+    /// Where it is, as in `http://127.0.0.1:40000`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What it was asked so far.
+    pub fn requests(&self) -> Vec<Request> {
+        locked(&self.requests).clone()
+    }
+}
+
+/// Answers every request at a Unix socket by `answer`, until the process ends.
+///
+/// # Panics
+/// If the socket cannot be made.
+pub fn serve_at(socket: &Path, answer: impl Fn(&Request) -> Reply + Send + 'static) {
+    let listener = UnixListener::bind(socket).expect("a socket");
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            serve(stream, &answer, &Mutex::default());
+        }
+    });
+}
+
+fn serve(
+    stream: impl Read + Write,
+    answer: &dyn Fn(&Request) -> Reply,
+    seen: &Mutex<Vec<Request>>,
+) {
+    let mut stream = BufReader::new(stream);
+    let mut line = || {
+        let mut line = String::new();
+        stream.read_line(&mut line).ok()?;
+        Some(line.trim_end().to_owned())
+    };
+    let Some(first) = line() else { return };
+    let mut words = first.split(' ').map(str::to_owned);
+    let (Some(method), Some(path)) = (words.next(), words.next()) else {
+        return;
+    };
+    let mut headers = BTreeMap::new();
+    while let Some((name, value)) = line().as_deref().and_then(|line| line.split_once(": ")) {
+        headers.insert(name.to_lowercase(), value.to_owned());
+    }
+    let length = headers.get("content-length").and_then(|n| n.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    if stream.read_exact(&mut body).is_err() {
+        return;
+    }
+    let request = Request {
+        method,
+        path,
+        headers,
+        body: String::from_utf8_lossy(&body).into_owned(),
+    };
+    locked(seen).push(request.clone());
+    for (pause, bytes) in answer(&request).0 {
+        sleep(pause);
+        if stream.get_mut().write_all(&bytes).is_err() {
+            return;
+        }
+    }
+}
+
+/// A channel as a service publishes it: `/api/v1/machines/here/libraries/openmpi-4.1.4/channels/production`.
+#[derive(Clone, Debug, Default)]
+pub struct Site(Arc<Mutex<Published>>);
+
+#[derive(Debug, Default)]
+struct Published {
+    sequence: u64,
+    /// Digests, the current one last.
+    released: Vec<String>,
+    blobs: BTreeMap<String, Vec<u8>>,
+}
+
+impl Site {
+    /// The path of the channel.
+    pub const CHANNEL: &str = "/api/v1/machines/here/libraries/openmpi-4.1.4/channels/production";
+
+    /// Releases a table, and returns its digest.
+    pub fn release(&self, text: impl AsRef<[u8]>) -> String {
+        let bytes = text.as_ref().to_vec();
+        let digest = Sha256::digest(&bytes);
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut published = locked(&self.0);
+        published.sequence += 1;
+        published.released.retain(|other| *other != digest);
+        published.released.push(digest.clone());
+        published.blobs.insert(digest.clone(), bytes);
+        digest
+    }
+
+    /// Lets nodes keep the newest tables alone.
+    pub fn keep(&self, newest: usize) {
+        let mut published = locked(&self.0);
+        let old = published.released.len().saturating_sub(newest);
+        published.released.drain(..old);
+        published.sequence += 1;
+    }
+
+    /// What the service answers.
+    pub fn answer(&self, request: &Request) -> Reply {
+        let published = locked(&self.0);
+        if let Some(digest) = request.path.strip_prefix("/api/v1/blobs/") {
+            return match published.blobs.get(digest) {
+                Some(bytes) => Reply::new(200, &[], bytes),
+                None => Reply::problem(404, "there is no table of this digest"),
+            };
+        }
+        let path = request.path.split('?').next();
+        let is_channel = path == Some(Self::CHANNEL);
+        let Some(digest) = published.released.last().filter(|_| is_channel) else {
+            return Reply::problem(404, "there is no such channel");
+        };
+        let etag = format!("\"{}\"", published.sequence);
+        if request.headers.get("if-none-match") == Some(&etag) {
+            return Reply::new(304, &[("etag", &etag)], "");
+        }
+        let keep: Vec<_> = published
+            .released
+            .iter()
+            .rev()
+            .map(|d| format!("\"{d}\""))
+            .collect();
+        let body = format!(
+            "{{\"machine\": \"here\", \"library\": \"openmpi-4.1.4\", \"channel\": \"production\", \
+             \"sequence\": {}, \"digest\": \"{digest}\", \"keep\": [{}]}}",
+            published.sequence,
+            keep.join(", ")
+        );
+        Reply::new(200, &[("etag", &etag)], body)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

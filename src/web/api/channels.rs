@@ -1,0 +1,190 @@
+//! Channels and releases.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use service::{ChannelKey, Digest, Gate, Manifest, Page, Release, ReleaseRequest, Slice};
+use utoipa::IntoParams;
+
+use crate::conditions::{expected, mark, tag, unchanged};
+use crate::extract::{self, Path, Query};
+use crate::problem::ProblemJson;
+use crate::{App, Problem, Visitor};
+
+/// Asked again each time, and answered with 304 where nothing changed.
+const ASK_AGAIN: &str = "no-cache";
+
+/// All channels that have releases, each with its newest one.
+#[utoipa::path(
+    get, path = "/api/v1/channels", tag = "releases",
+    responses(
+        (status = 200, body = Vec<Release>),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+    )
+)]
+pub(crate) async fn list(
+    State(app): State<App>,
+    visitor: Visitor,
+) -> Result<Json<Vec<Release>>, Problem> {
+    visitor.require_read_anything()?;
+    let mut channels = app.ask(service::Service::channels).await?;
+    channels.retain(|release| visitor.may_read(Some(&release.key.machine)));
+    Ok(Json(channels))
+}
+
+/// Who asks for a manifest.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Pull {
+    /// A name for the client, as its host's: 1 to 253 letters, digits, `.`, `-` and `_`. That it pulled is noted then.
+    client: Option<String>,
+}
+
+impl Pull {
+    fn client(self) -> Result<Option<String>, Problem> {
+        let is_plain = |letter: u8| letter.is_ascii_alphanumeric() || b".-_".contains(&letter);
+        match self.client {
+            Some(name) if !(1..=253).contains(&name.len()) || !name.bytes().all(is_plain) => {
+                let detail = "`client` must have 1 to 253 letters, digits, `.`, `-` and `_`";
+                Err(Problem::new(StatusCode::BAD_REQUEST, detail))
+            }
+            client => Ok(client),
+        }
+    }
+}
+
+/// The table that a channel has now, and those that running jobs may still use.
+///
+/// From memory. Its ETag is the number of the release, which changes of the channel name in `If-Match`.
+#[utoipa::path(
+    get, path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}", tag = "releases",
+    params(ChannelKey, Pull, ("If-None-Match" = Option<String>, Header)),
+    responses(
+        (status = 200, body = Manifest),
+        (status = 304, description = "The release is still the one in `If-None-Match`"),
+        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 404, description = "No such channel, or it has no releases", body = ProblemJson),
+    )
+)]
+pub(crate) async fn manifest(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path(key): Path<ChannelKey>,
+    Query(pull): Query<Pull>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    visitor.require_read(Some(&key.machine))?;
+    let client = pull.client()?;
+    let manifest = app.service.manifest(&key)?;
+    if let Some(client) = client {
+        app.shared.pulls.note(client, key, manifest.digest.clone());
+    }
+    let tag = tag(manifest.sequence);
+    Ok(unchanged(&headers, &tag, ASK_AGAIN).unwrap_or_else(|| {
+        let mut response = Json(manifest).into_response();
+        mark(&mut response, &tag, ASK_AGAIN);
+        response
+    }))
+}
+
+/// The releases of a channel, newest first.
+#[utoipa::path(
+    get, path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}/releases", tag = "releases",
+    params(ChannelKey, Slice),
+    responses(
+        (status = 200, body = Page<Release>),
+        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 404, body = ProblemJson),
+    )
+)]
+pub(crate) async fn releases(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path(key): Path<ChannelKey>,
+    Query(slice): Query<Slice>,
+) -> Result<Json<Page<Release>>, Problem> {
+    visitor.require_read(Some(&key.machine))?;
+    Ok(Json(
+        app.ask(move |service| service.releases(&key, slice))
+            .await?,
+    ))
+}
+
+/// Releases a table, rolls back or withdraws.
+#[utoipa::path(
+    post, path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}/releases", tag = "releases",
+    params(
+        ChannelKey,
+        ("If-Match" = Option<String>, Header, description = "The channel's ETag, or `*` for any"),
+        ("If-None-Match" = Option<String>, Header, description = "`*` for a channel without releases"),
+    ),
+    request_body = ReleaseRequest,
+    responses(
+        (status = 201, body = Release),
+        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 404, body = ProblemJson),
+        (status = 409, description = "Gates are closed (`gates` has them), or there is nothing to go back to", body = ProblemJson),
+        (status = 412, description = "The channel is at another release", body = ProblemJson),
+        (status = 413, body = ProblemJson), (status = 415, body = ProblemJson), (status = 422, body = ProblemJson),
+        (status = 428, description = "Neither `If-Match` nor `If-None-Match`", body = ProblemJson),
+        (status = 507, description = "The disk is full", body = ProblemJson),
+    )
+)]
+pub(crate) async fn release(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path(key): Path<ChannelKey>,
+    headers: HeaderMap,
+    extract::Json(request): extract::Json<ReleaseRequest>,
+) -> Result<impl IntoResponse, Problem> {
+    let expected = expected(&headers)?;
+    let released =
+        app.ask(move |service| service.release(&visitor.actor, &key, &request, expected));
+    let release = released.await?;
+    let tag = tag(release.sequence);
+    Ok((StatusCode::CREATED, [(header::ETAG, tag)], Json(release)))
+}
+
+/// A channel and a table.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct Candidate {
+    /// The machine.
+    machine: String,
+    /// `NAME-VERSION` of the MPI library.
+    library: String,
+    /// The channel.
+    channel: service::Channel,
+    /// The table.
+    #[param(value_type = String)]
+    digest: Digest,
+}
+
+/// The gates of a release of a table to a channel, as they stand now.
+#[utoipa::path(
+    get, path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}/gates/{digest}", tag = "releases",
+    params(Candidate),
+    responses(
+        (status = 200, body = Vec<Gate>),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+    )
+)]
+pub(crate) async fn gates(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path(of): Path<Candidate>,
+) -> Result<Json<Vec<Gate>>, Problem> {
+    visitor.require_read(Some(&of.machine))?;
+    let key = ChannelKey {
+        machine: of.machine,
+        library: of.library,
+        channel: of.channel,
+    };
+    Ok(Json(
+        app.ask(move |service| service.gates(&key, &of.digest))
+            .await?,
+    ))
+}

@@ -1,0 +1,142 @@
+//! What happens, as server-sent events.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::stream::{self, Stream};
+use service::{FeedItem, Notice, TaskId};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
+
+use super::tasks::seen;
+use crate::extract::{Path, text_of};
+use crate::problem::ProblemJson;
+use crate::{App, Problem, Visitor};
+
+/// After this time without events a comment is sent, which tells a peer that is gone.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// All events: `task`, `progress`, `release`, each with a JSON object.
+///
+/// After a break, events since `Last-Event-ID` come first. Where some are no longer known, `lost` comes instead: ask anew
+/// for what is shown.
+#[utoipa::path(
+    get, path = "/api/v1/events", tag = "tasks",
+    params(("Last-Event-ID" = Option<String>, Header)),
+    responses(
+        (status = 200, body = FeedItem, content_type = "text/event-stream"),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 503, description = "Too many event streams", body = ProblemJson),
+    )
+)]
+pub(crate) async fn all(
+    State(app): State<App>,
+    visitor: Visitor,
+    headers: HeaderMap,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    visitor.require_read(None)?;
+    stream_of(&app, &headers, None)
+}
+
+/// The events of a task.
+#[utoipa::path(
+    get, path = "/api/v1/tasks/{id}/events", tag = "tasks",
+    params(("id" = u64, Path), ("Last-Event-ID" = Option<String>, Header)),
+    responses(
+        (status = 200, body = FeedItem, content_type = "text/event-stream"),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+        (status = 503, description = "Too many event streams", body = ProblemJson),
+    )
+)]
+pub(crate) async fn of_task(
+    State(app): State<App>,
+    visitor: Visitor,
+    headers: HeaderMap,
+    Path(id): Path<TaskId>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    seen(&app, &visitor, id).await?;
+    stream_of(&app, &headers, Some(id))
+}
+
+fn stream_of(
+    app: &App,
+    headers: &HeaderMap,
+    task: Option<TaskId>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>> + use<>>, Problem> {
+    let Ok(place) = app.shared.streams.clone().try_acquire_owned() else {
+        let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many event streams");
+        return Err(problem.retry_after(Duration::from_secs(10)));
+    };
+    let last = text_of(headers, &HeaderName::from_static("last-event-id"))?;
+    // What is no number was never given.
+    let after = last.map(|last| last.trim().parse().unwrap_or(0));
+    let (missed, receiver) = app.service.feed().listen(after);
+    let state = Listening {
+        task,
+        is_lost: missed.is_none(),
+        waiting: missed.unwrap_or_default().into(),
+        receiver,
+        ending: app.shared.ending.clone(),
+        _place: place,
+    };
+    let events = stream::unfold(state, |mut state| async {
+        let event = state.next().await?;
+        Some((Ok(event), state))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+}
+
+struct Listening {
+    /// The one task whose events are wanted.
+    task: Option<TaskId>,
+    waiting: VecDeque<FeedItem>,
+    is_lost: bool,
+    receiver: broadcast::Receiver<FeedItem>,
+    ending: watch::Receiver<bool>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Listening {
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if std::mem::take(&mut self.is_lost) {
+                return Some(Event::default().event("lost").data("{}"));
+            }
+            let item = match self.waiting.pop_front() {
+                Some(item) => item,
+                None => tokio::select! {
+                    received = self.receiver.recv() => match received {
+                        Ok(item) => item,
+                        Err(RecvError::Lagged(_)) => {
+                            self.is_lost = true;
+                            continue;
+                        }
+                        Err(RecvError::Closed) => return None,
+                    },
+                    _ = self.ending.wait_for(|ends| *ends) => return None,
+                },
+            };
+            if let Some(event) = self.event(&item) {
+                return Some(event);
+            }
+        }
+    }
+
+    /// The event, if it is wanted.
+    fn event(&self, item: &FeedItem) -> Option<Event> {
+        let (name, of) = match &item.notice {
+            Notice::Task { task } => ("task", Some(task.id)),
+            Notice::Progress { task, .. } => ("progress", Some(*task)),
+            Notice::Release { .. } => ("release", None),
+        };
+        if self.task.is_some() && self.task != of {
+            return None;
+        }
+        let event = Event::default().event(name).id(item.id.to_string());
+        event.json_data(item).ok()
+    }
+}

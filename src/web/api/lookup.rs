@@ -1,0 +1,161 @@
+//! Questions to the released table of a channel, answered from memory.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use schedule::Collective;
+use serde::{Deserialize, Serialize};
+use service::ChannelKey;
+use table::{DecisionJson, Deployment, OperatorClass, Table};
+use utoipa::{IntoParams, ToSchema};
+use vocabulary::{CommShape, RankOrder, units};
+
+use crate::extract::{self, Path, Query};
+use crate::problem::ProblemJson;
+use crate::{App, Problem, Visitor};
+
+/// Questions in one request.
+const QUESTIONS: usize = 1000;
+
+/// A question: what `colltune lookup` takes.
+#[derive(Clone, Debug, Deserialize, IntoParams, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Question {
+    /// The collective, as in `allreduce`.
+    collective: String,
+    /// Number of nodes, from 1.
+    nodes: u32,
+    /// Ranks on each node, from 1.
+    ppn: u32,
+    /// Size of a rank's vector, contribution, part or block, as in `65536` or `64K`; none for `barrier`.
+    bytes: Option<String>,
+    /// In which order ranks stand on nodes: `block`, `cyclic` or `other`; any by default.
+    #[schema(value_type = Option<String>)]
+    #[param(value_type = Option<String>)]
+    order: Option<RankOrder>,
+    /// Whether the operator of a reduction commutes: `commutative` (the default) or `noncommutative`.
+    #[schema(value_type = Option<String>)]
+    #[param(value_type = Option<String>)]
+    operator: Option<OperatorClass>,
+    /// Which candidates can be used: `colltune` (all, the default) or `library` (the library's own settings).
+    #[schema(value_type = Option<String>)]
+    #[param(value_type = Option<String>)]
+    deployment: Option<Deployment>,
+}
+
+impl Question {
+    fn query(&self) -> Result<table::Query, String> {
+        let collective: Collective = self
+            .collective
+            .parse()
+            .map_err(|e| format!("collective: {e}"))?;
+        if self.nodes == 0 || self.ppn == 0 {
+            return Err("nodes, ppn: both are 1 at least".to_owned());
+        }
+        let bytes = match &self.bytes {
+            Some(bytes) => units::parse_bytes(bytes).map_err(|e| format!("bytes: {e}"))?,
+            None if collective.has_data() => {
+                return Err(format!("bytes: {collective} needs a size"));
+            }
+            None => 0,
+        };
+        if bytes > 0 && !collective.has_data() {
+            return Err(format!("bytes: a call of {collective} has no data"));
+        }
+        Ok(table::Query {
+            collective,
+            shape: CommShape {
+                nodes: self.nodes,
+                ppn: self.ppn,
+            },
+            order: self.order.unwrap_or_default(),
+            bytes,
+            operators: self.operator.unwrap_or(OperatorClass::Commutative),
+            deployment: self.deployment.unwrap_or(Deployment::Colltune),
+        })
+    }
+}
+
+/// An answer.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Answer {
+    /// What `colltune lookup --json` prints.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    decision: DecisionJson,
+}
+
+impl Answer {
+    fn of(table: &Table, query: &table::Query) -> Self {
+        let decision = table.lookup(query).to_json();
+        Self { decision }
+    }
+}
+
+/// Answers of one table.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Answers {
+    /// In the order of the questions.
+    answers: Vec<Answer>,
+}
+
+/// Which algorithm the released table of a channel chooses.
+#[utoipa::path(
+    get, path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}/lookup", tag = "lookup",
+    params(ChannelKey, Question),
+    responses(
+        (status = 200, body = Answer),
+        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 404, body = ProblemJson), (status = 422, body = ProblemJson),
+    )
+)]
+pub(crate) async fn one(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path(key): Path<ChannelKey>,
+    Query(question): Query<Question>,
+) -> Result<Json<Answer>, Problem> {
+    visitor.require_read(Some(&key.machine))?;
+    let query = question.query().map_err(refused)?;
+    let table = app.service.released_table(&key)?;
+    Ok(Json(Answer::of(&table, &query)))
+}
+
+/// As many as 1000 questions at once, all of which the same release answers.
+#[utoipa::path(
+    post, path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}/lookup", tag = "lookup",
+    params(ChannelKey), request_body = Vec<Question>,
+    responses(
+        (status = 200, body = Answers),
+        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 404, body = ProblemJson), (status = 413, body = ProblemJson), (status = 415, body = ProblemJson),
+        (status = 422, body = ProblemJson),
+    )
+)]
+pub(crate) async fn many(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path(key): Path<ChannelKey>,
+    extract::Json(questions): extract::Json<Vec<Question>>,
+) -> Result<Json<Answers>, Problem> {
+    visitor.require_read(Some(&key.machine))?;
+    if questions.len() > QUESTIONS {
+        return Err(refused(format!(
+            "there are more than {QUESTIONS} questions"
+        )));
+    }
+    let table = app.service.released_table(&key)?;
+    let answers = questions.iter().enumerate().map(|(index, question)| {
+        let query = question
+            .query()
+            .map_err(|error| refused(format!("question {index}: {error}")))?;
+        Ok(Answer::of(&table, &query))
+    });
+    let answers = answers.collect::<Result<_, Problem>>()?;
+    Ok(Json(Answers { answers }))
+}
+
+fn refused(detail: String) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+}

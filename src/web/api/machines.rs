@@ -1,0 +1,80 @@
+//! Machines, and the campaigns that may run on them.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use service::CampaignEntry;
+use utoipa::ToSchema;
+
+use crate::problem::ProblemJson;
+use crate::{App, Problem, Visitor};
+
+/// A machine that tasks run on.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Machine {
+    /// Its name.
+    name: String,
+    /// Patterns of the campaigns that may run on it.
+    campaigns: Vec<String>,
+    /// Tasks of batch systems that run at once.
+    tasks: u32,
+    /// Node-hours a calendar month (UTC) after which no new work begins.
+    node_hours: Option<f64>,
+    /// Node-hours that tasks have taken in this calendar month.
+    node_hours_this_month: f64,
+}
+
+/// The machines.
+#[utoipa::path(
+    get, path = "/api/v1/machines", tag = "machines",
+    responses(
+        (status = 200, body = Vec<Machine>),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+    )
+)]
+pub(crate) async fn list(
+    State(app): State<App>,
+    visitor: Visitor,
+) -> Result<Json<Vec<Machine>>, Problem> {
+    let machines = app.ask(|service| {
+        let machines = service.configuration().machines.iter();
+        let described = machines.map(|machine| {
+            let spent = service.node_seconds_this_month(&machine.name)?;
+            Ok(Machine {
+                name: machine.name.clone(),
+                campaigns: machine.campaigns.clone(),
+                tasks: machine.tasks,
+                node_hours: machine.node_hours,
+                node_hours_this_month: spent / 3600.0,
+            })
+        });
+        described.collect::<Result<Vec<_>, _>>()
+    });
+    let mut machines = machines.await?;
+    machines.retain(|machine| visitor.may_read(Some(&machine.name)));
+    match machines.is_empty() {
+        true => visitor.require_read(None).map(|()| Json(machines)),
+        false => Ok(Json(machines)),
+    }
+}
+
+/// The campaigns of the service's folder that may run on some machine.
+#[utoipa::path(
+    get, path = "/api/v1/campaigns", tag = "machines",
+    responses(
+        (status = 200, body = Vec<CampaignEntry>),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+    )
+)]
+pub(crate) async fn campaigns(
+    State(app): State<App>,
+    visitor: Visitor,
+) -> Result<Json<Vec<CampaignEntry>>, Problem> {
+    visitor.require_read_anything()?;
+    let mut campaigns = app.ask(service::Service::campaigns).await?;
+    campaigns.retain(|campaign| {
+        let mut machines = campaign.machines.iter();
+        machines.any(|machine| visitor.may_read(Some(machine)))
+    });
+    Ok(Json(campaigns))
+}

@@ -1,0 +1,105 @@
+//! Tokens and the audit, for administrators.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use serde::Serialize;
+use service::{AuditRow, NewToken, Page, Slice, TokenRow};
+use utoipa::ToSchema;
+
+use crate::extract::{self, Path, Query};
+use crate::problem::ProblemJson;
+use crate::{App, Problem, Visitor};
+
+/// A token with its secret.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct MadeToken {
+    /// The secret, which is shown this once.
+    secret: String,
+    /// The token.
+    token: TokenRow,
+}
+
+/// All tokens, without their secrets. Needs the scope `admin`.
+#[utoipa::path(
+    get, path = "/api/v1/tokens", tag = "tokens",
+    responses(
+        (status = 200, body = Vec<TokenRow>),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+    )
+)]
+pub(crate) async fn tokens(
+    State(app): State<App>,
+    visitor: Visitor,
+) -> Result<Json<Vec<TokenRow>>, Problem> {
+    Ok(Json(
+        app.ask(move |service| service.tokens(&visitor.actor))
+            .await?,
+    ))
+}
+
+/// Makes a token. Needs the scope `admin`.
+#[utoipa::path(
+    post, path = "/api/v1/tokens", tag = "tokens", request_body = NewToken,
+    responses(
+        (status = 201, description = "The token; its secret is shown this once", body = MadeToken),
+        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 413, body = ProblemJson), (status = 415, body = ProblemJson), (status = 422, body = ProblemJson),
+    )
+)]
+pub(crate) async fn make_token(
+    State(app): State<App>,
+    visitor: Visitor,
+    extract::Json(new): extract::Json<NewToken>,
+) -> Result<impl IntoResponse, Problem> {
+    let made = app.ask(move |service| service.make_token(&visitor.actor, &new));
+    let (secret, token) = made.await?;
+    let location = format!("/api/v1/tokens/{}", token.id);
+    let made = MadeToken {
+        secret: secret.expose().to_owned(),
+        token,
+    };
+    Ok((
+        StatusCode::CREATED,
+        [(header::LOCATION, location)],
+        Json(made),
+    ))
+}
+
+/// Revokes a token and its sessions. Needs the scope `admin`. Twice is no error.
+#[utoipa::path(
+    delete, path = "/api/v1/tokens/{id}", tag = "tokens", params(("id" = u64, Path)),
+    responses(
+        (status = 204, description = "It is revoked"),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+    )
+)]
+pub(crate) async fn revoke_token(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path(id): Path<u64>,
+) -> Result<StatusCode, Problem> {
+    app.ask(move |service| service.revoke_token(&visitor.actor, id))
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// What was done, by whom, newest first. Needs the scope `admin`.
+#[utoipa::path(
+    get, path = "/api/v1/audit", tag = "tokens", params(Slice),
+    responses(
+        (status = 200, body = Page<AuditRow>),
+        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+    )
+)]
+pub(crate) async fn audit(
+    State(app): State<App>,
+    visitor: Visitor,
+    Query(slice): Query<Slice>,
+) -> Result<Json<Page<AuditRow>>, Problem> {
+    Ok(Json(
+        app.ask(move |service| service.audit(&visitor.actor, slice))
+            .await?,
+    ))
+}

@@ -1,0 +1,70 @@
+//! Sessions of browsers.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::problem::ProblemJson;
+use crate::{App, Peer, Problem, Visitor, auth, extract};
+
+/// A token to be exchanged.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LogIn {
+    /// Its text.
+    token: String,
+}
+
+/// A session.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Session {
+    /// What changes by this session carry in the header `X-Form-Token`.
+    form_token: String,
+}
+
+/// Exchanges a token for a cookie, which holds for 12 hours.
+#[utoipa::path(
+    post, path = "/api/v1/session", tag = "session", request_body = LogIn,
+    responses(
+        (status = 201, description = "`Set-Cookie` has the session", body = Session),
+        (status = 400, body = ProblemJson), (status = 401, description = "A wrong token", body = ProblemJson),
+        (status = 403, description = "A page of another site asks", body = ProblemJson),
+        (status = 413, body = ProblemJson), (status = 415, body = ProblemJson), (status = 422, body = ProblemJson),
+        (status = 429, description = "Too many wrong tokens", body = ProblemJson),
+    )
+)]
+pub(crate) async fn begin(
+    State(app): State<App>,
+    peer: Peer,
+    extract::Json(LogIn { token }): extract::Json<LogIn>,
+) -> Result<impl IntoResponse, Problem> {
+    let begun = auth::begin(&app, peer, &token).await?;
+    let session = Session {
+        form_token: begun.form_token,
+    };
+    Ok((
+        StatusCode::CREATED,
+        [(header::SET_COOKIE, begun.cookie)],
+        Json(session),
+    ))
+}
+
+/// Ends the session whose cookie is sent.
+#[utoipa::path(
+    delete, path = "/api/v1/session", tag = "session",
+    params(("X-Form-Token" = Option<String>, Header)),
+    responses(
+        (status = 204, description = "There is no session any more"),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+    )
+)]
+pub(crate) async fn end(
+    State(app): State<App>,
+    visitor: Visitor,
+) -> Result<impl IntoResponse, Problem> {
+    let cookie = auth::log_out(&app, &visitor).await?;
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]))
+}

@@ -1,0 +1,304 @@
+//! Tables by their digests, which never change.
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use export::Options;
+use report::View;
+use serde::Serialize;
+use service::{Digest, Page, Service, ServiceError, Slice, Validation, Version};
+use table::Table;
+use utoipa::ToSchema;
+
+use crate::conditions::{mark, tag, unchanged};
+use crate::extract::{Path, Query, Text};
+use crate::problem::ProblemJson;
+use crate::{App, Problem, Visitor};
+
+/// What has a digest for a name may be kept for ever.
+const FOR_EVER: &str = "private, max-age=31536000, immutable";
+
+/// Requires that the visitor may see a table: what belongs to one of its machines.
+async fn require_read(app: &App, visitor: &Visitor, digest: &Digest) -> Result<(), Problem> {
+    visitor.require_read_anything()?;
+    if visitor.may_read(None) {
+        return Ok(());
+    }
+    let digest = digest.clone();
+    let versions = app.ask(move |service| service.versions_of(&digest)).await?;
+    let mut machines = versions.iter().map(|version| version.machine.as_str());
+    match machines.any(|machine| visitor.may_read(Some(machine))) {
+        true => Ok(()),
+        false => visitor.require_read(None),
+    }
+}
+
+/// The text of a table, as it was written.
+#[utoipa::path(
+    get, path = "/api/v1/blobs/{digest}", tag = "tables",
+    params(("digest" = Digest, Path), ("If-None-Match" = Option<String>, Header)),
+    responses(
+        (status = 200, body = String, content_type = "application/yaml"),
+        (status = 304, description = "The asker has it"),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+    )
+)]
+pub(crate) async fn blob(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path(digest): Path<Digest>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    require_read(&app, &visitor, &digest).await?;
+    let tag = tag(&digest);
+    if let Some(response) = unchanged(&headers, &tag, FOR_EVER) {
+        return Ok(response);
+    }
+    let bytes = app.ask(move |service| service.blob(&digest)).await?;
+    let media = [(header::CONTENT_TYPE, "application/yaml; charset=utf-8")];
+    let mut response = (media, bytes).into_response();
+    mark(&mut response, &tag, FOR_EVER);
+    Ok(response)
+}
+
+/// The tables of a machine, newest first.
+#[utoipa::path(
+    get, path = "/api/v1/machines/{machine}/tables", tag = "tables", params(("machine" = String, Path), Slice),
+    responses(
+        (status = 200, body = Page<Version>),
+        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 404, body = ProblemJson),
+    )
+)]
+pub(crate) async fn of_machine(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path(machine): Path<String>,
+    Query(slice): Query<Slice>,
+) -> Result<Json<Page<Version>>, Problem> {
+    visitor.require_read(Some(&machine))?;
+    let versions = app.ask(move |service| {
+        service.configuration().machine(&machine)?;
+        service.versions(Some(&machine), None, slice)
+    });
+    Ok(Json(versions.await?))
+}
+
+/// Takes in a table that was made elsewhere. Needs the scope `publish`.
+#[utoipa::path(
+    post, path = "/api/v1/machines/{machine}/tables", tag = "tables", params(("machine" = String, Path)),
+    request_body(content = String, content_type = "application/yaml"),
+    responses(
+        (status = 201, description = "`Location` has its address", body = Version),
+        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 404, body = ProblemJson), (status = 413, body = ProblemJson),
+        (status = 422, description = "It is no table; `line` and `column` say where", body = ProblemJson),
+        (status = 507, description = "The disk is full", body = ProblemJson),
+    )
+)]
+pub(crate) async fn take_in(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path(machine): Path<String>,
+    Text(text): Text,
+) -> Result<impl IntoResponse, Problem> {
+    let taken = app.ask(move |service| {
+        service.configuration().machine(&machine)?;
+        service.take_in(&visitor.actor, &machine, &text)
+    });
+    let version = taken.await?;
+    let location = format!("/api/v1/tables/{}", version.digest);
+    Ok((
+        StatusCode::CREATED,
+        [(header::LOCATION, location)],
+        Json(version),
+    ))
+}
+
+/// A table.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct TableView {
+    /// The digest of its text.
+    digest: Digest,
+    /// Its name.
+    name: String,
+    /// `NAME-VERSION` of the MPI library that it is for.
+    library: String,
+    /// The CPU that was measured; empty if unknown.
+    cpu: String,
+    /// Day of the last measurement.
+    date: String,
+    /// Launches that it rests on.
+    launches: u32,
+    /// Reasons to trust the measurements less.
+    warnings: Vec<String>,
+    /// Its rules.
+    rules: usize,
+    /// Which machines have it, and how it came there.
+    versions: Vec<Version>,
+    /// Its validations, by machine, newest first.
+    validations: BTreeMap<String, Vec<Validation>>,
+}
+
+fn view(service: &Service, digest: Digest) -> Result<TableView, ServiceError> {
+    let table = service.table(&digest)?;
+    let versions = service.versions_of(&digest)?;
+    let mut validations = BTreeMap::new();
+    for Version { machine, .. } in &versions {
+        let of_machine = service.validations(machine, &digest)?;
+        validations.insert(machine.clone(), of_machine);
+    }
+    let rules = table.entries().map(|entry| entry.rules.len()).sum();
+    let provenance = table.provenance;
+    Ok(TableView {
+        digest,
+        name: table.name,
+        library: provenance.library.to_string(),
+        cpu: provenance.cpu,
+        date: provenance.date,
+        launches: provenance.launches,
+        warnings: provenance.warnings,
+        rules,
+        versions,
+        validations,
+    })
+}
+
+/// What is known of a table.
+#[utoipa::path(
+    get, path = "/api/v1/tables/{digest}", tag = "tables", params(("digest" = Digest, Path)),
+    responses(
+        (status = 200, body = TableView),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+    )
+)]
+pub(crate) async fn one(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path(digest): Path<Digest>,
+) -> Result<Json<TableView>, Problem> {
+    require_read(&app, &visitor, &digest).await?;
+    let mut found = app.ask(move |service| view(service, digest)).await?;
+    found
+        .versions
+        .retain(|version| visitor.may_read(Some(&version.machine)));
+    found
+        .validations
+        .retain(|machine, _| visitor.may_read(Some(machine)));
+    Ok(Json(found))
+}
+
+/// What changed from one table to another.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Difference {
+    /// The earlier table.
+    before: Digest,
+    /// The later one.
+    after: Digest,
+    /// `changes`, `only_in_one` and `defaults`, as `colltune diff --json` prints them.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    diff: table::Diff,
+}
+
+/// What changed from another table to this one.
+#[utoipa::path(
+    get, path = "/api/v1/tables/{digest}/diff/{other}", tag = "tables",
+    params(("digest" = Digest, Path, description = "The later table"), ("other" = Digest, Path, description = "The earlier table")),
+    responses(
+        (status = 200, body = Difference),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+    )
+)]
+pub(crate) async fn diff(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path((after, before)): Path<(Digest, Digest)>,
+) -> Result<Json<Difference>, Problem> {
+    require_read(&app, &visitor, &after).await?;
+    require_read(&app, &visitor, &before).await?;
+    let difference = app.ask(move |service| {
+        let diff = service.table(&before)?.diff(&service.table(&after)?);
+        Ok(Difference {
+            before,
+            after,
+            diff,
+        })
+    });
+    Ok(Json(difference.await?))
+}
+
+/// A page about the table, which stands alone.
+#[utoipa::path(
+    get, path = "/api/v1/tables/{digest}/report", tag = "tables", params(("digest" = Digest, Path)),
+    responses(
+        (status = 200, body = String, content_type = "text/html"),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+    )
+)]
+pub(crate) async fn report(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path(digest): Path<Digest>,
+) -> Result<impl IntoResponse, Problem> {
+    require_read(&app, &visitor, &digest).await?;
+    let page = app.ask(move |service| {
+        let table = service.table(&digest)?;
+        Ok(report::render_html(&View::of_table(&table)))
+    });
+    // The page has its styles within, and no scripts.
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+                  form-action 'none'; frame-ancestors 'none'; sandbox";
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, policy),
+    ];
+    Ok((headers, page.await?))
+}
+
+/// The table in the format of an MPI library or a program, as `colltune export` writes it.
+#[utoipa::path(
+    get, path = "/api/v1/tables/{digest}/export/{format}", tag = "tables",
+    params(("digest" = Digest, Path), ("format" = String, Path, description = "`openmpi`, `openmpi-json`, `mpich`, `c-header`")),
+    responses(
+        (status = 200, body = String, content_type = "text/plain"),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+        (status = 409, description = "The table cannot be written in this format", body = ProblemJson),
+    )
+)]
+pub(crate) async fn export(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path((digest, format)): Path<(Digest, String)>,
+) -> Result<impl IntoResponse, Problem> {
+    require_read(&app, &visitor, &digest).await?;
+    let Some(found) = export::find(&format) else {
+        return Err(Problem::not_found("format", format));
+    };
+    let name = format!("{}.{}", digest.short(), found.suffix());
+    let text = app.ask(move |service| Ok(exported(&service.table(&digest)?, found)?));
+    let headers: [(HeaderName, String); 2] = [
+        (header::CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),
+        (
+            header::CONTENT_DISPOSITION,
+            format!("attachment; filename=\"{name}\""),
+        ),
+    ];
+    Ok((headers, text.await?))
+}
+
+fn exported(
+    table: &Table,
+    format: &dyn export::Format,
+) -> Result<String, export::deploy::DeployError> {
+    let version = &table.provenance.library.version;
+    let path = std::env::var_os("PATH");
+    let options = Options {
+        library: path.and_then(|path| format.installed(version, &path)),
+        ..Options::default()
+    };
+    Ok(format.render(table, &options)?.text)
+}

@@ -1,0 +1,191 @@
+//! The queue.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use axum::response::IntoResponse;
+use serde::{Deserialize, Serialize};
+use service::{Page, Slice, Task, TaskFilter, TaskId, TaskRequest, TaskState};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::extract::{self, Path, Query, text_of};
+use crate::problem::ProblemJson;
+use crate::{App, Problem, Visitor};
+
+/// Which tasks are asked for.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Asked {
+    /// Only those in this state.
+    state: Option<TaskState>,
+    /// Only those of this machine.
+    machine: Option<String>,
+    /// Only those of this campaign, by its path.
+    campaign: Option<String>,
+    /// Only tasks with smaller numbers than this one: `next` of the page before.
+    before: Option<u64>,
+    /// The most tasks: 1 to 200, 50 by default.
+    limit: Option<u32>,
+}
+
+/// Tasks, newest first.
+#[utoipa::path(
+    get, path = "/api/v1/tasks", tag = "tasks", params(Asked),
+    responses(
+        (status = 200, body = Page<Task>),
+        (status = 400, description = "A query that is not known", body = ProblemJson),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+    )
+)]
+pub(crate) async fn list(
+    State(app): State<App>,
+    visitor: Visitor,
+    Query(asked): Query<Asked>,
+) -> Result<Json<Page<Task>>, Problem> {
+    visitor.require_read(asked.machine.as_deref())?;
+    let slice = Slice {
+        before: asked.before,
+        limit: asked.limit,
+    };
+    let filter = TaskFilter {
+        state: asked.state,
+        machine: asked.machine,
+        campaign: asked.campaign,
+    };
+    Ok(Json(
+        app.ask(move |service| service.tasks(&filter, slice))
+            .await?,
+    ))
+}
+
+/// Adds a task to the queue.
+///
+/// Repeated with the same `Idempotency-Key` it adds nothing, and answers with the same task.
+#[utoipa::path(
+    post, path = "/api/v1/tasks", tag = "tasks",
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
+    request_body = TaskRequest,
+    responses(
+        (status = 202, description = "The task; `Location` has its address", body = Task),
+        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 404, description = "No such machine, campaign or table", body = ProblemJson),
+        (status = 409, description = "The key belongs to another request", body = ProblemJson),
+        (status = 413, body = ProblemJson), (status = 415, body = ProblemJson), (status = 422, body = ProblemJson),
+        (status = 507, description = "The disk is full", body = ProblemJson),
+    )
+)]
+pub(crate) async fn submit(
+    State(app): State<App>,
+    visitor: Visitor,
+    headers: HeaderMap,
+    extract::Json(request): extract::Json<TaskRequest>,
+) -> Result<impl IntoResponse, Problem> {
+    let name = HeaderName::from_static("idempotency-key");
+    let key = text_of(&headers, &name)?.map(str::to_owned);
+    if key
+        .as_ref()
+        .is_some_and(|key| !(1..=255).contains(&key.len()))
+    {
+        let detail = "`Idempotency-Key` must have 1 to 255 characters";
+        return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
+    }
+    let submitted =
+        app.ask(move |service| service.submit(&visitor.actor, &request, key.as_deref()));
+    let task = submitted.await?.task;
+    let location = format!("/api/v1/tasks/{}", task.id);
+    Ok((
+        StatusCode::ACCEPTED,
+        [(header::LOCATION, location)],
+        Json(task),
+    ))
+}
+
+/// The task of this number, if the visitor may see it.
+pub(super) async fn seen(app: &App, visitor: &Visitor, id: TaskId) -> Result<Task, Problem> {
+    visitor.require_read_anything()?;
+    let task = app.ask(move |service| service.task(id)).await?;
+    visitor.require_read(task.request.machine.as_deref())?;
+    Ok(task)
+}
+
+/// A task.
+#[utoipa::path(
+    get, path = "/api/v1/tasks/{id}", tag = "tasks", params(("id" = u64, Path)),
+    responses(
+        (status = 200, body = Task),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+    )
+)]
+pub(crate) async fn one(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path(id): Path<TaskId>,
+) -> Result<Json<Task>, Problem> {
+    Ok(Json(seen(&app, &visitor, id).await?))
+}
+
+/// Asks a task to end. Twice is no error.
+#[utoipa::path(
+    post, path = "/api/v1/tasks/{id}/cancel", tag = "tasks", params(("id" = u64, Path)),
+    responses(
+        (status = 202, body = Task),
+        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+        (status = 409, description = "It has ended", body = ProblemJson),
+    )
+)]
+pub(crate) async fn cancel(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path(id): Path<TaskId>,
+) -> Result<impl IntoResponse, Problem> {
+    let task = app.ask(move |service| service.cancel(&visitor.actor, id));
+    Ok((StatusCode::ACCEPTED, Json(task.await?)))
+}
+
+/// Where a log is read from.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct From {
+    /// The first byte.
+    #[serde(default)]
+    from: u64,
+}
+
+/// A part of a log.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct LogPart {
+    /// At most 256 KiB; what is not UTF-8 is replaced.
+    text: String,
+    /// What `from` must be for what follows.
+    next: u64,
+    /// The length of the whole log in bytes.
+    length: u64,
+}
+
+/// A part of a task's log, which may still grow.
+#[utoipa::path(
+    get, path = "/api/v1/tasks/{id}/log", tag = "tasks", params(("id" = u64, Path), From),
+    responses(
+        (status = 200, body = LogPart),
+        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 404, description = "No such task, or it has no log", body = ProblemJson),
+    )
+)]
+pub(crate) async fn log(
+    State(app): State<App>,
+    visitor: Visitor,
+    Path(id): Path<TaskId>,
+    Query(From { from }): Query<From>,
+) -> Result<Json<LogPart>, Problem> {
+    seen(&app, &visitor, id).await?;
+    let (text, length) = app.ask(move |service| service.log(id, from)).await?;
+    let next = length
+        .min(from.saturating_add(LOG_PART))
+        .max(from.min(length));
+    Ok(Json(LogPart { text, next, length }))
+}
+
+/// What `Service::log` answers at most.
+const LOG_PART: u64 = 256 << 10;

@@ -1,0 +1,50 @@
+// Keeps the parts of a page that are marked `data-live` as they are now. Everything works without this.
+"use strict";
+
+const pauseMilliseconds = 2000;
+let isDue = false;
+let isBusy = false;
+
+async function refresh() {
+  if (isBusy || document.hidden) {
+    isDue = true;
+    return;
+  }
+  isBusy = true;
+  isDue = false;
+  try {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    if (answer.ok && !answer.redirected) {
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+      document.querySelectorAll("[data-live]").forEach((part) => replace(part, fresh.getElementById(part.id)));
+    }
+  } catch {
+    // The service is away: the browser asks for events again by itself.
+  }
+  setTimeout(() => {
+    isBusy = false;
+    if (isDue) refresh();
+  }, pauseMilliseconds);
+}
+
+function replace(part, fresh) {
+  if (!fresh || part.innerHTML === fresh.innerHTML) return;
+  const focused = part.contains(document.activeElement) ? document.activeElement : null;
+  const mark = focused && (focused.id ? `#${CSS.escape(focused.id)}` : focused.getAttribute("href"));
+  const isAtEnd = part.scrollTop + part.clientHeight >= part.scrollHeight - 8;
+  part.replaceChildren(...fresh.childNodes);
+  if (isAtEnd) part.scrollTop = part.scrollHeight;
+  if (!mark) return;
+  const again = mark.startsWith("#") ? part.querySelector(mark) : part.querySelector(`[href="${CSS.escape(mark)}"]`);
+  again?.focus({ preventScroll: true });
+}
+
+const address = document.body.dataset.events;
+if (address) {
+  const events = new EventSource(address);
+  for (const kind of ["task", "progress", "release", "lost"]) events.addEventListener(kind, refresh);
+  document.addEventListener("visibilitychange", () => isDue && refresh());
+  // Browsers keep few connections to a host: a page that is left gives its own back.
+  addEventListener("pagehide", () => events.close());
+  document.querySelectorAll("pre[data-live]").forEach((part) => (part.scrollTop = part.scrollHeight));
+}

@@ -1,0 +1,47 @@
+//! What keeps the interface from being served.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use thiserror::Error;
+use tokio_rustls::rustls;
+
+/// Why nothing is served.
+#[derive(Debug, Error)]
+pub enum WebError {
+    /// The address or socket cannot be had.
+    #[error("cannot listen on {place}: {source}")]
+    Listen {
+        /// Where.
+        place: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// Anyone could read along.
+    #[error(
+        "refusing to listen on {address} without TLS: name a certificate and key under `tls`, or `behind_proxy: true` if \
+         a proxy speaks TLS, or listen on 127.0.0.1 or a socket"
+    )]
+    Open {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The threads cannot be started.
+    #[error("cannot start the threads of the HTTP interface: {0}")]
+    Threads(io::Error),
+    /// Metrics with wrong names: a defect of this crate.
+    #[error("metrics: {0}")]
+    Metrics(prometheus::Error),
+    /// A certificate or key cannot be read.
+    #[error("cannot read {}: {problem}", path.display())]
+    Pem {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Certificate and key do not go together.
+    #[error("the certificate or its key cannot be used: {0}")]
+    Tls(rustls::Error),
+}

@@ -1,0 +1,107 @@
+//! What requests bring, each refusal as a [`Problem`].
+
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use serde::de::DeserializeOwned;
+
+use crate::Problem;
+use crate::layers::BODY_BYTES;
+
+/// The names in a path. What does not parse names nothing: 404.
+#[derive(Debug, FromRequestParts)]
+#[from_request(via(axum::extract::Path), rejection(Problem))]
+pub(crate) struct Path<T>(pub(crate) T);
+
+/// The query. What does not parse, and keys that are not known: 400.
+#[derive(Debug, FromRequestParts)]
+#[from_request(via(axum::extract::Query), rejection(Problem))]
+pub(crate) struct Query<T>(pub(crate) T);
+
+/// A body of JSON: 415 for other media, 400 for what is no JSON, 422 for another content, 413 for more than 1 MiB.
+#[derive(Debug)]
+pub(crate) struct Json<T>(pub(crate) T);
+
+/// A body of text: 400 if it is not UTF-8, 413 for more than 1 MiB.
+#[derive(Debug)]
+pub(crate) struct Text(pub(crate) String);
+
+impl From<PathRejection> for Problem {
+    fn from(rejection: PathRejection) -> Self {
+        Self::new(StatusCode::NOT_FOUND, rejection.body_text())
+    }
+}
+
+impl From<QueryRejection> for Problem {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, rejection.body_text())
+    }
+}
+
+impl From<BytesRejection> for Problem {
+    fn from(rejection: BytesRejection) -> Self {
+        let detail = match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => format!("the body has more than {BODY_BYTES} bytes"),
+            _ => rejection.body_text(),
+        };
+        Self::new(rejection.status(), detail)
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let media = text_of(request.headers(), &header::CONTENT_TYPE)?.unwrap_or_default();
+        let media = media.split(';').next().unwrap_or_default().trim();
+        if !media.eq_ignore_ascii_case("application/json") {
+            let detail = "the body must be JSON, with `Content-Type: application/json`";
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
+        }
+        let body = Bytes::from_request(request, state).await?;
+        serde_json::from_slice(&body).map(Self).map_err(|error| {
+            let status = match error.is_data() {
+                true => StatusCode::UNPROCESSABLE_ENTITY,
+                false => StatusCode::BAD_REQUEST,
+            };
+            Problem::new(status, error.to_string()).at(error.line(), error.column())
+        })
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for Text {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let body = Bytes::from_request(request, state).await?;
+        let text = String::from_utf8(body.into());
+        text.map(Self).map_err(|error| {
+            let from = error.utf8_error().valid_up_to();
+            let detail = format!("the body is not UTF-8 from byte {from} on");
+            Problem::new(StatusCode::BAD_REQUEST, detail)
+        })
+    }
+}
+
+/// A header that may be given once, as text.
+///
+/// # Errors
+/// 400 if it is given twice, or has other characters than printed ASCII.
+pub(crate) fn text_of<'h>(
+    headers: &'h HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'h str>, Problem> {
+    let wrong = |what: &str| Problem::new(StatusCode::BAD_REQUEST, format!("`{name}` {what}"));
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    if values.next().is_some() {
+        return Err(wrong("is given twice"));
+    }
+    let text = value
+        .to_str()
+        .map_err(|_| wrong("has characters that are not printed ASCII"))?;
+    Ok(Some(text))
+}

@@ -1,0 +1,91 @@
+//! How often peers have shown wrong tokens.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::peer::Peer;
+
+/// Wrong tokens that a peer may show in a row.
+const BURST: u32 = 10;
+/// After this time a peer may show one more.
+const PAUSE: Duration = Duration::from_secs(6);
+/// Peers that are remembered.
+const PEERS: usize = 4096;
+
+/// Token buckets of peers, at most [`PEERS`]: each wrong token takes one away, and one comes back every [`PAUSE`].
+#[derive(Debug, Default)]
+pub(crate) struct Failures {
+    /// When each peer's bucket is full again.
+    full_at: Mutex<HashMap<Peer, Instant>>,
+}
+
+impl Failures {
+    /// How long a peer must wait before it is listened to; `None` if it need not.
+    pub(crate) fn wait(&self, peer: Peer, now: Instant) -> Option<Duration> {
+        let full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing = full_at.get(&peer.counted())?.checked_duration_since(now)?;
+        let allowed = PAUSE * (BURST - 1);
+        missing.checked_sub(allowed).filter(|wait| !wait.is_zero())
+    }
+
+    /// Notes a wrong token.
+    pub(crate) fn note(&self, peer: Peer, now: Instant) {
+        let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let peer = peer.counted();
+        if full_at.len() >= PEERS && !full_at.contains_key(&peer) {
+            full_at.retain(|_, at| *at > now);
+            // All have failed just now: the one with the fewest failures is forgotten.
+            let least = full_at.iter().min_by_key(|(_, at)| **at);
+            if let Some(least) = least.map(|(peer, _)| *peer)
+                && full_at.len() >= PEERS
+            {
+                full_at.remove(&least);
+            }
+        }
+        let at = full_at.entry(peer).or_insert(now);
+        *at = (*at).max(now) + PAUSE;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer(number: u32) -> Peer {
+        Peer::Address(std::net::Ipv4Addr::from_bits(number).into())
+    }
+
+    #[test]
+    fn ten_wrong_tokens_are_listened_to_and_then_one_every_six_seconds() {
+        let (failures, start) = (Failures::default(), Instant::now());
+        for _ in 0..BURST {
+            assert_eq!(failures.wait(peer(1), start), None);
+            failures.note(peer(1), start);
+        }
+        assert_eq!(failures.wait(peer(1), start), Some(PAUSE));
+        assert_eq!(failures.wait(peer(2), start), None);
+        assert_eq!(failures.wait(peer(1), start + PAUSE), None);
+        failures.note(peer(1), start + PAUSE);
+        assert_eq!(failures.wait(peer(1), start + PAUSE), Some(PAUSE));
+        assert_eq!(failures.wait(peer(1), start + PAUSE * 20), None);
+    }
+
+    #[test]
+    fn a_bounded_number_of_peers_is_remembered() {
+        let (failures, start) = (Failures::default(), Instant::now());
+        for _ in 0..BURST {
+            failures.note(peer(0), start);
+        }
+        for number in 1..3 * PEERS as u32 {
+            failures.note(peer(number), start);
+        }
+        assert!(
+            failures
+                .full_at
+                .lock()
+                .is_ok_and(|known| known.len() <= PEERS)
+        );
+        assert_eq!(failures.wait(peer(0), start), Some(PAUSE));
+    }
+}

@@ -1,0 +1,87 @@
+//! Under which names the service may be asked, and from which pages.
+//!
+//! A page of another site may have its own name resolve to this address (DNS rebinding), and is then of the same origin
+//! as the service for a browser. Its requests name that site in `Host`, and are refused. Addresses cannot be rebound.
+
+use std::net::IpAddr;
+
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, StatusCode, header};
+use service::Configuration;
+
+use crate::Problem;
+
+/// The names of the service.
+#[derive(Debug)]
+pub(crate) struct Hosts {
+    /// Whether any name will do: with TLS the certificate proves the name.
+    any: bool,
+    names: Vec<String>,
+}
+
+impl Hosts {
+    pub(crate) fn of(configuration: &Configuration) -> Self {
+        let any = configuration.tls.is_some();
+        let mut names = configuration.names.clone();
+        names.push("localhost".to_owned());
+        Self { any, names }
+    }
+
+    /// Checks the name under which a request came.
+    ///
+    /// # Errors
+    /// 400 without a name or with one that is none, 421 with a foreign one.
+    pub(crate) fn check(&self, asked: Option<&Authority>) -> Result<(), Problem> {
+        let Some(asked) = asked else {
+            let detail = "the request has no `Host`, or one that is no name or address";
+            return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
+        };
+        let name = asked.host();
+        let bare = name.trim_start_matches('[').trim_end_matches(']');
+        let is_known = |own: &String| own.eq_ignore_ascii_case(name);
+        if self.any || bare.parse::<IpAddr>().is_ok() || self.names.iter().any(is_known) {
+            return Ok(());
+        }
+        let detail = format!(
+            "this service is not asked as `{name}`: use its address, or add the name to `names` in service.yaml"
+        );
+        Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, detail))
+    }
+}
+
+/// The name and port in `Host`.
+pub(crate) fn asked(headers: &HeaderMap) -> Option<Authority> {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let host = hosts.next()?.to_str().ok()?;
+    match hosts.next() {
+        Some(_) => None,
+        None => host.parse().ok(),
+    }
+}
+
+/// Checks that a change was asked for by one of the service's own pages, or by no page at all.
+///
+/// # Errors
+/// 403.
+pub(crate) fn check_origin(headers: &HeaderMap, asked: Option<&Authority>) -> Result<(), Problem> {
+    let foreign = |what: &str| {
+        let detail = format!("the change was asked for by a page of another site ({what})");
+        Err(Problem::new(StatusCode::FORBIDDEN, detail))
+    };
+    if let Some(site) = headers.get("sec-fetch-site")
+        && !["same-origin", "none"].iter().any(|own| site == own)
+    {
+        return foreign("`Sec-Fetch-Site`");
+    }
+    let Some(origin) = headers.get(header::ORIGIN) else {
+        return Ok(());
+    };
+    let origin = origin.to_str().unwrap_or_default();
+    let authority = origin.split_once("://").map(|(_, authority)| authority);
+    let is_own =
+        |own: &Authority| authority.is_some_and(|from| own.as_str().eq_ignore_ascii_case(from));
+    match asked.is_some_and(is_own) {
+        true => Ok(()),
+        false => foreign("`Origin`"),
+    }
+}

@@ -1,0 +1,164 @@
+//! What stands around all handlers: limits, names and origins, headers that every answer has, pages for errors.
+
+use std::any::Any;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::to_bytes;
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::timeout::TimeoutLayer;
+
+use crate::{App, Peer, Problem, auth, hosts, pages};
+
+/// The bytes that a body may have.
+pub(crate) const BODY_BYTES: usize = 1 << 20;
+/// The characters that path and query may have together.
+const URI_CHARACTERS: usize = 4096;
+/// From a request's headers to the answer's: bodies of requests arrive within it. The bodies of answers, such as event
+/// streams, may take longer.
+const WHOLE_REQUEST: Duration = Duration::from_secs(30);
+
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
+    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Headers that answers have unless their handler says otherwise.
+const HEADERS: [(HeaderName, &str); 6] = [
+    (header::CONTENT_SECURITY_POLICY, POLICY),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "same-origin"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::CACHE_CONTROL, "no-store"),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+];
+
+/// Puts the layers around a router's handlers.
+pub(crate) fn around(router: Router<App>, app: App) -> Router {
+    router
+        .layer(DefaultBodyLimit::max(BODY_BYTES))
+        .layer(from_fn_with_state(app.clone(), admit))
+        .layer(TimeoutLayer::with_status_code(
+            StatusCode::REQUEST_TIMEOUT,
+            WHOLE_REQUEST,
+        ))
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn_with_state(app.clone(), finish))
+        .with_state(app)
+}
+
+/// Refuses what no handler is to see.
+async fn admit(State(app): State<App>, request: Request, next: Next) -> Result<Response, Problem> {
+    let (uri, headers) = (request.uri(), request.headers());
+    let length = uri.path_and_query().map_or(0, |all| all.as_str().len());
+    if length > URI_CHARACTERS {
+        let detail = format!("the address has more than {URI_CHARACTERS} characters");
+        return Err(Problem::new(StatusCode::URI_TOO_LONG, detail));
+    }
+    let asked = hosts::asked(headers);
+    let is_local = matches!(request.extensions().get(), Some(Peer::User(_)));
+    // No browser reaches a Unix socket, unless through a proxy.
+    if !is_local || app.service.configuration().behind_proxy {
+        app.shared.hosts.check(asked.as_ref())?;
+    }
+    // Browsers add no `Authorization` of their own accord.
+    if !request.method().is_safe() && !headers.contains_key(header::AUTHORIZATION) {
+        hosts::check_origin(headers, asked.as_ref())?;
+    }
+    Ok(next.run(request).await)
+}
+
+fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
+    // The panic's message is on standard error, with its place.
+    let detail = "an internal error; the service's log has it as a panic";
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail).into_response()
+}
+
+/// Counts the request, gives an error the form that its reader wants, and adds headers.
+async fn finish(State(app): State<App>, request: Request, next: Next) -> Response {
+    let start = Instant::now();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let method = request.method().clone();
+    let wants_page = wants_page(request.uri().path(), request.headers());
+    let is_known = request.headers().contains_key(header::AUTHORIZATION)
+        || auth::cookie(request.headers(), auth::cookie_name(&app)).is_some();
+
+    let response = next.run(request).await;
+    let route = route.as_ref().map_or("none", |route| route.as_str());
+    let mut response = with_problem(response).await;
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        let problem = match problem.lacks_scope() && !is_known {
+            true => problem.unrecognised(),
+            false => problem,
+        };
+        let allow = response.headers_mut().remove(header::ALLOW);
+        response = match wants_page {
+            true => page(&problem),
+            false => problem.into_response(),
+        };
+        response.extensions_mut().remove::<Problem>();
+        if let Some(allow) = allow {
+            response.headers_mut().insert(header::ALLOW, allow);
+        }
+    }
+    for (name, value) in HEADERS {
+        let value = HeaderValue::from_static(value);
+        response.headers_mut().entry(name).or_insert(value);
+    }
+    if app.is_secure() {
+        let value = HeaderValue::from_static("max-age=31536000");
+        response
+            .headers_mut()
+            .insert(header::STRICT_TRANSPORT_SECURITY, value);
+    }
+    let metrics = &app.shared.metrics;
+    metrics.count(&method, route, response.status(), start.elapsed());
+    response
+}
+
+fn page(problem: &Problem) -> Response {
+    let mut response = (problem.status(), pages::problem(problem)).into_response();
+    problem.set_headers(&mut response);
+    response
+}
+
+/// Makes a [`Problem`] of errors that axum answers by itself, such as 405.
+async fn with_problem(response: Response) -> Response {
+    let status = response.status();
+    let is_error = status.is_client_error() || status.is_server_error();
+    let is_html = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|media| media.as_bytes().starts_with(b"text/html"));
+    if !is_error || is_html || response.extensions().get::<Problem>().is_some() {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let text = to_bytes(body, 4096).await.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let detail = match (text.trim(), status) {
+        ("", StatusCode::NOT_FOUND) => "there is nothing under this address",
+        ("", StatusCode::METHOD_NOT_ALLOWED) => "this address does not know the method",
+        ("", StatusCode::REQUEST_TIMEOUT) => "the request took too long to arrive or to answer",
+        ("", _) => status.canonical_reason().unwrap_or("an error"),
+        (text, _) => text,
+    };
+    parts.extensions.insert(Problem::new(status, detail));
+    Response::from_parts(parts, axum::body::Body::empty())
+}
+
+/// Whether the reader is a browser that shows a page.
+fn wants_page(path: &str, headers: &HeaderMap) -> bool {
+    let accepts = headers.get_all(header::ACCEPT).iter();
+    let mut media = accepts
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(|part| part.split(';').next().unwrap_or_default().trim());
+    let first = media.find(|name| ["text/html", "application/json", "*/*"].contains(name));
+    !path.starts_with("/api/") && first == Some("text/html")
+}

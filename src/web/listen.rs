@@ -1,0 +1,230 @@
+//! Where the service listens, and what comes in there.
+
+use std::fs;
+use std::future::poll_fn;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixListener as StdUnixListener;
+use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use listenfd::ListenFd;
+use service::{Configuration, Listen};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+
+use crate::WebError;
+use crate::peer::Peer;
+
+/// A connection whose other end takes or confirms nothing for so long is closed by the kernel.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// A socket that listens.
+#[derive(Debug)]
+pub struct Socket(Inner);
+
+#[derive(Debug)]
+enum Inner {
+    Tcp(std::net::TcpListener),
+    Unix(StdUnixListener),
+}
+
+impl Socket {
+    /// The socket that systemd hands over, if it does, else the configured one. A Unix socket is made with the mode
+    /// 0660; one that is left of a service that was killed is replaced.
+    ///
+    /// # Errors
+    /// [`WebError::Listen`]; [`WebError::Open`] for an address beyond this host without TLS or proxy.
+    pub fn open(configuration: &Configuration) -> Result<Self, WebError> {
+        let socket = match Self::inherited()? {
+            Some(socket) => socket,
+            None => Self::bind(&configuration.listen)?,
+        };
+        let is_guarded = configuration.tls.is_some() || configuration.behind_proxy;
+        match socket.address() {
+            Some(address) if !is_guarded && !is_loopback(address.ip()) => {
+                Err(WebError::Open { address })
+            }
+            _ => Ok(socket),
+        }
+    }
+
+    fn inherited() -> Result<Option<Self>, WebError> {
+        let failed = |source| WebError::Listen {
+            place: "the socket of LISTEN_FDS".to_owned(),
+            source,
+        };
+        let mut sockets = ListenFd::from_env();
+        if sockets.len() == 0 {
+            return Ok(None);
+        }
+        let inner = match sockets.take_tcp_listener(0) {
+            Ok(tcp) => tcp.map(Inner::Tcp),
+            Err(_) => sockets
+                .take_unix_listener(0)
+                .map_err(failed)?
+                .map(Inner::Unix),
+        };
+        Ok(inner.map(Self))
+    }
+
+    fn bind(listen: &Listen) -> Result<Self, WebError> {
+        match listen {
+            Listen::Address(address) => {
+                let bound = std::net::TcpListener::bind(address);
+                let failed = |source| WebError::Listen {
+                    place: address.to_string(),
+                    source,
+                };
+                Ok(Self(Inner::Tcp(bound.map_err(failed)?)))
+            }
+            Listen::Socket(path) => {
+                let failed = |source| WebError::Listen {
+                    place: path.display().to_string(),
+                    source,
+                };
+                Ok(Self(Inner::Unix(bind_unix(path).map_err(failed)?)))
+            }
+        }
+    }
+
+    /// The address, with the port that was given where any was asked for; `None` for a Unix socket.
+    pub fn address(&self) -> Option<SocketAddr> {
+        match &self.0 {
+            Inner::Tcp(listener) => listener.local_addr().ok(),
+            Inner::Unix(_) => None,
+        }
+    }
+
+    /// Hands the socket to the running tokio runtime.
+    pub(crate) fn listener(self) -> io::Result<Listener> {
+        match self.0 {
+            Inner::Tcp(listener) => {
+                listener.set_nonblocking(true)?;
+                Ok(Listener::Tcp(TcpListener::from_std(listener)?))
+            }
+            Inner::Unix(listener) => {
+                listener.set_nonblocking(true)?;
+                Ok(Listener::Unix(UnixListener::from_std(listener)?))
+            }
+        }
+    }
+}
+
+fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
+fn bind_unix(path: &Path) -> io::Result<StdUnixListener> {
+    // What listens there answers; what is left of a process that is gone does not.
+    let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    if is_socket && std::os::unix::net::UnixStream::connect(path).is_err() {
+        fs::remove_file(path)?;
+    }
+    let listener = StdUnixListener::bind(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o660))?;
+    Ok(listener)
+}
+
+/// A [`Socket`] of the runtime.
+#[derive(Debug)]
+pub(crate) enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listener {
+    /// The next connection and its other end.
+    pub(crate) async fn accept(&self) -> io::Result<(Stream, Peer)> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, address) = listener.accept().await?;
+                // Without these two it works as well.
+                let _ = stream.set_nodelay(true);
+                let millis = u32::try_from(SILENCE.as_millis()).unwrap_or(u32::MAX);
+                let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, millis);
+                let peer = Peer::Address(address.ip().to_canonical());
+                Ok((Stream::Tcp(stream), peer))
+            }
+            Self::Unix(listener) => {
+                let (stream, _) = listener.accept().await?;
+                let peer = match stream.peer_cred() {
+                    Ok(credentials) => Peer::User(credentials.uid()),
+                    Err(_) => Peer::Unknown,
+                };
+                Ok((Stream::Unix(stream), peer))
+            }
+        }
+    }
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Stream {
+    /// Writes what the kernel takes at once.
+    pub(crate) async fn write_at_once(mut self, bytes: &[u8]) {
+        // The peer learns at least that the connection is closed.
+        let _ = poll_fn(|context| {
+            let written = Pin::new(&mut self).poll_write(context, bytes);
+            Poll::Ready(written.is_ready())
+        })
+        .await;
+    }
+}
+
+macro_rules! either {
+    ($stream:expr, $inner:ident => $call:expr) => {
+        match $stream.get_mut() {
+            Stream::Tcp($inner) => $call,
+            Stream::Unix($inner) => $call,
+        }
+    };
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        either!(self, inner => Pin::new(inner).poll_read(context, buffer))
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        either!(self, inner => Pin::new(inner).poll_write(context, bytes))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        either!(self, inner => Pin::new(inner).poll_write_vectored(context, slices))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        either!(self, inner => Pin::new(inner).poll_flush(context))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        either!(self, inner => Pin::new(inner).poll_shutdown(context))
+    }
+}

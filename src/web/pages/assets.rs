@@ -1,0 +1,54 @@
+//! Style, script and icon: embedded, and served under a digest of them all, so that browsers may keep them for ever.
+
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use service::{Digest, ServiceError};
+
+use crate::{App, Problem};
+
+const STYLE: &str = include_str!("../assets/style.css");
+const SCRIPT: &str = include_str!("../assets/refresh.js");
+const ICON: &str = include_str!("../assets/icon.svg");
+
+/// The folder that pages name.
+static FOLDER: LazyLock<String> = LazyLock::new(|| {
+    let all = [STYLE, report::FIGURE_STYLE, SCRIPT, ICON].concat();
+    format!("/assets/{}", Digest::of(all.as_bytes()).short())
+});
+
+/// The address of a file: `style.css`, `refresh.js` or `icon.svg`.
+pub(super) fn address(file: &str) -> String {
+    format!("{}/{file}", *FOLDER)
+}
+
+pub(super) fn router() -> Router<App> {
+    Router::new().route("/assets/{digest}/{file}", get(file))
+}
+
+async fn file(Path((digest, file)): Path<(String, String)>) -> Result<Response, Problem> {
+    let is_current = FOLDER.ends_with(&format!("/{digest}"));
+    let (kind, text) = match file.as_str() {
+        "style.css" if is_current => ("text/css", [report::FIGURE_STYLE, STYLE].concat()),
+        "refresh.js" if is_current => ("text/javascript", SCRIPT.to_owned()),
+        "icon.svg" if is_current => ("image/svg+xml", ICON.to_owned()),
+        _ => {
+            return Err(Problem::from(ServiceError::NotFound {
+                kind: "file",
+                name: file,
+            }));
+        }
+    };
+    let headers = [
+        (CONTENT_TYPE, format!("{kind}; charset=utf-8")),
+        (
+            CACHE_CONTROL,
+            "public, max-age=31536000, immutable".to_owned(),
+        ),
+    ];
+    Ok((headers, text).into_response())
+}

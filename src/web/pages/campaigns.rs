@@ -1,0 +1,176 @@
+//! The campaigns of the service's folder.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use maud::{Markup, html};
+use serde::Deserialize;
+use service::{CampaignEntry, Page, Service, ServiceError, Slice, Task, TaskFilter, Version};
+
+use super::elements::{campaign_address, campaign_link, pager, wide};
+use super::forms::{Fields, Reader};
+use super::layout::{EVENTS, Frame, with_query};
+use super::{queue, submit, tables};
+use crate::extract::{Path, Query};
+use crate::{App, Problem, Visitor};
+
+/// Tasks on a campaign's page.
+const MOST_TASKS: u32 = 10;
+
+pub(super) async fn list(
+    State(app): State<App>,
+    Reader(visitor): Reader,
+) -> Result<Response, Problem> {
+    let reader = visitor.clone();
+    let campaigns = app.ask(move |service| readable(service, &reader)).await?;
+    let frame = Frame {
+        title: "Campaigns",
+        visitor: Some(&visitor),
+        place: "/campaigns",
+        events: None,
+    };
+    let content = html! {
+        @if campaigns.is_empty() {
+            p {
+                "There are none: put campaigns (YAML, made by " code { "colltune init" } ") into " code { "tuning/" }
+                " of the service's folder, or let " code { "service.yaml" } " name others for a machine."
+            }
+        } @else {
+            (wide("Campaigns", &entries(&campaigns)))
+        }
+    };
+    Ok(frame.html(&content).into_response())
+}
+
+/// The campaigns of machines that a visitor may read of.
+pub(super) fn readable(
+    service: &Service,
+    visitor: &Visitor,
+) -> Result<Vec<CampaignEntry>, ServiceError> {
+    let mut all = service.campaigns()?;
+    all.retain(|entry| {
+        let mut machines = entry.machines.iter();
+        machines.any(|machine| visitor.may_read(Some(machine)))
+    });
+    Ok(all)
+}
+
+fn entries(campaigns: &[CampaignEntry]) -> Markup {
+    html! {
+        table {
+            thead { tr { th scope="col" { "campaign" } th scope="col" { "name" } th scope="col" { "machines" } th scope="col" { "problem" } } }
+            tbody {
+                @for entry in campaigns {
+                    tr {
+                        th scope="row" { (campaign_link(&entry.path)) }
+                        td { (entry.name.as_deref().unwrap_or_default()) }
+                        td { (entry.machines.join(", ")) }
+                        td.words { @if let Some(problem) = &entry.problem { pre { (problem) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Asked {
+    /// A part of the history of tables.
+    #[serde(default)]
+    before: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Shown {
+    entry: CampaignEntry,
+    text: Option<String>,
+    versions: Page<Version>,
+    tasks: Page<Task>,
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(visitor): Reader,
+    Path(path): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Problem> {
+    let (title, before, reader) = (path.clone(), asked.before, visitor.clone());
+    let shown = app
+        .ask(move |service| {
+            let all = readable(service, &reader)?;
+            let entry = all.into_iter().find(|entry| entry.path == path);
+            let filter = TaskFilter {
+                campaign: Some(path.clone()),
+                ..TaskFilter::default()
+            };
+            let slice = |before, limit| Slice { before, limit };
+            let mut versions = service.versions(None, Some(&path), slice(before, None))?;
+            versions
+                .items
+                .retain(|version| reader.may_read(Some(&version.machine)));
+            let mut tasks = service.tasks(&filter, slice(None, Some(MOST_TASKS)))?;
+            tasks
+                .items
+                .retain(|task| reader.may_read(task.request.machine.as_deref()));
+            Ok(Shown {
+                entry: entry.ok_or_else(|| ServiceError::NotFound {
+                    kind: "campaign",
+                    name: path.clone(),
+                })?,
+                text: service.campaign(&path).ok().map(|(_, text)| text),
+                versions,
+                tasks,
+            })
+        })
+        .await?;
+    let frame = Frame {
+        title: &title,
+        visitor: Some(&visitor),
+        place: "/campaigns",
+        events: EVENTS.filter(|_| asked.before.is_none()),
+    };
+    Ok(frame
+        .html(&content(&visitor, &shown, asked.before))
+        .into_response())
+}
+
+fn content(visitor: &Visitor, shown: &Shown, before: Option<u64>) -> Markup {
+    let Shown { entry, .. } = shown;
+    let fields = Fields::default().with("campaign", &entry.path);
+    html! {
+        @if let Some(name) = &entry.name { p { "Its name is " strong { (name) } "; it may run on " (entry.machines.join(", ")) "." } }
+        @if let Some(problem) = &entry.problem {
+            p.refusal { strong { "It cannot be read." } }
+            pre.log tabindex="0" aria-label="Why it cannot be read" { (problem) }
+        }
+        section aria-labelledby="tables-head" {
+            h2 #tables-head { "Its tables" }
+            div #tables data-live {
+                @if shown.versions.items.is_empty() { p { "None was made yet." } }
+                @else { (wide("Tables of the campaign", &tables::rows(&shown.versions.items))) }
+            }
+            (pager(&campaign_address(&entry.path), before, shown.versions.next))
+        }
+        section aria-labelledby="tasks-head" {
+            h2 #tasks-head { "Its tasks" }
+            div #tasks data-live {
+                @if shown.tasks.items.is_empty() { p { "There are none." } }
+                @else { (wide("Tasks of the campaign", &queue::rows(visitor, &shown.tasks.items))) }
+            }
+            @if shown.tasks.next.is_some() {
+                p { a href=(with_query("/queue", &[("campaign", &entry.path)])) { "All its tasks" } }
+            }
+        }
+        @if entry.problem.is_none() {
+            section #submit aria-labelledby="submit-head" {
+                h2 #submit-head { "Submit a task" }
+                (submit::form(visitor, std::slice::from_ref(entry), &entry.machines, &fields, None))
+            }
+        }
+        @if let Some(text) = &shown.text {
+            section aria-labelledby="text-head" {
+                h2 #text-head { "Its text" }
+                pre.log tabindex="0" aria-labelledby="text-head" { (text) }
+            }
+        }
+    }
+}

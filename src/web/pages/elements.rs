@@ -1,0 +1,139 @@
+//! Small things that stand on many pages.
+
+use jiff::Timestamp;
+use maud::{Markup, html};
+use service::{ChannelKey, Digest, Gate, GateState, Task, TaskId, TaskKind, TaskState};
+
+use super::layout::{encoded, encoded_path};
+
+/// A time, to the minute.
+pub(super) fn when(at: Timestamp) -> Markup {
+    html! { time datetime=(second(at)) { (at.strftime("%Y-%m-%d %H:%M").to_string()) } }
+}
+
+fn second(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// How long ago a time is, as in `3 days ago`; the time itself is its title.
+pub(super) fn ago(at: Timestamp, now: Timestamp) -> Markup {
+    let seconds = now.as_second() - at.as_second();
+    let text = match seconds {
+        ..60 => "just now".to_owned(),
+        60..7200 => format!("{} min ago", seconds / 60),
+        7200..172_800 => format!("{} h ago", seconds / 3600),
+        _ => format!("{} days ago", seconds / 86_400),
+    };
+    html! { time datetime=(second(at)) title=(second(at)) { (text) } }
+}
+
+/// A table by its digest.
+pub(super) fn table_link(digest: &Digest) -> Markup {
+    html! { a href=(table_address(digest)) title=(digest) { code { (digest.short()) } } }
+}
+
+pub(super) fn table_address(digest: &Digest) -> String {
+    format!("/tables/{digest}")
+}
+
+pub(super) fn task_link(task: TaskId) -> Markup {
+    html! { a href=(format!("/tasks/{task}")) { "task " (task) } }
+}
+
+pub(super) fn campaign_link(path: &str) -> Markup {
+    html! { a href=(campaign_address(path)) { (path) } }
+}
+
+pub(super) fn campaign_address(path: &str) -> String {
+    format!("/campaigns/{}", encoded_path(path))
+}
+
+pub(super) fn channel_address(key: &ChannelKey) -> String {
+    let (machine, library) = (encoded(&key.machine), encoded(&key.library));
+    format!("/channels/{machine}/{library}/{}", key.channel)
+}
+
+/// A state by a word and a sign, so that it does not depend on colours.
+pub(super) fn state(state: TaskState) -> Markup {
+    let sign = match state {
+        TaskState::Waiting => "…",
+        TaskState::Running => "▶",
+        TaskState::Done => "✓",
+        TaskState::Failed => "✕",
+        TaskState::Cancelled => "–",
+    };
+    html! { span class=(format!("badge {state}")) { span aria-hidden="true" { (sign) } " " (state) } }
+}
+
+/// What a task is about: a link to its campaign or table.
+pub(super) fn subject(task: &Task) -> Markup {
+    let request = &task.request;
+    html! {
+        (verb(request.kind)) " "
+        @if let Some(digest) = &request.table { (table_link(digest)) }
+        @else if let Some(path) = &request.campaign { (campaign_link(path)) }
+    }
+}
+
+pub(super) fn verb(kind: TaskKind) -> &'static str {
+    match kind {
+        TaskKind::Tune => "tune",
+        TaskKind::Validate => "validate",
+        TaskKind::Check => "check",
+        TaskKind::Report => "report on",
+    }
+}
+
+/// Node-seconds as node-hours.
+pub(super) fn node_hours(node_seconds: f64) -> String {
+    format!("{:.2}", node_seconds / 3600.0)
+}
+
+/// Gates, each with its state and what to do.
+pub(super) fn gates(gates: &[Gate]) -> Markup {
+    html! {
+        ul.gates {
+            @for gate in gates {
+                @let (class, sign, word) = match gate.state {
+                    GateState::Open => ("done", "✓", "open"),
+                    GateState::Closed => ("failed", "✕", "closed"),
+                    GateState::Overridden => ("waiting", "!", "overridden"),
+                };
+                li {
+                    span class=(format!("badge {class}")) { span aria-hidden="true" { (sign) } " " (word) } " "
+                    strong { (gate.name) } " " span { (gate.reason) }
+                }
+            }
+        }
+    }
+}
+
+/// A box in which a wide table scrolls by itself; it can be reached by keyboard.
+pub(super) fn wide(label: &str, table: &Markup) -> Markup {
+    html! { div.wide role="region" aria-label=(label) tabindex="0" { (table) } }
+}
+
+/// The way to older rows of a list, and back to the newest.
+pub(super) fn pager(address: &str, before: Option<u64>, next: Option<u64>) -> Markup {
+    let joint = if address.contains('?') { '&' } else { '?' };
+    html! {
+        @if before.is_some() || next.is_some() {
+            nav.pager aria-label="Parts of the list" {
+                @if before.is_some() { a href=(address) rel="first" { "Newest" } }
+                @if let Some(next) = next { a href=(format!("{address}{joint}before={next}")) rel="next" { "Older" } }
+            }
+        }
+    }
+}
+
+/// What is wrong, as a sentence without its full stop, or as lines that show a place in a text.
+pub(super) fn told(reason: &str) -> Markup {
+    html! { @if reason.contains('\n') { pre { (reason) } } @else { p { (reason) "." } } }
+}
+
+/// Why a form was refused, above it.
+pub(super) fn refusal(reason: Option<&str>) -> Markup {
+    html! {
+        @if let Some(reason) = reason { div.refusal role="alert" { p { strong { "Not done." } } (told(reason)) } }
+    }
+}

@@ -1,0 +1,126 @@
+//! Who reads a page, and what forms send.
+
+use std::str::FromStr;
+
+use axum::extract::{Form, FromRequest, FromRequestParts, Request};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Redirect, Response};
+use service::ServiceError;
+
+use super::layout::with_query;
+use crate::{App, Problem, Visitor};
+
+/// A visitor who may read. Others are sent to the page where one logs in, and come back from there.
+#[derive(Debug)]
+pub(super) struct Reader(pub(super) Visitor);
+
+impl FromRequestParts<App> for Reader {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Response> {
+        match Visitor::from_request_parts(parts, app).await {
+            Ok(visitor) => match visitor.require_read_anything() {
+                Ok(()) => Ok(Self(visitor)),
+                Err(problem) => Err(problem.into_response()),
+            },
+            Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => Err(login(parts)),
+            Err(problem) => Err(problem.into_response()),
+        }
+    }
+}
+
+/// To the page where one logs in, and from there back to a page that was asked for.
+fn login(parts: &Parts) -> Response {
+    let wanted = parts
+        .uri
+        .path_and_query()
+        .map_or("/", |wanted| wanted.as_str());
+    let next = if parts.method == "GET" { wanted } else { "" };
+    Redirect::to(&with_query("/login", &[("next", next)])).into_response()
+}
+
+/// What a form of a logged-in visitor's own page sent.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) visitor: Visitor,
+    pub(super) fields: Fields,
+}
+
+impl FromRequest<App> for Sent {
+    type Rejection = Response;
+
+    /// Sends visitors to the page where one logs in who were not recognised; 403 if the field `form_token` is not their own.
+    async fn from_request(request: Request, app: &App) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let Reader(visitor) = Reader::from_request_parts(&mut parts, app).await?;
+        if visitor.is_anonymous() {
+            return Err(login(&parts));
+        }
+        let request = Request::from_parts(parts, body);
+        let fields = Fields::from_request(request, app).await?;
+        match visitor.check_form(fields.given("form_token")) {
+            Ok(()) => Ok(Self { visitor, fields }),
+            Err(problem) => Err(problem.into_response()),
+        }
+    }
+}
+
+/// The fields of a form, in the order in which they were sent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fields(Vec<(String, String)>);
+
+impl FromRequest<App> for Fields {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Response> {
+        let Form(fields) = Form::<Vec<(String, String)>>::from_request(request, app)
+            .await
+            .map_err(|error| Problem::new(error.status(), error.body_text()).into_response())?;
+        Ok(Self(fields))
+    }
+}
+
+impl Fields {
+    /// A field with a value that is known before.
+    pub(super) fn with(mut self, name: &str, value: &str) -> Self {
+        self.0.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The first value of a field without surrounding spaces; empty if there is none.
+    pub(super) fn text(&self, name: &str) -> &str {
+        self.all(name).next().unwrap_or_default()
+    }
+
+    /// A field that has a value.
+    pub(super) fn given(&self, name: &str) -> Option<&str> {
+        Some(self.text(name)).filter(|value| !value.is_empty())
+    }
+
+    /// The values of a field that may be repeated.
+    pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        let fields = self.0.iter().filter(move |(field, _)| field == name);
+        fields.map(|(_, value)| value.trim())
+    }
+
+    /// The parts of a field that are separated by commas or spaces; `None` if there are none.
+    pub(super) fn list(&self, name: &str) -> Option<Vec<String>> {
+        let parts = self.text(name).split([',', ' ', '\n', '\r']);
+        let parts: Vec<String> = parts
+            .filter(|part| !part.is_empty())
+            .map(str::to_owned)
+            .collect();
+        (!parts.is_empty()).then_some(parts)
+    }
+
+    /// A field that is a number; `None` if it is empty, [`ServiceError::Invalid`] if it is none.
+    pub(super) fn number<N: FromStr>(&self, name: &'static str) -> Result<Option<N>, ServiceError> {
+        let wrong = |text: &str| ServiceError::Invalid {
+            field: name,
+            problem: format!("`{text}` is no whole number, or too large"),
+        };
+        let number = |text: &str| text.parse().map_err(|_| wrong(text));
+        self.given(name).map(number).transpose()
+    }
+}

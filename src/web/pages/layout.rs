@@ -1,0 +1,136 @@
+//! What all pages have: head, navigation, and the addresses of pages.
+
+use axum::response::Html;
+use maud::{DOCTYPE, Markup, html};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use service::Scope;
+
+use super::assets;
+use crate::Visitor;
+
+/// A page without its content.
+#[derive(Debug)]
+pub(super) struct Frame<'a> {
+    /// The title, which is also the heading of the first level.
+    pub(super) title: &'a str,
+    /// Who looks; absent where that is not known.
+    pub(super) visitor: Option<&'a Visitor>,
+    /// Where the page belongs: the address of an entry of the navigation, or nothing.
+    pub(super) place: &'a str,
+    /// The events after which parts of the page that are marked `data-live` are fetched again: an address.
+    pub(super) events: Option<&'a str>,
+}
+
+/// Whatever happens.
+pub(super) const EVENTS: Option<&str> = Some("/api/v1/events");
+
+const PLACES: [(&str, &str); 5] = [
+    ("/", "Overview"),
+    ("/queue", "Queue"),
+    ("/campaigns", "Campaigns"),
+    ("/tables", "Tables"),
+    ("/channels", "Channels"),
+];
+/// Those for administrators.
+const ADMIN_PLACES: [(&str, &str); 2] = [("/tokens", "Tokens"), ("/audit", "Audit")];
+
+impl Frame<'_> {
+    pub(super) fn html(&self, content: &Markup) -> Html<String> {
+        let admin = self
+            .visitor
+            .is_some_and(|visitor| visitor.actor.may(Scope::Admin, None));
+        // All events are for those who may read of all machines.
+        let reads_all = self.visitor.is_some_and(|visitor| visitor.may_read(None));
+        let events = self
+            .events
+            .filter(|events| reads_all || Some(*events) != EVENTS);
+        let of_admin = if admin { &ADMIN_PLACES[..] } else { &[] };
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { (self.title) " – colltune" }
+                    link rel="stylesheet" href=(assets::address("style.css"));
+                    link rel="icon" type="image/svg+xml" href=(assets::address("icon.svg"));
+                    @if events.is_some() { script src=(assets::address("refresh.js")) defer {} }
+                }
+                body data-events=[events] {
+                    a.skip href="#content" { "Skip to the content" }
+                    header.top {
+                        nav aria-label="Pages" {
+                            ul {
+                                @for (address, name) in PLACES.iter().chain(of_admin) {
+                                    li { a href=(address) aria-current=[(*address == self.place).then_some("page")] { (name) } }
+                                }
+                            }
+                        }
+                        (self.person())
+                    }
+                    main id="content" tabindex="-1" {
+                        h1 { (self.title) }
+                        (content)
+                    }
+                    footer { p { "colltune " (env!("CARGO_PKG_VERSION")) " · times are UTC · " a href="/api/v1/openapi.json" { "API" } } }
+                }
+            }
+        };
+        Html(page.into_string())
+    }
+
+    fn person(&self) -> Markup {
+        html! {
+            @if let Some(visitor) = self.visitor {
+                div.person {
+                    @if visitor.is_anonymous() { a href="/login" { "Log in" } }
+                    @else { span { "Known as " strong { (visitor.actor.name) } } }
+                    @if visitor.form_token.is_some() {
+                        form method="post" action="/logout" {
+                            (form_token(visitor))
+                            button.quiet { "Log out" }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The hidden field that shows that a form is of this visitor's own page.
+pub(super) fn form_token(visitor: &Visitor) -> Markup {
+    html! {
+        @if let Some(token) = &visitor.form_token { input type="hidden" name="form_token" value=(token); }
+    }
+}
+
+/// What stands as it is in a part of a path or in a query.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+/// A text as a part of a path or of a query.
+pub(super) fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, PLAIN).to_string()
+}
+
+/// A path whose parts are separated by `/`, as a part of an address.
+pub(super) fn encoded_path(path: &str) -> String {
+    let parts: Vec<String> = path.split('/').map(encoded).collect();
+    parts.join("/")
+}
+
+/// An address with a query of those fields that have a value.
+pub(super) fn with_query(path: &str, fields: &[(&str, &str)]) -> String {
+    let given = fields.iter().filter(|(_, value)| !value.is_empty());
+    let query: Vec<String> = given
+        .map(|(name, value)| format!("{name}={}", encoded(value)))
+        .collect();
+    match query.is_empty() {
+        true => path.to_owned(),
+        false => format!("{path}?{}", query.join("&")),
+    }
+}

@@ -1,0 +1,82 @@
+//! Where a token is exchanged for a session.
+
+use axum::extract::State;
+use axum::http::header::SET_COOKIE;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::html;
+use serde::Deserialize;
+
+use super::elements::refusal;
+use super::forms::{Fields, Sent};
+use super::layout::Frame;
+use crate::extract::Query;
+use crate::{App, Peer, Problem, auth};
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Asked {
+    #[serde(default)]
+    next: String,
+}
+
+pub(super) async fn show(Query(asked): Query<Asked>) -> Response {
+    page(&asked.next, None).into_response()
+}
+
+fn page(next: &str, refused: Option<&str>) -> axum::response::Html<String> {
+    let frame = Frame {
+        title: "Log in",
+        visitor: None,
+        place: "",
+        events: None,
+    };
+    frame.html(&html! {
+        (refusal(refused))
+        form.stack method="post" action="/login" {
+            input type="hidden" name="next" value=(own_address(next));
+            label for="token" { "Token" }
+            input #token type="password" name="token" required autocomplete="current-password" maxlength="256"
+                spellcheck="false" aria-describedby="token-help" aria-invalid=[refused.map(|_| "true")];
+            p.help #token-help {
+                "Without a configuration file, " code { "colltune serve" } " prints a token at its start. "
+                "An administrator makes others under Tokens. The session ends after 12 hours."
+            }
+            button { "Log in" }
+        }
+    })
+}
+
+/// The exchange. Who asks is not known yet, so that there is no form token; the middleware checks `Origin`.
+pub(super) async fn begin(
+    State(app): State<App>,
+    peer: Peer,
+    fields: Fields,
+) -> Result<Response, Problem> {
+    let next = own_address(fields.text("next"));
+    match auth::log_in(&app, peer, fields.text("token")).await {
+        Ok(cookie) => Ok(([(SET_COOKIE, cookie)], Redirect::to(next)).into_response()),
+        Err(problem) if problem.status().is_client_error() => {
+            let mut answer = page(next, Some(problem.detail())).into_response();
+            *answer.status_mut() = problem.status();
+            problem.set_headers(&mut answer);
+            Ok(answer)
+        }
+        Err(problem) => Err(problem),
+    }
+}
+
+pub(super) async fn end(State(app): State<App>, sent: Sent) -> Result<Response, Problem> {
+    let cookie = auth::log_out(&app, &sent.visitor).await?;
+    Ok(([(SET_COOKIE, cookie)], Redirect::to("/")).into_response())
+}
+
+/// An address of this service; the overview in place of one that leads elsewhere.
+fn own_address(next: &str) -> &str {
+    let is_path = next.starts_with('/') && !next.starts_with("//");
+    let is_plain = next
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    match is_path && is_plain {
+        true => next,
+        false => "/",
+    }
+}

@@ -1,0 +1,238 @@
+//! What is released, measured and waiting, machine by machine.
+
+use std::collections::BTreeSet;
+
+use axum::extract::State;
+use axum::response::{Html, IntoResponse, Response};
+use jiff::Timestamp;
+use maud::{Markup, html};
+use service::{
+    Machine, Release, Service, ServiceError, Slice, Task, TaskFilter, TaskState, Validation,
+};
+
+use super::elements::{ago, channel_address, node_hours, subject, table_link, task_link, wide};
+use super::forms::Reader;
+use super::layout::{EVENTS, Frame, with_query};
+use super::progress;
+use crate::{App, Problem, Visitor};
+
+/// Running tasks that are shown.
+const MOST_RUNNING: u32 = 20;
+/// Releases whose validations are looked up; each is a query.
+const MOST_VALIDATED: usize = 8;
+
+#[derive(Debug)]
+struct Overview {
+    machines: Vec<Machine>,
+    /// Of a machine: node-seconds of this month.
+    spent: Vec<f64>,
+    releases: Vec<(Release, Option<Validation>)>,
+    counts: Vec<(String, TaskState, u64)>,
+    running: Vec<(Task, Option<String>)>,
+}
+
+impl Overview {
+    /// What belongs to machines that a visitor may read of.
+    fn read(service: &Service, visitor: &Visitor) -> Result<Self, ServiceError> {
+        let mut machines = service.configuration().machines.clone();
+        machines.retain(|machine| visitor.may_read(Some(&machine.name)));
+        let spent = machines
+            .iter()
+            .map(|machine| service.node_seconds_this_month(&machine.name))
+            .collect::<Result<_, _>>()?;
+        let mut channels = service.channels()?;
+        channels.retain(|release| visitor.may_read(Some(&release.key.machine)));
+        // What most jobs use comes first, and so is looked up.
+        channels.sort_by(|a, b| b.key.channel.cmp(&a.key.channel).then(a.key.cmp(&b.key)));
+        let mut releases = Vec::new();
+        for (index, release) in channels.into_iter().enumerate() {
+            let validation = match index < MOST_VALIDATED {
+                true => newest_validation(service, &release)?,
+                false => None,
+            };
+            releases.push((release, validation));
+        }
+        let filter = TaskFilter {
+            state: Some(TaskState::Running),
+            ..TaskFilter::default()
+        };
+        let slice = Slice {
+            before: None,
+            limit: Some(MOST_RUNNING),
+        };
+        let mut running = service.tasks(&filter, slice)?.items;
+        running.retain(|task| visitor.may_read(task.request.machine.as_deref()));
+        let running = running.into_iter().map(|task| {
+            let stage = service.feed().progress(task.id);
+            let stage = stage.as_ref().map(progress::sentence);
+            (task, stage)
+        });
+        Ok(Self {
+            spent,
+            machines,
+            releases,
+            counts: service.task_counts()?,
+            running: running.collect(),
+        })
+    }
+
+    /// Those of the configuration, and others that have releases.
+    fn names(&self) -> BTreeSet<&str> {
+        let configured = self.machines.iter().map(|machine| machine.name.as_str());
+        let released = self
+            .releases
+            .iter()
+            .map(|(release, _)| release.key.machine.as_str());
+        configured.chain(released).collect()
+    }
+
+    fn count(&self, machine: &str, state: TaskState) -> u64 {
+        let found = self.counts.iter();
+        let found = found.filter(|(name, of, _)| name == machine && *of == state);
+        found.map(|(.., count)| count).sum()
+    }
+}
+
+fn newest_validation(
+    service: &Service,
+    release: &Release,
+) -> Result<Option<Validation>, ServiceError> {
+    let found = service.validations(&release.key.machine, &release.digest)?;
+    Ok(found.into_iter().next())
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(visitor): Reader,
+) -> Result<Response, Problem> {
+    let reader = visitor.clone();
+    let read = app
+        .ask(move |service| Overview::read(service, &reader))
+        .await?;
+    let frame = Frame {
+        title: "Overview",
+        visitor: Some(&visitor),
+        place: "/",
+        events: EVENTS,
+    };
+    let page: Html<String> = frame.html(&content(&read, Timestamp::now()));
+    Ok(page.into_response())
+}
+
+fn content(read: &Overview, now: Timestamp) -> Markup {
+    html! {
+        section #now data-live aria-labelledby="now-head" {
+            h2 #now-head { "Measured right now" }
+            (running(&read.running, now))
+        }
+        div #machines data-live {
+            @for name in read.names() { (machine(read, name, now)) }
+        }
+    }
+}
+
+fn running(tasks: &[(Task, Option<String>)], now: Timestamp) -> Markup {
+    html! {
+        @if tasks.is_empty() {
+            p { "Nothing. " a href="/queue#submit" { "Submit a task" } "." }
+        } @else {
+            ul.plain {
+                @for (task, stage) in tasks {
+                    li {
+                        (task_link(task.id)) " on " strong { (task.request.machine.as_deref().unwrap_or("?")) } ": "
+                        (subject(task)) ". " (task.reason)
+                        @if let Some(stage) = stage { " " (stage) }
+                        @if let Some(at) = task.started_at { " Began " (ago(at, now)) "." }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn machine(read: &Overview, name: &str, now: Timestamp) -> Markup {
+    let head = format!("machine-{name}");
+    let configured = read
+        .machines
+        .iter()
+        .position(|machine| machine.name == name);
+    let releases: Vec<_> = read
+        .releases
+        .iter()
+        .filter(|(release, _)| release.key.machine == name)
+        .collect();
+    html! {
+        section.card aria-labelledby=(head) {
+            h2 id=(head) { (name) }
+            @if releases.is_empty() {
+                p { "No table is released: every call is left to the library." }
+            } @else {
+                (wide(&format!("Releases of {name}"), &released(&releases, now)))
+            }
+            dl {
+                dt { "Queue" }
+                dd {
+                    a href=(with_query("/queue", &[("machine", name), ("state", "running")])) { (read.count(name, TaskState::Running)) " running" } ", "
+                    a href=(with_query("/queue", &[("machine", name), ("state", "waiting")])) { (read.count(name, TaskState::Waiting)) " waiting" } ", "
+                    a href=(with_query("/queue", &[("machine", name), ("state", "failed")])) { (read.count(name, TaskState::Failed)) " failed" }
+                }
+                @if let Some(index) = configured {
+                    dt { "Node-hours this month" }
+                    dd { (account(read.spent[index], read.machines[index].node_hours)) }
+                } @else {
+                    dt { "Configuration" }
+                    dd { "The machine is no longer in " code { "service.yaml" } ": nothing is measured on it." }
+                }
+            }
+        }
+    }
+}
+
+fn released(releases: &[&(Release, Option<Validation>)], now: Timestamp) -> Markup {
+    html! {
+        table {
+            thead { tr { th scope="col" { "channel" } th scope="col" { "library" } th scope="col" { "table" }
+                th scope="col" { "released" } th scope="col" { "speed-up, validated" } } }
+            tbody {
+                @for (release, validation) in releases {
+                    tr {
+                        td { a href=(channel_address(&release.key)) { (release.key.channel) } }
+                        td { (release.key.library) }
+                        td { (table_link(&release.digest)) }
+                        td { (ago(release.at, now)) }
+                        td { (speedup(validation.as_ref(), now)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a validation found in all.
+pub(super) fn speedup(validation: Option<&Validation>, now: Timestamp) -> Markup {
+    let Some(validation) = validation else {
+        return html! { span.quiet { "not validated" } };
+    };
+    let mean = validation
+        .details
+        .get("geometric_mean")
+        .and_then(serde_json::Value::as_f64);
+    html! {
+        @if let Some(mean) = mean { strong { (format!("{mean:.2}x")) } ", " }
+        @if validation.slower > 0 { strong { (validation.slower) " of " (validation.points) " points slower" } }
+        @else { "nothing slower" }
+        ", " (ago(validation.at, now))
+    }
+}
+
+/// Node-hours of a month and their limit.
+fn account(node_seconds: f64, limit: Option<f64>) -> Markup {
+    html! {
+        (node_hours(node_seconds))
+        @if let Some(limit) = limit {
+            " of " (format!("{limit}")) " "
+            meter min="0" max=(limit) value=(node_seconds / 3600.0) aria-label="share of the month's node-hours" {}
+            @if node_seconds / 3600.0 >= limit { " " strong { "The limit is reached: no new work begins this month." } }
+        } @else { ", without a limit" }
+    }
+}

@@ -1,0 +1,69 @@
+//! Where a running task stands: what its child told last.
+
+use maud::{Markup, html};
+use serde_json::Value;
+
+/// Where it stands as a sentence, for lists.
+pub(super) fn sentence(event: &Value) -> String {
+    let number = |name: &str| event.get(name).and_then(Value::as_u64).unwrap_or_default();
+    let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
+    let stage = match text("event") {
+        "recovered" => format!(
+            "Stored what {} earlier launches had measured.",
+            number("launches")
+        ),
+        "launch" => format!("Launch {} begins.", number("number")),
+        "set_aside" => "The launch set aside what the site has deployed.".to_owned(),
+        "queued" => match text("reason") {
+            "" => format!("Job {} waits for nodes.", text("id")),
+            reason => format!("Job {} waits: {reason}.", text("id")),
+        },
+        "running" => format!("Job {} runs{}.", text("id"), on(event.get("nodes"))),
+        "wall_time" => format!(
+            "Launch {} came to its wall time; another one follows.",
+            number("number")
+        ),
+        "stored" => "Measures.".to_owned(),
+        "failed" => format!("{} failed in {}.", text("candidate"), text("subject")),
+        "died" => format!(
+            "Launch {} ended early: {}.",
+            number("number"),
+            text("message")
+        ),
+        "replaces" => format!("A table of {} stood in the table's place.", text("library")),
+        "budget_spent" => "The budget is spent.".to_owned(),
+        _ => "Measures.".to_owned(),
+    };
+    match done(event) {
+        Some((done, total)) => format!("{stage} {done} of {total} are measured."),
+        None => stage,
+    }
+}
+
+fn on(nodes: Option<&Value>) -> String {
+    let nodes = nodes.and_then(Value::as_array).into_iter().flatten();
+    let names: Vec<&str> = nodes.filter_map(Value::as_str).collect();
+    match names.len() {
+        0 => String::new(),
+        1..=4 => format!(" on {}", names.join(", ")),
+        many => format!(" on {many} nodes"),
+    }
+}
+
+/// How much is done, of how much.
+fn done(event: &Value) -> Option<(u64, u64)> {
+    let progress = event.get("progress")?;
+    let number = |name: &str| progress.get(name).and_then(Value::as_u64);
+    Some((number("done")?, number("total")?))
+}
+
+/// Where it stands with a bar, for the task's own page.
+pub(super) fn stage(event: &Value) -> Markup {
+    let left = event.get("left_seconds").and_then(Value::as_f64);
+    html! {
+        p { (sentence(event)) @if let Some(left) = left { " " (format!("{:.0}", left / 60.0)) " minutes of the budget are left." } }
+        @if let Some((done, total)) = done(event) {
+            progress max=(total.max(1)) value=(done.min(total)) aria-label="what is measured" { (done) " of " (total) }
+        }
+    }
+}

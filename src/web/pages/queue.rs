@@ -1,0 +1,216 @@
+//! The queue, and the form that adds to it.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use serde::Deserialize;
+use service::{CampaignEntry, Page, Scope, Slice, Task, TaskFilter, TaskState};
+
+use super::campaigns::readable as campaigns;
+use super::elements::{node_hours, pager, state, subject, task_link, when, wide};
+use super::forms::{Fields, Reader, Sent};
+use super::layout::{EVENTS, Frame, form_token, with_query};
+use super::submit;
+use super::tables::machines;
+use crate::extract::Query;
+use crate::{App, Problem, Visitor};
+
+/// What the address asks for. Fields of a form that are left empty ask for nothing.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct Asked {
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    machine: String,
+    /// A campaign by its path: the list's, and that of the form.
+    #[serde(default)]
+    campaign: String,
+    #[serde(default)]
+    before: Option<u64>,
+}
+
+impl Asked {
+    fn filter(&self) -> TaskFilter {
+        let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        TaskFilter {
+            state: self.state.parse().ok(),
+            machine: given(&self.machine),
+            campaign: given(&self.campaign),
+        }
+    }
+
+    /// The list's first part.
+    fn address(&self) -> String {
+        let fields = [
+            ("state", self.state.as_str()),
+            ("machine", &self.machine),
+            ("campaign", &self.campaign),
+        ];
+        with_query("/queue", &fields)
+    }
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(visitor): Reader,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Problem> {
+    let fields = Fields::default()
+        .with("campaign", &asked.campaign)
+        .with("machine", &asked.machine);
+    page(&app, &visitor, asked, &fields, None).await
+}
+
+pub(super) async fn submit(State(app): State<App>, sent: Sent) -> Result<Response, Problem> {
+    match submit::submit(&app, &sent).await {
+        Ok(id) => Ok(Redirect::to(&format!("/tasks/{id}")).into_response()),
+        Err(problem) if problem.status().is_server_error() => Err(problem),
+        Err(problem) => {
+            let refused = Some(&problem);
+            page(&app, &sent.visitor, Asked::default(), &sent.fields, refused).await
+        }
+    }
+}
+
+async fn page(
+    app: &App,
+    visitor: &Visitor,
+    asked: Asked,
+    fields: &Fields,
+    refused: Option<&Problem>,
+) -> Result<Response, Problem> {
+    let filter = asked.filter();
+    let slice = Slice {
+        before: asked.before,
+        limit: None,
+    };
+    let reader = visitor.clone();
+    let (tasks, campaigns, machines) = app
+        .ask(move |service| {
+            let mut tasks = service.tasks(&filter, slice)?;
+            tasks
+                .items
+                .retain(|task| reader.may_read(task.request.machine.as_deref()));
+            Ok((
+                tasks,
+                campaigns(service, &reader)?,
+                machines(service, &reader),
+            ))
+        })
+        .await?;
+    let frame = Frame {
+        title: "Queue",
+        visitor: Some(visitor),
+        place: "/queue",
+        events: EVENTS.filter(|_| asked.before.is_none()),
+    };
+    let content = html! {
+        @if refused.is_none() {
+            (filters(&asked, &machines, &campaigns))
+            (list(visitor, &asked, &tasks))
+        }
+        section #submit aria-labelledby="submit-head" {
+            h2 #submit-head { "Submit a task" }
+            (submit::form(visitor, &campaigns, &machines, fields, refused.map(Problem::detail)))
+        }
+    };
+    let status = refused.map_or(StatusCode::OK, Problem::status);
+    Ok((status, frame.html(&content)).into_response())
+}
+
+const STATES: [TaskState; 5] = [
+    TaskState::Waiting,
+    TaskState::Running,
+    TaskState::Done,
+    TaskState::Failed,
+    TaskState::Cancelled,
+];
+
+fn filters(asked: &Asked, machines: &[String], campaigns: &[CampaignEntry]) -> Markup {
+    html! {
+        form.row method="get" action="/queue" role="search" aria-label="Filter the queue" {
+            div {
+                label for="state" { "State" }
+                select #state name="state" {
+                    option value="" { "any" }
+                    @for state in STATES { option value=(state) selected[asked.state == state.to_string()] { (state) } }
+                }
+            }
+            div {
+                label for="machine" { "Machine" }
+                select #machine name="machine" {
+                    option value="" { "any" }
+                    @for machine in machines { option value=(machine) selected[asked.machine == *machine] { (machine) } }
+                }
+            }
+            div {
+                label for="campaign" { "Campaign" }
+                select #campaign name="campaign" {
+                    option value="" { "any" }
+                    @for entry in campaigns {
+                        option value=(entry.path) selected[asked.campaign == entry.path] { (entry.path) }
+                    }
+                }
+            }
+            button.quiet { "Filter" }
+        }
+    }
+}
+
+fn list(visitor: &Visitor, asked: &Asked, tasks: &Page<Task>) -> Markup {
+    html! {
+        section aria-label="Tasks" {
+            div #tasks data-live {
+                @if tasks.items.is_empty() {
+                    p { "There are no such tasks." }
+                } @else {
+                    (wide("Tasks", &rows(visitor, &tasks.items)))
+                }
+            }
+            (pager(&asked.address(), asked.before, tasks.next))
+        }
+    }
+}
+
+/// Tasks as a table; those that have not ended may be cancelled where the visitor may do that.
+pub(super) fn rows(visitor: &Visitor, tasks: &[Task]) -> Markup {
+    html! {
+        table {
+            thead { tr { th scope="col" { "task" } th scope="col" { "state" } th scope="col" { "what" }
+                th scope="col" { "machine" } th scope="col" { "why" } th scope="col" { "submitted" }
+                th scope="col" { "by" } th.number scope="col" { "node-hours" } th scope="col" { span.unseen { "cancel" } } } }
+            tbody {
+                @for task in tasks {
+                    tr {
+                        th scope="row" { (task_link(task.id)) }
+                        td { (state(task.state)) }
+                        td { (subject(task)) }
+                        td { (task.request.machine.as_deref().unwrap_or_default()) }
+                        td.words { (task.reason) }
+                        td { (when(task.submitted_at)) }
+                        td { (task.actor) }
+                        td.number { (node_hours(task.node_seconds)) }
+                        td { (cancel(visitor, task)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The form that cancels a task, where that is possible.
+pub(super) fn cancel(visitor: &Visitor, task: &Task) -> Markup {
+    let has_ended = !matches!(task.state, TaskState::Waiting | TaskState::Running);
+    let may = visitor
+        .actor
+        .may(Scope::Submit, task.request.machine.as_deref());
+    html! {
+        @if !has_ended && may && !visitor.is_anonymous() {
+            form method="post" action=(format!("/tasks/{}/cancel", task.id)) {
+                (form_token(visitor))
+                button.quiet aria-label=(format!("Cancel task {}", task.id)) { "Cancel" }
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The form that releases a table to a channel.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use service::{
+    Channel, ChannelKey, Digest, Gate, Release, ReleaseAction, ReleaseRequest, Scope, Service,
+    ServiceError, Version,
+};
+
+use super::elements::{channel_address, gates, table_address, table_link, when};
+use super::forms::{Fields, Sent};
+use super::layout::{form_token, with_query};
+use super::{submit, table};
+use crate::extract::Path;
+use crate::{App, Problem, Visitor};
+
+/// In the order in which a table moves through them.
+const CHANNELS: [Channel; 3] = [Channel::Candidate, Channel::Canary, Channel::Production];
+
+/// The channel that a form is about, as it is now.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) key: ChannelKey,
+    /// The table before this one on the machine.
+    pub(super) parent: Option<Digest>,
+    current: Option<Release>,
+    gates: Vec<Gate>,
+}
+
+impl Place {
+    pub(super) fn read(
+        service: &Service,
+        digest: &Digest,
+        version: Version,
+        channel: &str,
+    ) -> Result<Self, ServiceError> {
+        let key = ChannelKey {
+            machine: version.machine,
+            library: version.library,
+            channel: channel.parse().unwrap_or(Channel::Candidate),
+        };
+        let current = service.channels()?.into_iter();
+        Ok(Self {
+            current: current.into_iter().find(|release| release.key == key),
+            gates: service.gates(&key, digest)?,
+            parent: version.parent,
+            key,
+        })
+    }
+}
+
+/// The section of a table's page.
+pub(super) fn section(
+    visitor: &Visitor,
+    digest: &Digest,
+    place: &Place,
+    versions: &[Version],
+    fields: &Fields,
+) -> Markup {
+    let address = |machine: &str, channel: Channel| {
+        let asked = [("machine", machine), ("channel", &channel.to_string())];
+        format!("{}#release", with_query(&table_address(digest), &asked))
+    };
+    html! {
+        section #release aria-labelledby="release-head" {
+            h2 #release-head { "Release" }
+            nav.choices aria-label="Channel" {
+                ul {
+                    @for version in versions {
+                        @for channel in CHANNELS {
+                            @let is_it = version.machine == place.key.machine && channel == place.key.channel;
+                            li { a href=(address(&version.machine, channel)) aria-current=[is_it.then_some("true")] {
+                                @if versions.len() > 1 { (version.machine) ": " } (channel)
+                            } }
+                        }
+                    }
+                }
+            }
+            p {
+                a href=(channel_address(&place.key)) { (place.key.machine) " · " (place.key.library) " · " (place.key.channel) } " "
+                @match &place.current {
+                    Some(current) if current.digest == *digest => { "has this table since " (when(current.at)) " (release " (current.sequence) ")." }
+                    Some(current) => {
+                        "has the table " (table_link(&current.digest)) " since " (when(current.at)) " (release " (current.sequence) "). "
+                        a href=(with_query(&format!("{}/diff", table_address(digest)), &[("to", current.digest.as_str())])) { "What would change" }
+                    }
+                    None => "has no release yet.",
+                }
+            }
+            h3 { "Gates" }
+            (gates(&place.gates))
+            @if let Some(obstacle) = submit::obstacle(visitor, Scope::Publish) { (obstacle) }
+            @else { (form(visitor, digest, place, fields)) }
+        }
+    }
+}
+
+fn form(visitor: &Visitor, digest: &Digest, place: &Place, fields: &Fields) -> Markup {
+    let ChannelKey {
+        machine,
+        library,
+        channel,
+    } = &place.key;
+    let closed = place.gates.iter().filter(|gate| !gate.is_open()).count();
+    let is_admin = visitor.actor.may(Scope::Admin, Some(machine));
+    html! {
+        @if closed > 0 && !is_admin {
+            p { (closed) " of the gates are closed. Meet them first; an administrator may pass over them." }
+        } @else {
+            form.stack method="post" action=(format!("{}/release", table_address(digest))) {
+                (form_token(visitor))
+                input type="hidden" name="machine" value=(machine);
+                input type="hidden" name="library" value=(library);
+                input type="hidden" name="channel" value=(channel);
+                (expected(place.current.as_ref()))
+                @if closed > 0 {
+                    label.check {
+                        input type="checkbox" name="override" value="yes" checked[fields.given("override").is_some()];
+                        " Pass over " (closed) " closed " @if closed == 1 { "gate" } @else { "gates" } "; this needs a reason"
+                    }
+                }
+                (reason("release-reason", closed > 0, fields))
+                button { "Release to " (channel) }
+            }
+        }
+    }
+}
+
+/// The release at which the page saw a channel: another one in between refuses the form.
+pub(super) fn expected(current: Option<&Release>) -> Markup {
+    let sequence = current.map_or(0, |release| release.sequence);
+    html! { input type="hidden" name="expected" value=(sequence); }
+}
+
+pub(super) fn reason(id: &str, is_needed: bool, fields: &Fields) -> Markup {
+    html! {
+        label for=(id) { "Reason" @if !is_needed { " (may be empty)" } }
+        textarea id=(id) name="reason" rows="2" maxlength="1000" required[is_needed] { (fields.text("reason")) }
+    }
+}
+
+pub(super) async fn release(
+    State(app): State<App>,
+    Path(digest): Path<String>,
+    sent: Sent,
+) -> Result<Response, Problem> {
+    let digest = table::parsed(&digest)?;
+    let key = key(&sent.fields)?;
+    let request = ReleaseRequest {
+        digest: Some(digest.clone()),
+        action: ReleaseAction::Release,
+        reason: sent.fields.text("reason").to_owned(),
+        override_gates: sent.fields.given("override").is_some(),
+    };
+    match carry_out(&app, &sent, &key, request).await {
+        Ok(()) => Ok(Redirect::to(&channel_address(&key)).into_response()),
+        Err(problem) if problem.status().is_server_error() => Err(problem),
+        Err(problem) => {
+            let asked = table::Asked {
+                machine: key.machine,
+                channel: key.channel.to_string(),
+            };
+            table::page(
+                &app,
+                &sent.visitor,
+                digest,
+                asked,
+                &sent.fields,
+                Some(&problem),
+            )
+            .await
+        }
+    }
+}
+
+fn key(fields: &Fields) -> Result<ChannelKey, Problem> {
+    channel_key(
+        fields.text("machine"),
+        fields.text("library"),
+        fields.text("channel"),
+    )
+}
+
+/// A channel by its names.
+pub(super) fn channel_key(
+    machine: &str,
+    library: &str,
+    channel: &str,
+) -> Result<ChannelKey, Problem> {
+    let unknown = |_| Problem::not_found("channel", channel);
+    Ok(ChannelKey {
+        machine: machine.to_owned(),
+        library: library.to_owned(),
+        channel: channel.parse().map_err(unknown)?,
+    })
+}
+
+/// Releases, rolls back or withdraws, unless the channel has changed since the form was made.
+pub(super) async fn carry_out(
+    app: &App,
+    sent: &Sent,
+    key: &ChannelKey,
+    request: ReleaseRequest,
+) -> Result<(), Problem> {
+    let expected = sent.fields.number("expected")?;
+    let (actor, key) = (sent.visitor.actor.clone(), key.clone());
+    app.ask(move |service| service.release(&actor, &key, &request, expected))
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! The form that adds a task, and what becomes of it.
+
+use jiff::Timestamp;
+use maud::{Markup, html};
+use service::{CampaignEntry, Overrides, Scope, ServiceError, TaskId, TaskKind, TaskRequest};
+
+use super::elements::refusal;
+use super::forms::{Fields, Sent};
+use super::layout::form_token;
+use crate::{App, Problem, Visitor};
+
+/// The form; `fields` are its values.
+pub(super) fn form(
+    visitor: &Visitor,
+    campaigns: &[CampaignEntry],
+    machines: &[String],
+    fields: &Fields,
+    refused: Option<&str>,
+) -> Markup {
+    let readable = || campaigns.iter().filter(|entry| entry.problem.is_none());
+    html! {
+        (refusal(refused))
+        @if let Some(obstacle) = obstacle(visitor, Scope::Submit) { (obstacle) }
+        @else if readable().next().is_none() {
+            p { "No campaign in the service's folder can be read. " a href="/campaigns" { "See why" } "." }
+        } @else {
+            form.stack method="post" action="/queue" {
+                (form_token(visitor))
+                (once(fields))
+                label for="submit-campaign" { "Campaign" }
+                select #submit-campaign name="campaign" required {
+                    @for entry in readable() {
+                        option value=(entry.path) selected[entry.path == fields.text("campaign")] {
+                            (entry.path) @if let Some(name) = &entry.name { " (" (name) ")" }
+                        }
+                    }
+                }
+                label for="submit-machine" { "Machine" }
+                select #submit-machine name="machine" required {
+                    @for name in machines { option value=(name) selected[name == fields.text("machine")] { (name) } }
+                }
+                label for="kind" { "What to do" }
+                select #kind name="kind" {
+                    option value="tune" { "tune: measure, decide, make a table" }
+                    option value="report" selected[fields.text("kind") == "report"] { "report: write the report of what was measured" }
+                }
+                fieldset {
+                    legend { "In place of the campaign's own values (for tune; empty: as in the campaign)" }
+                    (field("budget", "Budget", "as in 10m", fields))
+                    (field("sizes", "Sizes", "as in 8..1M x8", fields))
+                    (field("collectives", "Collectives", "as in bcast, allreduce", fields))
+                    (field("nodes", "Nodes", "as in 1, 2: of the campaign's shapes those with one of these numbers of nodes", fields))
+                }
+                button { "Submit" }
+            }
+        }
+    }
+}
+
+fn field(name: &str, label: &str, help: &str, fields: &Fields) -> Markup {
+    let help_id = format!("{name}-help");
+    html! {
+        div {
+            label for=(format!("submit-{name}")) { (label) }
+            input id=(format!("submit-{name}")) name=(name) value=(fields.text(name)) maxlength="1000"
+                spellcheck="false" autocomplete="off" aria-describedby=(help_id);
+            span.help id=(help_id) { (help) }
+        }
+    }
+}
+
+/// What makes the second of two clicks on a button add nothing: a key that the page was given.
+pub(super) fn once(fields: &Fields) -> Markup {
+    let key = match fields.given("key") {
+        Some(key) => key.to_owned(),
+        None => format!("page-{}", Timestamp::now().as_nanosecond()),
+    };
+    html! { input type="hidden" name="key" value=(key); }
+}
+
+/// Why a visitor has no form that needs a scope on some machine; `None` if they may have it.
+pub(super) fn obstacle(visitor: &Visitor, scope: Scope) -> Option<Markup> {
+    let first = visitor.actor.machines.first();
+    let may = visitor.actor.may(scope, first.map(String::as_str));
+    match (visitor.is_anonymous(), may) {
+        (true, _) => Some(html! { p { a href="/login" { "Log in" } " to do this." } }),
+        (_, false) => {
+            Some(html! { p { "This needs a token with the scope " code { (scope) } "." } })
+        }
+        (false, true) => None,
+    }
+}
+
+/// Submits what the form, or the one on a table's page, sent.
+pub(super) async fn submit(app: &App, sent: &Sent) -> Result<TaskId, Problem> {
+    let request = request(&sent.fields)?;
+    let actor = sent.visitor.actor.clone();
+    let key = sent.fields.given("key").map(str::to_owned);
+    let submitted = app
+        .ask(move |service| service.submit(&actor, &request, key.as_deref()))
+        .await?;
+    Ok(submitted.task.id)
+}
+
+fn request(fields: &Fields) -> Result<TaskRequest, ServiceError> {
+    let invalid = |field, problem: String| ServiceError::Invalid { field, problem };
+    let kind: TaskKind = fields.text("kind").parse().map_err(|_| {
+        invalid(
+            "kind",
+            "one of tune, validate, check, report is needed".to_owned(),
+        )
+    })?;
+    let table = fields.given("table").map(str::parse).transpose();
+    let owned = |name| fields.given(name).map(str::to_owned);
+    let nodes = fields.list("nodes").map(|all| {
+        let count = |text: &String| {
+            text.parse().map_err(|_| {
+                invalid(
+                    "nodes",
+                    format!("`{text}` is no number of nodes, as in 1, 2"),
+                )
+            })
+        };
+        all.iter().map(count).collect::<Result<Vec<u32>, _>>()
+    });
+    Ok(TaskRequest {
+        kind,
+        machine: owned("machine"),
+        campaign: owned("campaign"),
+        table: table.map_err(|reason: &str| invalid("table", reason.to_owned()))?,
+        overrides: match kind {
+            TaskKind::Tune => Overrides {
+                budget: owned("budget"),
+                sizes: owned("sizes"),
+                collectives: fields.list("collectives"),
+                nodes: nodes.transpose()?,
+            },
+            _ => Overrides::default(),
+        },
+    })
+}

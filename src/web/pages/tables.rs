@@ -1,0 +1,109 @@
+//! All tables, newest first.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use maud::{Markup, html};
+use serde::Deserialize;
+use service::{Service, Slice, Version};
+
+use super::elements::{campaign_link, pager, table_address, table_link, task_link, when, wide};
+use super::forms::Reader;
+use super::layout::{Frame, with_query};
+use crate::extract::Query;
+use crate::{App, Problem, Visitor};
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Asked {
+    #[serde(default)]
+    machine: String,
+    #[serde(default)]
+    before: Option<u64>,
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(visitor): Reader,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Problem> {
+    let machine = Some(asked.machine.clone()).filter(|name| !name.is_empty());
+    let slice = Slice {
+        before: asked.before,
+        limit: None,
+    };
+    let reader = visitor.clone();
+    let (versions, machines) = app
+        .ask(move |service| {
+            let mut versions = service.versions(machine.as_deref(), None, slice)?;
+            versions
+                .items
+                .retain(|version| reader.may_read(Some(&version.machine)));
+            Ok((versions, machines(service, &reader)))
+        })
+        .await?;
+    let frame = Frame {
+        title: "Tables",
+        visitor: Some(&visitor),
+        place: "/tables",
+        events: None,
+    };
+    let content = html! {
+        form.row method="get" action="/tables" role="search" aria-label="Filter the tables" {
+            div {
+                label for="machine" { "Machine" }
+                select #machine name="machine" {
+                    option value="" { "any" }
+                    @for name in &machines { option value=(name) selected[*name == asked.machine] { (name) } }
+                }
+            }
+            button.quiet { "Filter" }
+        }
+        @if versions.items.is_empty() {
+            p { "There are none. A task that tunes makes one: " a href="/queue#submit" { "submit a task" } "." }
+        } @else {
+            (wide("Tables", &rows(&versions.items)))
+        }
+        (pager(&with_query("/tables", &[("machine", &asked.machine)]), asked.before, versions.next))
+    };
+    Ok(frame.html(&content).into_response())
+}
+
+/// The machines of the configuration that a visitor may read of, by name.
+pub(super) fn machines(service: &Service, visitor: &Visitor) -> Vec<String> {
+    let all = service.configuration().machines.iter();
+    let names = all.map(|machine| machine.name.clone());
+    names.filter(|name| visitor.may_read(Some(name))).collect()
+}
+
+/// Versions as a table.
+pub(super) fn rows(versions: &[Version]) -> Markup {
+    html! {
+        table {
+            thead { tr { th scope="col" { "table" } th scope="col" { "name" } th scope="col" { "machine" }
+                th scope="col" { "library" } th scope="col" { "made" } th scope="col" { "by" } th scope="col" { "before it" } } }
+            tbody {
+                @for version in versions {
+                    tr {
+                        th scope="row" { (table_link(&version.digest)) }
+                        td { (version.name) }
+                        td { (version.machine) }
+                        td { (version.library) }
+                        td { (when(version.added_at)) }
+                        td {
+                            @if let Some(task) = version.task { (task_link(task)) " " }
+                            @if let Some(path) = &version.campaign { (campaign_link(path)) }
+                            @if version.task.is_none() { " found or taken in" }
+                        }
+                        td {
+                            @if let Some(parent) = &version.parent {
+                                (table_link(parent)) " · "
+                                a href=(with_query(&format!("{}/diff", table_address(&version.digest)), &[("to", parent.as_str())])) {
+                                    "what changed"
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

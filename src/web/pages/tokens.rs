@@ -1,0 +1,186 @@
+//! Tokens: who may do what.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use jiff::Timestamp;
+use maud::{Markup, html};
+use service::{NewToken, Scope, SecretToken, ServiceError, TokenRow};
+
+use super::elements::{refusal, when, wide};
+use super::forms::{Fields, Reader, Sent};
+use super::layout::{Frame, form_token};
+use super::tables::machines;
+use crate::extract::Path;
+use crate::{App, Problem, Visitor};
+
+const SCOPES: [(Scope, &str); 5] = [
+    (Scope::Read, "see everything but tokens and the audit"),
+    (Scope::Submit, "submit and cancel tasks"),
+    (Scope::Publish, "release tables, roll back, withdraw"),
+    (
+        Scope::Agent,
+        "what agents of other clusters do; nothing uses it yet",
+    ),
+    (
+        Scope::Admin,
+        "all of these, tokens, the audit, and passing over gates",
+    ),
+];
+
+pub(super) async fn show(
+    State(app): State<App>,
+    Reader(visitor): Reader,
+) -> Result<Response, Problem> {
+    page(&app, &visitor, &Fields::default(), None, None).await
+}
+
+pub(super) async fn make(State(app): State<App>, sent: Sent) -> Result<Response, Problem> {
+    let Sent { visitor, fields } = &sent;
+    match begin(&app, visitor, fields).await {
+        Ok(made) => page(&app, visitor, &Fields::default(), Some(&made), None).await,
+        Err(problem) if problem.status() == StatusCode::UNPROCESSABLE_ENTITY => {
+            page(&app, visitor, fields, None, Some(&problem)).await
+        }
+        Err(problem) => Err(problem),
+    }
+}
+
+async fn begin(
+    app: &App,
+    visitor: &Visitor,
+    fields: &Fields,
+) -> Result<(SecretToken, TokenRow), Problem> {
+    let scopes = fields.all("scope").map(|name| {
+        name.parse().map_err(|_| ServiceError::Invalid {
+            field: "scopes",
+            problem: format!("`{name}` is none of read, submit, publish, agent, admin"),
+        })
+    });
+    let new = NewToken {
+        name: fields.text("name").to_owned(),
+        scopes: scopes.collect::<Result<_, _>>()?,
+        machines: fields.all("machine").map(str::to_owned).collect(),
+        days: fields.number("days")?,
+    };
+    let actor = visitor.actor.clone();
+    app.ask(move |service| service.make_token(&actor, &new))
+        .await
+}
+
+pub(super) async fn revoke(
+    State(app): State<App>,
+    Path(id): Path<u64>,
+    sent: Sent,
+) -> Result<Response, Problem> {
+    let actor = sent.visitor.actor;
+    app.ask(move |service| service.revoke_token(&actor, id))
+        .await?;
+    Ok(Redirect::to("/tokens").into_response())
+}
+
+async fn page(
+    app: &App,
+    visitor: &Visitor,
+    fields: &Fields,
+    made: Option<&(SecretToken, TokenRow)>,
+    refused: Option<&Problem>,
+) -> Result<Response, Problem> {
+    let actor = visitor.actor.clone();
+    let reader = visitor.clone();
+    let (tokens, machines) = app
+        .ask(move |service| Ok((service.tokens(&actor)?, machines(service, &reader))))
+        .await?;
+    let frame = Frame {
+        title: "Tokens",
+        visitor: Some(visitor),
+        place: "/tokens",
+        events: None,
+    };
+    let content = html! {
+        (refusal(refused.map(Problem::detail)))
+        @if let Some((secret, row)) = made {
+            div.shown-once role="status" {
+                p { "The token " strong { (row.name) } " is made. It is shown here and never again:" }
+                p { code.secret { (secret.expose()) } }
+            }
+        }
+        (wide("Tokens", &rows(visitor, &tokens)))
+        section aria-labelledby="new-head" {
+            h2 #new-head { "Make a token" }
+            (form(visitor, &machines, fields))
+        }
+    };
+    let status = refused.map_or(StatusCode::OK, Problem::status);
+    Ok((status, frame.html(&content)).into_response())
+}
+
+fn rows(visitor: &Visitor, tokens: &[TokenRow]) -> Markup {
+    let now = Timestamp::now();
+    let joined = |row: &TokenRow| {
+        let scopes: Vec<String> = row.scopes.iter().map(Scope::to_string).collect();
+        scopes.join(", ")
+    };
+    html! {
+        table {
+            thead { tr { th scope="col" { "name" } th scope="col" { "scopes" } th scope="col" { "machines" }
+                th scope="col" { "made" } th scope="col" { "by" } th scope="col" { "state" } th scope="col" { span.unseen { "revoke" } } } }
+            tbody {
+                @for row in tokens {
+                    tr {
+                        th scope="row" { (row.name) }
+                        td { (joined(row)) }
+                        td { @if row.machines.is_empty() { "all" } @else { (row.machines.join(", ")) } }
+                        td { (when(row.created_at)) }
+                        td { (row.created_by) }
+                        td {
+                            @match (row.revoked_at, row.expires_at) {
+                                (Some(at), _) => { "revoked " (when(at)) }
+                                (None, Some(at)) if at <= now => { "expired " (when(at)) }
+                                (None, Some(at)) => { "holds until " (when(at)) }
+                                (None, None) => "holds",
+                            }
+                        }
+                        td {
+                            @if row.revoked_at.is_none() {
+                                form method="post" action=(format!("/tokens/{}/revoke", row.id)) {
+                                    (form_token(visitor))
+                                    button.quiet aria-label=(format!("Revoke the token {}", row.name)) { "Revoke" }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn form(visitor: &Visitor, machines: &[String], fields: &Fields) -> Markup {
+    let is_chosen = |field, value: &str| fields.all(field).any(|chosen| chosen == value);
+    html! {
+        form.stack method="post" action="/tokens" {
+            (form_token(visitor))
+            label for="name" { "Name" }
+            input #name name="name" required maxlength="64" autocomplete="off" value=(fields.text("name"));
+            fieldset {
+                legend { "Scopes" }
+                @for (scope, meaning) in SCOPES {
+                    label.check {
+                        input type="checkbox" name="scope" value=(scope) checked[is_chosen("scope", &scope.to_string())];
+                        " " strong { (scope) } ": " (meaning)
+                    }
+                }
+            }
+            fieldset {
+                legend { "Machines (none chosen: all)" }
+                @for name in machines {
+                    label.check { input type="checkbox" name="machine" value=(name) checked[is_chosen("machine", name)]; " " (name) }
+                }
+            }
+            label for="days" { "Days until it expires (empty: it does not)" }
+            input #days name="days" type="number" min="1" max="3650" inputmode="numeric" value=(fields.text("days"));
+            button { "Make the token" }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! All addresses.
+
+use axum::Router;
+use axum::http::header;
+use axum::routing::get;
+use utoipa::OpenApi;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+
+use crate::{App, api, health, layers, metrics, pages};
+
+/// All that the service answers to.
+pub(crate) fn router(app: App) -> Router {
+    let (interface, document) = api::router().split_for_parts();
+    // A document that cannot be written would be a defect that a test shows.
+    let document = document.to_json().unwrap_or_default();
+    let media = [(header::CONTENT_TYPE, "application/json")];
+    let router = interface
+        .route(
+            "/api/v1/openapi.json",
+            get(move || async move { (media, document) }),
+        )
+        .route("/healthz", get(health::live))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(metrics::metrics))
+        .merge(pages::router());
+    layers::around(router, app)
+}
+
+/// The document of the interface `/api/v1` (OpenAPI 3.1).
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    api::router().into_openapi()
+}
+
+/// What the document says of the whole.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "colltune",
+        description = "Tasks that measure, tables by digest, releases of tables to channels. Errors are \
+                       `application/problem+json`."
+    ),
+    modifiers(&Token),
+    security(("token" = []), ())
+)]
+pub(crate) struct Document;
+
+struct Token;
+
+impl utoipa::Modify for Token {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("token", scheme);
+    }
+}

@@ -1,0 +1,221 @@
+//! The accept loop. `axum::serve` limits neither the time that headers take nor the number of connections.
+
+use std::convert::Infallible;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use rustix::process::{Resource, getrlimit, setpriority_process, setrlimit};
+use sd_notify::NotifyState;
+use service::Service;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt;
+
+use crate::listen::{Listener, Socket};
+use crate::peer::Peer;
+use crate::{App, WebError, routes, tls};
+
+/// Connections at a time; further ones are refused at once, with 503 where there is no TLS.
+const CONNECTIONS: usize = 2048;
+/// Threads that may block: those that ask the service.
+const BLOCKING_THREADS: usize = 8;
+/// The priority of all threads: what is measured on this host goes first.
+const NICE: i32 = 10;
+/// For a TLS handshake, and for the headers of a request.
+const HEADERS: Duration = Duration::from_secs(10);
+/// The bytes that a request's line and headers may have.
+const HEADER_BYTES: usize = 32 << 10;
+const HEADER_LINES: usize = 64;
+/// How long requests under way may take when the service ends.
+const GRACE: Duration = Duration::from_secs(3);
+/// How often `stop` is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\
+    Connection: close\r\n\r\n";
+
+/// Serves the interface and the pages until `stop` is set; then requests under way are answered and event streams end,
+/// within five seconds. The threads that this takes have the priority 10 (`nice`) and end with it; the caller's keeps
+/// its own. `ready` is called once connections are accepted.
+///
+/// # Errors
+/// [`WebError`], before anything is accepted.
+pub fn serve(
+    service: Arc<Service>,
+    socket: Socket,
+    stop: Arc<AtomicBool>,
+    ready: impl FnOnce() + Send + 'static,
+) -> Result<(), WebError> {
+    // Not on a Unix socket that systemd has handed over.
+    let tls = service.configuration().tls.as_ref();
+    let tls = tls.filter(|_| socket.address().is_some());
+    let tls = tls.map(tls::acceptor).transpose()?;
+    raise_open_files();
+    let runtime = runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(BLOCKING_THREADS)
+        .thread_name("web")
+        .on_thread_start(|| {
+            // Of this thread alone. It works as well without.
+            let _ = setpriority_process(None, NICE);
+        })
+        .enable_all()
+        .build()
+        .map_err(WebError::Threads)?;
+    let place = format!("{socket:?}");
+    let (ends, ending) = watch::channel(false);
+    let accepting = async move {
+        let listener = socket
+            .listener()
+            .map_err(|source| WebError::Listen { place, source })?;
+        let app = App::new(service, ending)?;
+        let server = Server {
+            connections: Arc::new(Semaphore::new(CONNECTIONS)),
+            router: routes::router(app.clone()),
+            graceful: GracefulShutdown::new(),
+            http: http(),
+            tls,
+        };
+        let pulls = tokio::spawn(app.shared.pulls.clone().write(app.clone()));
+        // Nothing waits for these where systemd did not start the process.
+        let _ = sd_notify::notify(&[NotifyState::Ready]);
+        ready();
+        server.accept(&listener, &stop).await;
+        drop(listener);
+        let _ = sd_notify::notify(&[NotifyState::Stopping]);
+        ends.send_replace(true);
+        // What is not answered by then is given up.
+        let _ = timeout(GRACE, server.graceful.shutdown()).await;
+        let _ = timeout(Duration::from_secs(1), pulls).await;
+        Ok(())
+    };
+    // Not on the caller's thread, whose priority stays as it is.
+    let served = runtime.block_on(runtime.spawn(accepting));
+    runtime.shutdown_timeout(Duration::from_millis(500));
+    served.unwrap_or_else(|error| Err(WebError::Threads(error.into())))
+}
+
+/// Connections need a descriptor each. Not more of them: some launchers close all that they might have.
+fn raise_open_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    let wanted = limit
+        .maximum
+        .unwrap_or(u64::MAX)
+        .min(2 * CONNECTIONS as u64);
+    if limit.current.is_some_and(|current| current < wanted) {
+        limit.current = Some(wanted);
+        // With fewer descriptors, connections beyond them wait.
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
+}
+
+fn http() -> http1::Builder {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEADERS)
+        .max_header_size(HEADER_BYTES)
+        .max_headers(HEADER_LINES)
+        .max_buf_size(64 << 10);
+    http
+}
+
+struct Server {
+    connections: Arc<Semaphore>,
+    router: Router,
+    graceful: GracefulShutdown,
+    http: http1::Builder,
+    tls: Option<TlsAcceptor>,
+}
+
+impl Server {
+    async fn accept(&self, listener: &Listener, stop: &AtomicBool) {
+        let stopped = async {
+            while !stop.load(Ordering::Relaxed) {
+                sleep(LOOK).await;
+            }
+        };
+        tokio::pin!(stopped);
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = &mut stopped => return,
+            };
+            let (stream, peer) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    complain_of(&error);
+                    sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            };
+            let Ok(place) = Arc::clone(&self.connections).try_acquire_owned() else {
+                if self.tls.is_none() {
+                    stream.write_at_once(FULL).await;
+                }
+                continue;
+            };
+            let connection = Connection {
+                router: self.router.clone(),
+                http: self.http.clone(),
+                watcher: self.graceful.watcher(),
+                peer,
+                _place: place,
+            };
+            match self.tls.clone() {
+                None => drop(tokio::spawn(connection.run(stream))),
+                Some(tls) => drop(tokio::spawn(async move {
+                    if let Ok(Ok(stream)) = timeout(HEADERS, tls.accept(stream)).await {
+                        connection.run(stream).await;
+                    }
+                })),
+            }
+        }
+    }
+}
+
+/// A connection that is gone before it is accepted is none of ours; a lack of descriptors is told.
+fn complain_of(error: &io::Error) {
+    if error.kind() != io::ErrorKind::ConnectionAborted {
+        // Without standard error there is no place to tell it.
+        let _ = writeln!(io::stderr(), "cannot accept a connection: {error}");
+    }
+}
+
+struct Connection {
+    router: Router,
+    http: http1::Builder,
+    watcher: Watcher,
+    peer: Peer,
+    /// Given back when the connection ends.
+    _place: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    async fn run(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let (router, peer) = (self.router, self.peer);
+        let answer = service_fn(move |request: hyper::Request<Incoming>| {
+            let router = router.clone();
+            async move {
+                let mut request = request.map(Body::new);
+                request.extensions_mut().insert(peer);
+                let Ok(response) = router.oneshot(request).await;
+                Ok::<_, Infallible>(response)
+            }
+        });
+        let connection = self.http.serve_connection(TokioIo::new(stream), answer);
+        // Peers go away as they like.
+        let _ = self.watcher.watch(connection).await;
+    }
+}

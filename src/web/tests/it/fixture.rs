@@ -1,0 +1,209 @@
+//! A service in a folder of its own, and a client that sends what it is told to.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::Value;
+use service::{Actor, Configuration, Listen, NewToken, Scope, Service};
+use tempfile::TempDir;
+use web::{Socket, WebError};
+
+/// A service that is served on this host.
+pub(crate) struct Site {
+    pub(crate) service: Arc<Service>,
+    /// The token of its owner.
+    pub(crate) owner: String,
+    pub(crate) address: Option<SocketAddr>,
+    stop: Arc<AtomicBool>,
+    serving: Option<JoinHandle<Result<(), WebError>>>,
+    folder: TempDir,
+}
+
+impl Site {
+    pub(crate) fn new() -> Self {
+        Self::with(|_, _| {})
+    }
+
+    /// With another configuration; the second argument is the site's folder.
+    pub(crate) fn with(change: impl FnOnce(&mut Configuration, &Path)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut configuration = Configuration::of_folder(folder.path()).unwrap();
+        configuration.listen = Listen::Address((Ipv4Addr::LOCALHOST, 0).into());
+        change(&mut configuration, folder.path());
+        let socket = Socket::open(&configuration).unwrap();
+        let address = socket.address();
+        let service = Service::open(configuration, "colltune".into()).unwrap();
+        let owner = service.owner_token().unwrap().expose().to_owned();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (tell, ready) = mpsc::channel();
+        let serving = std::thread::spawn({
+            let (service, stop) = (Arc::clone(&service), Arc::clone(&stop));
+            move || web::serve(service, socket, stop, move || tell.send(()).unwrap())
+        });
+        ready.recv().unwrap();
+        Self {
+            service,
+            owner,
+            address,
+            stop,
+            serving: Some(serving),
+            folder,
+        }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A token with these scopes.
+    pub(crate) fn token(&self, scopes: &[Scope], machines: &[&str]) -> String {
+        let admin = Actor {
+            name: "test".to_owned(),
+            scopes: vec![Scope::Admin],
+            machines: Vec::new(),
+        };
+        let new = NewToken {
+            name: "test".to_owned(),
+            scopes: scopes.to_vec(),
+            machines: machines.iter().map(|&name| name.to_owned()).collect(),
+            days: None,
+        };
+        let (secret, _) = self.service.make_token(&admin, &new).unwrap();
+        secret.expose().to_owned()
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address.unwrap()).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        stream
+    }
+
+    /// Sends a request with headers, each `Name: value`, on a connection of its own.
+    pub(crate) fn send(&self, line: &str, headers: &[&str], body: &str) -> Answer {
+        let host = self.address.unwrap();
+        let mut text = format!("{line} HTTP/1.1\r\nConnection: close\r\n");
+        if !headers.iter().any(|header| header.starts_with("Host:")) {
+            text += &format!("Host: {host}\r\n");
+        }
+        for header in headers {
+            text += &format!("{header}\r\n");
+        }
+        if !body.is_empty() || line.starts_with("POST") {
+            text += &format!("Content-Length: {}\r\n", body.len());
+        }
+        text += "\r\n";
+        text += body;
+        exchange(self.connect(), text.as_bytes())
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.send(&format!("GET {path}"), &[], "")
+    }
+
+    /// Sends JSON with the owner's token.
+    pub(crate) fn post(&self, path: &str, headers: &[&str], body: &Value) -> Answer {
+        let token = self.bearer();
+        let mut all = vec![token.as_str(), "Content-Type: application/json"];
+        all.extend(headers);
+        self.send(&format!("POST {path}"), &all, &body.to_string())
+    }
+
+    /// The header with the owner's token.
+    pub(crate) fn bearer(&self) -> String {
+        format!("Authorization: Bearer {}", self.owner)
+    }
+
+    /// Ends the service and returns when it has ended.
+    pub(crate) fn end(&mut self) -> Result<(), WebError> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.serving.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        if self.serving.is_some() {
+            let ended = self.end();
+            assert!(ended.is_ok() || std::thread::panicking(), "{ended:?}");
+        }
+    }
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    /// 0 if the connection was closed without one.
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(bytes);
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head.split(' ').nth(1).and_then(|word| word.parse().ok());
+        Self {
+            status: status.unwrap_or(0),
+            head: head.to_owned(),
+            body: body.to_owned(),
+        }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        let found = lines.find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value)
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// Fails unless the status is this one, and an error is a problem in JSON.
+    #[track_caller]
+    pub(crate) fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{self:?}");
+        if status >= 400 {
+            assert_eq!(
+                self.header("content-type"),
+                Some("application/problem+json")
+            );
+            let json = self.json();
+            assert_eq!(json["status"], status);
+            assert!(
+                json["detail"]
+                    .as_str()
+                    .is_some_and(|detail| !detail.is_empty())
+            );
+        }
+        self
+    }
+}
+
+/// Writes and reads until the other end closes.
+pub(crate) fn exchange(mut stream: impl Read + Write, bytes: &[u8]) -> Answer {
+    // Who refuses a request need not read it to its end.
+    let _ = stream.write_all(bytes);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    Answer::of(&answer)
+}
+
+pub(crate) fn exchange_at_socket(path: &Path, text: &str) -> Answer {
+    let stream = UnixStream::connect(path).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    exchange(stream, text.as_bytes())
+}

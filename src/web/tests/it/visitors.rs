@@ -1,0 +1,201 @@
+//! Who may ask: tokens, sessions, users at sockets, names of hosts, pages of other sites.
+
+use serde_json::json;
+use service::Listen;
+
+use crate::fixture::{Site, exchange_at_socket};
+
+#[test]
+fn a_session_changes_things_with_its_form_token_alone() {
+    let site = Site::new();
+    let begun = site
+        .post("/api/v1/session", &[], &json!({"token": site.owner}))
+        .expect(201);
+    let cookie = begun.header("set-cookie").unwrap().to_owned();
+    for part in [
+        "colltune=",
+        "; HttpOnly",
+        "; SameSite=Strict",
+        "; Path=/",
+        "; Max-Age=43200",
+    ] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    assert!(
+        !cookie.contains("Secure") && !cookie.contains("Domain"),
+        "{cookie}"
+    );
+    let pair = cookie.split(';').next().unwrap();
+    let cookie = format!("Cookie: other=1; {pair}; more=2");
+    site.send("GET /api/v1/tokens", &[&cookie], "").expect(200);
+    assert!(
+        !begun.json()["form_token"]
+            .as_str()
+            .unwrap()
+            .contains(&pair[9..20])
+    );
+
+    let form_token = format!(
+        "X-Form-Token: {}",
+        begun.json()["form_token"].as_str().unwrap()
+    );
+    let new = json!({"name": "a", "scopes": ["read"]}).to_string();
+    let media = "Content-Type: application/json";
+    let make = |headers: &[&str]| {
+        let mut all = vec![cookie.as_str(), media];
+        all.extend(headers);
+        site.send("POST /api/v1/tokens", &all, &new)
+    };
+    make(&[]).expect(403);
+    make(&["X-Form-Token: 00"]).expect(403);
+    make(&[&form_token]).expect(201);
+    let own = format!("Origin: http://{}", site.address.unwrap());
+    make(&[&form_token, &own]).expect(201);
+    make(&[&form_token, "Sec-Fetch-Site: same-origin"]).expect(201);
+    // What a browser says of other sites counts more than what a page may know.
+    make(&[&form_token, "Origin: http://evil.example"]).expect(403);
+    make(&[&form_token, "Origin: null"]).expect(403);
+    make(&[&form_token, "Sec-Fetch-Site: cross-site"]).expect(403);
+    make(&[&form_token, "Sec-Fetch-Site: same-site"]).expect(403);
+
+    site.send("DELETE /api/v1/session", &[&cookie], "")
+        .expect(403);
+    let ended = site
+        .send("DELETE /api/v1/session", &[&cookie, &form_token], "")
+        .expect(204);
+    assert!(ended.header("set-cookie").unwrap().contains("Max-Age=0"));
+    site.send("GET /api/v1/tokens", &[&cookie], "").expect(401);
+}
+
+#[test]
+fn other_sites_cannot_log_a_browser_in() {
+    let site = Site::new();
+    let body = json!({"token": site.owner}).to_string();
+    let media = "Content-Type: application/json";
+    let foreign = ["Origin: http://evil.example", media];
+    site.send("POST /api/v1/session", &foreign, &body)
+        .expect(403);
+    site.send("POST /login", &["Origin: http://evil.example"], "token=a")
+        .expect(403);
+}
+
+#[test]
+fn a_name_that_leads_here_is_not_enough() {
+    let site = Site::with(|configuration, _| configuration.names = vec!["tables.site".to_owned()]);
+    let port = site.address.unwrap().port();
+    for (host, status) in [
+        (format!("127.0.0.1:{port}"), 200),
+        (format!("localhost:{port}"), 200),
+        (format!("[::1]:{port}"), 200),
+        ("tables.site".to_owned(), 200),
+        ("TABLES.site:443".to_owned(), 200),
+        ("evil.example".to_owned(), 421),
+        (format!("evil.example:{port}"), 421),
+        ("127.0.0.1.evil.example".to_owned(), 421),
+        ("localhost.".to_owned(), 421),
+        ("user@localhost".to_owned(), 400),
+        ("a b".to_owned(), 400),
+        (String::new(), 400),
+    ] {
+        let answer = site.send("GET /api/v1/machines", &[&format!("Host: {host}")], "");
+        assert_eq!(answer.status, status, "{host}: {answer:?}");
+    }
+    let twice = ["Host: localhost", "Host: localhost"];
+    assert_eq!(site.send("GET /api/v1/machines", &twice, "").status, 400);
+}
+
+#[test]
+fn wrong_tokens_are_counted_by_address() {
+    let site = Site::new();
+    let line = "GET /api/v1/machines";
+    let wrong = ["Authorization: Bearer colltune_00"];
+    for _ in 0..10 {
+        let answer = site.send(line, &wrong, "").expect(401);
+        assert!(
+            answer
+                .header("www-authenticate")
+                .unwrap()
+                .starts_with("Bearer")
+        );
+    }
+    let answer = site.send(line, &wrong, "").expect(429);
+    let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=6).contains(&wait), "{wait}");
+    site.post("/api/v1/session", &[], &json!({"token": "colltune_00"}))
+        .expect(429);
+    // Reading that is open needs no token.
+    site.get("/api/v1/machines").expect(200);
+}
+
+#[test]
+fn what_is_no_bearer_token_is_refused() {
+    let site = Site::new();
+    for header in [
+        "Basic YTpi",
+        "Bearer",
+        "Bearer ",
+        "Bearer \u{7f}",
+        "bearer colltune_",
+    ] {
+        let header = format!("Authorization: {header}");
+        let status = site.send("GET /api/v1/machines", &[&header], "").status;
+        assert!([400, 401].contains(&status), "{header}: {status}");
+    }
+    let bearer = site.bearer().replace("Bearer", "bEARER");
+    site.send("GET /api/v1/tokens", &[&bearer], "").expect(200);
+}
+
+#[test]
+fn the_service_s_own_user_needs_no_token_at_a_socket() {
+    let request = "GET /api/v1/tokens HTTP/1.1\r\nHost: any\r\nConnection: close\r\n\r\n";
+    let at_socket = |behind_proxy| {
+        let site = Site::with(|configuration, folder| {
+            configuration.listen = Listen::Socket(folder.join("socket"));
+            configuration.behind_proxy = behind_proxy;
+            configuration.names = vec!["any".to_owned()];
+        });
+        exchange_at_socket(&site.folder().join("socket"), request).status
+    };
+    assert_eq!(at_socket(false), 200);
+    // Then the user at the other end is the proxy's, whoever asks it.
+    assert_eq!(at_socket(true), 401);
+}
+
+#[test]
+fn cookies_are_for_tls_alone_where_there_is_some() {
+    let site = Site::with(|configuration, _| configuration.behind_proxy = true);
+    let begun = site
+        .post("/api/v1/session", &[], &json!({"token": site.owner}))
+        .expect(201);
+    let cookie = begun.header("set-cookie").unwrap();
+    assert!(
+        cookie.starts_with("__Host-colltune=") && cookie.ends_with("; Secure"),
+        "{cookie}"
+    );
+    assert!(begun.header("strict-transport-security").is_some());
+    // Those that a proxy forwards are counted by their own addresses.
+    let wrong = "Authorization: Bearer colltune_00";
+    for _ in 0..10 {
+        let of = ["X-Forwarded-For: 10.0.0.9, 10.0.0.1", wrong];
+        site.send("GET /api/v1/machines", &of, "").expect(401);
+    }
+    let of = |address: &str| {
+        let of = format!("X-Forwarded-For: {address}");
+        site.send("GET /api/v1/machines", &[&of, wrong], "").status
+    };
+    assert_eq!(
+        (of("10.0.0.1"), of("10.0.0.9"), of("10.0.0.9, 10.0.0.1")),
+        (429, 401, 429)
+    );
+}
+
+#[test]
+fn addresses_that_others_reach_need_tls_or_a_proxy() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut configuration = service::Configuration::of_folder(folder.path()).unwrap();
+    configuration.listen = Listen::Address("0.0.0.0:0".parse().unwrap());
+    let refused = web::Socket::open(&configuration).unwrap_err();
+    assert!(refused.to_string().contains("behind_proxy"), "{refused}");
+    configuration.behind_proxy = true;
+    web::Socket::open(&configuration).unwrap();
+}

@@ -16,9 +16,9 @@ use crate::exit::Answer;
 /// Put a table where jobs use it, as a version that never changes
 ///
 /// Writes a folder for the table into DIR: the rules that are used, the file that the table's library reads, an
-/// environment file for shells and a module file for Lmod and Environment Modules. Then it turns the link
-/// DIR/current to that folder. Jobs that have begun keep the version that they have. Deploying the same table again
-/// changes nothing.
+/// environment file for shells, module files for Lmod and Environment Modules, and slurm.sh for batch scripts of
+/// Slurm, which looks whether all nodes of the job have the version. Then it turns the link DIR/current to that
+/// folder. Jobs that have begun keep the version that they have. Deploying the same table again changes nothing.
 ///
 /// Exits with 0 if the version is current; with 1, and changes nothing, if the table has rules that no fresh
 /// launches confirmed, or nothing that can be used, or if there is no version to go back to; with 2 if the
@@ -43,8 +43,9 @@ pub(crate) struct Args {
     confirmed_only: bool,
     /// Let programs decide by the table themselves: also write the script with-table, which preloads libcolltune.so
     ///
-    /// The launcher starts programs through it: mpirun -n 4 DIR/current/with-table ./solver. It sets LD_PRELOAD
-    /// and the table for the program alone, on every node; the environment file and the module do not.
+    /// The launcher starts programs through it: mpirun -n 4 "$COLLTUNE_WITH_TABLE" ./solver. It sets LD_PRELOAD and
+    /// the table for the program alone, on every node; the environment file and the module only name the script of
+    /// their own version, so that all ranks of a job use the same table when another one is deployed.
     #[arg(long)]
     preload: bool,
     /// Go back to the version that was current before
@@ -78,7 +79,7 @@ const EXAMPLES: &str = "\
 Examples:
   colltune deploy tables/night.yaml --to /opt/tables
   . /opt/tables/current/environment.sh
-  mpirun -n 4 /opt/tables/current/with-table ./solver    # if deployed with --preload
+  mpirun -n 4 \"$COLLTUNE_WITH_TABLE\" ./solver          # if deployed with --preload
   colltune deploy --rollback --to /opt/tables";
 
 impl Args {
@@ -167,10 +168,10 @@ fn tell(deployed: &Deployed, console: Console) -> Result<(), CliError> {
         deployed.module
     ))?;
     match &deployed.program {
-        Some(program) => console.remark(format_args!(
-            "programs decide by the table themselves if started by `mpirun ... {} PROGRAM`",
-            quoted(program)
-        )),
+        Some(_) => console.remark(
+            "programs decide by the table themselves if the job then starts them by `mpirun ... \
+             \"$COLLTUNE_WITH_TABLE\" PROGRAM`",
+        ),
         None => Ok(()),
     }
 }

@@ -219,7 +219,8 @@ fn the_runtime_is_preloaded_only_if_asked_for() {
     let with = |options: &[&str]| {
         let ran = warned(&place, &[&DEPLOY[..], &["--preload"], options].concat());
         assert!(
-            ran.out.contains("DIR/site/current/with-table PROGRAM"),
+            ran.out
+                .contains(r#"mpirun ... "$COLLTUNE_WITH_TABLE" PROGRAM"#),
             "{}",
             ran.out
         );

@@ -60,13 +60,12 @@ fn job(script: &Path, nodes: Option<bool>) -> (Vec<String>, String) {
     );
     fs::write(&srun, fake).expect("written");
     fs::set_permissions(&srun, fs::Permissions::from_mode(0o755)).expect("executable");
-    let mut command = Command::new("sh");
+    let mut command = Command::new("/bin/sh");
     command.args(["-c", print, "sh"]).arg(script);
     command.env_clear().env("PATH", folder.path());
     if nodes.is_some() {
         command.envs([("SLURM_JOB_ID", "7"), ("SLURM_JOB_NUM_NODES", "3")]);
     }
-    // The shell itself is found by this process.
     let output = command.output().expect("a shell");
     assert!(output.status.success(), "{output:?}");
     let asked = fs::read_to_string(asked).unwrap_or_default();

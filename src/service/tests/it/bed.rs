@@ -63,6 +63,12 @@ impl Bed {
         self.opened()
     }
 
+    pub(crate) fn restarted_with(mut self, change: fn(&mut Configuration)) -> Self {
+        self.close();
+        self.change = change;
+        self.opened()
+    }
+
     pub(crate) fn service(&self) -> &Arc<Service> {
         self.service.as_ref().expect("it is open")
     }

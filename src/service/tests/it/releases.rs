@@ -518,7 +518,7 @@ fn of_two_releases_at_once_one_succeeds() {
 
 #[test]
 fn nodes_keep_what_running_jobs_may_use() {
-    let bed = Bed::with(|configuration| configuration.longest_wall_time = Duration::from_secs(4));
+    let bed = Bed::new();
     let [a, b, c] = ["chain", "pipeline", "binary"].map(|a| bed.validated(&choosing(a)));
     let keep = |bed: &Bed| {
         bed.service()
@@ -526,25 +526,43 @@ fn nodes_keep_what_running_jobs_may_use() {
             .expect("a manifest")
             .keep
     };
-    let versions = |bed: &Bed| {
-        let versions = export::deploy::list(&bed.channel()).expect("versions");
-        versions.len()
+    let on_disk = |bed: &Bed| -> Vec<String> {
+        let versions = export::deploy::list(&bed.channel())
+            .expect("versions")
+            .into_iter();
+        let digest = |version: export::deploy::Version| {
+            std::fs::read_to_string(version.folder.join("digest")).expect("readable")
+        };
+        let mut digests: Vec<_> = versions.map(|v| digest(v).trim_end().to_owned()).collect();
+        digests.sort();
+        digests
     };
-    bed.release(&a).expect("released");
-    bed.release(&b).expect("released");
-    bed.release(&c).expect("released");
+    let sorted = |digests: &[&service::Digest]| {
+        let mut digests: Vec<_> = digests.iter().map(|digest| digest.to_string()).collect();
+        digests.sort();
+        digests
+    };
+    for digest in [&a, &b, &c] {
+        bed.release(digest).expect("released");
+    }
     assert_eq!(keep(&bed), [c.clone(), b.clone(), a.clone()]);
-    assert_eq!(versions(&bed), 3);
     bed.act(Rollback, None, None).expect("rolled back");
     assert_eq!(keep(&bed), [b.clone(), c.clone(), a.clone()]);
     let bed = bed.restarted();
     assert_eq!(keep(&bed), [b.clone(), c.clone(), a.clone()]);
-    // In a while no job can use the others.
-    std::thread::sleep(Duration::from_millis(5100));
+    assert_eq!(on_disk(&bed), sorted(&[&a, &b, &c]));
+
+    // Where no job runs longer than a second, nothing else is in use after two.
+    let mut bed = bed.restarted_with(|new| new.longest_wall_time = Duration::from_secs(1));
+    std::thread::sleep(Duration::from_millis(2100));
     assert_eq!(keep(&bed), std::slice::from_ref(&b));
     bed.release(&a).expect("released");
-    assert_eq!(keep(&bed), [a, b]);
-    assert_eq!(versions(&bed), 2);
+    assert_eq!(keep(&bed)[0], a);
+    assert!(!on_disk(&bed).contains(&c.to_string()));
+    assert!(on_disk(&bed).contains(&a.to_string()));
+    std::thread::sleep(Duration::from_millis(2100));
+    bed = bed.restarted();
+    assert_eq!(on_disk(&bed), sorted(&[&a]));
 }
 
 #[test]

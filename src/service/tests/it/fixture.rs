@@ -54,7 +54,11 @@ impl Place {
     }
 
     pub(crate) fn blob(&self, digest: &Digest) -> PathBuf {
-        self.state().join("blobs/sha256").join(digest.as_str())
+        let folder = self
+            .state()
+            .join("blobs/sha256")
+            .join(&digest.as_str()[..2]);
+        folder.join(format!("{digest}.yaml"))
     }
 }
 

@@ -74,7 +74,7 @@ fn a_backup_of_a_service_in_use_becomes_a_service() {
 
     let mut expected = digests
         .clone()
-        .map(|digest| format!("blobs/sha256/{digest}"))
+        .map(|digest| format!("blobs/sha256/{}/{digest}.yaml", &digest.as_str()[..2]))
         .to_vec();
     expected.extend(["service.db".to_owned(), "service.db.sha256".to_owned()]);
     expected.sort();

@@ -54,10 +54,11 @@ impl Place {
     }
 
     pub(crate) fn blob(&self, digest: &Digest) -> PathBuf {
-        let folder = self.state().join("blobs/sha256");
-        folder
-            .join(&digest.as_str()[..2])
-            .join(format!("{digest}.yaml"))
+        let folder = self
+            .state()
+            .join("blobs/sha256")
+            .join(&digest.as_str()[..2]);
+        folder.join(format!("{digest}.yaml"))
     }
 }
 

@@ -26,6 +26,7 @@ sizes: [64, 2056]
 candidates: {include: ['*/binomial', '*/knomial', '*/chain']}
 parameters: {block_bytes: 4K, predicted: false, radix: 4}
 strategy: exhaustive
+launches: 2
 confirmation: off
 repetitions: {slice: 20ms}
 budget: 10h

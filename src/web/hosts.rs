@@ -55,7 +55,8 @@ pub(crate) fn asked(headers: &HeaderMap) -> Option<Authority> {
     let host = hosts.next()?.to_str().ok()?;
     match hosts.next() {
         Some(_) => None,
-        None => host.parse().ok(),
+        // `http` takes a user in front of the name.
+        None => host.parse().ok().filter(|_| !host.contains('@')),
     }
 }
 

@@ -60,6 +60,12 @@ async fn admit(State(app): State<App>, request: Request, next: Next) -> Result<R
         let detail = format!("the address has more than {URI_CHARACTERS} characters");
         return Err(Problem::new(StatusCode::URI_TOO_LONG, detail));
     }
+    let announced = headers.get(header::CONTENT_LENGTH);
+    let announced = announced.and_then(|bytes| bytes.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|bytes| bytes > BODY_BYTES as u64) {
+        let detail = format!("the body has more than {BODY_BYTES} bytes");
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
+    }
     let asked = hosts::asked(headers);
     let is_local = matches!(request.extensions().get(), Some(Peer::User(_)));
     // No browser reaches a Unix socket, unless through a proxy.

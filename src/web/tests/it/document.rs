@@ -31,9 +31,9 @@ fn operations(document: &Value) -> Vec<(String, String, BTreeSet<u16>)> {
 
 #[test]
 fn every_answer_has_a_documented_status() {
-    let site = Site::new();
+    let site = Site::of_two_machines(|_| {});
     let bearer = site.bearer();
-    let scopes = site.token(&[service::Scope::Read], &["elsewhere"]);
+    let scopes = site.token(&[service::Scope::Read], &["other"]);
     let weak = format!("Authorization: Bearer {scopes}");
     let unknown = "ab".repeat(32);
     let operations = operations(&document(&site));

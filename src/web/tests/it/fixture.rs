@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -29,6 +29,16 @@ pub(crate) struct Site {
 impl Site {
     pub(crate) fn new() -> Self {
         Self::with(|_, _| {})
+    }
+
+    /// With the machines `local` and `other`.
+    pub(crate) fn of_two_machines(change: impl FnOnce(&mut Configuration)) -> Self {
+        Self::with(|configuration, _| {
+            let mut other = configuration.machines[0].clone();
+            other.name = "other".to_owned();
+            configuration.machines.push(other);
+            change(configuration);
+        })
     }
 
     /// With another configuration; the second argument is the site's folder.
@@ -69,8 +79,9 @@ impl Site {
             scopes: vec![Scope::Admin],
             machines: Vec::new(),
         };
+        static TOKENS: AtomicU32 = AtomicU32::new(0);
         let new = NewToken {
-            name: "test".to_owned(),
+            name: format!("test {}", TOKENS.fetch_add(1, Ordering::Relaxed)),
             scopes: scopes.to_vec(),
             machines: machines.iter().map(|&name| name.to_owned()).collect(),
             days: None,

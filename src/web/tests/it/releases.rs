@@ -129,7 +129,7 @@ fn a_table_is_kept_shown_and_exported_by_its_digest() {
 
 #[test]
 fn a_release_needs_the_state_that_its_author_saw() {
-    let site = Site::new();
+    let site = Site::of_two_machines(|_| {});
     let (first, second) = (
         taken_in(&site, &table("64K")),
         taken_in(&site, &table("32K")),

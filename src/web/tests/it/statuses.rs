@@ -137,7 +137,7 @@ fn tokens_are_made_listed_and_revoked_by_administrators() {
 
 #[test]
 fn readers_of_one_machine_see_what_is_its_own() {
-    let site = Site::with(|configuration, _| configuration.open_reading = false);
+    let site = Site::of_two_machines(|configuration| configuration.open_reading = false);
     let bearer = |token: &str| format!("Authorization: Bearer {token}");
     let here = bearer(&site.token(&[Scope::Read], &["local"]));
     let elsewhere = bearer(&site.token(&[Scope::Read], &["other"]));

@@ -39,9 +39,11 @@ fn a_session_changes_things_with_its_form_token_alone() {
         "X-Form-Token: {}",
         begun.json()["form_token"].as_str().unwrap()
     );
-    let new = json!({"name": "a", "scopes": ["read"]}).to_string();
     let media = "Content-Type: application/json";
-    let make = |headers: &[&str]| {
+    let mut names = 0..;
+    let mut make = |headers: &[&str]| {
+        let name = format!("token {}", names.next().unwrap());
+        let new = json!({"name": name, "scopes": ["read"]}).to_string();
         let mut all = vec![cookie.as_str(), media];
         all.extend(headers);
         site.send("POST /api/v1/tokens", &all, &new)

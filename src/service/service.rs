@@ -29,7 +29,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// Takes the state folder, which no other service may use, and makes it with the mode 0700 if it is missing;
+    /// Takes the state folder, which no other service may use, and makes it if it is missing, with the mode 0711:
+    /// everybody may read the channels in it, and nothing else of it;
     /// migrates the database; lets the tasks wait again that ran when an earlier service ended; brings the published
     /// channels in line with the database, which is authoritative. The project folder becomes the process's working
     /// directory: paths in campaigns count from there.
@@ -100,7 +101,7 @@ fn take(state: &Path) -> Result<File, ServiceError> {
         });
     }
     let mut folder = DirBuilder::new();
-    let made = folder.recursive(true).mode(0o700).create(state);
+    let made = folder.recursive(true).mode(0o711).create(state);
     made.map_err(ServiceError::file("create", state))?;
     let path = state.join(LOCK);
     let mut options = OpenOptions::new();

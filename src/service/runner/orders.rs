@@ -1,6 +1,7 @@
 //! The command of a task, and the files that it needs.
 
-use std::fs;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -38,7 +39,11 @@ impl Service {
         order: Order,
     ) -> Result<Command, ServiceError> {
         let folder = self.task_folder(task.id);
-        fs::create_dir_all(&folder).map_err(ServiceError::file("create", &folder))?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)
+            .map_err(ServiceError::file("create", &folder))?;
         let mut command = Command::new(&self.executable);
         command.current_dir(&self.configuration.folder);
         if let Some(digest) = &task.digest {

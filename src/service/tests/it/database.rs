@@ -32,11 +32,11 @@ fn token(name: &str) -> NewToken {
 }
 
 #[test]
-fn the_state_is_made_and_is_its_owners_alone() {
+fn the_state_is_its_owners_alone_except_for_the_way_to_channels() {
     let place = Place::new();
     let service = place.open();
     service.owner_token().expect("a token");
-    assert_eq!(mode(&place.state()), 0o700);
+    assert_eq!(mode(&place.state()), 0o711);
     for entry in fs::read_dir(place.state()).expect("a folder") {
         let path = entry.expect("an entry").path();
         assert_eq!(mode(&path) & 0o077, 0, "{path:?}");

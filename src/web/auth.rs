@@ -130,7 +130,11 @@ impl FromRequestParts<App> for Visitor {
             }
         }
         match peer {
-            Peer::User(uid) if uid == nix::unistd::geteuid().as_raw() => {
+            // Behind a proxy the other end is the proxy, whoever asks.
+            Peer::User(uid)
+                if uid == nix::unistd::geteuid().as_raw()
+                    && !app.service.configuration().behind_proxy =>
+            {
                 let owner = Actor {
                     name: format!("uid {uid}"),
                     scopes: vec![Scope::Admin],

@@ -107,7 +107,8 @@ fn other_databases_are_left_alone() {
             .expect("made");
     };
     let text = |path: &Path| fs::write(path, "no database\n".repeat(1000)).expect("written");
-    let cases: [(&dyn Fn(&Path), &str); 3] = [
+    type Case<'a> = (&'a dyn Fn(&Path), &'a str);
+    let cases: [Case<'_>; 3] = [
         (
             &newer,
             "has version 99, and this colltune knows versions up to 1; use the newer colltune",

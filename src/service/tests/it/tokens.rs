@@ -428,7 +428,8 @@ fn the_owners_token_is_kept_as_long_as_it_is_good() {
         "the same at the next start"
     );
 
-    let spoil: [(&str, &dyn Fn(&Service)); 5] = [
+    type Spoiling<'a> = (&'a str, &'a dyn Fn(&Service));
+    let spoil: [Spoiling<'_>; 5] = [
         ("removed", &|_| fs::remove_file(&path).expect("removed")),
         ("others can read it", &|_| {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("changed");

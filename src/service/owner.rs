@@ -45,7 +45,7 @@ impl Service {
             }
             add(transaction, "service", &new, &secret)
         });
-        self.keyring.forget();
+        self.token_cache.forget();
         made?;
         keep(&path, &secret).map_err(ServiceError::file("write", &path))?;
         Ok(secret)

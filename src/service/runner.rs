@@ -27,10 +27,10 @@ use std::time::{Duration, Instant};
 
 pub(crate) use self::plan::nodes_of;
 
-use self::child::Reins;
+use self::child::ChildSignals;
 use self::meter::Meter;
 use self::plan::{Plan, Waiting};
-use self::steps::Course;
+use self::steps::Stepping;
 use crate::{Service, ServiceError, TaskId};
 
 /// Why a task waits that could begin.
@@ -39,7 +39,7 @@ pub(crate) const ITS_TURN: &str = "waits for its turn";
 /// How often the runner looks around.
 const TICK: Duration = Duration::from_secs(1);
 /// The least time between two looks at the queue; one [`TICK`] while a task measures here.
-const BREATH: Duration = Duration::from_millis(50);
+const LEAST_PAUSE: Duration = Duration::from_millis(50);
 /// How often all waiting tasks are looked at where nothing has happened: a month may have ended.
 const ROUND: Duration = Duration::from_secs(30);
 /// How often node-seconds of what runs are written down.
@@ -83,14 +83,14 @@ struct State {
 struct Active {
     task: Waiting,
     plan: Plan,
-    reins: Arc<Reins>,
+    signals: Arc<ChildSignals>,
     meter: Arc<Mutex<Meter>>,
     /// Whether it is to be cancelled.
     cancel: bool,
     /// When its child was asked to end.
     asked: Option<Instant>,
     /// Where it goes on in steps.
-    course: Option<Course>,
+    stepping: Option<Stepping>,
 }
 
 /// When a task is tried again, and how often it has failed without any progress.
@@ -123,8 +123,8 @@ impl Runner {
     pub(crate) fn ask_to_end(&self, id: TaskId) {
         if let Some(active) = self.state().active.get_mut(&id) {
             active.cancel = true;
-            if let Some(course) = &mut active.course {
-                course.hurry();
+            if let Some(stepping) = &mut active.stepping {
+                stepping.hurry();
             }
         }
         self.wake();
@@ -151,7 +151,7 @@ impl Runner {
         }
         std::thread::sleep(match is_measuring {
             true => tick,
-            false => self.scaled(BREATH),
+            false => self.scaled(LEAST_PAUSE),
         });
     }
 }
@@ -237,16 +237,19 @@ impl Service {
         let grace = self.runner.scaled(GRACE);
         let mut state = self.runner.state();
         for active in state.active.values_mut() {
-            let is_cancelling = active.course.as_ref().is_some_and(Course::is_cancelling);
-            if !active.cancel || is_cancelling || !active.reins.holds() {
+            let is_cancelling = active
+                .stepping
+                .as_ref()
+                .is_some_and(Stepping::is_cancelling);
+            if !active.cancel || is_cancelling || !active.signals.holds() {
                 continue;
             }
             match active.asked {
                 None => {
-                    active.reins.interrupt();
+                    active.signals.interrupt();
                     active.asked = Some(Instant::now());
                 }
-                Some(asked) if asked.elapsed() > grace => active.reins.kill(),
+                Some(asked) if asked.elapsed() > grace => active.signals.kill(),
                 Some(_) => {}
             }
         }
@@ -258,8 +261,8 @@ impl Service {
             let mut state = self.runner.state();
             state.is_stopping = true;
             let steps = state.active.iter();
-            let steps = steps.filter(|(_, active)| active.course.is_some());
-            let idle = steps.filter(|(_, active)| !active.reins.holds());
+            let steps = steps.filter(|(_, active)| active.stepping.is_some());
+            let idle = steps.filter(|(_, active)| !active.signals.holds());
             idle.map(|(id, _)| *id).collect()
         };
         for id in idle {
@@ -272,12 +275,12 @@ impl Service {
                 return;
             }
             for active in state.active.values_mut() {
-                if active.asked.is_none() && active.reins.holds() {
-                    active.reins.interrupt();
+                if active.asked.is_none() && active.signals.holds() {
+                    active.signals.interrupt();
                     active.asked = Some(Instant::now());
                 }
                 if Instant::now() > end {
-                    active.reins.kill();
+                    active.signals.kill();
                 }
             }
             if Instant::now() > end {

@@ -88,7 +88,7 @@ pub(crate) struct KnownToken {
 /// The tokens and sessions that hold, as the database has them. It is emptied whenever these change, and filled from
 /// the database by the next question. Their numbers are bounded in `tokens.rs`.
 #[derive(Debug, Default)]
-pub(crate) struct Keyring(RwLock<Option<Keys>>);
+pub(crate) struct TokenCache(RwLock<Option<Keys>>);
 
 #[derive(Debug)]
 struct Keys {
@@ -97,7 +97,7 @@ struct Keys {
     sessions: HashMap<Selector, (Hash, Selector, i64)>,
 }
 
-impl Keyring {
+impl TokenCache {
     /// To be called after each change of the database: whoever asks then is told of it.
     pub(crate) fn forget(&self) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = None;

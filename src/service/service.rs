@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::database::Database;
 use crate::runner::Runner;
-use crate::secret::Keyring;
+use crate::secret::TokenCache;
 use crate::{Configuration, Feed, ServiceError};
 
 /// An open service. All methods may be called from any thread, and block; the HTTP interface calls them on threads
@@ -23,7 +23,7 @@ pub struct Service {
     pub(crate) released: crate::releases::Released,
     pub(crate) runner: Runner,
     /// The tokens and sessions that hold.
-    pub(crate) keyring: Keyring,
+    pub(crate) token_cache: TokenCache,
     /// Locked for its lifetime.
     _lock: File,
 }
@@ -53,7 +53,7 @@ impl Service {
             feed: Feed::new(),
             released: crate::releases::Released::default(),
             runner: Runner::default(),
-            keyring: Keyring::default(),
+            token_cache: TokenCache::default(),
             _lock: lock,
         };
         service.add_machines()?;

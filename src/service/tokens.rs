@@ -84,7 +84,7 @@ impl Service {
             refuse_more(transaction, &new.name)?;
             add(transaction, &actor.name, new, &secret)
         });
-        self.keyring.forget();
+        self.token_cache.forget();
         Ok((secret, made?))
     }
 
@@ -126,7 +126,7 @@ impl Service {
                 None => revoke(transaction, &actor.name, id, &name),
             }
         });
-        self.keyring.forget();
+        self.token_cache.forget();
         revoked
     }
 
@@ -136,7 +136,7 @@ impl Service {
     /// # Errors
     /// SQLite.
     pub fn authenticate(&self, secret: &str) -> Result<Option<Actor>, ServiceError> {
-        let known = self.keyring.token(&self.database, secret)?;
+        let known = self.token_cache.token(&self.database, secret)?;
         Ok(known.map(|token| token.actor))
     }
 
@@ -150,7 +150,7 @@ impl Service {
         &self,
         secret: &str,
     ) -> Result<Option<(SecretToken, Duration)>, ServiceError> {
-        let Some(token) = self.keyring.token(&self.database, secret)? else {
+        let Some(token) = self.token_cache.token(&self.database, secret)? else {
             return Ok(None);
         };
         let session = SecretToken::random()?;
@@ -170,7 +170,7 @@ impl Service {
             )?;
             Ok(())
         });
-        self.keyring.forget();
+        self.token_cache.forget();
         begun?;
         let holds = Duration::from_millis(ends.saturating_sub(begins).max(0).unsigned_abs());
         Ok(Some((session, holds)))
@@ -181,7 +181,7 @@ impl Service {
     /// # Errors
     /// SQLite.
     pub fn session(&self, secret: &str) -> Result<Option<Actor>, ServiceError> {
-        self.keyring.session(&self.database, secret)
+        self.token_cache.session(&self.database, secret)
     }
 
     /// Ends a session. One that does not hold is no error.
@@ -197,7 +197,7 @@ impl Service {
             transaction.execute("DELETE FROM session WHERE hash = ?1", [hash])?;
             Ok(())
         });
-        self.keyring.forget();
+        self.token_cache.forget();
         ended
     }
 

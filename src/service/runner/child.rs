@@ -36,9 +36,9 @@ pub(super) struct Ended {
 
 /// What sends signals to a child while it is there, and to none that has its number later.
 #[derive(Debug, Default)]
-pub(super) struct Reins(Mutex<Option<Pid>>);
+pub(super) struct ChildSignals(Mutex<Option<Pid>>);
 
-impl Reins {
+impl ChildSignals {
     /// Whether a child is there.
     pub(super) fn holds(&self) -> bool {
         self.child().is_some()
@@ -71,7 +71,7 @@ impl Reins {
 /// If it cannot be started or watched.
 pub(super) fn run(
     mut command: Command,
-    reins: &Reins,
+    signals: &ChildSignals,
     log: &Path,
     mut hear: impl FnMut(Value) + Send + 'static,
 ) -> io::Result<Ended> {
@@ -80,7 +80,7 @@ pub(super) fn run(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
-    let mut held = reins.child();
+    let mut held = signals.child();
     let mut child = command.spawn()?;
     let pid = Pid::from_raw(child.id().cast_signed());
     *held = Some(pid);
@@ -106,7 +106,7 @@ pub(super) fn run(
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while waitid(Id::Pid(pid), flags) == Err(Errno::EINTR) {}
     // Not reaped yet: its number, and that of its group, are still its own.
-    let mut held = reins.child();
+    let mut held = signals.child();
     let _ = killpg(pid, Signal::SIGKILL);
     *held = None;
     let status = child.wait()?;

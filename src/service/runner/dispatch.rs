@@ -8,8 +8,8 @@ use std::time::Instant;
 use rusqlite::params;
 
 use super::meter::Meter;
-use super::plan::{Lane, Plan, Waiting};
-use super::steps::Course;
+use super::plan::{Plan, RunsOn, Waiting};
+use super::steps::Stepping;
 use super::{Active, ITS_TURN, State};
 use crate::database::now;
 use crate::{Machine, Service, ServiceError, TaskId, TaskKind};
@@ -114,16 +114,16 @@ impl Service {
             TaskKind::Report => "writes the report",
         };
         // From here on a cancellation finds it.
-        let busy_nodes = match plan.lane {
-            Lane::Here if task.kind != TaskKind::Report => plan.nodes,
+        let busy_nodes = match plan.runs_on {
+            RunsOn::Here if task.kind != TaskKind::Report => plan.nodes,
             _ => 0.0,
         };
         let active = Active {
-            reins: Arc::default(),
+            signals: Arc::default(),
             meter: Arc::new(Mutex::new(Meter::new(busy_nodes))),
             cancel: is_cancelled,
             asked: None,
-            course: in_steps.then(Course::default),
+            stepping: in_steps.then(Stepping::default),
             task,
             plan,
         };
@@ -178,10 +178,10 @@ fn busy(state: &State, task: &Waiting, plan: &Plan, machine: &Machine) -> Option
         ));
     }
     let others = state.active.values();
-    let others = others.filter(|active| active.plan.lane == plan.lane);
-    let (others, most) = match plan.lane {
-        Lane::Here => (others.count(), 1),
-        Lane::Batch => {
+    let others = others.filter(|active| active.plan.runs_on == plan.runs_on);
+    let (others, most) = match plan.runs_on {
+        RunsOn::Here => (others.count(), 1),
+        RunsOn::Batch => {
             let of_machine = others.filter(|active| active.task.machine == task.machine);
             (of_machine.count(), machine.tasks as usize)
         }

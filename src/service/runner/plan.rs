@@ -84,7 +84,7 @@ impl Waiting {
 
 /// Where a task's programs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lane {
+pub(super) enum RunsOn {
     /// On this host, one task at a time.
     Here,
     /// In jobs of a batch system.
@@ -94,7 +94,7 @@ pub(super) enum Lane {
 /// How a task is carried out.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    pub(super) lane: Lane,
+    pub(super) runs_on: RunsOn,
     /// Whether it is disturbed by what else runs on this host.
     pub(super) measures: bool,
     /// Whether jobs are submitted and looked at step by step, so that they go on without the service.
@@ -112,7 +112,11 @@ impl Plan {
         let is_batch = matches!(launcher, Some(Launching::Batch(_))) && !is_report;
         let store = campaign.filter(|_| task.kind == TaskKind::Tune && !task.has_overrides);
         Self {
-            lane: if is_batch { Lane::Batch } else { Lane::Here },
+            runs_on: if is_batch {
+                RunsOn::Batch
+            } else {
+                RunsOn::Here
+            },
             measures: !is_batch && !is_report && !matches!(launcher, Some(Launching::Simulated(_))),
             in_steps: is_batch && task.kind == TaskKind::Tune,
             nodes: campaign.map_or(1.0, nodes_of),

@@ -23,7 +23,7 @@ const MOST: Duration = Duration::from_secs(60);
 
 /// How far a task is that goes on in steps.
 #[derive(Debug)]
-pub(super) struct Course {
+pub(super) struct Stepping {
     due: Instant,
     pause: Duration,
     /// The job and the number of measurements that the last step told.
@@ -33,7 +33,7 @@ pub(super) struct Course {
     is_cancelling: bool,
 }
 
-impl Default for Course {
+impl Default for Stepping {
     fn default() -> Self {
         let now = Instant::now();
         Self {
@@ -47,7 +47,7 @@ impl Default for Course {
     }
 }
 
-impl Course {
+impl Stepping {
     /// Lets the next step be soon.
     pub(super) fn hurry(&mut self) {
         self.due = Instant::now();
@@ -69,8 +69,8 @@ impl Service {
             return;
         }
         let due = state.active.iter_mut().filter_map(|(id, active)| {
-            let course = active.course.as_mut()?;
-            (course.due <= now).then_some((course.due, *id))
+            let stepping = active.stepping.as_mut()?;
+            (stepping.due <= now).then_some((stepping.due, *id))
         });
         let Some((_, id)) = due.min() else { return };
         state.is_stepping = true;
@@ -85,8 +85,8 @@ impl Service {
 
     fn step(&self, id: TaskId) {
         let begun = self.active(id, |active| {
-            let course = active.course.as_mut()?;
-            course.is_cancelling = active.cancel;
+            let stepping = active.stepping.as_mut()?;
+            stepping.is_cancelling = active.cancel;
             // No other step of it begins meanwhile, as one at a time does.
             let order = if active.cancel {
                 Order::Cancel
@@ -136,12 +136,12 @@ impl Service {
                 })
             );
         let failures = self.active(id, |active| {
-            let course = active.course.as_mut()?;
-            course.failures += 1;
+            let stepping = active.stepping.as_mut()?;
+            stepping.failures += 1;
             if active.cancel {
-                course.hurry();
+                stepping.hurry();
             }
-            Some((active.cancel, course.failures))
+            Some((active.cancel, stepping.failures))
         });
         match failures.flatten() {
             // The next step cancels.
@@ -149,8 +149,8 @@ impl Service {
             Some((false, failures)) if is_trouble && failures < MOST_FAILURES => {
                 let pause = self.runner.scaled(RETRIES[failures as usize - 1]);
                 self.active(id, |active| {
-                    if let Some(course) = &mut active.course {
-                        course.due = Instant::now() + pause;
+                    if let Some(stepping) = &mut active.stepping {
+                        stepping.due = Instant::now() + pause;
                     }
                 });
                 let reason = format!("{}; it goes on in {} s", described(&ended), pause.as_secs());
@@ -176,16 +176,16 @@ impl Service {
             _ => format!("job {name} is {state}{}", why.unwrap_or_default()),
         };
         let is_news = self.active(id, |active| {
-            let course = active.course.as_mut()?;
-            let is_news = course.told.as_ref() != Some(told);
-            course.pause = match is_news {
+            let stepping = active.stepping.as_mut()?;
+            let is_news = stepping.told.as_ref() != Some(told);
+            stepping.pause = match is_news {
                 true => LEAST,
-                false => (course.pause * 2).min(MOST),
+                false => (stepping.pause * 2).min(MOST),
             };
-            course.due = Instant::now() + self.runner.scaled(course.pause);
-            course.last = Instant::now();
-            course.failures = 0;
-            course.told = Some(told.clone());
+            stepping.due = Instant::now() + self.runner.scaled(stepping.pause);
+            stepping.last = Instant::now();
+            stepping.failures = 0;
+            stepping.told = Some(told.clone());
             Some(is_news)
         });
         let event = json!({
@@ -205,13 +205,16 @@ impl Service {
         self.active(id, |active| {
             let mut meter = active.meter.lock().unwrap_or_else(PoisonError::into_inner);
             let before = active
-                .course
+                .stepping
                 .as_ref()
-                .and_then(|course| course.told.as_ref());
+                .and_then(|stepping| stepping.told.as_ref());
             let is_same =
                 |(before, _): &(Value, Value)| job.is_some_and(|job| job["id"] == before["id"]);
             if !meter.runs() && before.is_some_and(|before| !is_same(before)) {
-                let since = active.course.as_ref().map(|course| course.last.elapsed());
+                let since = active
+                    .stepping
+                    .as_ref()
+                    .map(|stepping| stepping.last.elapsed());
                 meter.add(plan.nodes * since.unwrap_or_default().as_secs_f64());
             }
             let runs = job.filter(|job| job["state"] == "running");
@@ -222,11 +225,11 @@ impl Service {
     fn after_cancel(&self, id: TaskId, ended: &Result<Ended, Failure>) {
         let is_cancelled = matches!(ended, Ok(Ended { code: Some(0), .. }));
         let failures = self.active(id, |active| {
-            let course = active.course.as_mut()?;
-            course.failures += 1;
-            let pause = RETRIES[RETRIES.len().min(course.failures as usize) - 1];
-            course.due = Instant::now() + self.runner.scaled(pause);
-            Some(course.failures)
+            let stepping = active.stepping.as_mut()?;
+            stepping.failures += 1;
+            let pause = RETRIES[RETRIES.len().min(stepping.failures as usize) - 1];
+            stepping.due = Instant::now() + self.runner.scaled(pause);
+            Some(stepping.failures)
         });
         let reason = match (is_cancelled, failures.flatten()) {
             (true, _) => "cancelled with its jobs; what they have measured is kept".to_owned(),

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::child::{self, Ended};
 use super::meter::Meter;
 use super::orders::Order;
-use super::plan::{Lane, Plan, Waiting};
+use super::plan::{Plan, RunsOn, Waiting};
 use super::{Active, TICK, TROUBLE};
 use crate::{Notice, Service, ServiceError, TaskId};
 
@@ -38,15 +38,15 @@ impl Service {
         order: Order,
     ) -> Result<Ended, Failure> {
         let command = self.command(task, plan, order)?;
-        let Some((reins, meter)) = self.active(task.id, |active| {
+        let Some((signals, meter)) = self.active(task.id, |active| {
             active.asked = None;
-            (Arc::clone(&active.reins), Arc::clone(&active.meter))
+            (Arc::clone(&active.signals), Arc::clone(&active.meter))
         }) else {
             return Ok(Ended::default());
         };
         let log = self.task_folder(task.id).join("log");
         let hear = self.hear(task.id, plan, meter);
-        let ended = child::run(command, &reins, &log, hear)?;
+        let ended = child::run(command, &signals, &log, hear)?;
         Ok(ended)
     }
 
@@ -58,7 +58,7 @@ impl Service {
         meter: Arc<Mutex<Meter>>,
     ) -> impl FnMut(Value) + Send + 'static + use<> {
         let (feed, most) = (self.feed.clone(), plan.nodes);
-        let counts = plan.lane == Lane::Batch && !plan.in_steps;
+        let counts = plan.runs_on == RunsOn::Batch && !plan.in_steps;
         let mut told: Option<Instant> = None;
         move |event| {
             if counts {

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::response::{Html, IntoResponse, Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
+use serde_json::Value;
 use service::{
     Machine, Release, Service, ServiceError, Slice, Task, TaskFilter, TaskState, Validation,
 };
@@ -28,7 +29,7 @@ struct Overview {
     spent: Vec<f64>,
     releases: Vec<(Release, Option<Validation>)>,
     counts: Vec<(String, TaskState, u64)>,
-    running: Vec<(Task, Option<String>)>,
+    running: Vec<(Task, Option<Value>)>,
 }
 
 impl Overview {
@@ -63,9 +64,8 @@ impl Overview {
         let mut running = service.tasks(&filter, slice)?.items;
         running.retain(|task| visitor.may_read(task.request.machine.as_deref()));
         let running = running.into_iter().map(|task| {
-            let stage = service.feed().progress(task.id);
-            let stage = stage.as_ref().map(progress::sentence);
-            (task, stage)
+            let told = service.feed().progress(task.id);
+            (task, told)
         });
         Ok(Self {
             spent,
@@ -131,18 +131,21 @@ fn content(read: &Overview, now: Timestamp) -> Markup {
     }
 }
 
-fn running(tasks: &[(Task, Option<String>)], now: Timestamp) -> Markup {
+fn running(tasks: &[(Task, Option<Value>)], now: Timestamp) -> Markup {
     html! {
         @if tasks.is_empty() {
             p { "Nothing. " a href="/queue#submit" { "Submit a task" } "." }
         } @else {
             ul.plain {
-                @for (task, stage) in tasks {
+                @for (task, told) in tasks {
                     li {
                         (task_link(task.id)) " on " strong { (task.request.machine.as_deref().unwrap_or("?")) } ": "
-                        (subject(task)) ". " (task.reason)
-                        @if let Some(stage) = stage { " " (stage) }
-                        @if let Some(at) = task.started_at { " Began " (ago(at, now)) "." }
+                        (subject(task))
+                        @if let Some(at) = task.started_at { ", began " (ago(at, now)) }
+                        @match told {
+                            Some(told) => { (progress::stage(told)) }
+                            None => p { (task.reason) },
+                        }
                     }
                 }
             }
@@ -216,7 +219,7 @@ pub(super) fn speedup(validation: Option<&Validation>, now: Timestamp) -> Markup
     let mean = validation
         .details
         .get("geometric_mean")
-        .and_then(serde_json::Value::as_f64);
+        .and_then(Value::as_f64);
     html! {
         @if let Some(mean) = mean { strong { (format!("{mean:.2}x")) } ", " }
         @if validation.slower > 0 { strong { (validation.slower) " of " (validation.points) " points slower" } }

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-/// Where it stands as a sentence, for lists.
-pub(super) fn sentence(event: &Value) -> String {
+/// Where it stands, in sentences.
+fn sentence(event: &Value) -> String {
     let number = |name: &str| event.get(name).and_then(Value::as_u64).unwrap_or_default();
     let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
     let stage = match text("event") {
@@ -23,7 +23,6 @@ pub(super) fn sentence(event: &Value) -> String {
             "Launch {} came to its wall time; another one follows.",
             number("number")
         ),
-        "stored" => "Measures.".to_owned(),
         "failed" => format!("{} failed in {}.", text("candidate"), text("subject")),
         "died" => format!(
             "Launch {} ended early: {}.",
@@ -32,10 +31,10 @@ pub(super) fn sentence(event: &Value) -> String {
         ),
         "replaces" => format!("A table of {} stood in the table's place.", text("library")),
         "budget_spent" => "The budget is spent.".to_owned(),
-        _ => "Measures.".to_owned(),
+        _ => String::new(),
     };
     match done(event) {
-        Some((done, total)) => format!("{stage} {done} of {total} are measured."),
+        Some((done, total)) => format!("{done} of {total} measurements are made. {stage}"),
         None => stage,
     }
 }
@@ -57,7 +56,7 @@ fn done(event: &Value) -> Option<(u64, u64)> {
     Some((number("done")?, number("total")?))
 }
 
-/// Where it stands with a bar, for the task's own page.
+/// Where it stands, with a bar.
 pub(super) fn stage(event: &Value) -> Markup {
     let left = event.get("left_seconds").and_then(Value::as_f64);
     html! {

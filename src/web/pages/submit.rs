@@ -45,7 +45,7 @@ pub(super) fn form(
                     option value="report" selected[fields.text("kind") == "report"] { "report: write the report of what was measured" }
                 }
                 fieldset {
-                    legend { "In place of the campaign's own values (for tune; empty: as in the campaign)" }
+                    legend { "Other values than the campaign's, for tune" }
                     (field("budget", "Budget", "as in 10m", fields))
                     (field("sizes", "Sizes", "as in 8..1M x8", fields))
                     (field("collectives", "Collectives", "as in bcast, allreduce", fields))

@@ -39,16 +39,19 @@ impl Socket {
     /// # Errors
     /// [`WebError::Listen`]; [`WebError::Open`] for an address beyond this host without TLS or proxy.
     pub fn open(configuration: &Configuration) -> Result<Self, WebError> {
-        let socket = match Self::inherited()? {
-            Some(socket) => socket,
-            None => Self::bind(&configuration.listen)?,
+        let inherited = Self::inherited()?;
+        let address = match (&inherited, &configuration.listen) {
+            (Some(socket), _) => socket.address(),
+            (None, Listen::Address(address)) => Some(*address),
+            (None, Listen::Socket(_)) => None,
         };
         let is_guarded = configuration.tls.is_some() || configuration.behind_proxy;
-        match socket.address() {
-            Some(address) if !is_guarded && !is_loopback(address.ip()) => {
+        match (address, inherited) {
+            (Some(address), _) if !is_guarded && !is_loopback(address.ip()) => {
                 Err(WebError::Open { address })
             }
-            _ => Ok(socket),
+            (_, Some(socket)) => Ok(socket),
+            (_, None) => Self::bind(&configuration.listen),
         }
     }
 

@@ -38,6 +38,7 @@ mod rendered;
 mod results;
 mod run;
 mod schedules;
+mod serve;
 mod serving;
 mod simulated;
 mod simulations;

@@ -1,0 +1,150 @@
+//! `colltune serve` as a process: what it prints, whom it tells that it is ready, how it ends.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixDatagram;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::run::Place;
+
+/// A service that ends with the test.
+struct Serving {
+    child: Child,
+    out: BufReader<ChildStdout>,
+}
+
+impl Serving {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        Self { child, out }
+    }
+
+    /// A line of standard output.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.out.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    /// The address that it prints first.
+    fn address(&mut self) -> String {
+        let line = self.line();
+        let (_, url) = line.split_once(" at http://").unwrap_or_else(|| panic!("{line}"));
+        url.trim_end_matches('/').to_owned()
+    }
+
+    fn end(mut self, signal: Signal) -> ExitStatus {
+        let start = Instant::now();
+        kill(pid(&self.child), signal).unwrap();
+        let status = self.child.wait().unwrap();
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        status
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_raw(i32::try_from(child.id()).unwrap())
+}
+
+/// The status of the answer to a GET.
+fn get(address: &str, path: &str, header: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{header}\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_folder_is_served_with_an_address_and_a_token() {
+    let place = Place::new();
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut serving = Serving::start(&mut command);
+        let address = serving.address();
+        let line = serving.line();
+        let token = line.strip_prefix("token for changes: ").unwrap_or_else(|| panic!("{line}"));
+        let kept = place.path("service/token");
+        assert_eq!(std::fs::read_to_string(&kept).unwrap().trim(), token);
+        assert_eq!(std::fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(get(&address, "/readyz", ""), "200");
+        assert_eq!(get(&address, "/api/v1/tokens", ""), "401");
+        assert_eq!(get(&address, "/api/v1/tokens", &format!("Authorization: Bearer {token}\r\n")), "200");
+        // It is the only one in this folder, and at this address.
+        for args in [["serve", "--listen", "127.0.0.1:0"], ["serve", "--listen", &address]] {
+            let ran = place.run(&args);
+            assert_eq!(ran.code, Some(3), "{ran:?}");
+        }
+        assert_eq!(serving.end(signal).code(), Some(0));
+    }
+}
+
+#[test]
+fn what_cannot_be_served_is_said() {
+    let place = Place::new();
+    place.write("service.yaml", "listen: 0.0.0.0:0\n");
+    place.write("other.yaml", "colour: red\n");
+    for (args, code, expected) in [
+        (&["serve", "--config", "service.yaml"][..], 2, "not be encrypted"),
+        (&["serve", "--config", "other.yaml"], 2, "colour"),
+        (&["serve", "--config", "absent.yaml"], 2, "absent.yaml"),
+        (&["serve", "absent"], 2, "absent"),
+        (&["serve", "--listen", "0.0.0.0:0"], 2, "without TLS"),
+        (&["serve", "--listen", "somewhere"], 2, "127.0.0.1:8000"),
+    ] {
+        let ran = place.run(args);
+        assert_eq!(ran.code, Some(code), "{ran:?}");
+        assert!(ran.err.contains(expected), "{ran:?}");
+    }
+}
+
+#[test]
+fn systemd_hands_over_the_socket_and_is_told() {
+    if Command::new("systemd-socket-activate").arg("--version").output().is_err() {
+        return;
+    }
+    let place = Place::new();
+    place.write("service.yaml", "listen: 127.0.0.1:1\n");
+    let told = UnixDatagram::bind(place.path("notify")).unwrap();
+    told.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let port = {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        free.local_addr().unwrap().port()
+    };
+    let address = format!("127.0.0.1:{port}");
+    let colltune = place.command(&[]);
+    let mut command = Command::new("systemd-socket-activate");
+    command
+        .arg(format!("--listen={address}"))
+        .arg(format!("--setenv=NOTIFY_SOCKET={}", place.path("notify").display()))
+        .arg(colltune.get_program())
+        .args(["serve", "--config", "service.yaml"])
+        .current_dir(place.path(""))
+        .stderr(Stdio::null());
+    let serving = Serving::start(&mut command);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while TcpStream::connect(&address).is_err() {
+        assert!(Instant::now() < deadline);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut message = [0; 64];
+    let read = told.recv(&mut message).unwrap();
+    assert_eq!(&message[..read], b"READY=1\n");
+    assert_eq!(get(&address, "/healthz", ""), "200");
+    assert_eq!(serving.end(Signal::SIGTERM).code(), Some(0));
+    let read = told.recv(&mut message).unwrap();
+    assert_eq!(&message[..read], b"STOPPING=1\n");
+}

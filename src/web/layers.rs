@@ -91,13 +91,21 @@ async fn finish(State(app): State<App>, request: Request, next: Next) -> Respons
     let route = request.extensions().get::<MatchedPath>().cloned();
     let method = request.method().clone();
     let wants_page = wants_page(request.uri().path(), request.headers());
-    let is_known = request.headers().contains_key(header::AUTHORIZATION)
-        || auth::cookie(request.headers(), auth::cookie_name(&app)).is_some();
+    let has_token = request.headers().contains_key(header::AUTHORIZATION);
+    let session = auth::cookie(request.headers(), auth::cookie_name(&app));
 
     let response = next.run(request).await;
     let route = route.as_ref().map_or("none", |route| route.as_str());
     let mut response = with_problem(response).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        // A session may have ended: then the visitor is not recognised.
+        let is_known = match session.filter(|_| problem.lacks_scope() && !has_token) {
+            Some(secret) => {
+                let actor = app.ask(move |service| service.session(&secret)).await;
+                actor.is_ok_and(|actor| actor.is_some())
+            }
+            None => has_token,
+        };
         let problem = match problem.lacks_scope() && !is_known {
             true => problem.unrecognised(),
             false => problem,

@@ -277,7 +277,8 @@ fn behind_links(name: &Path) -> PathBuf {
     for _ in 0..MOST {
         let next = std::fs::read_link(&name).map(|target| name.with_file_name("").join(target));
         match next {
-            Ok(next) if next.exists() => name = next,
+            // What is not a file is refused, by the name that was given.
+            Ok(next) if next.is_file() => name = next,
             _ => break,
         }
     }

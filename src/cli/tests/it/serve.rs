@@ -35,7 +35,9 @@ impl Serving {
     /// The address that it prints first.
     fn address(&mut self) -> String {
         let line = self.line();
-        let (_, url) = line.split_once(" at http://").unwrap_or_else(|| panic!("{line}"));
+        let (_, url) = line
+            .split_once(" at http://")
+            .unwrap_or_else(|| panic!("{line}"));
         url.trim_end_matches('/').to_owned()
     }
 
@@ -43,7 +45,11 @@ impl Serving {
         let start = Instant::now();
         kill(pid(&self.child), signal).unwrap();
         let status = self.child.wait().unwrap();
-        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        assert!(
+            start.elapsed() < Duration::from_secs(5),
+            "{:?}",
+            start.elapsed()
+        );
         status
     }
 }
@@ -62,7 +68,11 @@ fn pid(child: &Child) -> Pid {
 /// The status of the answer to a GET.
 fn get(address: &str, path: &str, header: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{header}\r\n").unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{header}\r\n"
+    )
+    .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer.split(' ').nth(1).unwrap_or_default().to_owned()
@@ -76,15 +86,30 @@ fn a_folder_is_served_with_an_address_and_a_token() {
         let mut serving = Serving::start(&mut command);
         let address = serving.address();
         let line = serving.line();
-        let token = line.strip_prefix("token for changes: ").unwrap_or_else(|| panic!("{line}"));
+        let token = line
+            .strip_prefix("token for changes: ")
+            .unwrap_or_else(|| panic!("{line}"));
         let kept = place.path("service/token");
         assert_eq!(std::fs::read_to_string(&kept).unwrap().trim(), token);
-        assert_eq!(std::fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            std::fs::metadata(&kept).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         assert_eq!(get(&address, "/readyz", ""), "200");
         assert_eq!(get(&address, "/api/v1/tokens", ""), "401");
-        assert_eq!(get(&address, "/api/v1/tokens", &format!("Authorization: Bearer {token}\r\n")), "200");
+        assert_eq!(
+            get(
+                &address,
+                "/api/v1/tokens",
+                &format!("Authorization: Bearer {token}\r\n")
+            ),
+            "200"
+        );
         // It is the only one in this folder, and at this address.
-        for args in [["serve", "--listen", "127.0.0.1:0"], ["serve", "--listen", &address]] {
+        for args in [
+            ["serve", "--listen", "127.0.0.1:0"],
+            ["serve", "--listen", &address],
+        ] {
             let ran = place.run(&args);
             assert_eq!(ran.code, Some(3), "{ran:?}");
         }
@@ -98,7 +123,11 @@ fn what_cannot_be_served_is_said() {
     place.write("service.yaml", "listen: 0.0.0.0:0\n");
     place.write("other.yaml", "colour: red\n");
     for (args, code, expected) in [
-        (&["serve", "--config", "service.yaml"][..], 2, "not be encrypted"),
+        (
+            &["serve", "--config", "service.yaml"][..],
+            2,
+            "not be encrypted",
+        ),
         (&["serve", "--config", "other.yaml"], 2, "colour"),
         (&["serve", "--config", "absent.yaml"], 2, "absent.yaml"),
         (&["serve", "absent"], 2, "absent"),
@@ -113,13 +142,18 @@ fn what_cannot_be_served_is_said() {
 
 #[test]
 fn systemd_hands_over_the_socket_and_is_told() {
-    if Command::new("systemd-socket-activate").arg("--version").output().is_err() {
+    if Command::new("systemd-socket-activate")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
         return;
     }
     let place = Place::new();
     place.write("service.yaml", "listen: 127.0.0.1:1\n");
     let told = UnixDatagram::bind(place.path("notify")).unwrap();
-    told.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    told.set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
     let port = {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         free.local_addr().unwrap().port()
@@ -129,7 +163,10 @@ fn systemd_hands_over_the_socket_and_is_told() {
     let mut command = Command::new("systemd-socket-activate");
     command
         .arg(format!("--listen={address}"))
-        .arg(format!("--setenv=NOTIFY_SOCKET={}", place.path("notify").display()))
+        .arg(format!(
+            "--setenv=NOTIFY_SOCKET={}",
+            place.path("notify").display()
+        ))
         .arg(colltune.get_program())
         .args(["serve", "--config", "service.yaml"])
         .current_dir(place.path(""))

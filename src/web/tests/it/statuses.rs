@@ -145,7 +145,7 @@ fn readers_of_one_machine_see_what_is_its_own() {
     let cases = [
         ("/api/v1/tasks", [401, 403, 403, 403]),
         ("/api/v1/tasks?machine=local", [401, 200, 403, 403]),
-        ("/api/v1/machines", [401, 200, 403, 403]),
+        ("/api/v1/machines", [401, 200, 200, 403]),
         ("/api/v1/machines/local/tables", [401, 200, 403, 403]),
         ("/api/v1/events", [401, 403, 403, 403]),
         ("/metrics", [401, 403, 403, 403]),
@@ -161,6 +161,9 @@ fn readers_of_one_machine_see_what_is_its_own() {
             site.send(&line, &[token], "").expect(*status);
         }
     }
+    let machines = site.send("GET /api/v1/machines", &[&elsewhere], "").json();
+    assert_eq!(machines.as_array().unwrap().len(), 1);
+    assert_eq!(machines[0]["name"], "other");
     assert_eq!(site.get("/healthz").status, 200);
 }
 

@@ -1,5 +1,7 @@
 //! Tests of exports through the public interface; real libraries have their say in `cli`.
 
+#![expect(clippy::unwrap_used, reason = "tests panic")]
+
 mod c_header;
 mod deploy;
 mod json;

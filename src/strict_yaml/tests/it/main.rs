@@ -298,7 +298,7 @@ proptest! {
 #[test]
 fn keys_get_other_values_and_all_else_stays() {
     let changed = |text: &str, values: &[(&str, &str)]| {
-        let document = Document::parse(&KIND, Path::new("test.yaml"), text).unwrap();
+        let document = Document::parse(&KIND, Path::new("test.yaml"), text).expect("valid");
         let values: Vec<_> = values
             .iter()
             .map(|(key, value)| (*key, (*value).to_owned()))

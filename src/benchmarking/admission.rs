@@ -47,7 +47,10 @@ impl CellBenchmark<'_> {
     fn calls(&self, fastest_seconds: f64, slowest_seconds: f64) -> Calls {
         match self.pattern {
             // Where a call is too short for the clock, several make a repetition.
-            Pattern::Together => Calls::Together(batch::calls(fastest_seconds, &self.timer)),
+            Pattern::Together => Calls::Together(match self.together {
+                Some(calls) => calls.get(),
+                None => batch::calls(fastest_seconds, &self.timer),
+            }),
             Pattern::Repeated => {
                 // A watchdog must not take a turn for one that hangs.
                 let most_seconds = self.patience_seconds / 4.0;

@@ -1,5 +1,7 @@
 //! Candidates compared in one cell of one launch.
 
+use std::num::NonZero;
+
 use statistics::clock::Clock;
 use vocabulary::{Candidate, Pattern, Racing, Repetition};
 use wire::{Measurement, Spending};
@@ -17,6 +19,8 @@ pub struct CellBenchmark<'a> {
     pub candidates: &'a [Candidate],
     /// How calls follow each other.
     pub pattern: Pattern,
+    /// How many calls that begin together are a repetition; otherwise the clock and the fastest candidate decide.
+    pub together: Option<NonZero<u32>>,
     /// When a candidate has been repeated often enough.
     pub repetition: &'a Repetition,
     /// When a slow candidate is not repeated any further, if ever.

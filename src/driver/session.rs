@@ -276,6 +276,7 @@ impl Session<'_> {
         let benchmark = CellBenchmark {
             candidates,
             pattern: task.pattern,
+            together: task.calls,
             repetition: &self.plan.repetition,
             racing: self.plan.racing,
             timer: self.timer,

@@ -1,6 +1,7 @@
 //! Launches without an exported table and with it, in turns.
 
 use std::ffi::OsString;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -73,6 +74,12 @@ impl<'a> Alternating<'a> {
         let mut more = measure_more(self.at, cells, self.pairs, self.observer, self.stop)?;
         for sample in &mut more.samples {
             sample.launch = self.pairs;
+            // Times are compared only where as many calls made a repetition, and each launch would choose its own.
+            if let (Subject::Cell(cell), Some(calls)) =
+                (&sample.subject, NonZero::new(sample.batch))
+            {
+                self.at.calls.entry(*cell).or_insert(calls);
+            }
         }
         Ok(more)
     }

@@ -158,6 +158,7 @@ impl Session<'_> {
         let benchmark = CellBenchmark {
             candidates,
             pattern,
+            together: task.calls,
             repetition: &self.plan.repetition,
             racing: self.plan.racing,
             timer: PERFECT,

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use launcher::{Standing, switch_variables};
 use store::Store;
 use vocabulary::{Candidate, Cell, Purpose, Racing, Subject};
-use wire::{Plan, WIRE_VERSION};
+use wire::{Plan, WIRE_VERSION, Work};
 
 use self::conclude::Patience;
 pub(crate) use self::lock::CampaignLock;
@@ -254,7 +254,12 @@ impl<'a> Measuring<'a> {
             agenda = agenda.confirming(campaign, &self.store, library)?;
         }
         let stock = Stock::of(&self.store, library, agenda.pattern)?;
-        let tasks = on_the_same_nodes(campaign, agenda.next(&stock));
+        let mut tasks = on_the_same_nodes(campaign, agenda.next(&stock));
+        for task in &mut tasks {
+            if let Work::Compare { cell, .. } = &task.work {
+                task.calls = self.at.calls.get(cell).copied();
+            }
+        }
         let progress = agenda.progress(&stock);
         if tasks.is_empty() {
             // The time for exploring ended before that.

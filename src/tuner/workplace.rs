@@ -1,6 +1,8 @@
 //! A campaign with what it needs on this machine.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use campaign::{Campaign, Launching, SimulatedOptions};
@@ -9,7 +11,7 @@ use launcher::{
     LocalOptions, discover, driver_directories, find_driver, list_natives, select, takes_orders,
 };
 use simulated::SimulatedLauncher;
-use vocabulary::{Library, NativeAlgorithm, Warning};
+use vocabulary::{Cell, Library, NativeAlgorithm, Warning};
 
 use crate::machine::{check_suffices, load_machine};
 use crate::shelf::relocated;
@@ -52,6 +54,9 @@ pub struct Workplace {
     /// Variables that launches have in their environment beyond those of the campaign, which say what
     /// is measured and not how: a store holds measurements with one such environment only.
     pub environment: Vec<(OsString, OsString)>,
+    /// The calls of a repetition in cells where launches of another store had so many, with which this one's are
+    /// compared.
+    pub calls: BTreeMap<Cell, NonZero<u32>>,
     /// Where the store is if not where the campaign says: launches are beside that path all the same.
     pub relocated: Option<PathBuf>,
     /// What is known before anything ran to make the numbers less trustworthy, or jobs useless.
@@ -130,6 +135,7 @@ impl Workplace {
             natives: Vec::new(),
             cores: None,
             environment: Vec::new(),
+            calls: BTreeMap::new(),
             relocated: None,
             warnings: vec![Warning::Simulated {
                 machine: machine.name.clone(),
@@ -166,6 +172,7 @@ impl Workplace {
             cores: None,
             launcher: launcher(installation),
             environment: Vec::new(),
+            calls: BTreeMap::new(),
             relocated: None,
             warnings: Vec::new(),
         })

@@ -94,6 +94,10 @@ pub struct Task {
     /// How calls follow each other; experiments have patterns of their own and do not look at it.
     #[serde(default, skip_serializing_if = "Pattern::is_together")]
     pub pattern: Pattern,
+    /// The calls of a repetition of calls that begin together, where launches that are compared with this one
+    /// had so many; otherwise the launch chooses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<NonZero<u32>>,
     /// What is measured.
     pub work: Work,
 }

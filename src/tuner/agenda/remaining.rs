@@ -141,6 +141,7 @@ impl Agenda {
                     id,
                     round: item.round,
                     pattern: item.pattern,
+                    calls: None,
                     work,
                 }
             })

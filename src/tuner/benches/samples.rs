@@ -118,6 +118,7 @@ fn plan(launch: u32, folder: &Path) -> Plan {
             id,
             round: launch - 1,
             pattern: Pattern::Together,
+            calls: None,
             work: Work::Compare { cell, candidates },
         }
     };

@@ -1,5 +1,7 @@
 //! Calls that follow each other, and calls at which ranks arrive at different times.
 
+use std::num::NonZero;
+
 use benchmarking::{Arrivals, Calls, CellBenchmark};
 use vocabulary::{Pattern, Repetition};
 use wire::Measurement;
@@ -30,6 +32,21 @@ fn measured(pattern: Pattern, roles: &[Role]) -> (Vec<Measurement>, Vec<(u32, us
         _ => None,
     });
     (measured, repeats.collect())
+}
+
+#[test]
+fn a_repetition_has_as_many_calls_as_it_is_told() {
+    let candidates = candidates(1);
+    for calls in [1, 4] {
+        let benchmark = CellBenchmark {
+            together: NonZero::new(calls),
+            ..benchmark(&candidates, Some(3))
+        };
+        let (measured, _) = benchmark
+            .run(&mut Script::new(&[takes(1e-6)]))
+            .expect("an end");
+        assert_eq!(measured[0].batch, calls);
+    }
 }
 
 #[test]

@@ -157,6 +157,7 @@ pub(crate) fn benchmark(candidates: &[Candidate], seed: Option<u64>) -> CellBenc
     CellBenchmark {
         candidates,
         pattern: Pattern::Together,
+        together: None,
         repetition: &WANTED,
         racing: None,
         timer: Clock {

@@ -216,6 +216,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
                 id,
                 round: 0,
                 pattern: Pattern::Together,
+                calls: None,
                 work,
             })
             .collect(),

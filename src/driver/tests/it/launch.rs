@@ -76,6 +76,7 @@ impl Bench {
                 id,
                 round: 0,
                 pattern: Pattern::Together,
+                calls: None,
                 work,
             })
             .collect();

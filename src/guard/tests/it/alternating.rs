@@ -1,6 +1,7 @@
 //! Launches without a table and with it: their environments, and what is compared with what.
 
 use std::ffi::OsString;
+use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
@@ -10,6 +11,7 @@ use simulated::SimulatedLauncher;
 use table::Deployment;
 use tuner::{Places, Silent, Workplace};
 use vocabulary::{Datatype, Operator};
+use wire::Plan;
 
 use crate::simulation::{Tuned, machine, tuned};
 
@@ -29,7 +31,16 @@ impl Launcher for Switched {
             "{:?}",
             job.environment
         );
-        self.launches.lock().expect("launches").push(has_table);
+        let plan = std::fs::read(&job.plan).expect("a plan");
+        let plan: Plan = serde_json::from_slice(&plan).expect("a plan");
+        let mut launches = self.launches.lock().expect("launches");
+        // The first launch chooses how many calls make a repetition, and all others follow it.
+        let chosen = (!launches.is_empty()).then_some(NonZero::<u32>::MIN);
+        assert!(
+            plan.tasks.iter().all(|task| task.calls == chosen),
+            "{plan:?}"
+        );
+        launches.push(has_table);
         match has_table {
             true => self.with.start(job),
             false => self.without.start(job),

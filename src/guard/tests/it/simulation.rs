@@ -79,6 +79,7 @@ impl Simulation<'_> {
             // What chance is drawn from.
             round: self.launches,
             pattern: Pattern::Together,
+            calls: None,
             work: Work::Compare {
                 cell: *cell,
                 candidates: candidates.clone(),

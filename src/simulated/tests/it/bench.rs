@@ -44,6 +44,7 @@ pub(crate) fn compare(id: u32, cell: Cell, candidates: &[Candidate]) -> Task {
         id,
         round: 0,
         pattern: Pattern::Together,
+        calls: None,
         work: Work::Compare { cell, candidates },
     }
 }
@@ -55,6 +56,7 @@ pub(crate) fn experiment(id: u32, kind: ExperimentKind, shape: (u32, u32), bytes
         id,
         round: 0,
         pattern: Pattern::Together,
+        calls: None,
         work: Work::Experiment(Experiment { kind, shape, bytes }),
     }
 }

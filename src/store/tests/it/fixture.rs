@@ -54,6 +54,7 @@ pub(crate) fn plan(launch: u32, library: Library, spool: &Path, cells: u32) -> P
         id: 0,
         round: 0,
         pattern: Pattern::Together,
+        calls: None,
         work: Work::Experiment(ping_pong()),
     }];
     tasks.extend((1..=cells).map(|id| {
@@ -62,6 +63,7 @@ pub(crate) fn plan(launch: u32, library: Library, spool: &Path, cells: u32) -> P
             round: 0,
             id,
             pattern: Pattern::Together,
+            calls: None,
             work: Work::Compare {
                 cell: cell(8 * u64::from(id)),
                 candidates,

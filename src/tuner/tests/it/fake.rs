@@ -121,6 +121,7 @@ impl Bench {
                 }),
             },
             environment: Vec::new(),
+            calls: BTreeMap::new(),
             relocated: self.relocated.clone(),
             warnings: Vec::new(),
         }

@@ -70,9 +70,9 @@ fn known_names(rows: &[Row]) -> Vec<String> {
     known.into_iter().collect()
 }
 
-pub(crate) fn cells_with_default(rows: &[Row]) -> BTreeSet<Cell> {
+pub(crate) fn cells_with_default<'a>(rows: impl IntoIterator<Item = &'a Row>) -> BTreeSet<Cell> {
     let defaults = rows
-        .iter()
+        .into_iter()
         .filter(|row| row.candidate == Candidate::Default);
     defaults.map(|row| row.cell).collect()
 }

@@ -8,7 +8,7 @@ use ::csv::{ReaderBuilder, StringRecord, Trim};
 use schedule::{Collective, Parameter, Schedule};
 use vocabulary::bounds::{BYTES, TIME};
 use vocabulary::units::{UnitError, parse_bytes};
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Parameters};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Operator, Parameters};
 
 use crate::error::{ImportError, OptionNeeded};
 use crate::problem::LineProblem;
@@ -55,7 +55,7 @@ pub(crate) fn read(
         if reader.columns.is_empty() {
             reader.header(number, &fields)?;
         } else {
-            reading.rows.push(reader.row(number, &fields)?);
+            reader.row(number, &fields, &mut reading)?;
         }
     }
     if reader.columns.is_empty() {
@@ -127,26 +127,55 @@ impl Reader<'_> {
         }
     }
 
-    fn row(&mut self, line: u64, fields: &StringRecord) -> Result<Row, ImportError> {
+    fn row(
+        &mut self,
+        line: u64,
+        fields: &StringRecord,
+        reading: &mut Reading,
+    ) -> Result<(), ImportError> {
         if fields.len() != self.columns.len() {
             let (found, expected) = (fields.len(), self.columns.len());
             let problem = LineProblem::Fields { found, expected };
             return Err(ImportError::at(self.path, line, problem));
         }
-        self.read_row(line, fields)
+        let row = self
+            .read_row(line, fields)
             .map_err(|(field, problem)| ImportError::Line {
                 path: self.path.to_owned(),
                 line,
                 field: Some(field),
                 problem,
-            })
+            })?;
+        match &row.candidate {
+            Candidate::Native { parameters, .. } if !self.runs(&row, parameters) => {
+                let Row {
+                    candidate, cell, ..
+                } = &row;
+                let shape = cell.shape;
+                reading.skip(
+                    line,
+                    format!(
+                        "the library runs another algorithm than `{candidate}` on {shape} ranks"
+                    ),
+                );
+            }
+            _ => reading.rows.push(row),
+        }
+        Ok(())
+    }
+
+    /// Whether an algorithm of the library is what runs where it is forced.
+    fn runs(&self, row: &Row, parameters: &Parameters) -> bool {
+        let library = self.options.library.as_ref();
+        let library = library.and_then(|library| libraries::find(&library.name));
+        library.is_some_and(|library| library.runs(&row.cell, row.candidate.id(), parameters))
     }
 
     fn read_row(&mut self, line: u64, record: &StringRecord) -> Result<Row, Fault> {
         let columns = &self.columns;
         let fields = Fields { columns, record };
         let cell = fields.cell(self.options)?;
-        let candidate = fields.candidate(&cell)?;
+        let candidate = fields.candidate(&cell, self.options.library.as_ref())?;
         let launch = fields.positive("launch")?.unwrap_or(1);
         let seconds = fields.needed("seconds", "a time")?;
         let time = seconds.parse().ok().and_then(|time| TIME.of(time));
@@ -279,7 +308,7 @@ impl<'f> Fields<'f> {
         })
     }
 
-    fn candidate(&self, cell: &Cell) -> Result<Candidate, Fault> {
+    fn candidate(&self, cell: &Cell, measured: Option<&Library>) -> Result<Candidate, Fault> {
         let prefix = format!("{}/", cell.collective);
         let id = self.get("algorithm");
         let id = id.map(|id| id.strip_prefix(&prefix).unwrap_or(id));
@@ -296,10 +325,12 @@ impl<'f> Fields<'f> {
         if library == "ours" {
             return ours(format!("{prefix}{id}"), segment, cell);
         }
+        if library == "native" {
+            return native(id, segment, cell, measured);
+        }
         for (field, name) in [("library", library), ("algorithm", id)] {
             let forbidden = |c: char| c.is_control() || ":/[]".contains(c);
-            let taken = ["native", "mockup"].contains(&library);
-            if name.contains(forbidden) || taken {
+            if name.contains(forbidden) || library == "mockup" {
                 return Err((field, LineProblem::Name(name.to_owned())));
             }
         }
@@ -335,4 +366,39 @@ fn ours(algorithm: String, segment: Option<u64>, cell: &Cell) -> Result<Candidat
             Err(("algorithm", LineProblem::Unsupported { algorithm, why }))
         }
     }
+}
+
+/// One of the measured library's own algorithms, by the library's name for it.
+fn native(
+    id: &str,
+    segment: Option<u64>,
+    cell: &Cell,
+    measured: Option<&Library>,
+) -> Result<Candidate, Fault> {
+    let library = measured.and_then(|library| libraries::find(&library.name));
+    let library = library.ok_or(("library", LineProblem::NativeOfUnknown))?;
+    let all = library.facts().algorithms.iter();
+    let of_collective = all.filter(|known| known.collective == cell.collective);
+    let Some(known) = of_collective.clone().find(|known| known.id == id) else {
+        let known = of_collective.map(|known| known.id);
+        return Err((
+            "algorithm",
+            LineProblem::Native {
+                id: id.to_owned(),
+                library: library.name(),
+                known: known.collect::<Vec<_>>().join(", "),
+            },
+        ));
+    };
+    let algorithm = format!("{}{}/{id}", Candidate::NATIVE, cell.collective);
+    if segment.is_some() && !known.takes_segments {
+        return Err(("segment_bytes", LineProblem::NoSegments(algorithm)));
+    }
+    Ok(Candidate::Native {
+        algorithm,
+        parameters: Parameters {
+            segment_bytes: segment,
+            ..Parameters::default()
+        },
+    })
 }

@@ -10,11 +10,18 @@ use vocabulary::Library;
 
 use crate::Format;
 use crate::problem::LineProblem;
-use crate::row::Skipped;
 
 /// A file that cannot be imported.
 #[derive(Debug, Error)]
 pub enum ImportError {
+    /// The folder cannot be read.
+    #[error("cannot read the folder {}: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The file cannot be read as text.
     #[error("cannot read {}: {source}", path.display())]
     Read {
@@ -55,7 +62,7 @@ pub enum ImportError {
         "{} has no {} of a collective that is compared{}",
         path.display(),
         format.content(),
-        skipped.as_ref().map(|s| format!("; line {}: {}", s.line, s.what)).unwrap_or_default()
+        skipped.as_ref().map(|(line, what)| format!("; line {line}: {what}")).unwrap_or_default()
     )]
     Empty {
         /// The file.
@@ -63,7 +70,7 @@ pub enum ImportError {
         /// What it was read as.
         format: Format,
         /// The first thing that was left out.
-        skipped: Option<Skipped>,
+        skipped: Option<(u64, String)>,
     },
     /// The file has no times of the default.
     #[error(
@@ -150,7 +157,7 @@ impl ImportError {
     /// What the user can do about it, where the message does not say so itself.
     pub fn help(&self) -> Option<String> {
         Some(match self {
-            Self::Read { .. } | Self::Store(_) => return None,
+            Self::Folder { .. } | Self::Read { .. } | Self::Store(_) => return None,
             Self::Line { problem, .. } => problem.help(),
             Self::Needs { option, format, .. } => match (option, format) {
                 (OptionNeeded::Library, _) => "name it, as in `--library openmpi-4.1.4`".into(),

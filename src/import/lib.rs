@@ -1,6 +1,6 @@
 //! Other people's measurements, brought into a store.
 //!
-//! A file is read whole before anything is written, and then stored in one transaction as launches
+//! Files are read whole before anything is written, and then stored in one transaction as launches
 //! of their own. Candidates are compared within launches, as everywhere: what is to be compared
 //! stands in one file, under the same launch.
 
@@ -15,7 +15,9 @@ mod record;
 mod row;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::fs::{self, DirEntry};
+use std::io;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
@@ -76,79 +78,147 @@ pub struct Imported {
     pub repetitions: usize,
     /// Points without a time of the default, which no table can decide.
     pub without_default: usize,
-    /// What of the file was left out.
+    /// Lines that were left out.
     pub skipped: Vec<Skipped>,
+    /// Files of a folder in which there is nothing to import.
+    pub empty: Vec<PathBuf>,
+    /// Files of a folder that the store has already, or that are like another one of it.
+    pub known: Vec<PathBuf>,
     /// What makes the times less trustworthy; stored with them, and serialized as sentences.
     #[serde(serialize_with = "sentences")]
-    pub warnings: Vec<Warning>,
+    pub warnings: BTreeSet<Warning>,
 }
 
-fn sentences<S: Serializer>(warnings: &[Warning], to: S) -> Result<S::Ok, S::Error> {
+fn sentences<S: Serializer>(warnings: &BTreeSet<Warning>, to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(warnings.iter().map(Warning::to_string))
 }
 
-/// Reads a file of measurements and adds them to a store, which is created if need be.
+/// Reads a file of measurements, or every file of a folder and of the folders in it, and adds them to a store, which
+/// is created if need be. Of a folder, hidden files are passed over, and so are files that the store has already or
+/// in which there is nothing to import, which is told.
 ///
 /// # Errors
-/// What is wrong with the file or the options; a store that has the file already, holds measurements of
+/// What is wrong with a file or the options; a store that has the file already, holds measurements of
 /// colltune's own of that library, or cannot be written. Nothing is stored then.
-pub fn import(file: &Path, store: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
-    let text = files::read_text(file).map_err(|source| ImportError::Read {
-        path: file.to_owned(),
-        source,
-    })?;
-    let Reading {
-        mut rows,
-        skipped,
-        mut warnings,
-    } = read(file, &text, options)?;
-    warnings.insert(Warning::Imported {
-        file: file.display().to_string(),
-    });
-    match &options.baseline {
-        Some(name) => {
-            warnings.insert(baseline::stand_in(file, name, &mut rows)?);
+pub fn import(path: &Path, store: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
+    let (mut contents, mut empty) = (Vec::new(), Vec::new());
+    if path.is_dir() {
+        let unreadable = |source| ImportError::Folder {
+            path: path.to_owned(),
+            source,
+        };
+        for file in files_of(path).map_err(unreadable)? {
+            match Content::read(&file, options) {
+                Ok(content) => contents.push(content),
+                Err(ImportError::Empty { path, .. }) => empty.push(path),
+                Err(error) => return Err(error),
+            }
         }
-        None => baseline::check_default(file, &rows)?,
+        if contents.is_empty() {
+            return Err(ImportError::Empty {
+                path: path.to_owned(),
+                format: options.format,
+                skipped: None,
+            });
+        }
+    } else {
+        contents.push(Content::read(path, options)?);
     }
-    let warnings: Vec<Warning> = warnings.into_iter().collect();
-    let library = options.library.clone().unwrap_or_else(unnamed_library);
-    let import = Import {
-        digest: digest(&text),
-        name: file.display().to_string(),
-        text: Record::new(file, options).to_text(),
-        library: library.clone(),
-        launches: launches(&rows, &environment(file, options, &rows, &warnings)),
-    };
-    let launches = write(store, &import)?;
-    let cells: BTreeSet<Cell> = rows.iter().map(|row| row.cell).collect();
-    let candidates: BTreeSet<&Candidate> = rows.iter().map(|row| &row.candidate).collect();
+    let (launches, known) = write(store, contents.iter().map(|of| &of.import), path.is_dir())?;
+    contents.retain(|of| !known.contains(&of.file));
+    let rows = || contents.iter().flat_map(|of| &of.rows);
+    let cells: BTreeSet<Cell> = rows().map(|row| row.cell).collect();
+    let candidates: BTreeSet<&Candidate> = rows().map(|row| &row.candidate).collect();
     Ok(Imported {
-        library,
+        library: options.library.clone().unwrap_or_else(unnamed_library),
         launches,
-        without_default: cells.len() - baseline::cells_with_default(&rows).len(),
+        without_default: cells.len() - baseline::cells_with_default(rows()).len(),
         cells: cells.len(),
         candidates: candidates.len(),
-        repetitions: rows.len(),
-        skipped,
-        warnings,
+        repetitions: rows().count(),
+        warnings: contents.iter().flat_map(|of| of.warnings.clone()).collect(),
+        skipped: contents.into_iter().flat_map(|of| of.skipped).collect(),
+        empty,
+        known,
     })
 }
 
-fn read(file: &Path, text: &str, options: &ImportOptions) -> Result<Reading, ImportError> {
-    let reading = match options.format {
-        Format::Csv => csv::read(file, text, options),
-        Format::Osu => osu::read(file, text, options),
-        Format::Imb => imb::read(file, text, options),
-    }?;
-    if reading.rows.is_empty() {
-        return Err(ImportError::Empty {
-            path: file.to_owned(),
-            format: options.format,
-            skipped: reading.skipped.first().cloned(),
-        });
+/// The files of a folder and of the folders in it by name, without hidden ones; links to folders are not followed.
+fn files_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries: io::Result<Vec<DirEntry>> = fs::read_dir(folder)?.collect();
+    let mut entries = entries?;
+    entries.retain(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
+    entries.sort_by_key(DirEntry::file_name);
+    let mut files = Vec::new();
+    for entry in entries {
+        match entry.file_type()?.is_dir() {
+            true => files.extend(files_of(&entry.path())?),
+            false => files.push(entry.path()),
+        }
     }
-    Ok(reading)
+    Ok(files)
+}
+
+/// What is in a file.
+struct Content {
+    file: PathBuf,
+    rows: Vec<Row>,
+    skipped: Vec<Skipped>,
+    warnings: BTreeSet<Warning>,
+    import: Import,
+}
+
+impl Content {
+    fn read(file: &Path, options: &ImportOptions) -> Result<Self, ImportError> {
+        let text = files::read_text(file).map_err(|source| ImportError::Read {
+            path: file.to_owned(),
+            source,
+        })?;
+        let Reading {
+            mut rows,
+            skipped,
+            mut warnings,
+        } = match options.format {
+            Format::Csv => csv::read(file, &text, options),
+            Format::Osu => osu::read(file, &text, options),
+            Format::Imb => imb::read(file, &text, options),
+        }?;
+        if rows.is_empty() {
+            return Err(ImportError::Empty {
+                path: file.to_owned(),
+                format: options.format,
+                skipped: skipped.into_iter().next(),
+            });
+        }
+        warnings.insert(Warning::Imported {
+            file: file.display().to_string(),
+        });
+        match &options.baseline {
+            Some(name) => {
+                warnings.insert(baseline::stand_in(file, name, &mut rows)?);
+            }
+            None => baseline::check_default(file, &rows)?,
+        }
+        let import = Import {
+            digest: digest(&text),
+            name: file.display().to_string(),
+            text: Record::new(file, options).to_text(),
+            library: options.library.clone().unwrap_or_else(unnamed_library),
+            launches: launches(&rows, &environment(file, options, &rows, &warnings)),
+        };
+        let skipped = skipped.into_iter().map(|(line, what)| Skipped {
+            file: file.to_owned(),
+            line,
+            what,
+        });
+        Ok(Self {
+            skipped: skipped.collect(),
+            file: file.to_owned(),
+            rows,
+            warnings,
+            import,
+        })
+    }
 }
 
 /// The file's launches in ascending order, each with its cells and candidates in ascending order;
@@ -179,7 +249,7 @@ fn environment(
     file: &Path,
     options: &ImportOptions,
     rows: &[Row],
-    warnings: &[Warning],
+    warnings: &BTreeSet<Warning>,
 ) -> Environment {
     let ranks = rows.iter().map(|row| row.cell.shape.ranks()).max();
     let machine = options.machine.clone();
@@ -189,31 +259,42 @@ fn environment(
         colltune: env!("CARGO_PKG_VERSION").to_owned(),
         hosts: vec![machine.unwrap_or_else(|| "a machine without a name".to_owned())],
         ranks: ranks.unwrap_or_default(),
-        warnings: warnings.to_vec(),
+        warnings: warnings.iter().cloned().collect(),
         ..Environment::default()
     }
 }
 
-/// Adds the import, unless the store has measurements that must not be mixed with it.
-fn write(path: &Path, import: &Import) -> Result<Vec<u32>, ImportError> {
+/// Adds imports, unless the store has measurements that must not be mixed with them. Returns the numbers of the
+/// launches, and the files that the store had already, which `is_again` allows.
+fn write<'a>(
+    path: &Path,
+    imports: impl Iterator<Item = &'a Import>,
+    is_again: bool,
+) -> Result<(Vec<u32>, Vec<PathBuf>), ImportError> {
     let _lock = Lock::acquire(path)?;
     let mut store = Store::open_or_create(path)?;
-    let measured: BTreeSet<String> = store
-        .launches()?
-        .into_iter()
-        .filter(|launch| launch.library == import.library)
-        .map(|launch| launch.campaign)
-        .collect();
-    for row in store.campaigns()? {
-        if measured.contains(&row.digest) && Record::of(&row).is_none() {
+    let launches = store.launches()?;
+    let campaigns = store.campaigns()?;
+    let own = campaigns.iter().filter(|row| Record::of(row).is_none());
+    let own: BTreeMap<&str, &str> = own.map(|row| (&*row.digest, &*row.name)).collect();
+    let mut digests = BTreeSet::new();
+    let (mut new, mut known) = (Vec::new(), Vec::new());
+    for import in imports {
+        let of_library = launches.iter().filter(|l| l.library == import.library);
+        if let Some(campaign) = of_library.filter_map(|l| own.get(&*l.campaign)).next() {
             return Err(ImportError::Measured {
                 store: path.to_owned(),
                 library: import.library.clone(),
-                campaign: row.name,
+                campaign: (*campaign).to_owned(),
             });
         }
+        let is_new = digests.insert(&import.digest) && !store.has_campaign(&import.digest)?;
+        match is_new || !is_again {
+            true => new.push(import.clone()),
+            false => known.push(PathBuf::from(&import.name)),
+        }
     }
-    Ok(store.import(import)?)
+    Ok((store.import(&new)?, known))
 }
 
 /// SHA-256 of what is imported, apart from all campaigns.

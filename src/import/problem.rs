@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use libraries::LibraryName;
 use thiserror::Error;
 use vocabulary::Candidate;
 use vocabulary::bounds::RANKS;
@@ -48,6 +49,19 @@ pub enum LineProblem {
     /// Not an algorithm of ours.
     #[error("colltune has no algorithm `{0}`")]
     Algorithm(String),
+    /// An algorithm of the measured library, which is not named or not known.
+    #[error("the library's own algorithms are known of {} only", libraries())]
+    NativeOfUnknown,
+    /// Not an algorithm of the measured library.
+    #[error("{library} has no algorithm `{id}` of this collective")]
+    Native {
+        /// The name.
+        id: String,
+        /// The library.
+        library: &'static str,
+        /// Those it has.
+        known: String,
+    },
     /// An algorithm of ours where it cannot be used.
     #[error("`{algorithm}` cannot be used here: {why}")]
     Unsupported {
@@ -112,6 +126,10 @@ pub enum LineProblem {
     DefaultBesideBaseline,
 }
 
+fn libraries() -> String {
+    LibraryName::ALL.map(LibraryName::name).join(" and ")
+}
+
 impl LineProblem {
     pub(crate) fn value(found: &str, expected: impl Into<Cow<'static, str>>) -> Self {
         Self::Value {
@@ -143,6 +161,12 @@ impl LineProblem {
             Self::Algorithm(_) => "`colltune schedule list` names them all; for an algorithm that \
                  is not colltune's, write where it is from in the column `library`"
                 .into(),
+            Self::NativeOfUnknown => {
+                "name the library that was measured, as in `--library openmpi-4.1.4`; or write \
+                 another word than `native` in the column `library`"
+                    .into()
+            }
+            Self::Native { known, .. } => format!("write one of {known}"),
             Self::Unsupported { .. } => "correct the row, or leave it out".into(),
             Self::NoSegments(_) => "leave `segment_bytes` empty".into(),
             Self::PartOfElement { .. } => {
@@ -150,9 +174,8 @@ impl LineProblem {
                     .into()
             }
             Self::Name(_) => format!(
-                "leave out `:`, `/`, `[`, `]` and control characters; `{}`, `{}` and `ours` mean \
-                 something else",
-                Candidate::NATIVE.trim_end_matches(':'),
+                "leave out `:`, `/`, `[`, `]` and control characters; `{}` means something \
+                 else",
                 Candidate::MOCKUP.trim_end_matches(':')
             ),
             Self::SecondDefault { .. } => "there is one default: write where the other algorithms \

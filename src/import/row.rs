@@ -1,6 +1,7 @@
 //! What is read from a file, whatever its form.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use files::{MOST_QUOTED, quoted};
 use serde::Serialize;
@@ -22,6 +23,8 @@ pub(crate) struct Row {
 /// Something in a file that is not imported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Skipped {
+    /// The file.
+    pub file: PathBuf,
     /// Where it stands, from 1.
     pub line: u64,
     /// What it is and why it is left out.
@@ -32,13 +35,14 @@ pub struct Skipped {
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) rows: Vec<Row>,
-    pub(crate) skipped: Vec<Skipped>,
+    /// The lines that are left out, and why.
+    pub(crate) skipped: Vec<(u64, String)>,
     pub(crate) warnings: BTreeSet<Warning>,
 }
 
 impl Reading {
     pub(crate) fn skip(&mut self, line: u64, what: impl AsRef<str>) {
         let what = quoted(what.as_ref(), 2 * MOST_QUOTED);
-        self.skipped.push(Skipped { line, what });
+        self.skipped.push((line, what));
     }
 }

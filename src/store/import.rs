@@ -50,28 +50,32 @@ impl Store {
         })
     }
 
-    /// Stores an import, in one transaction, and returns the numbers of its launches.
+    /// Stores imports, in one transaction, and returns the numbers of their launches.
     ///
     /// The caller holds the [`crate::Lock`].
     ///
     /// # Errors
-    /// [`StoreError::Imported`] if the store has it already.
-    pub fn import(&mut self, import: &Import) -> Result<Vec<u32>, StoreError> {
-        if self.has_campaign(&import.digest)? {
-            return Err(StoreError::Imported {
-                path: self.path().to_owned(),
-                name: import.name.clone(),
-            });
+    /// [`StoreError::Imported`] if the store has one of them already.
+    pub fn import(&mut self, imports: &[Import]) -> Result<Vec<u32>, StoreError> {
+        for import in imports {
+            if self.has_campaign(&import.digest)? {
+                return Err(StoreError::Imported {
+                    path: self.path().to_owned(),
+                    name: import.name.clone(),
+                });
+            }
         }
         self.write(|transaction| {
-            let campaign = transaction
-                .prepare("INSERT INTO campaign (digest, name, definition) VALUES (?1, ?2, ?3)")?
-                .insert([&import.digest, &import.name, &import.text])?;
-            import
-                .launches
-                .iter()
-                .map(|launch| write_launch(transaction, campaign, import, launch))
-                .collect()
+            let mut numbers = Vec::new();
+            for import in imports {
+                let campaign = transaction
+                    .prepare("INSERT INTO campaign (digest, name, definition) VALUES (?1, ?2, ?3)")?
+                    .insert([&import.digest, &import.name, &import.text])?;
+                for launch in &import.launches {
+                    numbers.push(write_launch(transaction, campaign, import, launch)?);
+                }
+            }
+            Ok(numbers)
         })
     }
 }

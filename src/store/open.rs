@@ -270,7 +270,7 @@ mod tests {
         };
         for error in [
             store.record_campaign("b", "second", &long).err(),
-            store.import(&import).err(),
+            store.import(&[import]).err(),
         ] {
             assert!(
                 matches!(&error, Some(StoreError::DiskFull { path: named }) if *named == path),

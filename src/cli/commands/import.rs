@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use import::{ImportOptions, Imported};
+use import::{ImportOptions, Imported, Skipped};
 use serde::Serialize;
 use vocabulary::{Library, Warning};
 
@@ -15,10 +15,12 @@ use crate::values;
 /// Then `fit`, `decide`, `explain` and `report` work on them as on colltune's own. Nothing is
 /// stored if anything in the file is wrong; what is stored stays, and a file is taken once.
 /// Candidates are compared within a launch: what is to be compared stands in one file, under the
-/// same launch.
+/// same launch. Of a folder, and the folders in it, all files are taken but those that the store has
+/// already: a folder to which each night adds a file is simply imported again.
 ///
 /// `csv` has a header. The columns are `collective`, `library` (`default`; `ours` for colltune's
-/// algorithms; or free text that says where the algorithm is from; without it, all but an algorithm
+/// algorithms; `native` for one of the library's own that was forced, by the library's name for it,
+/// which needs `--library`; or free text that says where the algorithm is from; without it, all but an algorithm
 /// called `default` are from `imported`), `algorithm`, `nodes` (1), `ppn`, `bytes` (of one rank's
 /// contribution or part in gather, scatter, allgather and reduce_scatter_block, of a block in
 /// alltoall, empty in barrier, else of the vector), `segment_bytes` (a block's, for ours),
@@ -33,11 +35,13 @@ use crate::values;
 ///
 /// With --json, prints one object: `store`, `library`, `launches` (their numbers), `cells`,
 /// `candidates` and `repetitions` (how many), `without_default` (cells in which nothing can be
-/// decided), `skipped` (what was left out, each with `line` and `what`), `warnings` (sentences).
+/// decided), `skipped` (what was left out, each with `file`, `line` and `what`), `empty` and `known`
+/// (files of a folder with nothing to import, and those that the store has already), `warnings`
+/// (sentences).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The file with the measurements
+    /// The file with the measurements, or a folder of such files
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The form of the file
@@ -127,10 +131,13 @@ impl Args {
 
     fn warn(&self, imported: &Imported, console: Console) {
         let file = self.file.display();
-        for skipped in imported.skipped.iter().take(MOST_SKIPPED) {
+        for Skipped { file, line, what } in imported.skipped.iter().take(MOST_SKIPPED) {
+            console.warn(format_args!("{}:{line}: left out: {what}", file.display()));
+        }
+        for empty in &imported.empty {
             console.warn(format_args!(
-                "{file}:{}: left out: {}",
-                skipped.line, skipped.what
+                "{}: left out: nothing in it can be imported",
+                empty.display()
             ));
         }
         if let more @ 1.. = imported.skipped.len().saturating_sub(MOST_SKIPPED) {
@@ -152,8 +159,12 @@ impl Args {
     }
 
     fn describe(&self, imported: &Imported) -> String {
+        let known = match imported.known.len() {
+            0 => String::new(),
+            many => format!("; {many} files were there already"),
+        };
         format!(
-            "{} times of {} candidates in {} cells and {} launches of {} are in {}",
+            "{} times of {} candidates in {} cells and {} launches of {} are in {}{known}",
             imported.repetitions,
             imported.candidates,
             imported.cells,

@@ -184,6 +184,8 @@ fn what_was_imported_is_told_to_programs_and_warnings_to_people() {
         [
             "candidates",
             "cells",
+            "empty",
+            "known",
             "launches",
             "library",
             "repetitions",
@@ -240,4 +242,46 @@ fn what_cannot_be_imported_is_told_with_its_remedy() {
         "hydra.csv",
     ];
     place.run(&args).bad(2, &["not a colltune store"]);
+}
+
+#[test]
+fn what_others_forced_in_a_library_is_exported_for_it() {
+    let place = Place::new();
+    place.write(
+        "times.csv",
+        "collective,library,algorithm,nodes,ppn,bytes,segment_bytes,seconds\n\
+         bcast,default,,4,8,64K,,300e-6\n\
+         bcast,native,binary_tree,4,8,64K,8K,100e-6\n",
+    );
+    let args = [
+        "import",
+        "times.csv",
+        "--format",
+        "csv",
+        "--store",
+        "a.db",
+        "--library",
+        "openmpi-4.1.4",
+    ];
+    place.run(&args).good();
+    place.run(&["decide", "a.db", "-o", "t.yaml"]).good();
+    let export = [
+        "export",
+        "t.yaml",
+        "--format",
+        "openmpi",
+        "--unconfirmed",
+        "--min-confidence",
+        "low",
+        "-o",
+        "rules",
+    ];
+    let exported = place.run(&export);
+    assert_eq!(exported.code, Some(0), "{exported:?}");
+    let rules = place.read("rules");
+    // Algorithm 5 is the binary tree, here with segments of 8 KiB.
+    assert!(
+        rules.lines().any(|line| line.starts_with("0 5 0 8192")),
+        "{rules}"
+    );
 }

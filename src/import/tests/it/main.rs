@@ -1,6 +1,8 @@
 //! Files of other people's measurements.
 
 mod benchmarks;
+mod folders;
+mod natives;
 
 use std::path::PathBuf;
 
@@ -185,8 +187,22 @@ fn what_is_wrong_is_named_with_line_field_and_remedy() {
         ["library: `a:b` cannot be a name", "leave out `:`"],
     );
     check(
+        "bcast,mockup,ring,1,4,8,,,1,1e-6",
+        ["library: `mockup` cannot be a name", "something else"],
+    );
+    check(
         "bcast,native,ring,1,4,8,,,1,1e-6",
-        ["library: `native` cannot be a name", "something else"],
+        [
+            "algorithm: openmpi has no algorithm `ring` of this collective",
+            "write one of basic_linear, chain,",
+        ],
+    );
+    check(
+        "bcast,native,scatter_allgather,1,4,8,4K,,1,1e-6",
+        [
+            "segment_bytes: `native:bcast/scatter_allgather` has no",
+            "empty",
+        ],
     );
     check(
         "bcast,mvapich,,1,4,8,,,1,1e-6",

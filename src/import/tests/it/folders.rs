@@ -1,0 +1,80 @@
+//! Folders of what benchmarks print every night.
+
+use import::{Format, ImportError, import};
+
+use crate::{Desk, options};
+
+fn night(seconds: f64) -> String {
+    format!("# OSU MPI Allreduce Latency Test v5.8\n# Size       Avg Latency(us)\n4    {seconds}\n")
+}
+
+/// Writes files into a folder `nights`.
+fn write(desk: &Desk, files: &[(&str, &str)]) {
+    for (name, text) in files {
+        let path = desk.path("nights").join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, text).expect("written");
+    }
+}
+
+#[test]
+fn a_folder_is_imported_again_and_only_new_files_are_taken() {
+    let desk = Desk::new();
+    let [first, second, third] = [1.5, 1.25, 1.75].map(night);
+    write(
+        &desk,
+        &[
+            ("2026-10/02.txt", &second),
+            ("2026-10/01.txt", &first),
+            ("2026-10/copy.txt", &first),
+            (".hidden", "# OSU MPI Allreduce Latency Test\n4 1\n"),
+            ("README", "Made by cron."),
+        ],
+    );
+    let import = || {
+        import(
+            &desk.path("nights"),
+            &desk.path("a.db"),
+            &options(Format::Osu),
+        )
+    };
+    let imported = import().expect("imported");
+    assert_eq!(imported.launches, [1, 2]);
+    assert_eq!((imported.cells, imported.repetitions), (1, 2));
+    assert_eq!(imported.empty, [desk.path("nights/README")]);
+    assert_eq!(imported.known, [desk.path("nights/2026-10/copy.txt")]);
+    let times = || {
+        desk.samples()
+            .iter()
+            .map(|s| s.seconds[0] * 1e6)
+            .collect::<Vec<f64>>()
+    };
+    assert_eq!(times(), [1.5, 1.25], "launches in the order of names");
+    write(&desk, &[("2026-11/01.txt", &third)]);
+    let imported = import().expect("imported");
+    assert_eq!((imported.launches, imported.repetitions), (vec![3], 1));
+    assert_eq!(imported.known.len(), 3);
+    let imported = import().expect("nothing new");
+    assert_eq!((imported.launches.len(), imported.known.len()), (0, 4));
+    assert_eq!(times().len(), 3);
+}
+
+#[test]
+fn one_wrong_file_of_a_folder_is_told_and_nothing_stored() {
+    let desk = Desk::new();
+    let wrong = night(1.5).replace("1.5", "fast");
+    write(&desk, &[("1", &night(1.5)), ("2", &wrong)]);
+    let import = || {
+        import(
+            &desk.path("nights"),
+            &desk.path("a.db"),
+            &options(Format::Osu),
+        )
+    };
+    let error = import().expect_err("a wrong line").to_string();
+    assert!(error.contains("nights/2:3: `fast`"), "{error}");
+    write(&desk, &[("1", "nothing"), ("2", "")]);
+    let error = import().expect_err("nothing to import");
+    assert!(matches!(error, ImportError::Empty { .. }), "{error}");
+    assert!(!desk.path("a.db").exists());
+}

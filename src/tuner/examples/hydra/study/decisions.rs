@@ -34,8 +34,8 @@ pub(crate) fn section(rows: &[Row], analysis: &Analysis) -> Fallible<String> {
     let fastest = regrets.iter().filter(|(_, regret)| *regret == 0.0).count();
     Ok(format!(
         "## 2. The decision at every count\n\n\
-         Times in microseconds. The table has the fastest at {fastest} of {} counts, and costs {} at most. \
-         Ties go to either; the default stays where nothing beats it by more than 2 %.\n\n{}",
+         Times in microseconds. The table is made of these very times (in sample; the next section leaves some \
+         out). It has the fastest at {fastest} of {} counts, and costs {} at most. Ties go to either; the default stays where nothing beats it by more than 2 %.\n\n{}",
         rows.len(),
         percent(worst),
         table(&header, &cells.collect::<Vec<_>>())

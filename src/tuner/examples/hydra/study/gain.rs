@@ -52,6 +52,15 @@ impl Pipeline {
         Ok((best.seconds, best.block_bytes / ELEMENT_BYTES))
     }
 
+    /// How many times a one-way message's time a step takes on average where pipelines are full, if an exchange
+    /// takes `exchange` times that: half of one tree's steps are exchanges, and all of two roots'.
+    fn step(self, exchange: f64) -> f64 {
+        match self.algorithm.id {
+            "dual_root" => exchange,
+            _ => (1.0 + exchange) / 2.0,
+        }
+    }
+
     /// What multiplies alpha, beta and gamma with the paper's blocks.
     fn factors(self, elements: u64) -> Fallible<[f64; 3]> {
         let mut factors = [0.0; 3];
@@ -84,21 +93,23 @@ fn call(elements: u64) -> Call<'static> {
     }
 }
 
-/// A machine of one level, fitted to the closed forms of both pipelines.
+/// A machine of one level, fitted to the closed forms of both pipelines, on which an exchange takes `exchange` times
+/// as long as a message in one direction.
 ///
 /// With one size of block start-up times and times per byte cannot be told apart where blocks are full:
 /// `alpha` is the median of what the short vectors say, which have one block. With it, `beta` and `gamma`
 /// have the least squares of relative errors over the long vectors.
-pub(crate) fn rates(rows: &[Row]) -> Fallible<Rates> {
+pub(crate) fn rates(rows: &[Row], exchange: f64) -> Fallible<Rates> {
     let (mut alphas, mut equations) = (Vec::new(), Vec::new());
     for pipeline in Pipeline::both()? {
-        for row in rows.iter().filter(|row| row.elements > 0) {
+        let step = pipeline.step(exchange);
+        for row in rows {
             let seconds = pipeline.measured(row);
-            let factors = pipeline.factors(row.elements)?;
+            let [start_up, sent, combined] = pipeline.factors(row.elements)?;
             if row.elements <= SHORT {
-                alphas.push(seconds / factors[0]);
+                alphas.push(seconds / start_up);
             } else if row.elements >= LONG {
-                equations.push((seconds, factors));
+                equations.push((seconds, [step * start_up, step * sent, combined]));
             }
         }
     }
@@ -123,6 +134,65 @@ pub(crate) fn rates(rows: &[Row]) -> Fallible<Rates> {
         beta: (right[0] * d - right[1] * b) / determinant,
         gamma: Some((right[1] * a - right[0] * c) / determinant),
     })
+}
+
+/// One of the explanations of the long vectors' times.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Explanation {
+    /// How many times as long an exchange takes as a message in one direction.
+    pub(crate) exchange: f64,
+    pub(crate) rates: Rates,
+    /// The gain that is expected of the longest vector.
+    pub(crate) gain: f64,
+    /// The median errors over the long vectors, of one tree and of two roots.
+    pub(crate) errors: [f64; 2],
+}
+
+impl Explanation {
+    pub(crate) fn new(rows: &[Row], exchange: f64) -> Fallible<Self> {
+        let rates = rates(rows, exchange)?;
+        let gamma = rates.gamma.unwrap_or(0.0);
+        let both = Pipeline::both()?;
+        let seconds = |pipeline: Pipeline, row: &Row| -> Fallible<f64> {
+            let [start_up, sent, combined] = pipeline.factors(row.elements)?;
+            let sent = start_up * rates.alpha + sent * rates.beta;
+            Ok(pipeline.step(exchange) * sent + combined * gamma)
+        };
+        let long = || rows.iter().filter(|row| row.elements >= LONG);
+        let mut errors = [f64::NAN; 2];
+        for (error, pipeline) in errors.iter_mut().zip(both) {
+            let of = |row: &Row| Ok((pipeline.measured(row) / seconds(pipeline, row)? - 1.0).abs());
+            let all: Fallible<Vec<f64>> = long().map(of).collect();
+            *error = statistics::median(&all?).ok_or("no long vectors")?;
+        }
+        let last = rows.last().ok_or("no rows")?;
+        let [one, two] = both;
+        Ok(Self {
+            exchange,
+            rates,
+            gain: seconds(one, last)? / seconds(two, last)?,
+            errors,
+        })
+    }
+
+    /// What combining a byte takes, as a share of what sending it does.
+    pub(crate) fn combining(&self) -> f64 {
+        self.rates.gamma.unwrap_or(0.0) / self.rates.beta
+    }
+
+    /// The one without any time for combining.
+    pub(crate) fn without_combining(rows: &[Row]) -> Fallible<Self> {
+        // Combining takes the less time the longer an exchange does.
+        let (mut low, mut high) = (1.0, 2.0);
+        for _ in 0..50 {
+            let middle = f64::midpoint(low, high);
+            match Self::new(rows, middle)?.combining() > 0.0 {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        Self::new(rows, low)
+    }
 }
 
 /// What is expected and found with a number of elements.
@@ -163,11 +233,10 @@ impl Gain {
     }
 }
 
-/// What is expected and found, of all counts above 0.
+/// What is expected and found, of all counts, if an exchange takes no longer than a message.
 pub(crate) fn gains(rows: &[Row]) -> Fallible<Vec<Gain>> {
-    let rates = rates(rows)?;
-    let some = rows.iter().filter(|row| row.elements > 0);
-    some.map(|row| Gain::new(rates, row)).collect()
+    let rates = rates(rows, 1.0)?;
+    rows.iter().map(|row| Gain::new(rates, row)).collect()
 }
 
 /// The median error of the closed forms with the fitted rates, of one tree and of two roots, where vectors

@@ -150,14 +150,18 @@ fn the_simulated_machine_is_as_close_to_the_published_figures_as_is_said() {
     let rows = published::rows().unwrap();
     for row in &rows {
         check_row(&row.cells());
-        let [one_tree, two_trees] = [row.ratio(2), row.ratio(3)];
+        let [one_tree, two_trees] = [row.ratio(1), row.ratio(2)];
         assert!((0.95..1.25).contains(&one_tree), "{row:?}");
         assert!((0.8..1.2).contains(&two_trees), "{row:?}");
     }
     let last = rows.last().unwrap();
-    assert!((last.ratio(2) - 1.0).abs() < 0.02 && (last.ratio(3) - 1.0).abs() < 0.02);
-    // The library's curves are not met.
-    assert!(last.ratio(0) < 0.8 && last.ratio(1) > 1.5, "{last:?}");
+    assert!((last.ratio(1) - 1.0).abs() < 0.02 && (last.ratio(2) - 1.0).abs() < 0.02);
+    // Nothing was fitted to the library's own algorithms, and they are simulated too fast.
+    let [published, simulated] = last.reduce_bcast.unwrap();
+    assert!(
+        last.ratio(0) < 0.8 && simulated / published < 0.8,
+        "{last:?}"
+    );
     for row in &rows {
         let [measured, simulated] = row.gains();
         assert!(simulated > 1.0, "{row:?}");

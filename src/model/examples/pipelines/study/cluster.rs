@@ -82,7 +82,7 @@ impl Cluster {
         }
     }
 
-    /// The time of an allreduce of `elements`.
+    /// The time of a call with a vector of `elements`.
     pub(crate) fn run(&self, entry: Entry, elements: u64) -> Result<Outcome, SimulationError> {
         let schedule = Schedule::new(entry.algorithm, &self.request(entry, elements))?;
         Ok(Outcome {

@@ -14,8 +14,12 @@ pub(crate) const OTHERS: [&str; 3] = ["ring", "rabenseifner", "recursive_doublin
 
 /// An allreduce with the default of every parameter.
 pub(crate) fn entry(id: &str) -> Fallible<Entry> {
-    let name = format!("allreduce/{id}");
-    let algorithm = schedule::find(&name).ok_or_else(|| format!("{name} is not registered"))?;
+    named(&format!("allreduce/{id}"))
+}
+
+/// An algorithm by its full name, with the default of every parameter.
+pub(crate) fn named(name: &str) -> Fallible<Entry> {
+    let algorithm = schedule::find(name).ok_or_else(|| format!("{name} is not registered"))?;
     Ok(Entry {
         algorithm,
         parameters: Parameters::default(),

@@ -259,19 +259,25 @@ fn choices(table: &Table) -> usize {
         .count()
 }
 
+/// What to do about rules that are not confirmed.
+fn remedy<'w>(mut withheld: impl Iterator<Item = &'w Withheld>) -> &'static str {
+    match withheld.all(|of| of.lack == Lack::Measurement) {
+        true => "times of a simulated machine cannot be confirmed, so tune on the machine itself",
+        false => "`colltune validate --confirm` confirms those that hold",
+    }
+}
+
 fn readable(table: &Table) -> Gate {
-    let (used, all) = (
-        choices(&table.deployed(Policy::default()).0),
-        choices(table),
-    );
+    let (deployed, withheld) = table.deployed(Policy::default());
+    let (used, all) = (choices(&deployed), choices(table));
     let reason = match (used, all) {
         (_, 0) => "the table chooses the library's default everywhere, so that a release changes nothing; tune with \
                    more candidates"
             .to_owned(),
         (0, _) => format!(
-            "none of its {} is used, for want of confirmation or confidence; `colltune validate --confirm` confirms \
-             those that hold",
-            counted(all, "rule")
+            "none of its {} is used, for want of confirmation or confidence; {}",
+            counted(all, "rule"),
+            remedy(withheld.iter())
         ),
         _ => format!("the table can be read, and {used} of {} {} used", counted(all, "rule"), is(used)),
     };
@@ -287,10 +293,10 @@ fn confirmed(table: &Table) -> Gate {
         return gate("confirmed", true, reason);
     };
     let reason = format!(
-        "{} {} not confirmed by fresh launches and would be left to the library ({first}); `colltune validate \
-         --confirm` confirms those that hold",
+        "{} {} not confirmed by fresh launches and would be left to the library ({first}); {}",
         counted(unconfirmed.len(), "rule"),
-        is(unconfirmed.len())
+        is(unconfirmed.len()),
+        remedy(unconfirmed.iter().copied())
     );
     gate("confirmed", false, reason)
 }

@@ -62,7 +62,7 @@ pub struct Overrides {
     /// `budget`, as in `10m`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<String>,
-    /// `sizes`, as in `8..1M x8`.
+    /// `sizes`, as in `8..1M x8`; several are separated by commas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<String>,
     /// `collectives`.

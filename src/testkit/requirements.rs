@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// Each by the name that tests use, and where it comes from.
-const REQUIREMENTS: [(&str, &str); 18] = [
+const REQUIREMENTS: [(&str, &str); 19] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -21,6 +21,7 @@ const REQUIREMENTS: [(&str, &str); 18] = [
     ),
     ("CPU with a name", "the kernel tells it"),
     ("Chromium", SETUP),
+    ("chromedriver", SETUP),
     ("Fortran compiler", "the MPI libraries' packages bring it"),
     ("HPC Challenge", SETUP),
     ("Intel MPI Benchmarks", "`scripts/benchmarks` fetches them"),

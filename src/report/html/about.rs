@@ -128,8 +128,8 @@ fn invalid(what: &str, found: &[OftenInvalid]) -> Markup {
     }
 }
 
-/// Markdown's inline code as HTML's.
-fn inline(text: &str) -> Markup {
+/// Text with Markdown's inline code as HTML.
+pub fn inline(text: &str) -> Markup {
     let pieces: Vec<&str> = text.split('`').collect();
     let is_balanced = pieces.len() % 2 == 1;
     html! {

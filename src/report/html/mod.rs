@@ -18,6 +18,8 @@ mod scaling;
 mod sizes;
 mod speedups;
 
+pub use about::inline;
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::markdown::TABLE_ALONE;

@@ -41,6 +41,7 @@ impl Overrides {
             values.push(("budget", json!(budget).to_string()));
         }
         if let Some(sizes) = &self.sizes {
+            let sizes: Vec<&str> = sizes.split(',').map(str::trim).collect();
             values.push(("sizes", json!(sizes).to_string()));
         }
         if let Some(collectives) = &self.collectives {

@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
+use serde_json::Value;
 use service::{AuditRow, Slice};
 
 use super::elements::{pager, when, wide};
@@ -11,6 +12,9 @@ use super::forms::Reader;
 use super::layout::Frame;
 use crate::extract::Query;
 use crate::{App, Problem};
+
+/// Bytes of details that are shown without unfolding.
+const MOST_SHOWN: usize = 60;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Asked {
@@ -55,10 +59,26 @@ fn table(rows: &[AuditRow]) -> Markup {
                         td { (row.actor) }
                         th scope="row" { (row.action) }
                         td.words { (row.subject) }
-                        td.words { @if !row.details.is_null() { code { (row.details) } } }
+                        td.words { (details(row)) }
                     }
                 }
             }
+        }
+    }
+}
+
+/// Details in full where they are short; otherwise the reason, if one was given, and the rest to unfold.
+fn details(row: &AuditRow) -> Markup {
+    let all = match row.details.is_null() {
+        true => String::new(),
+        false => row.details.to_string(),
+    };
+    let reason = row.details.get("reason").and_then(Value::as_str);
+    html! {
+        @if all.len() <= MOST_SHOWN { code { (all) } }
+        @else {
+            (reason.unwrap_or_default())
+            details { summary { "All details" } code { (all) } }
         }
     }
 }

@@ -101,7 +101,7 @@ pub(super) fn gates(gates: &[Gate]) -> Markup {
                 };
                 li {
                     span class=(format!("badge {class}")) { span aria-hidden="true" { (sign) } " " (word) } " "
-                    strong { (gate.name) } " " span { (gate.reason) }
+                    strong { (gate.name) } " " span { (report::inline(&gate.reason)) }
                 }
             }
         }
@@ -128,7 +128,7 @@ pub(super) fn pager(address: &str, before: Option<u64>, next: Option<u64>) -> Ma
 
 /// What is wrong, as a sentence without its full stop, or as lines that show a place in a text.
 pub(super) fn told(reason: &str) -> Markup {
-    html! { @if reason.contains('\n') { pre { (reason) } } @else { p { (reason) "." } } }
+    html! { @if reason.contains('\n') { pre { (reason) } } @else { p { (report::inline(reason)) "." } } }
 }
 
 /// Why a form was refused, above it.

@@ -47,7 +47,7 @@ pub(super) fn form(
                 fieldset {
                     legend { "Other values than the campaign's, for tune" }
                     (field("budget", "Budget", "as in 10m", fields))
-                    (field("sizes", "Sizes", "as in 8..1M x8", fields))
+                    (field("sizes", "Sizes", "as in 64, 16K or 8..1M x8", fields))
                     (field("collectives", "Collectives", "as in bcast, allreduce", fields))
                     (field("nodes", "Nodes", "as in 1, 2: of the campaign's shapes those with one of these numbers of nodes", fields))
                 }

@@ -181,9 +181,9 @@ fn content(visitor: &Visitor, shown: &Shown, fields: &Fields, refused: Option<&P
         }
         nav.contents aria-label="Parts of the page" {
             ul {
-                li { a href="#summary" { "What it gains" } }
                 li { a href="#validations" { "Validations" } }
                 li { a href="#release" { "Release" } }
+                li { a href="#summary" { "What it gains" } }
                 li { a href="#exports" { "Exports" } }
                 li { a href="#compare" { "Compare" } }
             }
@@ -197,9 +197,9 @@ fn content(visitor: &Visitor, shown: &Shown, fields: &Fields, refused: Option<&P
         @if !shown.versions.is_empty() { (wide("Where it is from", &tables::rows(&shown.versions))) }
         (validations(visitor, shown))
         @if let Some(place) = &shown.place { (release::section(visitor, &shown.digest, place, &shown.versions, fields)) }
+        div.report { (maud::PreEscaped(&shown.figures)) }
         (exports(&shown.digest))
         (compare(shown))
-        div.report { (maud::PreEscaped(&shown.figures)) }
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) struct Args {
     /// In place of the campaign's budget, as in 10m
     #[arg(long, value_name = "DURATION")]
     budget: Option<String>,
-    /// In place of the campaign's sizes, as in `8..1M x8`
+    /// In place of the campaign's sizes, as in `64,16K` or `8..1M x8`
     #[arg(long)]
     sizes: Option<String>,
     /// In place of the campaign's collectives

@@ -4,6 +4,8 @@
 
 mod agreement;
 mod backups;
+mod browser;
+mod chromium;
 mod cluster;
 mod damaged;
 mod deployed;

@@ -60,7 +60,7 @@ fn twice(place: &Place, command: &[&str]) -> (Ran, Ran) {
 
 /// How many calls an algorithm carried out, by the summary.
 #[track_caller]
-fn calls(ran: &Ran, candidate: &str) -> u64 {
+pub(crate) fn calls(ran: &Ran, candidate: &str) -> u64 {
     let rows = ran.out.lines().filter(|line| line.starts_with("colltune:"));
     let rows = rows.filter(|row| row.ends_with(candidate));
     let calls = rows.filter_map(|row| row.split_whitespace().nth(2)?.parse::<u64>().ok());
@@ -68,7 +68,7 @@ fn calls(ran: &Ran, candidate: &str) -> u64 {
 }
 
 /// Our plain benchmark, built by the library's compiler.
-fn allreduce(place: &Place, variable: &str, compiler: &str) {
+pub(crate) fn allreduce(place: &Place, variable: &str, compiler: &str) {
     let source = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../preload/benches/allreduce.c"

@@ -146,7 +146,7 @@ output: {table: tables/production.yaml}";
     let id = bed
         .submit(&with(Overrides {
             budget: Some("30s".to_owned()),
-            sizes: Some("8..64 x8".to_owned()),
+            sizes: Some("8..64 x8, 1K".to_owned()),
             collectives: Some(vec!["allreduce".to_owned(), "bcast".to_owned()]),
             nodes: Some(vec![4, 16]),
         }))
@@ -161,7 +161,7 @@ output: {table: tables/production.yaml}";
     assert_eq!(shapes, ["4x1", "4x2"]);
     let collectives: Vec<&str> = changed.sizes.keys().map(|c| c.name()).collect();
     assert_eq!(collectives, ["bcast", "allreduce"]);
-    assert!(changed.sizes.values().all(|sizes| sizes == &[8, 64]));
+    assert!(changed.sizes.values().all(|sizes| sizes == &[8, 64, 1024]));
     assert_eq!(changed.launcher, before.launcher);
     assert_eq!(changed.output.table, Path::new("state/tasks/1/table.yaml"));
     assert_eq!(changed.output.report, Path::new("state/tasks/1/report.md"));

@@ -1,0 +1,311 @@
+//! A real browser, headless, driven through `chromedriver` as WebDriver describes it (<https://www.w3.org/TR/webdriver2/>):
+//! JSON over HTTP.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::process;
+use ureq::Agent;
+
+/// Seconds after which `timeout` ends the browser, also if the test was killed and cannot.
+const LIFE: &str = "170";
+/// What one command to the browser may take: it waits for the page that it leads to.
+const COMMAND: Duration = Duration::from_secs(40);
+/// How long something that is to appear on a page may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const ARGUMENTS: [&str; 11] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--disable-breakpad",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    // Not even the browser itself leaves this machine.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+];
+
+/// The key that goes to the next element.
+pub(crate) const TAB: &str = "\u{e004}";
+/// The key that sends a form.
+pub(crate) const ENTER: &str = "\u{e007}";
+
+/// A browser with a profile of its own. All its processes end with it.
+pub(crate) struct Browser {
+    agent: Agent,
+    /// The address of the session.
+    session: String,
+    driver: Child,
+    profile: TempDir,
+}
+
+impl Browser {
+    /// `None` where Chromium or its driver is not installed.
+    pub(crate) fn start() -> Option<Self> {
+        let names = ["chromium", "chromium-browser", "google-chrome"];
+        let program = testkit::require("Chromium", names.into_iter().find_map(process::find))?;
+        let driver = testkit::require("chromedriver", process::find("chromedriver"))?;
+        let profile = tempfile::tempdir().unwrap();
+        let mut driver = Command::new("timeout")
+            .args(["--kill-after=5", LIFE])
+            .arg(driver)
+            .arg("--port=0")
+            // What the browser forgets here goes with the profile.
+            .env("TMPDIR", profile.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+        let port = lines.map(Result::unwrap).find_map(|line| {
+            let (_, port) = line.split_once("successfully on port ")?;
+            port.trim_end_matches('.').parse::<u16>().ok()
+        });
+        let agent = Agent::config_builder()
+            .timeout_global(Some(COMMAND))
+            .http_status_as_error(false)
+            .build();
+        let mut browser = Self {
+            agent: agent.into(),
+            session: format!("http://127.0.0.1:{}/session", port.unwrap_or_default()),
+            driver,
+            profile,
+        };
+        let folder = format!(
+            "--user-data-dir={}/profile",
+            browser.profile.path().display()
+        );
+        let arguments: Vec<&str> = ARGUMENTS.into_iter().chain([&*folder]).collect();
+        let wanted = json!({
+            "goog:chromeOptions": {"binary": program, "args": arguments},
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+        });
+        let begun = browser.post("", &json!({"capabilities": {"alwaysMatch": wanted}}));
+        browser.session += &format!("/{}", begun["sessionId"].as_str().unwrap());
+        Some(browser)
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        self.ask(path, body).unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    /// What the driver answers to a command; or what kind of error it is and why.
+    fn ask(&self, path: &str, body: &Value) -> Result<Value, String> {
+        let answer = self.agent.post(format!("{}{path}", self.session));
+        let mut answer = answer.send_json(body).map_err(|error| error.to_string())?;
+        let is_good = answer.status().is_success();
+        let value: Value = answer.body_mut().read_json().unwrap();
+        let value = value["value"].clone();
+        match is_good {
+            true => Ok(value),
+            false => Err(format!(
+                "{path} {body}: {}: {}",
+                value["error"], value["message"]
+            )),
+        }
+    }
+
+    /// A command of the DevTools protocol.
+    pub(crate) fn devtools(&self, command: &str, parameters: Value) -> Value {
+        let body = json!({"cmd": command, "params": parameters});
+        self.post("/goog/cdp/execute", &body)
+    }
+
+    /// Goes to an address and waits until it is loaded.
+    pub(crate) fn open(&self, address: &str) {
+        self.post("/url", &json!({"url": address}));
+    }
+
+    /// What a function with this body returns.
+    pub(crate) fn evaluate(&self, script: &str) -> Value {
+        self.post("/execute/sync", &json!({"script": script, "args": []}))
+    }
+
+    pub(crate) fn address(&self) -> String {
+        let address = self.evaluate("return location.href");
+        address.as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn source(&self) -> String {
+        let source = self.evaluate("return document.documentElement.outerHTML");
+        source.as_str().unwrap().to_owned()
+    }
+
+    /// The first element of a CSS selector, or of an `XPath` that begins with `//`, without waiting for it.
+    fn look(&self, selector: &str) -> Option<String> {
+        let using = match selector.starts_with("//") {
+            true => "xpath",
+            false => "css selector",
+        };
+        let found = self.ask("/element", &json!({"using": using, "value": selector}));
+        let element = found
+            .ok()?
+            .as_object()?
+            .values()
+            .next()?
+            .as_str()?
+            .to_owned();
+        Some(format!("/element/{element}"))
+    }
+
+    pub(crate) fn has(&self, selector: &str) -> bool {
+        self.look(selector).is_some()
+    }
+
+    /// Waits for an element and does something with it; again if the page replaced it meanwhile.
+    #[track_caller]
+    fn with<T>(&self, selector: &str, work: impl Fn(&str) -> Result<T, String>) -> T {
+        let begun = Instant::now();
+        let mut why = "it is not there".to_owned();
+        while begun.elapsed() < PATIENCE {
+            match self.look(selector).map(|element| work(&element)) {
+                Some(Ok(done)) => return done,
+                Some(Err(error)) => why = error,
+                None => std::thread::sleep(Duration::from_millis(50)),
+            }
+        }
+        panic!(
+            "{selector} of {}: {why}:\n{}",
+            self.address(),
+            self.text("body")
+        );
+    }
+
+    #[track_caller]
+    pub(crate) fn click(&self, selector: &str) {
+        self.with(selector, |element| {
+            self.ask(&format!("{element}/click"), &json!({}))
+        });
+    }
+
+    /// Types into a field what replaces its value.
+    #[track_caller]
+    pub(crate) fn fill(&self, selector: &str, text: &str) {
+        self.with(selector, |element| {
+            self.ask(&format!("{element}/clear"), &json!({}))?;
+            self.ask(&format!("{element}/value"), &json!({"text": text}))
+        });
+    }
+
+    /// The visible text of the first element of a CSS selector.
+    #[track_caller]
+    pub(crate) fn text(&self, selector: &str) -> String {
+        let body = json!({
+            "script": "return document.querySelector(arguments[0])?.innerText", "args": [selector],
+        });
+        let text = self.post("/execute/sync", &body);
+        text.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Presses keys, one after the other, wherever the focus is.
+    pub(crate) fn press(&self, keys: &str) {
+        let presses = keys.chars().flat_map(|key| {
+            let of = |kind| json!({"type": kind, "value": key});
+            [of("keyDown"), of("keyUp")]
+        });
+        let presses: Vec<Value> = presses.collect();
+        let keyboard = json!({"type": "key", "id": "keyboard", "actions": presses});
+        self.post("/actions", &json!({"actions": [keyboard]}));
+    }
+
+    /// Waits until something holds, and shows the page if it never does.
+    #[track_caller]
+    pub(crate) fn wait(&self, what: &str, holds: impl Fn() -> bool) {
+        let begun = Instant::now();
+        while !holds() {
+            let text = || format!("{}:\n{}", self.address(), self.text("body"));
+            assert!(begun.elapsed() < PATIENCE, "never {what} at {}", text());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Makes the window so wide, as a phone's where it is narrow, for a colour scheme: `light` or `dark`.
+    pub(crate) fn show_as(&self, width: u32, scheme: &str) {
+        let height = if width < 600 { 844 } else { 900 };
+        let size = json!({
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600,
+        });
+        self.devtools("Emulation.setDeviceMetricsOverride", size);
+        let feature = json!({"name": "prefers-color-scheme", "value": scheme});
+        self.devtools("Emulation.setEmulatedMedia", json!({"features": [feature]}));
+    }
+
+    /// The page as a picture (PNG), so high as it is but at most so high.
+    pub(crate) fn picture(&self, width: u32, most: u32) -> Vec<u8> {
+        let height = self.evaluate("return document.documentElement.scrollHeight");
+        let height = height.as_u64().unwrap().min(most.into());
+        let clip = json!({"x": 0, "y": 0, "width": width, "height": height, "scale": 1});
+        let asked = json!({"captureBeyondViewport": true, "clip": clip, "optimizeForSpeed": false});
+        let taken = self.devtools("Page.captureScreenshot", asked);
+        BASE64_STANDARD
+            .decode(taken["data"].as_str().unwrap())
+            .unwrap()
+    }
+
+    /// What the console was told, by pages and about them, that is a warning or an error, since this was asked last.
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        let entries = self.post("/se/log", &json!({"type": "browser"}));
+        let entries = entries.as_array().unwrap().iter();
+        let is_bad =
+            |entry: &&Value| ["SEVERE", "WARNING"].contains(&entry["level"].as_str().unwrap());
+        let bad = entries.filter(is_bad);
+        bad.map(|entry| entry["message"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// The addresses that were asked for since this was asked last, also those that were refused or never answered.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        let entries = self.post("/se/log", &json!({"type": "performance"}));
+        let address = |entry: &Value| {
+            let event: Value = serde_json::from_str(entry["message"].as_str()?).ok()?;
+            let event = &event["message"];
+            let url = match event["method"].as_str()? {
+                "Network.requestWillBeSent" => &event["params"]["request"]["url"],
+                "Network.webSocketCreated" => &event["params"]["url"],
+                _ => return None,
+            };
+            Some(url.as_str()?.to_owned())
+        };
+        let addresses = entries.as_array().unwrap().iter().filter_map(address);
+        // The latter are of the empty page that the browser begins with: no page of others can ask for them.
+        let is_inside = |url: &String| {
+            ["data:", "chrome://"]
+                .iter()
+                .any(|start| url.starts_with(start))
+        };
+        addresses.filter(|url| !is_inside(url)).collect()
+    }
+
+    /// No page had anything to complain about, and none asked anybody but the one at this address.
+    #[track_caller]
+    pub(crate) fn assert_quiet(&self, address: &str) {
+        assert_eq!(self.complaints(), [] as [&str; 0], "the console");
+        let requests = self.requests();
+        assert!(!requests.is_empty(), "requests are not seen");
+        let foreign = requests.iter().find(|url| !url.starts_with(address));
+        assert_eq!(foreign, None, "asked by a page of {address}");
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // It removes what it keeps elsewhere; whether or not that works, the group ends.
+        let _ = self.agent.delete(&self.session).call();
+        let group = Pid::from_raw(self.driver.id().cast_signed());
+        let _ = killpg(group, Signal::SIGKILL);
+        let _ = self.driver.wait();
+    }
+}

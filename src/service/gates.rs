@@ -185,7 +185,7 @@ impl Service {
         } else if slower > 0 {
             let reason = format!(
                 "task {task} found {slower} of {points} points significantly slower than the library's default on \
-                 {date}; tune again, or turn these rules back with `colltune validate --confirm`"
+                 {date}; tune again, which leaves these to the default"
             );
             (false, reason)
         } else {
@@ -269,9 +269,9 @@ fn readable(table: &Table) -> Gate {
                    more candidates"
             .to_owned(),
         (0, _) => format!(
-            "none of its {} is used, for want of confirmation or confidence; `colltune validate --confirm` confirms \
-             those that hold",
-            counted(all, "rule")
+            "none of its {} is used, for want of confirmation or confidence; {}",
+            counted(all, "rule"),
+            remedy(table)
         ),
         _ => format!("the table can be read, and {used} of {} {} used", counted(all, "rule"), is(used)),
     };
@@ -287,10 +287,18 @@ fn confirmed(table: &Table) -> Gate {
         return gate("confirmed", true, reason);
     };
     let reason = format!(
-        "{} {} not confirmed by fresh launches and would be left to the library ({first}); `colltune validate \
-         --confirm` confirms those that hold",
+        "{} {} not confirmed by fresh launches and would be left to the library ({first}); {}",
         counted(unconfirmed.len(), "rule"),
-        is(unconfirmed.len())
+        is(unconfirmed.len()),
+        remedy(table)
     );
     gate("confirmed", false, reason)
+}
+
+/// How rules come to be used that are withheld.
+fn remedy(table: &Table) -> &'static str {
+    match table.provenance.library.is_simulated() {
+        true => "a simulated machine is for trying out: tune on the machine itself",
+        false => "tune with `confirmation: on` and more `launches` in the campaign",
+    }
 }

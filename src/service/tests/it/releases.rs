@@ -73,7 +73,7 @@ fn gates_say_what_is_missing_and_what_to_do() {
         &choosing("linear"),
         Some((0, 2)),
         &["validated"],
-        &["2 of 10 points significantly slower"],
+        &["2 of 10 points significantly slower", "tune again"],
     );
     let unconfirmed = table("night", "chain", "confirmed: false");
     check_gates(
@@ -83,8 +83,18 @@ fn gates_say_what_is_missing_and_what_to_do() {
         &["readable", "confirmed"],
         &[
             "none of its 1 rule is used",
-            "`colltune validate --confirm`",
+            "tune with `confirmation: on`",
             "native:bcast/chain is not confirmed",
+        ],
+    );
+    check_gates(
+        &bed,
+        &unconfirmed.replace("name: openmpi", "name: simulated"),
+        fresh,
+        &["readable", "library", "confirmed"],
+        &[
+            "tune on the machine itself",
+            "native:bcast/chain is simulated",
         ],
     );
     let nothing = choosing("chain")

@@ -2,7 +2,8 @@
 //!
 //! One thread decides which task is next and sends signals; it wakes up once a second at most. Each task that runs has
 //! a thread that waits for its child, and two that block on the child's pipes. A task whose jobs a batch system runs
-//! has a child only now and then, for a step that takes in results and submits the next job.
+//! has a child only now and then, for a step that takes in results and submits the next job. The threads of a task lower
+//! their priority once its child is there; the one that decides keeps its own, which children inherit.
 //!
 //! The database is told of a state before what it says happens, and of results in the transaction that ends their task.
 //! So whatever is killed when, the next start finds each task waiting, running, or ended with its result. What ran
@@ -160,10 +161,7 @@ impl Service {
     /// Runs tasks until `stop` is set, which is noticed within a second: then children that measure here are
     /// interrupted and their tasks wait for the next start; jobs of batch systems go on. A child that takes longer than
     /// three seconds to end is killed. Errors of the database are waited out; [`Service::queue_trouble`] tells them.
-    ///
-    /// # Errors
-    /// None at present.
-    pub fn run(&self, stop: &AtomicBool) -> Result<(), ServiceError> {
+    pub fn run(&self, stop: &AtomicBool) {
         self.runner.state().is_stopping = false;
         std::thread::scope(|scope| {
             let (mut looked, mut accounted) = (None::<Instant>, Instant::now());
@@ -182,7 +180,6 @@ impl Service {
             }
             self.wind_up();
         });
-        Ok(())
     }
 
     /// Whether a task measures on this host now, so that all else should leave its cores alone.

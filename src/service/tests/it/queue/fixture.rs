@@ -102,7 +102,7 @@ impl Bed {
         self.running = Some(Running {
             service: Arc::clone(&service),
             stop,
-            thread: std::thread::spawn(move || of_thread.run(&until).unwrap()),
+            thread: std::thread::spawn(move || of_thread.run(&until)),
         });
         service
     }

@@ -28,6 +28,7 @@ mod gates;
 mod owner;
 mod page;
 mod priority;
+mod problems;
 mod publish;
 mod releases;
 mod runner;

@@ -37,6 +37,9 @@ use crate::{Service, ServiceError, TaskId};
 /// Why a task waits that could begin.
 pub(crate) const ITS_TURN: &str = "waits for its turn";
 
+/// What the queue is called among problems.
+const QUEUE: &str = "the queue";
+
 /// How often the runner looks around.
 const TICK: Duration = Duration::from_secs(1);
 /// The least time between two looks at the queue; one [`TICK`] while a task measures here.
@@ -75,8 +78,6 @@ struct State {
     /// Whether a step is under way.
     is_stepping: bool,
     last_step: Option<Instant>,
-    /// What keeps the queue from being read or written.
-    trouble: Option<String>,
 }
 
 /// A task that runs.
@@ -160,7 +161,7 @@ impl Runner {
 impl Service {
     /// Runs tasks until `stop` is set, which is noticed within a second: then children that measure here are
     /// interrupted and their tasks wait for the next start; jobs of batch systems go on. A child that takes longer than
-    /// three seconds to end is killed. Errors of the database are waited out; [`Service::queue_trouble`] tells them.
+    /// three seconds to end is killed. Errors of the database are waited out, and are among [`Service::problems`].
     pub fn run(&self, stop: &AtomicBool) {
         self.runner.state().is_stopping = false;
         std::thread::scope(|scope| {
@@ -168,8 +169,8 @@ impl Service {
             while !stop.load(Ordering::Relaxed) {
                 let is_due = looked.is_none_or(|looked| looked.elapsed() > ROUND);
                 if let Err(error) = self.round(scope, is_due, &mut looked, &mut accounted) {
-                    self.runner.state().trouble = Some(error.to_string());
-                    let end = Instant::now() + TROUBLE;
+                    self.problems.note_trouble(QUEUE.to_owned(), &error);
+                    let end = Instant::now() + self.runner.scaled(TROUBLE);
                     while Instant::now() < end && !stop.load(Ordering::Relaxed) {
                         std::thread::sleep(self.runner.scaled(TICK));
                     }
@@ -186,11 +187,6 @@ impl Service {
     pub fn is_measuring_here(&self) -> bool {
         let state = self.runner.state();
         state.active.values().any(|active| active.plan.measures)
-    }
-
-    /// What keeps the queue from being read or written, if something does: the tasks wait meanwhile.
-    pub fn queue_trouble(&self) -> Option<String> {
-        self.runner.state().trouble.clone()
     }
 
     /// Divides all times that the queue waits by a number, for tests.
@@ -225,7 +221,7 @@ impl Service {
             self.dispatch(scope)?;
         }
         self.next_step(scope);
-        self.runner.state().trouble = None;
+        self.problems.note(QUEUE.to_owned(), None);
         Ok(())
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     /// # Errors
-    /// None but for wrong names.
+    /// Wrong names of metrics: a defect of this crate.
     pub(crate) fn new() -> prometheus::Result<Self> {
         let requests = Opts::new(
             "colltune_http_requests_total",

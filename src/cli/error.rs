@@ -238,8 +238,8 @@ impl CliError {
             {
                 "another program listens there, perhaps another `colltune serve`: name another address with `--listen`"
             }
-            Self::Service(_)
-            | Self::Web(_)
+            Self::Service(error) => return error.help(),
+            Self::Web(_)
             | Self::Remote(_)
             | Self::Pull { .. }
             | Self::Older { .. }

@@ -31,8 +31,6 @@ pub enum Scope {
     Submit,
     /// Release tables, roll back, withdraw.
     Publish,
-    /// What agents of other clusters do. Nothing uses it yet.
-    Agent,
     /// All of these, tokens, the audit, and overriding gates.
     Admin,
 }

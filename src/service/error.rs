@@ -1,5 +1,6 @@
 //! What can go wrong. The HTTP interface gives each variant a status.
 
+use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,9 @@ use rusqlite::ErrorCode;
 use thiserror::Error;
 
 use crate::{Digest, Gate, Scope, TaskId};
+
+/// What to do about a full disk.
+const FREE_SPACE: &str = "free some space where the service's `state` is; what was kept before is whole, and reading goes on";
 
 /// An error of the service.
 #[derive(Debug, Error)]
@@ -138,7 +142,7 @@ impl ServiceError {
     /// What to do about it, as a sentence without a full stop, where the message does not say so already.
     pub fn help(&self) -> Option<String> {
         if self.is_disk_full() {
-            return Some("free some space; what was kept before is whole".to_owned());
+            return Some(FREE_SPACE.to_owned());
         }
         let text = match self {
             Self::Forbidden { .. } => "use a token with this scope; an administrator makes tokens",
@@ -177,15 +181,21 @@ impl ServiceError {
         Some(text.to_owned())
     }
 
-    /// Whether there is no space left to write (507); reading goes on.
+    /// Whether there is no space left to write (507), whichever file was being written; reading goes on.
     pub fn is_disk_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
-        match self {
-            Self::File { source, .. } | Self::Deploy(DeployError::File { source, .. }) => {
-                matches!(source.kind(), StorageFull | QuotaExceeded)
+        let mut cause: Option<&(dyn Error + 'static)> = Some(self);
+        while let Some(error) = cause {
+            let file = error.downcast_ref::<io::Error>().map(io::Error::kind);
+            let database = error.downcast_ref::<rusqlite::Error>();
+            if matches!(file, Some(StorageFull | QuotaExceeded))
+                || database.and_then(rusqlite::Error::sqlite_error_code)
+                    == Some(ErrorCode::DiskFull)
+            {
+                return true;
             }
-            Self::Database(error) => error.sqlite_error_code() == Some(ErrorCode::DiskFull),
-            _ => false,
+            cause = error.source();
         }
+        false
     }
 }

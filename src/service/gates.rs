@@ -185,7 +185,7 @@ impl Service {
         } else if slower > 0 {
             let reason = format!(
                 "task {task} found {slower} of {points} points significantly slower than the library's default on \
-                 {date}; tune again, or turn these rules back with `colltune validate --confirm`"
+                 {date}; tune again, which leaves these to the default"
             );
             (false, reason)
         } else {
@@ -259,16 +259,8 @@ fn choices(table: &Table) -> usize {
         .count()
 }
 
-/// What to do about rules that are not confirmed.
-fn remedy<'w>(mut withheld: impl Iterator<Item = &'w Withheld>) -> &'static str {
-    match withheld.all(|of| of.lack == Lack::Measurement) {
-        true => "times of a simulated machine cannot be confirmed, so tune on the machine itself",
-        false => "`colltune validate --confirm` confirms those that hold",
-    }
-}
-
 fn readable(table: &Table) -> Gate {
-    let (deployed, withheld) = table.deployed(Policy::default());
+    let (deployed, _) = table.deployed(Policy::default());
     let (used, all) = (choices(&deployed), choices(table));
     let reason = match (used, all) {
         (_, 0) => "the table chooses the library's default everywhere, so that a release changes nothing; tune with \
@@ -277,7 +269,7 @@ fn readable(table: &Table) -> Gate {
         (0, _) => format!(
             "none of its {} is used, for want of confirmation or confidence; {}",
             counted(all, "rule"),
-            remedy(withheld.iter())
+            remedy(table)
         ),
         _ => format!("the table can be read, and {used} of {} {} used", counted(all, "rule"), is(used)),
     };
@@ -296,7 +288,15 @@ fn confirmed(table: &Table) -> Gate {
         "{} {} not confirmed by fresh launches and would be left to the library ({first}); {}",
         counted(unconfirmed.len(), "rule"),
         is(unconfirmed.len()),
-        remedy(unconfirmed.iter().copied())
+        remedy(table)
     );
     gate("confirmed", false, reason)
+}
+
+/// How rules come to be used that are withheld.
+fn remedy(table: &Table) -> &'static str {
+    match table.provenance.library.is_simulated() {
+        true => "a simulated machine is for trying out: tune on the machine itself",
+        false => "tune with `confirmation: on` and more `launches` in the campaign",
+    }
 }

@@ -69,7 +69,7 @@ impl Service {
         let problem = pruned
             .err()
             .map(|error| format!("old tables of {key} are still in its folder: {error}"));
-        self.released.note_problem(key.to_string(), problem);
+        self.problems.note(key.to_string(), problem);
     }
 
     fn prune(&self, key: &ChannelKey) -> Result<(), ServiceError> {
@@ -88,10 +88,10 @@ impl Service {
             Err(_) => take_down(&self.channel_folder(key)),
         };
         match restored {
-            Ok(()) => self.released.note_problem(key.to_string(), None),
+            Ok(()) => self.problems.note(key.to_string(), None),
             Err(error) => {
                 let problem = format!("the folder of {key} is not up to date: {error}");
-                self.released.note_problem(key.to_string(), Some(problem));
+                self.problems.note(key.to_string(), Some(problem));
             }
         }
     }
@@ -131,8 +131,8 @@ impl Service {
                     "{} has a table that was not released: {error}",
                     folder.display()
                 );
-                self.released
-                    .note_problem(folder.display().to_string(), Some(problem));
+                self.problems
+                    .note(folder.display().to_string(), Some(problem));
             }
         }
         Ok(())
@@ -166,8 +166,8 @@ impl Service {
                 Err(error @ ServiceError::Database(_)) => return Err(error),
                 Err(error @ ServiceError::File { .. }) => {
                     let problem = format!("{} is not taken in: {error}", path.display());
-                    self.released
-                        .note_problem(path.display().to_string(), Some(problem));
+                    self.problems
+                        .note(path.display().to_string(), Some(problem));
                 }
                 // Other files may stand there.
                 _ => {}

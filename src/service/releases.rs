@@ -126,7 +126,7 @@ pub struct Manifest {
     /// The channel.
     #[serde(flatten)]
     pub key: ChannelKey,
-    /// The number of the release; also its ETag.
+    /// The number of the release.
     pub sequence: u64,
     /// The table.
     pub digest: Digest,

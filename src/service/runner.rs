@@ -2,7 +2,8 @@
 //!
 //! One thread decides which task is next and sends signals; it wakes up once a second at most. Each task that runs has
 //! a thread that waits for its child, and two that block on the child's pipes. A task whose jobs a batch system runs
-//! has a child only now and then, for a step that takes in results and submits the next job.
+//! has a child only now and then, for a step that takes in results and submits the next job. The threads of a task lower
+//! their priority once its child is there; the one that decides keeps its own, which children inherit.
 //!
 //! The database is told of a state before what it says happens, and of results in the transaction that ends their task.
 //! So whatever is killed when, the next start finds each task waiting, running, or ended with its result. What ran
@@ -35,6 +36,9 @@ use crate::{Service, ServiceError, TaskId};
 
 /// Why a task waits that could begin.
 pub(crate) const ITS_TURN: &str = "waits for its turn";
+
+/// What the queue is called among problems.
+const QUEUE: &str = "the queue";
 
 /// How often the runner looks around.
 const TICK: Duration = Duration::from_secs(1);
@@ -74,8 +78,6 @@ struct State {
     /// Whether a step is under way.
     is_stepping: bool,
     last_step: Option<Instant>,
-    /// What keeps the queue from being read or written.
-    trouble: Option<String>,
 }
 
 /// A task that runs.
@@ -159,19 +161,16 @@ impl Runner {
 impl Service {
     /// Runs tasks until `stop` is set, which is noticed within a second: then children that measure here are
     /// interrupted and their tasks wait for the next start; jobs of batch systems go on. A child that takes longer than
-    /// three seconds to end is killed. Errors of the database are waited out; [`Service::queue_trouble`] tells them.
-    ///
-    /// # Errors
-    /// None at present.
-    pub fn run(&self, stop: &AtomicBool) -> Result<(), ServiceError> {
+    /// three seconds to end is killed. Errors of the database are waited out, and are among [`Service::problems`].
+    pub fn run(&self, stop: &AtomicBool) {
         self.runner.state().is_stopping = false;
         std::thread::scope(|scope| {
             let (mut looked, mut accounted) = (None::<Instant>, Instant::now());
             while !stop.load(Ordering::Relaxed) {
                 let is_due = looked.is_none_or(|looked| looked.elapsed() > ROUND);
                 if let Err(error) = self.round(scope, is_due, &mut looked, &mut accounted) {
-                    self.runner.state().trouble = Some(error.to_string());
-                    let end = Instant::now() + TROUBLE;
+                    self.problems.note_trouble(QUEUE.to_owned(), &error);
+                    let end = Instant::now() + self.runner.scaled(TROUBLE);
                     while Instant::now() < end && !stop.load(Ordering::Relaxed) {
                         std::thread::sleep(self.runner.scaled(TICK));
                     }
@@ -182,18 +181,12 @@ impl Service {
             }
             self.wind_up();
         });
-        Ok(())
     }
 
     /// Whether a task measures on this host now, so that all else should leave its cores alone.
     pub fn is_measuring_here(&self) -> bool {
         let state = self.runner.state();
         state.active.values().any(|active| active.plan.measures)
-    }
-
-    /// What keeps the queue from being read or written, if something does: the tasks wait meanwhile.
-    pub fn queue_trouble(&self) -> Option<String> {
-        self.runner.state().trouble.clone()
     }
 
     /// Divides all times that the queue waits by a number, for tests.
@@ -228,7 +221,7 @@ impl Service {
             self.dispatch(scope)?;
         }
         self.next_step(scope);
-        self.runner.state().trouble = None;
+        self.problems.note(QUEUE.to_owned(), None);
         Ok(())
     }
 

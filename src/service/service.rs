@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::database::Database;
+use crate::problems::Problems;
 use crate::runner::Runner;
 use crate::secret::TokenCache;
 use crate::{Configuration, Feed, ServiceError};
@@ -22,6 +23,7 @@ pub struct Service {
     /// What is released, in memory.
     pub(crate) released: crate::releases::Released,
     pub(crate) runner: Runner,
+    pub(crate) problems: Problems,
     /// The tokens and sessions that hold.
     pub(crate) token_cache: TokenCache,
     /// Locked for its lifetime.
@@ -53,6 +55,7 @@ impl Service {
             feed: Feed::new(),
             released: crate::releases::Released::default(),
             runner: Runner::default(),
+            problems: Problems::default(),
             token_cache: TokenCache::default(),
             _lock: lock,
         };

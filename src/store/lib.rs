@@ -19,6 +19,7 @@
 //! names it, and steps 4 and 5 are carried out again from the beginning of the file.
 
 mod columns;
+mod cost;
 mod error;
 mod file_system;
 mod holder;

@@ -6,8 +6,8 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Params, Row, params};
 use serde::de::DeserializeOwned;
 use vocabulary::bounds::SPAN;
-use vocabulary::{Candidate, Cell, Left, Library, Pattern, Purpose, Sample, Subject};
-use wire::{Failure, LaunchStart, Spending};
+use vocabulary::{Candidate, Left, Library, Pattern, Purpose, Sample, Subject};
+use wire::{Failure, LaunchStart};
 
 use crate::columns::{Json, Places, Repetitions, damage, within};
 use crate::ingest::column_of;
@@ -254,125 +254,6 @@ impl Store {
             )
         })
     }
-
-    /// Wall-clock seconds spent in completed tasks of a library, warm-up and synchronisation
-    /// included; `purpose` leaves out launches for another.
-    pub fn measuring_seconds(
-        &self,
-        library: &Library,
-        purpose: Option<Purpose>,
-    ) -> Result<f64, StoreError> {
-        let which = purpose.map_or("TRUE".to_owned(), of_launches);
-        self.read(|connection| {
-            connection.query_row(
-                &format!(
-                    "SELECT total(elapsed_seconds)
-                     FROM task JOIN launch ON launch.number = task.launch
-                     WHERE library_name = ?1 AND library_version = ?2 AND {which}"
-                ),
-                of(library),
-                |row| within(row, 0, &SPAN),
-            )
-        })
-    }
-
-    /// The seconds per candidate in each task of a library's confirming launches with one pattern of calls: the
-    /// task's seconds, warm-up and synchronisation included, divided by the number of its candidates.
-    pub fn confirming_turns(
-        &self,
-        library: &Library,
-        pattern: Pattern,
-    ) -> Result<BTreeMap<Cell, Vec<f64>>, StoreError> {
-        let [name, version] = of(library);
-        self.read(|connection| {
-            let subjects: HashMap<i64, Subject> =
-                load(connection, "SELECT id, definition FROM subject")?;
-            let confirming = of_launches(Purpose::Confirming);
-            let mut query = connection.prepare(&format!(
-                "SELECT task.subject, elapsed_seconds / count(*)
-                 FROM task
-                 JOIN sample ON sample.launch = task.launch AND sample.task = task.number
-                 JOIN launch ON launch.number = task.launch
-                 WHERE library_name = ?1 AND library_version = ?2 AND task.pattern IS ?3
-                     AND {confirming}
-                 GROUP BY task.launch, task.number
-                 ORDER BY task.launch, task.number"
-            ))?;
-            let mut rows = query.query(params![name, version, column_of(pattern)])?;
-            let mut turns: BTreeMap<Cell, Vec<f64>> = BTreeMap::new();
-            while let Some(row) = rows.next()? {
-                if let Subject::Cell(cell) = find(&subjects, row, 0)? {
-                    let seconds = within(row, 1, &SPAN)?;
-                    turns.entry(cell).or_default().push(seconds);
-                }
-            }
-            Ok(turns)
-        })
-    }
-
-    /// Where the time of completed tasks of a library went, of those that tell: how long these took,
-    /// and the parts of that; nothing if none tells.
-    pub fn spending(&self, library: &Library) -> Result<Option<(f64, Spending)>, StoreError> {
-        self.read(|connection| {
-            connection.query_row(
-                "SELECT total(elapsed_seconds),
-                        total(json_extract(spent, '$.preparing_seconds')),
-                        total(json_extract(spent, '$.starting_seconds')),
-                        total(json_extract(spent, '$.calling_seconds'))
-                 FROM task JOIN launch ON launch.number = task.launch
-                 WHERE library_name = ?1 AND library_version = ?2 AND spent IS NOT NULL",
-                of(library),
-                |row| {
-                    let seconds = |column| within(row, column, &SPAN);
-                    let elapsed_seconds = seconds(0)?;
-                    let spending = Spending {
-                        preparing_seconds: seconds(1)?,
-                        starting_seconds: seconds(2)?,
-                        calling_seconds: seconds(3)?,
-                    };
-                    Ok((elapsed_seconds > 0.0).then_some((elapsed_seconds, spending)))
-                },
-            )
-        })
-    }
-
-    /// Seconds that the launches of a library have cost, whatever campaign they were for: what of
-    /// a budget is spent.
-    ///
-    /// The larger of two sums. One is that of the seconds of all completed tasks. The other is
-    /// that of the launches' wall-clock time from begin to end, which contains starting up and the
-    /// turns that hung or crashed; a launch that has not ended counts with its tasks, and so does
-    /// one that was interrupted, because its end may have been written down long after it, when
-    /// the next run found it, and one without a leash, which waits in a queue first. No launch counts with more than its deadline and one watchdog.
-    /// `purpose` leaves out launches for another.
-    pub fn spent_seconds(
-        &self,
-        library: &Library,
-        purpose: Option<Purpose>,
-    ) -> Result<f64, StoreError> {
-        let [name, version] = of(library);
-        let which = purpose.map_or("TRUE".to_owned(), of_launches);
-        self.read(|connection| {
-            connection.query_row(
-                &format!(
-                    "WITH cost AS (
-                         SELECT (SELECT total(elapsed_seconds) FROM task
-                                 WHERE task.launch = launch.number) AS tasks,
-                                CASE WHEN outcome != ?3 AND json_extract(plan, '$.leash') IS NOT NULL
-                                     THEN max(ended - started, 0) END AS wall,
-                                json_extract(plan, '$.deadline_seconds')
-                                    + json_extract(plan, '$.watchdog_seconds') AS most
-                         FROM launch WHERE library_name = ?1 AND library_version = ?2 AND {which}
-                     )
-                     SELECT max(total(tasks),
-                                total(coalesce(min(wall, coalesce(most, wall)), tasks)))
-                     FROM cost"
-                ),
-                params![name, version, Json(Outcome::Interrupted)],
-                |row| within(row, 0, &SPAN),
-            )
-        })
-    }
 }
 
 /// Removes the entries at these places, which ascend.
@@ -385,7 +266,7 @@ fn leave_out(seconds: &mut Vec<f64>, places: &[u32]) {
 }
 
 /// The condition that selects launches for a purpose.
-fn of_launches(purpose: Purpose) -> String {
+pub(crate) fn of_launches(purpose: Purpose) -> String {
     let exploring = Purpose::Exploring.name();
     let name = purpose.name();
     // Read once, and not for each of many samples.
@@ -396,7 +277,7 @@ fn of_launches(purpose: Purpose) -> String {
 }
 
 /// The parameters that select a library's launches.
-fn of(library: &Library) -> [&str; 2] {
+pub(crate) fn of(library: &Library) -> [&str; 2] {
     [&library.name, &library.version]
 }
 
@@ -437,7 +318,7 @@ impl Definitions {
     }
 }
 
-fn load<T: DeserializeOwned>(
+pub(crate) fn load<T: DeserializeOwned>(
     connection: &Connection,
     query: &str,
 ) -> rusqlite::Result<HashMap<i64, T>> {
@@ -451,7 +332,7 @@ fn load<T: DeserializeOwned>(
 }
 
 /// The definition with the id in a column; foreign keys see to it that there is one.
-fn find<T: Clone>(
+pub(crate) fn find<T: Clone>(
     definitions: &HashMap<i64, T>,
     row: &Row<'_>,
     column: usize,

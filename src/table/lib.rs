@@ -48,6 +48,7 @@
 //! # Ok::<(), table::TableError>(())
 //! ```
 
+mod covers;
 mod decimal;
 mod diff;
 pub mod dispatch;
@@ -68,6 +69,7 @@ mod types;
 mod verdict;
 mod verdicts;
 
+pub use covers::{Deployment, Deployments, OperatorClass, Operators, RuleSource};
 pub use diff::{Change, Choice, Comparison, DefaultChange, Diff, Group, OnlyIn, Origin, Side};
 pub use error::TableError;
 pub use json::DecisionJson;
@@ -76,8 +78,8 @@ pub use policy::{Lack, Policy, Usage, Withheld};
 pub(crate) use problem::Problem;
 pub use repair::{TurnedBack, turn_back};
 pub use types::{
-    Confidence, Deployment, Deployments, FORMAT_VERSION, MeasuredPoint, OperatorClass, Operators,
-    Provenance, Rule, RuleSource, ShapeRules, Table, message_size, rounded,
+    Confidence, FORMAT_VERSION, MeasuredPoint, Provenance, Rule, ShapeRules, Table, message_size,
+    rounded,
 };
 pub use verdict::{Found, Verdict};
 pub use vocabulary::out_of_order;

@@ -35,9 +35,10 @@ impl Policy {
         let least = self.min_confidence.unwrap_or(provenance.min_confidence);
         match rule.candidate {
             Candidate::Default => None,
+            // No confirmation and no confidence would change that.
+            _ if provenance.library.is_simulated() && !self.unconfirmed => Some(Lack::Measurement),
             _ if !rule.confirmed && !self.unconfirmed => Some(Lack::Confirmation),
             _ if rule.confidence < least => Some(Lack::Confidence(rule.confidence)),
-            _ if provenance.library.is_simulated() && !self.unconfirmed => Some(Lack::Measurement),
             _ => None,
         }
     }
@@ -120,7 +121,7 @@ pub struct Usage {
     pub unconfirmed: usize,
     /// Rules that lack confidence alone.
     pub uncertain: usize,
-    /// Rules that are certain enough, of a simulated machine.
+    /// Rules of a simulated machine.
     pub simulated: usize,
 }
 

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// Each by the name that tests use, and where it comes from.
-const REQUIREMENTS: [(&str, &str); 19] = [
+const REQUIREMENTS: [(&str, &str); 20] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -29,6 +29,7 @@ const REQUIREMENTS: [(&str, &str); 19] = [
         "library of MPICH by the name libmpich.so.12",
         "Debian's package mpich brings it",
     ),
+    ("Lmod", SETUP),
     (
         "MPI library with MPI_THREAD_MULTIPLE",
         "those of `scripts/setup test` have it",

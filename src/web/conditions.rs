@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use service::{Digest, Manifest};
 
 use crate::Problem;
 use crate::extract::text_of;
@@ -35,32 +36,70 @@ pub(crate) fn mark(response: &mut Response, tag: &str, cached: &'static str) {
     response.headers_mut().insert(header::CACHE_CONTROL, cached);
 }
 
-/// The release at which a change expects its channel: `If-Match: "12"`, or `If-None-Match: *` for a channel without
-/// releases, which is 0. `If-Match: *` expects none in particular.
-///
-/// # Errors
-/// 428 without either, 400 for what is no number of a release.
-pub(crate) fn expected(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
-    if text_of(headers, &header::IF_NONE_MATCH)? == Some("*") {
-        return Ok(Some(0));
+/// The tag of a channel: the number of its release and its table, since numbers are given anew after a restore from a
+/// backup.
+pub(crate) fn channel_tag(sequence: u64, digest: &Digest) -> String {
+    tag(format_args!("{sequence}-{digest}"))
+}
+
+/// In which state a change expects its channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expected<'h> {
+    /// `If-Match: *`
+    Any,
+    /// `If-None-Match: *`
+    NoRelease,
+    /// `If-Match` with the channel's tag, or with the number of the release alone, which people know.
+    At(u64, Option<&'h str>),
+}
+
+impl<'h> Expected<'h> {
+    /// # Errors
+    /// 428 without either header, 400 for what is no tag of a channel.
+    pub(crate) fn of(headers: &'h HeaderMap) -> Result<Self, Problem> {
+        if text_of(headers, &header::IF_NONE_MATCH)? == Some("*") {
+            return Ok(Self::NoRelease);
+        }
+        let Some(given) = text_of(headers, &header::IF_MATCH)? else {
+            let detail = "say with `If-Match` at which release the channel is (its ETag), or with `If-None-Match: *` \
+                          that it has none";
+            return Err(Problem::new(StatusCode::PRECONDITION_REQUIRED, detail));
+        };
+        let given = given.trim();
+        if given == "*" {
+            return Ok(Self::Any);
+        }
+        let bare = given
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'));
+        let read = bare.and_then(|bare| match bare.split_once('-') {
+            Some((number, digest)) => Some(Self::At(number.parse().ok()?, Some(digest))),
+            None => Some(Self::At(bare.parse().ok()?, None)),
+        });
+        read.ok_or_else(|| {
+            let detail = "`If-Match` must be the ETag of the channel, or the number of its release as in `\"12\"`";
+            Problem::new(StatusCode::BAD_REQUEST, detail)
+        })
     }
-    let Some(given) = text_of(headers, &header::IF_MATCH)? else {
-        let detail = "say with `If-Match` at which release the channel is (its ETag), or with `If-None-Match: *` that it \
-                      has none";
-        return Err(Problem::new(StatusCode::PRECONDITION_REQUIRED, detail));
-    };
-    let given = given.trim();
-    if given == "*" {
-        return Ok(None);
-    }
-    let bare = given
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'));
-    match bare.and_then(|digits| digits.parse().ok()) {
-        Some(sequence) => Ok(Some(sequence)),
-        None => {
-            let detail = "`If-Match` must be the ETag of the channel, as in `\"12\"`";
-            Err(Problem::new(StatusCode::BAD_REQUEST, detail))
+
+    /// The number of the release that is expected; `None` for any, 0 for none. `current` is what the channel has.
+    ///
+    /// # Errors
+    /// 412 if that release has another table.
+    pub(crate) fn sequence(self, current: Option<&Manifest>) -> Result<Option<u64>, Problem> {
+        match (self, current) {
+            (Self::Any, _) => Ok(None),
+            (Self::NoRelease, _) => Ok(Some(0)),
+            (Self::At(number, Some(digest)), Some(current))
+                if number == current.sequence && digest != current.digest.as_str() =>
+            {
+                let detail = format!(
+                    "release {number} of the channel has another table than `If-Match` says, as after a restore from a \
+                     backup; look at the channel again"
+                );
+                Err(Problem::new(StatusCode::PRECONDITION_FAILED, detail))
+            }
+            (Self::At(number, _), _) => Ok(Some(number)),
         }
     }
 }

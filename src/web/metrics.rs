@@ -21,7 +21,7 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     /// # Errors
-    /// None but for wrong names.
+    /// Wrong names of metrics: a defect of this crate.
     pub(crate) fn new() -> prometheus::Result<Self> {
         let requests = Opts::new(
             "colltune_http_requests_total",
@@ -75,6 +75,7 @@ struct Numbers {
     node_seconds: Vec<Row>,
     sequences: Vec<Row>,
     ages: Vec<Row>,
+    problems: [Row; 1],
 }
 
 impl Numbers {
@@ -100,6 +101,7 @@ impl Numbers {
             node_seconds,
             sequences,
             ages,
+            problems: [(Vec::new(), service.problems().len() as f64)],
         })
     }
 }
@@ -107,7 +109,7 @@ impl Numbers {
 fn text(metrics: &Metrics, state: &Numbers, pulled: Option<f64>) -> prometheus::Result<String> {
     let channel = ["machine", "library", "channel"];
     let pulled: Vec<Row> = pulled.into_iter().map(|age| (Vec::new(), age)).collect();
-    let gauges: [(&str, &str, &[&str], &[Row]); 5] = [
+    let gauges: [(&str, &str, &[&str], &[Row]); 6] = [
         (
             "colltune_tasks",
             "Tasks.",
@@ -131,6 +133,12 @@ fn text(metrics: &Metrics, state: &Numbers, pulled: Option<f64>) -> prometheus::
             "Seconds since the newest release of a channel.",
             &channel,
             &state.ages,
+        ),
+        (
+            "colltune_problems",
+            "What is wrong with the service's files and database; the overview and its standard error say what.",
+            &[],
+            &state.problems,
         ),
         (
             "colltune_pull_batch_age_seconds",

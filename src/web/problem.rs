@@ -156,7 +156,13 @@ impl Problem {
 
 impl From<ServiceError> for Problem {
     fn from(error: ServiceError) -> Self {
-        let told = |status| Self::new(status, error.to_string());
+        let help = error.help().map(|help| format!("; {help}"));
+        let told = |status| {
+            Self::new(
+                status,
+                format!("{error}{}", help.as_deref().unwrap_or_default()),
+            )
+        };
         match &error {
             ServiceError::Forbidden { .. } => Self {
                 lacks_scope: true,
@@ -184,10 +190,7 @@ impl From<ServiceError> for Problem {
             ServiceError::Deploy(DeployError::Busy { .. }) | ServiceError::Random(_) => {
                 told(StatusCode::SERVICE_UNAVAILABLE).retry_after(Duration::from_secs(1))
             }
-            _ if is_full(&error) => Self::new(
-                StatusCode::INSUFFICIENT_STORAGE,
-                "the service's disk is full: nothing was changed, and reading goes on",
-            ),
+            _ if error.is_disk_full() => told(StatusCode::INSUFFICIENT_STORAGE),
             ServiceError::Database(rusqlite::Error::SqliteFailure(failure, _))
                 if failure.code == rusqlite::ErrorCode::DatabaseBusy =>
             {
@@ -197,27 +200,6 @@ impl From<ServiceError> for Problem {
             _ => Self::internal(&error),
         }
     }
-}
-
-/// Whether a disk is full or a quota used up, whichever file was being written.
-fn is_full(error: &ServiceError) -> bool {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(current) = cause {
-        let file = current.downcast_ref::<io::Error>().map(io::Error::kind);
-        let sqlite = match current.downcast_ref() {
-            Some(rusqlite::Error::SqliteFailure(failure, _)) => Some(failure.code),
-            _ => None,
-        };
-        if matches!(
-            file,
-            Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-        ) || sqlite == Some(rusqlite::ErrorCode::DiskFull)
-        {
-            return true;
-        }
-        cause = current.source();
-    }
-    false
 }
 
 impl IntoResponse for Problem {

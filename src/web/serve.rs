@@ -13,7 +13,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use rustix::process::{Resource, getrlimit, setpriority_process, setrlimit};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 use service::Service;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -31,8 +31,6 @@ use crate::{App, WebError, routes, tls};
 const CONNECTIONS: usize = 2048;
 /// Threads that may block: those that ask the service.
 const BLOCKING_THREADS: usize = 8;
-/// The priority of all threads: what is measured on this host goes first.
-const NICE: i32 = 10;
 /// For a TLS handshake, and for the headers of a request.
 const HEADERS: Duration = Duration::from_secs(10);
 /// The bytes that a request's line and headers may have.
@@ -47,8 +45,8 @@ const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nCont
     Connection: close\r\n\r\n";
 
 /// Serves the interface and the pages until `stop` is set; then requests under way are answered and event streams end,
-/// within five seconds. The threads that this takes have the priority 10 (`nice`) and end with it; the caller's keeps
-/// its own. `ready` is called once connections are accepted.
+/// within five seconds. The threads that this takes leave the cores to what is measured ([`service::lower_priority`])
+/// and end with it; the caller's keeps its priority. `ready` is called once connections are accepted.
 ///
 /// # Errors
 /// [`WebError`], before anything is accepted.
@@ -67,10 +65,7 @@ pub fn serve(
         .worker_threads(2)
         .max_blocking_threads(BLOCKING_THREADS)
         .thread_name("web")
-        .on_thread_start(|| {
-            // Of this thread alone. It works as well without.
-            let _ = setpriority_process(None, NICE);
-        })
+        .on_thread_start(service::lower_priority)
         .enable_all()
         .build()
         .map_err(WebError::Threads)?;

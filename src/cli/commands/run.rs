@@ -179,7 +179,7 @@ impl Args {
                 None => Ok(export::deploy::table_of(folder)?),
             },
             (Some(table), _) if self.reload => Ok(table.clone()),
-            (Some(table), _) => Ok(behind_links(table)),
+            (Some(table), _) => Ok(of_release(table).unwrap_or_else(|| behind_links(table))),
             (None, channel) => {
                 let url = channel.as_deref().unwrap_or_default();
                 of_channel(url, &self.connection, console)
@@ -267,6 +267,14 @@ fn warn_if_unused(path: &Path, table: &Table, policy: Policy, console: Console) 
         path.display(),
         remedies.join("; ")
     ));
+}
+
+/// The table of the version that is current now, if the name leads there by the link of a folder of releases.
+fn of_release(name: &Path) -> Option<PathBuf> {
+    let link = name
+        .parent()
+        .filter(|_| name.ends_with("current/table.yaml"))?;
+    export::deploy::table_of(link).ok()
 }
 
 /// The file that a name stands for now. Ranks begin at different times, and a link may be turned in between. What stands

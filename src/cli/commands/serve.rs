@@ -80,9 +80,8 @@ impl Args {
             let _ = console.print(greeting);
         });
         stop.store(true, Ordering::Relaxed);
-        match runner.join() {
-            Ok(ran) => ran?,
-            Err(panic) => resume_unwind(panic),
+        if let Err(panic) = runner.join() {
+            resume_unwind(panic);
         }
         served?;
         Ok(Answer::Good)
@@ -123,7 +122,7 @@ impl Args {
 fn run_tasks(
     service: &Arc<Service>,
     stop: &Arc<AtomicBool>,
-) -> Result<thread::JoinHandle<Result<(), service::ServiceError>>, CliError> {
+) -> Result<thread::JoinHandle<()>, CliError> {
     let (service, stop) = (Arc::clone(service), StopAtEnd(Arc::clone(stop)));
     let thread = thread::Builder::new().name("tasks".to_owned());
     let spawned = thread.spawn(move || service.run(&stop.0));

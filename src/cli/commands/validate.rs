@@ -1,21 +1,20 @@
+mod found;
+
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use campaign::Campaign;
 use clap::ValueEnum;
 use guard::{
-    Alternating, Circumstances, Confirmed, Deployed, GuardError, Judgement, Launches, Point,
-    Probing, Site, ValidateOptions, Validated, ValidatedPoint, add_probes, confirm, keep, points,
-    unconfirmed, validate,
+    Alternating, Circumstances, Deployed, GuardError, Launches, Point, Probing, Site,
+    ValidateOptions, Validated, add_probes, confirm, keep, points, unconfirmed, validate,
 };
 use launcher::find_driver;
-use report::{cell, prose};
-use serde_json::{Value, json};
-use table::{Deployment, Policy, Table, TurnedBack};
+use table::{Deployment, Policy, Table};
 use tuner::export_beside;
 
-use super::grid::grid;
-use super::guarded::{TableArgs, joined, name_of, other_orders, point_json, probes_of, time};
+use self::found::{Found, Rewritten};
+use super::guarded::{TableArgs, other_orders};
 use super::workplace::places;
 use crate::console::Console;
 use crate::error::CliError;
@@ -103,35 +102,6 @@ Examples:
   colltune validate tables/night.yaml
   colltune validate tables/imported.yaml --campaign tuning/night.yaml --confirm
   colltune validate tables/night.yaml --deployment library --repair --markdown validated.md";
-
-/// What was found, for people and programs.
-struct Found {
-    table: String,
-    library: String,
-    deployment: Deployment,
-    via: &'static str,
-    /// Points at which the table keeps the default.
-    kept: usize,
-    /// The seed that probes were drawn from.
-    seed: u64,
-    validated: Validated,
-    rewritten: Rewritten,
-    /// Rules that no launches confirmed.
-    unconfirmed: usize,
-    /// Whether rules were to be confirmed.
-    confirms: bool,
-}
-
-/// What became of the table.
-#[derive(Default)]
-struct Rewritten {
-    repaired: Vec<TurnedBack>,
-    confirmed: Vec<Confirmed>,
-    /// Where the verdicts are.
-    kept: Option<PathBuf>,
-    /// What was written for the library.
-    export: Option<PathBuf>,
-}
 
 /// What is measured.
 struct Asked {
@@ -321,170 +291,4 @@ impl Args {
         }
         console.print(found.describe())
     }
-}
-
-impl Found {
-    /// The answer, as sentences.
-    fn verdict(&self) -> Vec<String> {
-        let validated = &self.validated;
-        let mut lines = Vec::new();
-        if let Some(summary) = validated.summary() {
-            lines.push(format!(
-                "Speed-up over the default of {}: {:.2} in geometric mean over {} points, {:.2} at best, \
-                 {:.2} at worst.",
-                self.library,
-                summary.geometric_mean,
-                summary.points,
-                summary.best,
-                summary.worst
-            ));
-        }
-        lines.push(format!(
-            "Significantly faster at {}, not to be told apart at {}, significantly slower at {}; too few launches \
-             to tell at {}; {} failed, {} remained suspects when time was up, {} were not measured. At {} further \
-             points the table keeps the default.",
-            validated.count("faster"),
-            validated.count("same"),
-            validated.count("slower"),
-            validated.count("too_few_launches"),
-            validated.count("broken"),
-            validated.count("undecided"),
-            validated.count("not_measured"),
-            self.kept
-        ));
-        let points = validated.points.iter();
-        lines.extend(probes_of(points.map(|found| &found.point), self.seed));
-        let Rewritten {
-            repaired,
-            confirmed,
-            kept,
-            export,
-        } = &self.rewritten;
-        let changes = repaired.iter();
-        lines.extend(changes.map(|change| format!("Turned back to the default: {change}.")));
-        lines.extend(confirmed.iter().map(|part| format!("Confirmed: {part}.")));
-        if self.confirms && self.unconfirmed > 0 {
-            lines.push(format!(
-                "Rules that stay unconfirmed: {}. Beyond measured sizes, at points that are not significantly \
-                 faster, and from fewer than 6 launches nothing is confirmed.",
-                self.unconfirmed
-            ));
-        }
-        if let Some(kept) = kept {
-            lines.push(format!("The verdicts are kept in {}.", kept.display()));
-        }
-        if let Some(export) = export {
-            lines.push(format!("{} is written again.", export.display()));
-        }
-        lines
-    }
-
-    fn describe(&self) -> String {
-        let points = self.validated.points.iter();
-        let columns = [
-            "point",
-            "chosen",
-            "default>",
-            "with it>",
-            "speed-up>",
-            "interval",
-            "",
-        ];
-        let mut lines = vec![grid(columns, points.map(row)), String::new()];
-        if self.validated.points.is_empty() {
-            lines.clear();
-        }
-        lines.extend(self.verdict());
-        lines.join("\n")
-    }
-
-    fn markdown(&self) -> String {
-        let Self {
-            table, deployment, ..
-        } = self;
-        let table = prose(table);
-        let mut text = format!("## colltune validate: {table}, deployment {deployment}\n\n");
-        let verdict: Vec<String> = self.verdict().iter().map(|line| prose(line)).collect();
-        text += &verdict.join("\n\n");
-        text += "\n\n| point | chosen | default | with it | speed-up | interval | |\n";
-        text += "|---|---|--:|--:|--:|---|---|\n";
-        for point in &self.validated.points {
-            text += &format!("| {} |\n", row(point).map(|text| cell(&text)).join(" | "));
-        }
-        text
-    }
-
-    fn to_json(&self) -> Value {
-        let (validated, summary) = (&self.validated, self.validated.summary());
-        json!({
-            "table": self.table,
-            "library": self.library,
-            "deployment": self.deployment,
-            "via": self.via,
-            "geometric_mean": summary.map(|summary| summary.geometric_mean),
-            "best": summary.map(|summary| summary.best),
-            "worst": summary.map(|summary| summary.worst),
-            "faster": validated.count("faster"),
-            "same": validated.count("same"),
-            "slower": validated.count("slower"),
-            "broken": validated.count("broken"),
-            "too_few_launches": validated.count("too_few_launches"),
-            "undecided": validated.count("undecided"),
-            "not_measured": validated.count("not_measured"),
-            "further_launches": validated.further_launches,
-            "seed": self.seed,
-            "other_order": other_orders(&validated.misplaced),
-            "repaired": sentences(&self.rewritten.repaired),
-            "confirmed": sentences(&self.rewritten.confirmed),
-            "unconfirmed": self.unconfirmed,
-            "kept": self.rewritten.kept,
-            "export": self.rewritten.export,
-            "points": validated.points.iter().map(validated_json).collect::<Vec<_>>(),
-        })
-    }
-}
-
-fn sentences(changes: &[impl ToString]) -> Vec<String> {
-    changes.iter().map(ToString::to_string).collect()
-}
-
-fn row(validated: &ValidatedPoint) -> [String; 7] {
-    let speedup = validated.speedup;
-    let number = |value: f64| format!("{value:.2}");
-    let interval = |ratio: statistics::Interval| format!("{:.2} to {:.2}", ratio.low, ratio.high);
-    let failure = match &validated.judgement {
-        Judgement::Broken(how) => format!("FAILS: {how}"),
-        Judgement::Slower => "SLOWER".to_owned(),
-        Judgement::NotMeasured(why) => format!("not measured: {why}"),
-        other => other.name().replace('_', " "),
-    };
-    [
-        name_of(&validated.point),
-        validated.point.chosen.to_string(),
-        time(validated.default_seconds),
-        time(validated.seconds),
-        speedup.map_or_else(String::new, |speedup| number(speedup.median)),
-        speedup.map_or_else(String::new, |speedup| interval(speedup.interval)),
-        failure,
-    ]
-}
-
-fn validated_json(validated: &ValidatedPoint) -> Value {
-    let of_point = json!({
-        "judgement": validated.judgement.name(),
-        "speedup": validated.speedup.map(|speedup| speedup.median),
-        "interval": validated.speedup.map(|speedup| speedup.interval),
-        "launches": validated.speedup.map(|speedup| speedup.launches),
-        "seconds": validated.seconds,
-        "default_seconds": validated.default_seconds,
-        "failure": match &validated.judgement {
-            Judgement::Broken(how) => Some(how),
-            _ => None,
-        },
-        "reason": match &validated.judgement {
-            Judgement::NotMeasured(why) => Some(why.to_string()),
-            _ => None,
-        },
-    });
-    joined(point_json(&validated.point), of_point)
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use table::{TableError, Withheld};
+use table::{Lack, TableError, Withheld};
 use thiserror::Error;
 use vocabulary::Library;
 
@@ -113,16 +113,21 @@ impl DeployError {
     /// What to do about it, as a sentence without a full stop.
     pub fn help(&self) -> Option<String> {
         let text = match self {
-            Self::Unconfirmed { .. } => {
-                "`colltune validate --confirm` measures them in fresh launches; `--confirmed-only` \
-                 leaves them to the library's default, `--unconfirmed` deploys them as they are"
+            Self::Unconfirmed { withheld } => {
+                return Some(format!(
+                    "{}; `--confirmed-only` leaves them to the library's default, `--unconfirmed` deploys them as they \
+                     are",
+                    remedy(withheld)
+                ));
             }
             Self::Nothing { withheld } if withheld.is_empty() => {
                 "the library's default is best everywhere in this table: there is nothing to do"
             }
-            Self::Nothing { .. } => {
-                "`colltune validate --confirm` measures what is withheld in fresh launches; \
-                 `--unconfirmed` and `--min-confidence` deploy it as it is"
+            Self::Nothing { withheld } => {
+                return Some(format!(
+                    "{}; `--unconfirmed` and `--min-confidence` deploy it as it is",
+                    remedy(withheld)
+                ));
             }
             Self::NothingForLibrary { .. } => {
                 "let programs decide by the table themselves with `--preload`, or measure the library's \
@@ -142,6 +147,18 @@ impl DeployError {
             Self::Table(_) | Self::File { .. } => return None,
         };
         Some(text.to_owned())
+    }
+}
+
+/// How rules come to be deployed that are withheld. All rules of a simulated machine lack the same.
+fn remedy(withheld: &[Withheld]) -> &'static str {
+    let lacks = |lack| withheld.iter().any(|withheld| withheld.lack == lack);
+    if lacks(Lack::Measurement) {
+        "a simulated machine is for trying out: tune on the machine itself"
+    } else if lacks(Lack::Confirmation) {
+        "`colltune validate --confirm` measures them in fresh launches"
+    } else {
+        "more `launches` in the campaign raise the confidence"
     }
 }
 

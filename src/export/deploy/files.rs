@@ -176,7 +176,7 @@ impl Content<'_> {
         let mut text = header::head(self.purpose(), self.table, "# ");
         text += "#\n# Read it into the shell of a job before MPI programs are started:\n";
         _ = writeln!(text, "#   . {}", quote(&format!("{current}/{ENVIRONMENT}")));
-        text += &header::comment(&[KEEPS.to_owned()], "# ");
+        text += &header::comment(&[ON_ALL_NODES.to_owned(), KEEPS.to_owned()], "# ");
         text += &self.starting("# ");
         text += &unset_others(variables);
         for (name, value) in variables {
@@ -237,9 +237,10 @@ impl Content<'_> {
         );
         _ = write!(
             text,
-            "In a batch script of Slurm, which sees to it that all nodes have the version,\n  . {}\n",
+            "In a batch script of Slurm, which sees to it that all nodes have the version,\n  . {}\n\n",
             quote(&format!("{current}/{SLURM}"))
         );
+        text += &header::comment(&[ON_ALL_NODES.to_owned()], "");
         text += &self.starting("");
         text += "\n";
         text += &header::comment(&[KEEPS.to_owned()], "");
@@ -276,6 +277,10 @@ fn unset_others(variables: &[(String, String)]) -> String {
     }
     text
 }
+
+/// What reads its variables on one node cannot look at the others.
+pub(super) const ON_ALL_NODES: &str = "All nodes of a job must have this version, which is not looked at here: a library whose \
+                     file is missing on some nodes decides there in another way, and the job hangs. slurm.sh looks.";
 
 /// Why no path leads through `current`.
 pub(super) const KEEPS: &str = "Paths are those of this version, which never changes: jobs that have begun keep it when \

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::files::{Content, KEEPS, MODULE, README};
+use super::files::{Content, KEEPS, MODULE, ON_ALL_NODES, README};
 use crate::header;
 
 impl Content<'_> {
@@ -39,7 +39,14 @@ impl Content<'_> {
         let once = "Load it once for a job: where it is submitted or in its batch script, and not for each task. \
                     The module is found by way of the link";
         header::head(self.purpose(), self.table, prefix)
-            + &header::comment(&[format!("{once} {current}."), KEEPS.to_owned()], prefix)
+            + &header::comment(
+                &[
+                    format!("{once} {current}."),
+                    ON_ALL_NODES.to_owned(),
+                    KEEPS.to_owned(),
+                ],
+                prefix,
+            )
             + &self.starting(prefix)
     }
 

@@ -1,6 +1,6 @@
 //! What nodes and lookups ask for, in memory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -11,13 +11,12 @@ use super::pulls::Noted;
 use crate::database::now;
 use crate::{ChannelKey, Digest, Manifest, Service, ServiceError};
 
-/// What is released, and what is wrong with its files.
+/// What is released.
 #[derive(Debug, Default)]
 pub(crate) struct Released {
     /// Held while a release is made: there is one at a time.
     turn: Mutex<()>,
     channels: RwLock<HashMap<ChannelKey, Arc<Current>>>,
-    problems: Mutex<BTreeMap<String, String>>,
     pub(super) noted: Mutex<Noted>,
 }
 
@@ -35,15 +34,6 @@ struct Current {
 impl Released {
     pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes what is wrong with the files of something, a full sentence, or that nothing is.
-    pub(crate) fn note_problem(&self, subject: String, problem: Option<String>) {
-        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
-        match problem {
-            Some(problem) => problems.insert(subject, problem),
-            None => problems.remove(&subject),
-        };
     }
 
     fn get(&self, key: &ChannelKey) -> Result<Arc<Current>, ServiceError> {
@@ -124,14 +114,6 @@ impl Service {
             // It may have been mended since the start.
             None => self.table(&current.digest).map(Arc::new),
         }
-    }
-
-    /// What is wrong with the files of channels and tables, each a full sentence; empty if the files are as the
-    /// database says. A restart tries to mend them.
-    pub fn problems(&self) -> Vec<String> {
-        let problems = &self.released.problems;
-        let problems = problems.lock().unwrap_or_else(PoisonError::into_inner);
-        problems.values().cloned().collect()
     }
 
     /// Reads a channel's releases into memory.

@@ -16,6 +16,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::lines::{keep_log, read_lines};
+use crate::lower_priority;
 
 /// How long the rest of a child's words may take once it and its group have ended: a process outside of the group may
 /// hold on to the pipe.
@@ -65,7 +66,8 @@ impl ChildSignals {
 }
 
 /// Runs a command to its end, in a group of its own that ends with it. Each line of its standard output is JSON and is
-/// told to `hear`, but for the outcome; standard error goes to the log. Nothing here polls.
+/// told to `hear`, but for the outcome; standard error goes to the log. Nothing here polls. The calling thread has a
+/// lower priority afterwards.
 ///
 /// # Errors
 /// If it cannot be started or watched.
@@ -85,6 +87,8 @@ pub(super) fn run(
     let pid = Pid::from_raw(child.id().cast_signed());
     *held = Some(pid);
     drop(held);
+    // The child has the priority that this thread had, and those that listen to it have this one.
+    lower_priority();
     let (out, err, log) = (child.stdout.take(), child.stderr.take(), log.to_owned());
     let outcome = listener("output of a task", move || {
         let mut outcome = None;

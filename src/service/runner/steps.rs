@@ -123,7 +123,7 @@ impl Service {
             _ => None,
         };
         if let Some(job) = job {
-            self.insist(|| self.note_job(id, plan, &job));
+            self.insist(id, || self.note_job(id, plan, &job));
             return;
         }
         // An interrupt that was not ours is waited out like what else goes wrong here.
@@ -154,11 +154,11 @@ impl Service {
                     }
                 });
                 let reason = format!("{}; it goes on in {} s", described(&ended), pause.as_secs());
-                self.insist(|| self.note_reason(id, &reason));
+                self.insist(id, || self.note_reason(id, &reason));
             }
             _ => {
                 self.count_unseen(id, plan, None);
-                self.insist(|| self.settle(task, &ended, MOST_FAILURES));
+                self.insist(id, || self.settle(task, &ended, MOST_FAILURES));
                 self.retire(id);
             }
         }
@@ -238,7 +238,7 @@ impl Service {
                     "is being cancelled: {}; it is tried again",
                     described(ended)
                 );
-                self.insist(|| self.note_reason(id, &reason));
+                self.insist(id, || self.note_reason(id, &reason));
                 return;
             }
             (false, _) => format!(
@@ -246,7 +246,7 @@ impl Service {
                 described(ended)
             ),
         };
-        self.insist(|| self.settle_cancelled(id, &reason));
+        self.insist(id, || self.settle_cancelled(id, &reason));
         self.retire(id);
     }
 

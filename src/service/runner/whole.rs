@@ -26,7 +26,7 @@ impl Service {
         };
         let ended = self.run_child(&task, &plan, Order::Work);
         let failures = self.count_failure(id, &ended);
-        self.insist(|| self.settle(&task, &ended, failures));
+        self.insist(id, || self.settle(&task, &ended, failures));
         self.retire(id);
     }
 
@@ -90,12 +90,13 @@ impl Service {
         self.runner.news.notify_all();
     }
 
-    /// Writes something down, again and again until it is written or the service ends: the next start finds the task
+    /// Writes something down of a task, again and again until it is written or the service ends: the next start finds the task
     /// running, and carries it out again.
-    pub(super) fn insist(&self, write: impl Fn() -> Result<(), ServiceError>) {
+    pub(super) fn insist(&self, id: TaskId, write: impl Fn() -> Result<(), ServiceError>) {
+        let subject = format!("task {id}");
         while let Err(error) = write() {
-            self.runner.state().trouble = Some(error.to_string());
-            let end = Instant::now() + TROUBLE;
+            self.problems.note_trouble(subject.clone(), &error);
+            let end = Instant::now() + self.runner.scaled(TROUBLE);
             while Instant::now() < end {
                 if self.runner.state().is_stopping {
                     return;
@@ -103,6 +104,7 @@ impl Service {
                 std::thread::sleep(self.runner.scaled(TICK));
             }
         }
+        self.problems.note(subject, None);
     }
 }
 

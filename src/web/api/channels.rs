@@ -8,7 +8,7 @@ use serde::Deserialize;
 use service::{ChannelKey, Digest, Gate, Manifest, Page, Release, ReleaseRequest, Slice};
 use utoipa::IntoParams;
 
-use crate::conditions::{expected, mark, tag, unchanged};
+use crate::conditions::{Expected, channel_tag, mark, unchanged};
 use crate::extract::{self, Path, Query};
 use crate::problem::ProblemJson;
 use crate::{App, Problem, Visitor};
@@ -58,7 +58,7 @@ impl Pull {
 
 /// The table that a channel has now, and those that running jobs may still use.
 ///
-/// From memory. Its ETag is the number of the release, which changes of the channel name in `If-Match`.
+/// From memory. Its ETag stands for this release with this table; changes of the channel name it in `If-Match`.
 #[utoipa::path(
     get, path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}", tag = "releases",
     params(ChannelKey, Pull, ("If-None-Match" = Option<String>, Header)),
@@ -82,7 +82,7 @@ pub(crate) async fn manifest(
     if let Some(client) = client {
         app.shared.pulls.note(client, key, manifest.digest.clone());
     }
-    let tag = tag(manifest.sequence);
+    let tag = channel_tag(manifest.sequence, &manifest.digest);
     Ok(unchanged(&headers, &tag, ASK_AGAIN).unwrap_or_else(|| {
         let mut response = Json(manifest).into_response();
         mark(&mut response, &tag, ASK_AGAIN);
@@ -118,7 +118,7 @@ pub(crate) async fn releases(
     post, path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}/releases", tag = "releases",
     params(
         ChannelKey,
-        ("If-Match" = Option<String>, Header, description = "The channel's ETag, or `*` for any"),
+        ("If-Match" = Option<String>, Header, description = "The channel's ETag, the number of its release as in `\"12\"`, or `*` for any"),
         ("If-None-Match" = Option<String>, Header, description = "`*` for a channel without releases"),
     ),
     request_body = ReleaseRequest,
@@ -140,11 +140,12 @@ pub(crate) async fn release(
     headers: HeaderMap,
     extract::Json(request): extract::Json<ReleaseRequest>,
 ) -> Result<impl IntoResponse, Problem> {
-    let expected = expected(&headers)?;
+    let expected = Expected::of(&headers)?;
+    let expected = expected.sequence(app.service.manifest(&key).ok().as_ref())?;
     let released =
         app.ask(move |service| service.release(&visitor.actor, &key, &request, expected));
     let release = released.await?;
-    let tag = tag(release.sequence);
+    let tag = channel_tag(release.sequence, &release.digest);
     Ok((StatusCode::CREATED, [(header::ETAG, tag)], Json(release)))
 }
 

@@ -30,6 +30,7 @@ struct Overview {
     releases: Vec<(Release, Option<Validation>)>,
     counts: Vec<(String, TaskState, u64)>,
     running: Vec<(Task, Option<Value>)>,
+    problems: Vec<String>,
 }
 
 impl Overview {
@@ -73,6 +74,10 @@ impl Overview {
             releases,
             counts: service.task_counts()?,
             running: running.collect(),
+            problems: match visitor.may_read(None) {
+                true => service.problems(),
+                false => Vec::new(),
+            },
         })
     }
 
@@ -121,6 +126,9 @@ pub(super) async fn show(
 
 fn content(read: &Overview, now: Timestamp) -> Markup {
     html! {
+        div #problems data-live {
+            @for problem in &read.problems { p.warning { (problem) } }
+        }
         section #now data-live aria-labelledby="now-head" {
             h2 #now-head { "Measured right now" }
             (running(&read.running, now))

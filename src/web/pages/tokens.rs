@@ -14,14 +14,10 @@ use super::tables::machines;
 use crate::extract::Path;
 use crate::{App, Problem, Visitor};
 
-const SCOPES: [(Scope, &str); 5] = [
+const SCOPES: [(Scope, &str); 4] = [
     (Scope::Read, "see everything but tokens and the audit"),
     (Scope::Submit, "submit and cancel tasks"),
     (Scope::Publish, "release tables, roll back, withdraw"),
-    (
-        Scope::Agent,
-        "what agents of other clusters do; nothing uses it yet",
-    ),
     (
         Scope::Admin,
         "all of these, tokens, the audit, and passing over gates",
@@ -54,7 +50,7 @@ async fn begin(
     let scopes = fields.all("scope").map(|name| {
         name.parse().map_err(|_| ServiceError::Invalid {
             field: "scopes",
-            problem: format!("`{name}` is none of read, submit, publish, agent, admin"),
+            problem: format!("`{name}` is none of read, submit, publish, admin"),
         })
     });
     let new = NewToken {

@@ -18,7 +18,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", requires = "scope")]
     make: Option<String>,
     /// What it permits
-    #[arg(long, value_delimiter = ',', requires = "make", value_parser = ["read", "submit", "publish", "agent", "admin"])]
+    #[arg(long, value_delimiter = ',', requires = "make", value_parser = ["read", "submit", "publish", "admin"])]
     scope: Vec<String>,
     /// On which machines; by default on all
     #[arg(long, value_delimiter = ',', requires = "make")]

@@ -244,6 +244,36 @@ fn the_runtime_is_preloaded_only_if_asked_for() {
     );
 }
 
+/// Whatever is released while it runs: the link, and a folder that has one, stand for what is current now.
+#[test]
+fn a_job_uses_one_version_of_a_folder_of_releases() {
+    let place = place(&[DEFAULT, CONFIRMED]);
+    place.write("lib/openmpi-4.1.4/libcolltune.so", "");
+    let versions = [&[DEFAULT, CONFIRMED][..], &[DEFAULT, CONFIRMED, UNCERTAIN]].map(|rules| {
+        place.write("night.yaml", table(rules));
+        warned(&place, &DEPLOY);
+        let current = fs::read_link(place.path("site/current")).unwrap();
+        current.into_os_string().into_string().unwrap()
+    });
+    let [first, second] = &versions;
+    assert_ne!(first, second);
+    for (given, version) in [
+        ("site", second),
+        ("site/current", second),
+        ("site/current/table.yaml", second),
+        (&*format!("site/{second}"), second),
+        (&*format!("site/{first}"), first),
+    ] {
+        let ran = place.run(&["run", given, "--print-environment"]).good();
+        let table = format!("export COLLTUNE_TABLE=DIR/site/{version}/table.yaml\n");
+        let out = place.anonymous(ran.out.as_bytes());
+        assert!(out.contains(&table), "{given}: {out}");
+    }
+    place
+        .run(&["run", "lib", "--print-environment"])
+        .bad(2, &["lib"]);
+}
+
 #[test]
 fn everybody_can_read_what_is_deployed() {
     let place = place(&[DEFAULT, CONFIRMED]);

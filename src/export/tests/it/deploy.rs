@@ -9,6 +9,7 @@ use export::Options;
 use export::deploy::{DeployError, Deployed, Request, deploy, list, rollback};
 use schedule::Collective;
 use table::{Policy, Table};
+use vocabulary::Library;
 
 use crate::sample::{self, OPEN_MPI};
 
@@ -153,6 +154,14 @@ fn a_version_holds_what_the_policy_deploys() {
         error
             .help()
             .is_some_and(|help| help.contains("validate --confirm"))
+    );
+    let mut simulated = table.clone();
+    simulated.provenance.library.name = Library::SIMULATED.to_owned();
+    let help = put(&simulated, &site).expect_err("refused").help();
+    let help = help.expect("a remedy");
+    assert!(
+        help.contains("tune on the machine itself") && !help.contains("validate"),
+        "{help}"
     );
     assert!(!site.exists());
 
@@ -431,6 +440,52 @@ fn the_module_file_sets_the_same_as_the_environment_file() {
         .collect();
     let lines = lua.lines().filter(|line| line.starts_with("setenv"));
     assert_eq!(lines.collect::<Vec<_>>(), set);
+}
+
+/// Lmod takes the file in Lua; the one in Tcl stands alone in the second folder.
+#[test]
+fn lmod_loads_both_module_files() {
+    let lmod = Path::new("/usr/share/lmod/lmod/libexec/lmod");
+    let Some(lmod) = testkit::require("Lmod", lmod.is_file().then_some(lmod)) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let site = folder.path().join("{a} [site] $x");
+    let preload = Path::new("/opt/lib/libcolltune.so");
+    let deployed =
+        put_with(&table(), &site, Policy::default(), false, Some(preload)).expect("deployed");
+    let alone = folder.path().join("tcl");
+    let module = alone.join(&deployed.module);
+    fs::create_dir_all(module.parent().expect("a folder")).expect("created");
+    fs::copy(deployed.modules.join(&deployed.module), &module).expect("copied");
+    let variables = [
+        "COLLTUNE_RELEASE",
+        "COLLTUNE_WITH_TABLE",
+        "OMPI_MCA_coll_tuned_dynamic_rules_filename",
+    ];
+    let expected = variables.map(|name| sourced(&deployed.environment, name, "") + "\n");
+    let script = "eval \"$(\"$1\" bash load \"$2\")\"; echo \"$COLLTUNE_RELEASE\"; echo \"$COLLTUNE_WITH_TABLE\"
+        echo \"$OMPI_MCA_coll_tuned_dynamic_rules_filename\"; echo \"$_LMFILES_\"
+        eval \"$(\"$1\" bash unload \"$2\")\"; echo \"${COLLTUNE_RELEASE-unset}\"";
+    for (modules, suffix) in [(&deployed.modules, ".lua"), (&alone, "")] {
+        let output = Command::new("sh")
+            .args(["-euc", script, "sh"])
+            .args([lmod.as_os_str(), deployed.module.as_ref()])
+            .env("MODULEPATH", modules)
+            .output()
+            .expect("a shell");
+        let file = format!(
+            "{}{suffix}\nunset\n",
+            modules.join(&deployed.module).display()
+        );
+        let text = String::from_utf8(output.stdout).expect("text");
+        assert_eq!(
+            text,
+            expected.concat() + &file,
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
 }
 
 /// Whatever ends a process, `current` leads to a whole version, and the next one cleans up.

@@ -111,17 +111,41 @@ fn tables_that_cannot_be_used_get_one_warning_under_mpi() {
     check(&path, &[("COLLTUNE_FORCE", "1")], "all the same", true);
 }
 
+/// A script that starts a program, and in which one rank does something else first.
+fn differing(rank: u32, does: &str, folder: &Path) -> PathBuf {
+    let script = folder.join("start");
+    let text = format!(
+        "#!/bin/sh\nif [ \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" = {rank} ]; then {does}; fi\nexec \"$@\"\n"
+    );
+    std::fs::write(&script, text).expect("written");
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("made executable");
+    script
+}
+
+/// As on a node that lacks the table.
+#[test]
+fn a_table_that_one_rank_lacks_is_used_by_none_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("lives.c", folder.path(), &[])
+        .display()
+        .to_string();
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    for (rank, why) in [(0, "nowhere.yaml"), (1, "not all ranks")] {
+        let script = differing(rank, "export COLLTUNE_TABLE=/nowhere.yaml", folder.path());
+        let text = run_preloaded(&script, &[program.clone(), "1".to_owned()], 2, &path, &[]).good();
+        assert!(text.contains("communicators came and went"), "{text}");
+        assert_eq!(calls(&text, "allreduce/"), 0, "{text}");
+        assert_eq!(text.matches("colltune: warning").count(), 1, "{text}");
+        assert!(text.contains(why), "{rank}: {text}");
+    }
+}
+
 #[test]
 fn ranks_without_the_library_are_asked_for_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("apart.c", folder.path(), &[]);
     let path = saved(&forcing(1, installation().library()), folder.path());
-    let script = folder.path().join("start");
-    let text = "#!/bin/sh\n\
-        if [ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 0 ]; then unset LD_PRELOAD; fi\n\
-        exec \"$@\"\n";
-    std::fs::write(&script, text).expect("written");
-    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("made executable");
+    let script = differing(0, "unset LD_PRELOAD", folder.path());
     let arguments = [program.display().to_string(), "12".to_owned()];
     let printed = run_preloaded(&script, &arguments, 3, &path, &[]);
     let warnings = printed.text.matches("must be given to all ranks").count();

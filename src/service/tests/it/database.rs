@@ -185,7 +185,7 @@ fn the_audit_is_read_in_pages_by_administrators() {
         ("tester", "token.create")
     );
     assert_eq!(row.details["scopes"], serde_json::json!(["read"]));
-    let others = actor(&[Scope::Read, Scope::Submit, Scope::Publish, Scope::Agent]);
+    let others = actor(&[Scope::Read, Scope::Submit, Scope::Publish]);
     assert!(matches!(
         service.audit(&others, Slice::default()),
         Err(ServiceError::Forbidden { .. })

@@ -8,6 +8,8 @@ mod blobs;
 mod configuration;
 mod database;
 mod fixture;
+mod gates;
+mod nodes;
 mod publish;
 mod queue;
 mod releases;

@@ -338,7 +338,7 @@ fn tokens_are_refused_with_a_remedy() {
     );
     assert_eq!(
         with(&|token| token.scopes.clear()),
-        "scopes: name at least one of read, submit, publish, agent and admin"
+        "scopes: name at least one of read, submit, publish and admin"
     );
     assert_eq!(
         with(&|token| token.machines.push("hydra".to_owned())),
@@ -366,7 +366,7 @@ fn only_administrators_of_all_machines_manage_tokens() {
         ..admin()
     };
     for actor in [
-        actor(&[Scope::Read, Scope::Submit, Scope::Publish, Scope::Agent]),
+        actor(&[Scope::Read, Scope::Submit, Scope::Publish]),
         actor(&[]),
         of_one,
     ] {

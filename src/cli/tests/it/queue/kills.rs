@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Child;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -185,10 +186,22 @@ fn a_service_that_is_killed_at_any_moment_loses_nothing_and_does_nothing_twice()
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let first = number("COLLTUNE_SEED").unwrap_or_else(|| fastrand::u64(..1 << 32));
     let seeds = number("COLLTUNE_KILL_SEEDS").unwrap_or(SEEDS);
-    for seed in first..first + seeds {
-        eprintln!("COLLTUNE_SEED={seed}");
-        let place = disturb(seed, whole);
-        assert_eq!(results(&place), expected, "seed {seed}");
-        check_stores(&place);
-    }
+    let (next, end) = (AtomicU64::new(first), first + seeds);
+    let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= end {
+                        return;
+                    }
+                    eprintln!("COLLTUNE_SEED={seed}");
+                    let place = disturb(seed, whole);
+                    assert_eq!(results(&place), expected, "seed {seed}");
+                    check_stores(&place);
+                }
+            });
+        }
+    });
 }

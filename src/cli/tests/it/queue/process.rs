@@ -52,7 +52,7 @@ fn serves_another_test() {
     service.hasten(100);
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| service.run(&stop).unwrap());
+        scope.spawn(|| service.run(&stop));
         let first = submit(&service, "a", tune("a", None));
         submit(&service, "b", tune("b", None));
         submit(&service, "a again", tune("a", None));

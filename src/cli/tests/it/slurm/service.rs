@@ -32,7 +32,7 @@ impl Running {
         Self {
             service,
             stop,
-            thread: std::thread::spawn(move || of_thread.run(&until).unwrap()),
+            thread: std::thread::spawn(move || of_thread.run(&until)),
         }
     }
 

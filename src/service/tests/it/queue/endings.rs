@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use service::{TaskKind, TaskRequest, TaskState};
 
-use super::fixture::{Bed, admin, is_alive, tune};
+use super::fixture::{Bed, admin, is_alive, tune, wait_for};
 
 /// A tune whose child does what the script says: the state that it ends in, how often it was begun, and its reason.
 #[track_caller]
@@ -238,4 +238,33 @@ fn a_task_that_ran_when_the_service_was_killed_goes_on_and_its_result_is_taken_i
         assert_eq!(versions.items.len(), 1);
         bed.stop();
     }
+}
+
+/// As with a full disk: the result is written once that is possible again, and it is said meanwhile why it waits.
+#[test]
+fn what_cannot_be_written_down_waits_and_is_told() {
+    let mut bed = Bed::new("while [ ! -e go ]; do sleep 0.02; done; end");
+    let id = bed.tune("small");
+    bed.until(id, |task| task.state == TaskState::Running);
+    let database = rusqlite::Connection::open(bed.path("state/service.db")).unwrap();
+    let refuse = "CREATE TRIGGER full BEFORE UPDATE ON task WHEN NEW.outcome IS NOT NULL \
+                  BEGIN SELECT RAISE(ABORT, 'no space'); END";
+    database.execute_batch(refuse).unwrap();
+    bed.write("go", "");
+    let service = bed.service();
+    wait_for("a problem", || !service.problems().is_empty());
+    let [problem] = &service.problems()[..] else {
+        panic!("{:?}", service.problems());
+    };
+    assert!(
+        problem.starts_with("task 1 waits:") && problem.contains("no space"),
+        "{problem}"
+    );
+    // The queue goes on, and does not take this for the end of the problem.
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(service.problems().len(), 1);
+    database.execute_batch("DROP TRIGGER full").unwrap();
+    assert_eq!(bed.ended(id).state, TaskState::Done);
+    wait_for("its end", || service.problems().is_empty());
+    assert_eq!(bed.calls().len(), 1);
 }

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use service::{
-    Actor, Configuration, Scope, Service, Submitted, Task, TaskId, TaskKind, TaskRequest, TaskState,
-};
+use service::{Configuration, Service, Submitted, Task, TaskId, TaskKind, TaskRequest, TaskState};
 use testkit::fakes::Fakes;
 use testkit::tables;
+
+pub(super) use crate::fixture::admin;
 
 pub(super) const CAMPAIGN: &str = "\
 name: small
@@ -102,7 +102,7 @@ impl Bed {
         self.running = Some(Running {
             service: Arc::clone(&service),
             stop,
-            thread: std::thread::spawn(move || of_thread.run(&until).unwrap()),
+            thread: std::thread::spawn(move || of_thread.run(&until)),
         });
         service
     }
@@ -169,14 +169,6 @@ pub(super) fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     while !is_so() {
         assert!(Instant::now() < end, "{what} does not come");
         std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-pub(super) fn admin() -> Actor {
-    Actor {
-        name: "tester".to_owned(),
-        scopes: vec![Scope::Admin],
-        machines: Vec::new(),
     }
 }
 

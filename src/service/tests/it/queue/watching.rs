@@ -1,5 +1,7 @@
 //! What can be seen of a task while it runs.
 
+use std::fs;
+
 use service::{Notice, ServiceError, TaskState};
 
 use super::fixture::{Bed, wait_for};
@@ -96,4 +98,30 @@ fn a_task_that_has_not_begun_has_no_log() {
     assert!(matches!(log, Err(ServiceError::NoLog(2))), "{log:?}");
     bed.write("go", "");
     bed.ended(first);
+}
+
+#[test]
+fn what_listens_to_a_child_leaves_the_cores_to_it() {
+    let mut bed =
+        Bed::new("nice > own.new; mv own.new own; while [ ! -e go ]; do sleep 0.02; done; end");
+    let id = bed.tune("small");
+    bed.until_there("own");
+    let here = rustix::process::getpriority_process(None).unwrap();
+    assert_eq!(bed.read("own").trim(), here.to_string());
+    // The name is cut after fifteen letters.
+    let is_listener = |name: &str| ["output of a tas", "log of a task"].contains(&name.trim());
+    let mut listeners = 0;
+    for thread in fs::read_dir("/proc/self/task").unwrap().flatten() {
+        let read = |name| fs::read_to_string(thread.path().join(name)).unwrap_or_default();
+        if is_listener(&read("comm")) {
+            let stat = read("stat");
+            let nice = stat.rsplit(") ").next().unwrap().split(' ').nth(16);
+            assert_eq!(nice, Some(&*here.max(10).to_string()), "{stat}");
+            listeners += 1;
+        }
+    }
+    // Other tests may run in threads beside this one.
+    assert!(listeners >= 2, "{listeners}");
+    bed.write("go", "");
+    bed.ended(id);
 }

@@ -1,0 +1,236 @@
+//! Gates of releases.
+
+use service::{Gate, GateState, ReleaseAction, ReleaseRequest, Scope, ServiceError};
+
+use crate::bed::{Bed, actor, asking, choosing, production, table};
+
+use ReleaseAction::{Release, Rollback};
+
+fn closed(gates: &[Gate]) -> Vec<&str> {
+    let closed = gates.iter().filter(|gate| !gate.is_open());
+    closed.map(|gate| &*gate.name).collect()
+}
+
+/// The gates of a table that is taken in, and validated so many days ago with so many slower points.
+#[track_caller]
+fn check_gates(
+    bed: &Bed,
+    text: &str,
+    validation: Option<(i64, u32)>,
+    expected: &[&str],
+    said: &[&str],
+) {
+    let digest = bed.added(text);
+    if let Some((days, slower)) = validation {
+        bed.validate(&digest, days, slower);
+    }
+    let gates = bed.service().gates(&production(), &digest).expect("gates");
+    assert_eq!(gates.len(), 5);
+    assert_eq!(closed(&gates), expected, "{gates:?}");
+    let reasons: Vec<String> = gates.iter().map(Gate::to_string).collect();
+    for said in said {
+        assert!(
+            reasons.iter().any(|reason| reason.contains(said)),
+            "{said}: {reasons:#?}"
+        );
+    }
+}
+
+#[test]
+fn gates_say_what_is_missing_and_what_to_do() {
+    let bed = Bed::new();
+    let fresh = Some((0, 0));
+    check_gates(
+        &bed,
+        &choosing("chain"),
+        fresh,
+        &[],
+        &["1 rule", "none of 10 points", "no table to compare"],
+    );
+    check_gates(
+        &bed,
+        &choosing("binary"),
+        None,
+        &["validated"],
+        &["submit a task `validate`"],
+    );
+    check_gates(&bed, &choosing("pipeline"), Some((29, 0)), &[], &[]);
+    check_gates(
+        &bed,
+        &choosing("binomial"),
+        Some((31, 0)),
+        &["validated"],
+        &["more than 30 days old"],
+    );
+    check_gates(
+        &bed,
+        &choosing("linear"),
+        Some((0, 2)),
+        &["validated"],
+        &["2 of 10 points significantly slower", "tune again"],
+    );
+    let unconfirmed = table("night", "chain", "confirmed: false");
+    check_gates(
+        &bed,
+        &unconfirmed,
+        fresh,
+        &["readable", "confirmed"],
+        &[
+            "none of its 1 rule is used",
+            "tune with `confirmation: on`",
+            "native:bcast/chain is not confirmed",
+        ],
+    );
+    check_gates(
+        &bed,
+        &unconfirmed.replace("name: openmpi", "name: simulated"),
+        fresh,
+        &["readable", "library", "confirmed"],
+        &[
+            "tune on the machine itself",
+            "native:bcast/chain is simulated",
+        ],
+    );
+    let nothing = choosing("chain")
+        .replace("native:bcast/chain", "default")
+        .replace("speedup: 2.0, ", "")
+        .replace(", confirmed: true", "");
+    check_gates(
+        &bed,
+        &nothing,
+        fresh,
+        &["readable"],
+        &["the library's default everywhere"],
+    );
+    let other = choosing("chain").replace("4.1.4", "4.1.5");
+    check_gates(
+        &bed,
+        &other,
+        fresh,
+        &["library"],
+        &["made for openmpi-4.1.5 and the channel is for openmpi-4.1.4"],
+    );
+}
+
+/// The newest validation counts, whatever earlier ones said.
+#[test]
+fn the_newest_validation_counts() {
+    let bed = Bed::new();
+    let digest = bed.validated(&choosing("chain"));
+    bed.validate(&digest, 0, 1);
+    let gates = |bed: &Bed| bed.service().gates(&production(), &digest).expect("gates");
+    assert_eq!(closed(&gates(&bed)), ["validated"]);
+    bed.validate(&digest, 0, 0);
+    assert!(closed(&gates(&bed)).is_empty());
+}
+
+#[test]
+fn a_table_of_another_cpu_does_not_pass() {
+    let bed = Bed::new();
+    let on = |cpu: &str, algorithm: &str| {
+        choosing(algorithm).replace("cpu: any", &format!("cpu: {cpu}"))
+    };
+    bed.release(&bed.validated(&on("Xeon", "chain")))
+        .expect("released");
+    let fresh = Some((0, 0));
+    check_gates(
+        &bed,
+        &on("Xeon", "pipeline"),
+        fresh,
+        &[],
+        &["for nodes with `Xeon`"],
+    );
+    check_gates(
+        &bed,
+        &on("Epyc", "pipeline"),
+        fresh,
+        &["library"],
+        &["made on nodes with `Epyc`"],
+    );
+    check_gates(&bed, &on("any", "pipeline"), fresh, &[], &[]);
+}
+
+#[test]
+fn closed_gates_are_overridden_by_an_administrator_with_a_reason() {
+    let bed = Bed::new();
+    let digest = bed.added(&choosing("chain"));
+    let error = bed.release(&digest).expect_err("closed");
+    let ServiceError::Gates { gates } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(closed(gates), ["validated"]);
+    let ask = |who: &[Scope], reason: &str| {
+        let request = ReleaseRequest {
+            reason: reason.to_owned(),
+            override_gates: true,
+            ..asking(Release, Some(&digest))
+        };
+        bed.service()
+            .release(&actor("ann", who), &production(), &request, None)
+    };
+    let error = ask(&[Scope::Publish], "why").expect_err("forbidden");
+    assert!(
+        matches!(
+            error,
+            ServiceError::Forbidden {
+                scope: Scope::Admin,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    for reason in ["", "  ", &"x".repeat(1001)] {
+        let error = ask(&[Scope::Admin], reason).expect_err("no reason");
+        assert!(
+            matches!(
+                error,
+                ServiceError::Invalid {
+                    field: "reason",
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+    // Nothing has been done so far.
+    assert!(bed.service().channels().expect("channels").is_empty());
+    assert_eq!(bed.current(), None);
+    assert!(bed.service().manifest(&production()).is_err());
+
+    let release = ask(&[Scope::Admin], "we measured it by hand").expect("released");
+    let states: Vec<(&str, GateState)> =
+        release.gates.iter().map(|g| (&*g.name, g.state)).collect();
+    let overridden = |name: &str| match name {
+        "validated" => GateState::Overridden,
+        _ => GateState::Open,
+    };
+    let names = ["readable", "library", "confirmed", "validated", "compared"];
+    assert_eq!(states, names.map(|name| (name, overridden(name))));
+    assert_eq!(bed.current().as_deref(), Some(digest.as_str()));
+    let newest = &bed.service().channels().expect("channels")[0];
+    assert_eq!(
+        *newest,
+        service::Release {
+            at: newest.at,
+            ..release
+        }
+    );
+    assert_eq!(
+        (&*newest.reason, &*newest.actor),
+        ("we measured it by hand", "ann")
+    );
+}
+
+/// In an emergency no old validation stands in the way.
+#[test]
+fn a_rollback_asks_no_gates() {
+    let bed = Bed::new();
+    let [a, b] = ["chain", "pipeline"].map(|algorithm| bed.validated(&choosing(algorithm)));
+    for digest in [&a, &b] {
+        bed.release(digest).expect("released");
+    }
+    bed.validate(&a, 0, 3);
+    let release = bed.act(Rollback, None, None).expect("rolled back");
+    assert_eq!(release.digest, a);
+    assert_eq!(closed(&release.gates), ["validated"]);
+}

@@ -1,0 +1,99 @@
+//! What nodes ask for, and which of them did.
+
+use std::time::Duration;
+
+use service::{Channel, ChannelKey, ReleaseAction, ServiceError};
+
+use crate::bed::{Bed, MACHINE, choosing, production};
+
+#[test]
+fn nodes_keep_what_running_jobs_may_use() {
+    let bed = Bed::new();
+    let [a, b, c] = ["chain", "pipeline", "binary"].map(|a| bed.validated(&choosing(a)));
+    let keep = |bed: &Bed| {
+        bed.service()
+            .manifest(&production())
+            .expect("a manifest")
+            .keep
+    };
+    let on_disk = |bed: &Bed| -> Vec<String> {
+        let versions = export::deploy::list(&bed.channel())
+            .expect("versions")
+            .into_iter();
+        let digest = |version: export::deploy::Version| {
+            std::fs::read_to_string(version.folder.join("digest")).expect("readable")
+        };
+        let mut digests: Vec<_> = versions.map(|v| digest(v).trim_end().to_owned()).collect();
+        digests.sort();
+        digests
+    };
+    let sorted = |digests: &[&service::Digest]| {
+        let mut digests: Vec<_> = digests.iter().map(|digest| digest.to_string()).collect();
+        digests.sort();
+        digests
+    };
+    for digest in [&a, &b, &c] {
+        bed.release(digest).expect("released");
+    }
+    assert_eq!(keep(&bed), [c.clone(), b.clone(), a.clone()]);
+    bed.act(ReleaseAction::Rollback, None, None)
+        .expect("rolled back");
+    assert_eq!(keep(&bed), [b.clone(), c.clone(), a.clone()]);
+    let bed = bed.restarted();
+    assert_eq!(keep(&bed), [b.clone(), c.clone(), a.clone()]);
+    assert_eq!(on_disk(&bed), sorted(&[&a, &b, &c]));
+
+    // Where no job runs longer than a second, nothing else is in use after two.
+    let mut bed = bed.restarted_with(|new| new.longest_wall_time = Duration::from_secs(1));
+    std::thread::sleep(Duration::from_millis(2100));
+    assert_eq!(keep(&bed), std::slice::from_ref(&b));
+    bed.release(&a).expect("released");
+    assert_eq!(keep(&bed)[0], a);
+    assert!(!on_disk(&bed).contains(&c.to_string()));
+    assert!(on_disk(&bed).contains(&a.to_string()));
+    std::thread::sleep(Duration::from_millis(2100));
+    bed = bed.restarted();
+    assert_eq!(on_disk(&bed), sorted(&[&a]));
+}
+
+#[test]
+fn pulls_are_noted() {
+    let bed = Bed::new();
+    let [a, b] = ["chain", "pipeline"].map(|algorithm| bed.validated(&choosing(algorithm)));
+    let note = |client: &str, digest| bed.service().note_pull(&production(), client, digest);
+    note("n1", &a).expect("noted");
+    note("n2", &a).expect("noted");
+    note("n2", &a).expect("noted");
+    note("n1", &b).expect("noted");
+    let mut found: Vec<_> = bed
+        .service()
+        .pulls(&production())
+        .expect("pulls")
+        .into_iter()
+        .map(|pull| (pull.client, pull.digest))
+        .collect();
+    found.sort();
+    assert_eq!(
+        found,
+        [("n1".to_owned(), b.clone()), ("n2".to_owned(), a.clone())]
+    );
+    for client in ["", "a\nb", &"x".repeat(256)] {
+        let error = note(client, &a).expect_err("refused");
+        assert!(
+            matches!(
+                error,
+                ServiceError::Invalid {
+                    field: "client",
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+    let elsewhere = ChannelKey {
+        channel: Channel::Canary,
+        ..production()
+    };
+    assert!(bed.service().pulls(&elsewhere).expect("pulls").is_empty());
+    assert_eq!(elsewhere.machine, MACHINE);
+}

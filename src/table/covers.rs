@@ -1,0 +1,175 @@
+//! For which operators and deployments rules hold, and which of these are asked for.
+
+use serde::{Deserialize, Serialize};
+use strum_macros::{Display, IntoStaticStr};
+use vocabulary::Candidate;
+
+/// The operators that a group of rules holds for.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Display,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Operators {
+    /// All of them, but for commutative ones where an entry before has rules for these: only ordered
+    /// algorithms may be named. Library settings that do not tell operators apart get such an entry, made from
+    /// measurements with operators that commute.
+    Any,
+    /// Commutative ones; unordered algorithms may be named.
+    Commutative,
+    /// Noncommutative ones, by measurements with such an operator: only ordered algorithms may be named.
+    Noncommutative,
+}
+
+impl Operators {
+    /// Whether there are operators of both.
+    pub fn overlap(self, other: Self) -> bool {
+        self == other || [self, other].contains(&Self::Any)
+    }
+
+    /// Whether the rules hold for an operator of this class.
+    pub fn cover(self, class: OperatorClass) -> bool {
+        self.overlap(class.into())
+    }
+}
+
+impl From<OperatorClass> for Operators {
+    fn from(class: OperatorClass) -> Self {
+        match class {
+            OperatorClass::Commutative => Self::Commutative,
+            OperatorClass::Noncommutative => Self::Noncommutative,
+        }
+    }
+}
+
+/// Whether the operator of a call commutes (`MPI_Op_commutative`).
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum OperatorClass {
+    /// It does: contributions may be combined in any order.
+    Commutative,
+    /// It does not: contributions must be combined in rank order.
+    Noncommutative,
+}
+
+impl OperatorClass {
+    /// Every value.
+    pub const ALL: [Self; 2] = [Self::Commutative, Self::Noncommutative];
+
+    /// That of an operator that commutes, or not.
+    pub const fn of(commutes: bool) -> Self {
+        match commutes {
+            true => Self::Commutative,
+            false => Self::Noncommutative,
+        }
+    }
+}
+
+/// How a program gets at the algorithms that a table chooses: what may be chosen.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Deployment {
+    /// Through colltune, which has every candidate.
+    #[default]
+    Colltune,
+    /// Through the library's own settings, as exported: its default and its own algorithms.
+    Library,
+}
+
+impl Deployment {
+    /// Every value.
+    pub const ALL: [Self; 2] = [Self::Colltune, Self::Library];
+
+    /// Whether a candidate can be used in this way.
+    pub const fn offers(self, candidate: &Candidate) -> bool {
+        match self {
+            Self::Colltune => true,
+            Self::Library => matches!(candidate, Candidate::Default | Candidate::Native { .. }),
+        }
+    }
+}
+
+/// Where the rules of a shape come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Display)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum RuleSource {
+    /// Measurements on that shape.
+    #[default]
+    Measured,
+    /// The model: nothing was measured on that shape.
+    Model,
+}
+
+/// The deployments that a group of rules holds for.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Display,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Deployments {
+    /// All of them: only the library's default and its own algorithms may be named.
+    Any,
+    /// Only through colltune.
+    Colltune,
+    /// Only through the library's own settings.
+    Library,
+}
+
+impl Deployments {
+    /// Whether there are deployments of both.
+    pub fn overlap(self, other: Self) -> bool {
+        self == other || [self, other].contains(&Self::Any)
+    }
+
+    /// Whether the rules hold for a deployment.
+    pub fn cover(self, deployment: Deployment) -> bool {
+        self.overlap(deployment.into())
+    }
+
+    /// Whether the rules may name a candidate.
+    pub const fn offer(self, candidate: &Candidate) -> bool {
+        match self {
+            Self::Colltune => Deployment::Colltune.offers(candidate),
+            Self::Any | Self::Library => Deployment::Library.offers(candidate),
+        }
+    }
+}
+
+impl From<Deployment> for Deployments {
+    fn from(deployment: Deployment) -> Self {
+        match deployment {
+            Deployment::Colltune => Self::Colltune,
+            Deployment::Library => Self::Library,
+        }
+    }
+}

@@ -42,6 +42,11 @@ pub(crate) fn pattern_factors(
     })
 }
 
+/// How many times as long the points take as ping-pongs of the same turn and size.
+pub(crate) fn factor_within(points: &[Point], ping_pongs: &[Point]) -> Option<f64> {
+    factor(String::new(), points, ping_pongs)?.value()
+}
+
 /// The median over launches of the launch's median ratio over sizes.
 fn factor(name: String, points: &[Point], ping_pongs: &[Point]) -> Option<ParameterEstimate> {
     let mut ratios: BTreeMap<u32, Vec<f64>> = BTreeMap::new();

@@ -10,7 +10,7 @@ use model::{Cache, Level, Line, Link, Machine, Setting, Topology, simulate};
 use schedule::{Collective, Schedule};
 use vocabulary::{Candidate, Cell, CommShape, Subject};
 
-use crate::MachineFit;
+use crate::{Foreseen, MachineFit};
 use results::{Expected, Summary};
 
 /// A simulation of more messages takes too long to be repeated a thousand times.
@@ -123,7 +123,7 @@ impl MachineFit {
     ///
     /// It is done on all sizes and on both halves of them. The fitted parameters are used if those of
     /// either half predict the other half better than the experiments alone do.
-    pub(crate) fn calibrate(&mut self, summaries: &[Summary]) {
+    pub fn calibrate(&mut self, summaries: &[Summary]) {
         let Some(measured) = self.machine.clone() else {
             return;
         };
@@ -154,6 +154,7 @@ impl MachineFit {
         });
         if sums.0 < sums.1 {
             self.machine = Some(fitted(&|_| true));
+            self.foreseen = Foreseen::default();
             self.calibration = Some(Box::new(Calibration { measured, halves }));
         }
     }

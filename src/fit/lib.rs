@@ -1,7 +1,8 @@
 //! From raw samples to a machine, decisions and a table.
 //!
 //! [`summarise`] reduces samples to one [`Summary`] a candidate and cell; [`fit_machine`]
-//! estimates the machine's parameters from those of the experiments; [`decide()`] compares the
+//! estimates the machine's parameters from those of the experiments, and [`MachineFit::calibrate`] from
+//! those of the candidates; [`score_models`] counts what they predict wrongly; [`decide()`] compares the
 //! candidates of each cell, and [`build_table`] turns its decisions into a [`table::Table`];
 //! [`compare_blocks`] sets the pipelining lemma beside the measurements; [`fit_curves`] and
 //! [`Predictor`] tell times at other sizes and shapes from a candidate's own; [`evaluate()`] looks what

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Level, Line, Link};
 use results::ProtocolSegment;
 
-use crate::factors::{factor_within, fan_factor};
+use crate::factors::{certain, factor_within, fan_factor};
 use crate::line::Point;
 use crate::{FitError, experiments::Messages};
 
@@ -13,8 +13,6 @@ use crate::{FitError, experiments::Messages};
 const SMALL_ERROR: f64 = 0.1;
 /// Of fewer, all may be off by chance.
 const FEWEST_TURNS: usize = 3;
-/// A factor below this is nothing that measurements show.
-const SEEN: f64 = 1.05;
 /// Rates of sizes that differ by less than this are one.
 const ONE_RATE: f64 = 1.3;
 
@@ -55,7 +53,7 @@ pub(crate) fn with_lines(
             from,
             alpha,
             beta,
-            exchange: exchange.filter(|d| *d >= SEEN),
+            exchange,
             ..Line::default()
         };
         lines.extend(by_size(line, &within(&messages.ping_pongs)).map(|line| {
@@ -76,13 +74,13 @@ pub(crate) fn with_lines(
     let fan = |pattern, fans: &BTreeMap<u32, Vec<Point>>| match fans.last_key_value() {
         Some((partners, points)) => {
             let found = fan_factor(pattern, level, (*partners, points), Some(&link))?;
-            Ok(found.value().filter(|f| !(1.0 / SEEN..SEEN).contains(f)))
+            Ok(certain(&found))
         }
         None => Ok::<_, FitError>(None),
     };
     Ok(Link {
         lines: if is_one { Vec::new() } else { lines },
-        shift: shift.filter(|factor| *factor >= SEEN),
+        shift,
         fan_out: fan("fan_out", &messages.fan_outs)?,
         fan_in: fan("fan_in", &messages.fan_ins)?,
         ..link
@@ -152,7 +150,8 @@ pub(crate) fn rates(points: &[Point]) -> Vec<Line> {
         .map(|(_, rate)| *rate)
         .fold(f64::INFINITY, f64::min);
     let most = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
-    if most <= ONE_RATE * least {
+    let turns = sizes.values().map(Vec::len).min().unwrap_or(0);
+    if turns < FEWEST_TURNS || most <= ONE_RATE * least {
         return Vec::new();
     }
     let froms = rates

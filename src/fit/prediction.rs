@@ -180,33 +180,39 @@ fn best(
     let Prediction {
         blocks,
         block_bytes,
-        seconds,
+        ..
     } = best_blocks(machine, cell, algorithm, &parameters)?;
     Some(BlockPoint {
         block_bytes,
         blocks,
-        seconds,
+        seconds: predicted_seconds(machine, cell, &in_blocks(family, blocks))?,
     })
 }
 
-/// The number of blocks that the pipelining lemma expects to be best, with the predicted time: of those that
-/// it finds with the rates of each of the level's lines, the one with which the call is predicted to be fastest.
+/// The number of blocks that the pipelining lemma expects to be best: of those that it finds with the rates of
+/// each of the level's lines, the one with which the call is predicted to be fastest.
 pub fn best_blocks(
     machine: &MachineFit,
     cell: &Cell,
     algorithm: &'static Algorithm,
     parameters: &Parameters,
 ) -> Option<Prediction> {
+    let lemma = |rates| model::predict_best(algorithm, rates, &call(cell, parameters));
+    let rates = machine.all_rates(cell);
+    if let [rates] = rates[..] {
+        return lemma(rates);
+    }
     let family = Candidate::Ours {
         algorithm: algorithm.name(),
         parameters: parameters.clone(),
     };
-    let found = machine.all_rates(cell).into_iter().filter_map(|rates| {
-        let best = model::predict_best(algorithm, rates, &call(cell, parameters))?;
+    let found = rates.into_iter().filter_map(|rates| {
+        let best = lemma(rates)?;
         let seconds = predicted_seconds(machine, cell, &in_blocks(&family, best.blocks))?;
-        Some(Prediction { seconds, ..best })
+        Some((best, seconds))
     });
-    found.min_by(|a, b| a.seconds.total_cmp(&b.seconds))
+    let best = found.min_by(|a, b| a.1.total_cmp(&b.1));
+    best.map(|(best, _)| best)
 }
 
 /// The candidate of a family with `blocks` blocks.

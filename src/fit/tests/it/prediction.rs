@@ -16,7 +16,7 @@ use crate::synthetic::{Noise, allreduce, launches, ours, sample};
 const DUAL_ROOT: &str = "allreduce/dual_root";
 const BYTES: u64 = 1 << 22;
 
-fn machine() -> MachineFit {
+pub(crate) fn machine() -> MachineFit {
     let link = Link {
         alpha: 1e-6,
         overhead: None,

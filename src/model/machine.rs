@@ -67,7 +67,7 @@ pub struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<f64>,
     /// Of a message: how many times as long it takes if its sender has received or combined data in the
-    /// call before: what it sends then stands in its own cache, and not in the receiver's. Absent means
+    /// call before, so that what it sends may stand in its own cache, and not in the receiver's. Absent means
     /// no longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fresh: Option<f64>,

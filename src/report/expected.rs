@@ -53,7 +53,7 @@ pub(crate) fn headline(view: &View) -> String {
     };
     let held_out = match used.model {
         ModelKind::Calibrated => format!(
-            "; {} of {} ({}) where\nthe parameters come from every second size and the predictions are of the others",
+            "; {} of {} ({}) where\nthe parameters come without every second size and the predictions are of these",
             used.wrong_held_out,
             used.points_held_out,
             percent(used.share_held_out())

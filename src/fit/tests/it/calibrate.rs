@@ -81,7 +81,11 @@ fn what_does_not_predict_sizes_held_out_is_not_used() {
     let mut summaries = summaries(&plain);
     for (summary, place) in summaries.iter_mut().zip(0_u32..) {
         let size = place / ALGORITHMS.len() as u32;
-        summary.median_seconds *= if size % 2 == 0 { 3.0 } else { 1.0 / 3.0 };
+        summary.median_seconds *= if size.is_multiple_of(2) {
+            3.0
+        } else {
+            1.0 / 3.0
+        };
     }
     let mut found = machine();
     found.calibrate(&summaries);

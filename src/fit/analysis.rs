@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::Placement;
 use results::{
-    BlockComparison, CellDecision, MeasuringCost, Races, Repetitions, SplitScores, Starts, Summary,
-    Verdict,
+    BlockComparison, CellDecision, MeasuringCost, ModelScore, Races, Repetitions, SplitScores,
+    Starts, Summary, Verdict,
 };
 use schedule::Collective;
 use table::{Deployment, Provenance, ShapeRules, Table, TurnedBack};
@@ -21,7 +21,7 @@ use crate::starts::common_starts;
 use crate::verdicts;
 use crate::{
     CandidateCurve, Confirmation, DecideOptions, Exploration, FitError, Fresh, MachineFit, Orders,
-    compare_blocks, evaluate, extend, fit_curves, fit_machine, judge, summarise,
+    compare_blocks, evaluate, extend, fit_curves, fit_machine, judge, score_models, summarise,
 };
 
 /// What was measured with one library, and what is asked of it.
@@ -108,6 +108,7 @@ impl Analysis {
         summaries.retain(|summary| (measured.asks_for)(&summary.subject, &summary.candidate));
         let mut machine = fit_machine(measured.name, &summaries)?;
         machine.placement = Placement::of(measured.orders.usual);
+        machine.calibrate(&summaries);
         let explored = Exploration {
             library: measured.library,
             summaries: &summaries,
@@ -209,6 +210,11 @@ impl Analysis {
     pub fn judge(&self, table: &Table, deployment: Deployment) -> Vec<SplitScores> {
         let orders = &self.orders;
         judge(table, deployment, orders, &self.summaries, &self.failures)
+    }
+
+    /// How often the model is wrong, beside simpler ones; empty without a machine.
+    pub fn model_scores(&self) -> Vec<ModelScore> {
+        score_models(&self.decisions, &self.machine, &self.summaries)
     }
 
     /// The number of cells in which the default stays only because another candidate was not measured in enough

@@ -2,16 +2,46 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use results::{CellDecision, Expected, ModelCurve, Ranked};
+use model::{Line, Link, Machine};
+use results::{CellDecision, Expected, ModelCurve, ModelKind, ModelScore, Ranked, Summary};
 use schedule::Collective;
 use table::Operators;
 use vocabulary::{Cell, CommShape};
 
+use crate::calibrate::{Calibration, Sizes};
 use crate::family::family;
+use crate::prediction::seconds_on;
+use crate::{MachineFit, predicted_seconds};
+
+/// The points of one algorithm: where, and what was measured.
+type Series<'a> = (String, CommShape, Vec<(Cell, &'a Ranked)>);
+
+/// The time of a candidate in a cell, by parameters of all sizes, or of those that are left when a side of
+/// them is held out.
+type Predict<'a> = &'a dyn Fn(&Cell, &Ranked, Option<usize>) -> Option<f64>;
 
 /// The curves of those algorithms of ours that are the best of ours at some size, in every shape, by
 /// collective, shape and class of operators.
 pub fn compare_expected(decisions: &[CellDecision]) -> Vec<ModelCurve> {
+    let expected = |(cell, ranked): (Cell, &Ranked)| {
+        Some(Expected {
+            bytes: cell.bytes,
+            candidate: ranked.candidate.clone(),
+            measured_seconds: ranked.median_seconds,
+            expected_seconds: ranked.predicted_seconds?,
+        })
+    };
+    series(decisions)
+        .into_iter()
+        .map(|(algorithm, shape, points)| ModelCurve {
+            algorithm,
+            shape,
+            points: points.into_iter().filter_map(expected).collect(),
+        })
+        .collect()
+}
+
+fn series(decisions: &[CellDecision]) -> Vec<Series<'_>> {
     let mut shapes: BTreeMap<(Collective, CommShape, Operators), Vec<&CellDecision>> =
         BTreeMap::new();
     for decision in decisions {
@@ -21,7 +51,7 @@ pub fn compare_expected(decisions: &[CellDecision]) -> Vec<ModelCurve> {
         let key = (collective, shape, decision.operators);
         shapes.entry(key).or_default().push(decision);
     }
-    let mut curves = Vec::new();
+    let mut all = Vec::new();
     for ((_, shape, _), decisions) in shapes {
         let best = decisions
             .iter()
@@ -30,18 +60,15 @@ pub fn compare_expected(decisions: &[CellDecision]) -> Vec<ModelCurve> {
             .map(|ranked| family(&ranked.candidate).to_string())
             .collect();
         for algorithm in names {
+            let is_this = |ranked: &&Ranked| family(&ranked.candidate).to_string() == algorithm;
             let points = decisions
                 .iter()
-                .filter_map(|d| point(d, &algorithm))
+                .filter_map(|decision| Some((decision.cell, ours(decision).find(is_this)?)))
                 .collect();
-            curves.push(ModelCurve {
-                algorithm,
-                shape,
-                points,
-            });
+            all.push((algorithm, shape, points));
         }
     }
-    curves
+    all
 }
 
 /// Our algorithms of which something is expected, fastest first.
@@ -50,13 +77,95 @@ fn ours(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
     ranking.filter(|ranked| ranked.predicted_seconds.is_some())
 }
 
-fn point(decision: &CellDecision, algorithm: &str) -> Option<Expected> {
-    let ranked =
-        ours(decision).find(|ranked| family(&ranked.candidate).to_string() == algorithm)?;
-    Some(Expected {
-        bytes: decision.cell.bytes,
-        candidate: ranked.candidate.clone(),
-        measured_seconds: ranked.median_seconds,
-        expected_seconds: ranked.predicted_seconds?,
-    })
+/// How often the model is wrong at the points of [`compare_expected`], and how often simpler ones are
+/// that leave out what it has more; the model itself comes last.
+pub fn score_models(
+    decisions: &[CellDecision],
+    fit: &MachineFit,
+    summaries: &[Summary],
+) -> Vec<ModelScore> {
+    let calibration = fit.calibration.as_deref();
+    let measured = calibration.map(|calibration| &calibration.measured);
+    let Some(machine) = measured.or(fit.machine.as_ref()) else {
+        return Vec::new();
+    };
+    let sizes = Sizes::of(summaries);
+    let all = series(decisions);
+    let points = || all.iter().flat_map(|(.., points)| points);
+    let inner = || points().filter(|(cell, _)| sizes.side(cell).is_some());
+    let score = |model, predict: Predict<'_>| {
+        let is_wrong = |cell: &Cell, ranked: &Ranked, side| {
+            let expected = predict(cell, ranked, side);
+            expected.is_none_or(|s| Expected::is_off((ranked.median_seconds / s).ln()))
+        };
+        let wrong = points().filter(|(cell, ranked)| is_wrong(cell, ranked, None));
+        let held_out = inner().filter(|(cell, ranked)| is_wrong(cell, ranked, sizes.side(cell)));
+        ModelScore {
+            model,
+            points: points().count(),
+            wrong: wrong.count(),
+            points_held_out: inner().count(),
+            wrong_held_out: held_out.count(),
+        }
+    };
+    let simpler = [
+        (ModelKind::OneLine, one_line(machine)),
+        (ModelKind::Lines, without_patterns(machine)),
+        (ModelKind::Patterns, machine.clone()),
+    ];
+    let mut scores: Vec<ModelScore> = simpler
+        .iter()
+        .map(|(kind, machine)| {
+            let gamma_alone = *kind == ModelKind::OneLine;
+            score(*kind, &|cell, ranked, _| {
+                seconds_on(fit, machine, cell, &ranked.candidate, gamma_alone)
+            })
+        })
+        .collect();
+    if let Some(Calibration { halves, .. }) = calibration {
+        let calibrated = score(ModelKind::Calibrated, &|cell, ranked, side| match side {
+            None => predicted_seconds(fit, cell, &ranked.candidate),
+            Some(side) => seconds_on(fit, &halves[side], cell, &ranked.candidate, false),
+        });
+        scores.push(calibrated);
+    }
+    scores
+}
+
+fn with_links(machine: &Machine, change: impl Fn(&Link) -> Link) -> Machine {
+    Machine {
+        network: machine.network.as_ref().map(&change),
+        node: machine.node.as_ref().map(&change),
+        ..machine.clone()
+    }
+}
+
+/// What a machine was up to version 0.1.
+fn one_line(machine: &Machine) -> Machine {
+    let straight = with_links(machine, |link| Link {
+        lines: Vec::new(),
+        ..without_factors(link)
+    });
+    Machine {
+        copying: Vec::new(),
+        ..straight
+    }
+}
+
+fn without_patterns(machine: &Machine) -> Machine {
+    with_links(machine, without_factors)
+}
+
+fn without_factors(link: &Link) -> Link {
+    let plain = |line: &Line| Line {
+        exchange: None,
+        ..*line
+    };
+    Link {
+        lines: link.lines.iter().map(plain).collect(),
+        shift: None,
+        fan_out: None,
+        fan_in: None,
+        ..link.clone()
+    }
 }

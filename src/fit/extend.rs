@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::predict_best;
 use schedule::Schedule;
 use table::Confidence;
 use vocabulary::{Candidate, Cell, CommShape, Parameters};
 
 use crate::decide::serves;
 use crate::family::without_blocks;
-use crate::prediction::{call, predicted_ratio, predicted_seconds};
+use crate::prediction::{best_blocks, predicted_ratio, predicted_seconds};
 use crate::{MachineFit, Manner, Predictor, fit_curves};
 use results::{CellDecision, Ranked, Summary, Verdict};
 
@@ -188,8 +187,7 @@ impl Extension<'_> {
             return Some(candidate.clone());
         }
         let parameters = without_blocks(&given);
-        let rates = self.machine.rates(&self.cell)?;
-        let best = predict_best(algorithm, rates, &call(&self.cell, &parameters))?;
+        let best = best_blocks(self.machine, &self.cell, algorithm, &parameters)?;
         let unit = self.cell.datatype.size_bytes();
         let size = best
             .block_bytes

@@ -42,6 +42,25 @@ pub(crate) fn pattern_factors(
     })
 }
 
+/// How many times as long the points take as ping-pongs of the same turn and size, if they certainly take longer.
+pub(crate) fn factor_within(points: &[Point], ping_pongs: &[Point]) -> Option<f64> {
+    let factor = factor(String::new(), points, ping_pongs)?;
+    certain(&factor).filter(|factor| *factor > 1.0)
+}
+
+/// The coverage of an interval from three launches.
+const CERTAIN: f64 = 0.75;
+/// A factor nearer to 1 is nothing that measurements show.
+const SEEN: f64 = 1.05;
+
+/// A factor that may be used, if it is known that it is not 1.
+pub(crate) fn certain(factor: &ParameterEstimate) -> Option<f64> {
+    let value = factor.value()?;
+    let known = factor.estimate.filter(|known| known.coverage >= CERTAIN)?;
+    let is_seen = known.low > 1.0 && value >= SEEN || known.high < 1.0 && value <= 1.0 / SEEN;
+    is_seen.then_some(value)
+}
+
 /// The median over launches of the launch's median ratio over sizes.
 fn factor(name: String, points: &[Point], ping_pongs: &[Point]) -> Option<ParameterEstimate> {
     let mut ratios: BTreeMap<u32, Vec<f64>> = BTreeMap::new();

@@ -1,7 +1,8 @@
 //! From raw samples to a machine, decisions and a table.
 //!
 //! [`summarise`] reduces samples to one [`Summary`] a candidate and cell; [`fit_machine`]
-//! estimates the machine's parameters from those of the experiments; [`decide()`] compares the
+//! estimates the machine's parameters from those of the experiments, and [`MachineFit::calibrate`] from
+//! those of the candidates; [`score_models`] counts what they predict wrongly; [`decide()`] compares the
 //! candidates of each cell, and [`build_table`] turns its decisions into a [`table::Table`];
 //! [`compare_blocks`] sets the pipelining lemma beside the measurements; [`fit_curves`] and
 //! [`Predictor`] tell times at other sizes and shapes from a candidate's own; [`evaluate()`] looks what
@@ -11,6 +12,7 @@
 
 mod analysis;
 mod batches;
+mod calibrate;
 mod confirm;
 mod curve;
 mod decide;
@@ -30,6 +32,7 @@ mod fresh;
 mod held_out;
 mod injection;
 mod line;
+mod lines;
 mod machine;
 mod merged;
 mod methods;
@@ -52,6 +55,7 @@ mod summary;
 mod verdicts;
 
 pub use analysis::{Analysis, Measurements};
+pub use calibrate::Calibration;
 pub use confirm::{Confirmation, Exploration, Stake, Trial, at_stake};
 pub use curve::{Curve, How, Inside, Predicted, Segment, Timing};
 pub use decide::{DecideOptions, decide, decide_for, serves};
@@ -59,14 +63,14 @@ pub use effort::Everything;
 pub use error::FitError;
 pub use evaluate::{evaluate, judge};
 pub use evidence::dissent;
-pub use expected::compare_expected;
+pub use expected::{compare_expected, score_models};
 pub use extend::extend;
 pub use foreseen::Foreseen;
 pub use fresh::{Fresh, confirming_launches};
 pub use machine::{MachineFit, fit_machine};
 pub use orders::Orders;
 pub use pairs::compare_pairs;
-pub use prediction::{compare_blocks, predicted_seconds};
+pub use prediction::{best_blocks, compare_blocks, predicted_seconds};
 pub use predictor::{CandidateCurve, Manner, Predictor, fit_curves};
 pub use repetitions::about_repetitions;
 pub use rules::build_table;

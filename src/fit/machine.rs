@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use model::{Level, Link, Machine, Placement, Rates};
+use model::{Level, Line, Link, Machine, Placement, Rates};
 use serde::Serialize;
 use vocabulary::{Cell, Datatype, Operator};
 
 use crate::FitError;
+use crate::calibrate::Calibration;
 use crate::eager::fit_eager_limit;
 use crate::experiments::{Experiments, Messages};
 use crate::factors::{fan_factor, pattern_factors};
 use crate::foreseen::Foreseen;
 use crate::injection::fit_injection;
 use crate::line::Point;
+use crate::lines::{rates, with_lines};
 use crate::overhead::fit_overhead;
 use crate::parameters::line_parameters;
 use crate::protocols::protocol_segments;
@@ -27,8 +29,14 @@ pub struct MachineFit {
     pub gammas: Vec<(Datatype, Operator, f64)>,
     /// Every parameter that there were experiments for, used or not.
     pub parameters: Vec<ParameterEstimate>,
-    /// The lines that messages follow, by level and size. A [`Link`] has one line for all sizes.
+    /// What combining costs by size, where that is not `gamma`.
+    #[serde(skip)]
+    pub combining: Vec<(Datatype, Operator, Vec<Line>)>,
+    /// The lines that messages follow, by level and size.
     pub segments: Vec<ProtocolSegment>,
+    /// What the times of collectives have changed in the machine.
+    #[serde(skip)]
+    pub calibration: Option<Box<Calibration>>,
     /// How ranks are dealt to nodes in what [`crate::predicted_seconds`] simulates.
     #[serde(skip)]
     pub placement: Placement,
@@ -38,15 +46,52 @@ pub struct MachineFit {
 }
 
 impl MachineFit {
-    /// The rates that hold for a cell, with the `gamma` of its datatype and operator where it is
-    /// known and the machine's otherwise; `None` if the cell's level is unknown.
-    pub fn rates(&self, cell: &Cell) -> Option<Rates> {
+    /// The rates that hold for messages of a size in a cell, with the `gamma` of its datatype and operator
+    /// where it is known and the machine's otherwise; `None` if the cell's level is unknown.
+    pub fn rates(&self, cell: &Cell, bytes: u64) -> Option<Rates> {
+        let line = self.link(cell)?.line(bytes);
+        Some(self.rates_of(cell, line))
+    }
+
+    /// The rates of each of the lines that messages may follow in a cell.
+    pub(crate) fn all_rates(&self, cell: &Cell) -> Vec<Rates> {
+        let Some(link) = self.link(cell) else {
+            return Vec::new();
+        };
+        let straight = [link.line(0)];
+        let lines = match link.lines.is_empty() {
+            true => &straight[..],
+            false => &link.lines,
+        };
+        lines
+            .iter()
+            .map(|line| self.rates_of(cell, *line))
+            .collect()
+    }
+
+    fn link(&self, cell: &Cell) -> Option<&Link> {
         let machine = self.machine.as_ref()?;
-        let rates = machine.rates(Level::of_nodes(cell.shape.nodes))?;
-        Some(Rates {
+        machine.link(Level::of_nodes(cell.shape.nodes))
+    }
+
+    fn rates_of(&self, cell: &Cell, line: Line) -> Rates {
+        Rates {
+            alpha: line.alpha,
+            beta: line.beta,
             gamma: self.gamma(cell),
-            ..rates
-        })
+        }
+    }
+
+    /// The machine as it combines in a cell.
+    pub(crate) fn machine_of(&self, cell: &Cell, machine: &Machine) -> Machine {
+        let own = |(datatype, operator, lines): &(Datatype, Operator, Vec<Line>)| {
+            (*datatype == cell.datatype && Some(*operator) == cell.operator).then(|| lines.clone())
+        };
+        Machine {
+            gamma: self.gamma(cell),
+            combining: self.combining.iter().find_map(own).unwrap_or_default(),
+            ..machine.clone()
+        }
     }
 
     /// The `gamma` of a cell's datatype and operator, or else the machine's.
@@ -95,13 +140,15 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
     let mut links = BTreeMap::new();
     for (level, messages) in &experiments.messages {
         let (link, found) = fit_link(*level, messages)?;
-        let eager_limit = link.and_then(|link| link.eager_limit);
+        let eager_limit = link.as_ref().and_then(|link| link.eager_limit);
         segments.extend(protocol_segments(
             *level,
             &messages.ping_pongs,
             eager_limit,
         )?);
-        links.extend(link.map(|link| (*level, link)));
+        if let Some(link) = link {
+            links.insert(*level, with_lines(*level, link, messages, &segments)?);
+        }
         parameters.extend(found);
     }
     for (level, messages) in &experiments.messages {
@@ -110,12 +157,16 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
     let injection = fit_injection(&experiments.injections)?;
     let injection_beta = injection.as_ref().and_then(ParameterEstimate::value);
     parameters.extend(injection);
-    let mut gammas = Vec::new();
+    let (mut gammas, mut combining) = (Vec::new(), Vec::new());
     for ((datatype, operator), points) in &experiments.combines {
         let name = format!("gamma.{}.{}", datatype.name(), operator.name());
         let gamma = rate(points, name)?;
         gammas.extend(gamma.value().map(|gamma| (*datatype, *operator, gamma)));
         parameters.push(gamma);
+        let lines = rates(points);
+        if !lines.is_empty() {
+            combining.push((*datatype, *operator, lines));
+        }
     }
     let mut copy = None;
     if !experiments.copies.is_empty() {
@@ -126,18 +177,23 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
     let machine = (!links.is_empty()).then(|| Machine {
         name: name.to_owned(),
         ranks_per_node: experiments.ranks_per_node,
-        network: links.get(&Level::Network).copied(),
-        node: links.get(&Level::Node).copied(),
+        network: links.get(&Level::Network).cloned(),
+        node: links.get(&Level::Node).cloned(),
         injection_beta,
         gamma: statistics::median(&gammas.iter().map(|(.., gamma)| *gamma).collect::<Vec<_>>()),
         copy,
+        combining: Vec::new(),
+        copying: rates(&experiments.copies),
+        cache: None,
         noise: None,
     });
     Ok(MachineFit {
         machine,
         gammas,
+        combining,
         parameters,
         segments,
+        calibration: None,
         placement: Placement::default(),
         foreseen: Foreseen::default(),
     })
@@ -181,6 +237,7 @@ fn fit_link(
         overhead,
         beta,
         eager_limit,
+        ..Link::default()
     });
     Ok((link, parameters))
 }

@@ -43,25 +43,54 @@ pub(crate) fn predicted_ratio(
     by_simulation.or_else(|| Some(closed(long)? / closed(short)?))
 }
 
-fn closed_form_seconds(machine: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+fn closed_form_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
     let algorithm = schedule::find(candidate.algorithm())?;
     let parameters = candidate.parameters();
     let call = call(cell, &parameters);
-    Some(model::predict(algorithm, machine.rates(cell)?, &call)?.seconds)
+    let (_, block_bytes) = model::blocks(algorithm, &call)?;
+    let rates = fit.rates(cell, block_bytes)?;
+    Some(model::predict(algorithm, rates, &call)?.seconds)
 }
 
 fn simulated_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+    simulated_on(
+        fit,
+        &fit.machine_of(cell, fit.machine.as_ref()?),
+        cell,
+        candidate,
+    )
+}
+
+/// The time on a machine that takes the place of the fitted one, which combines as it does: by size, or
+/// by `gamma` alone.
+pub(crate) fn seconds_on(
+    fit: &MachineFit,
+    machine: &Machine,
+    cell: &Cell,
+    candidate: &Candidate,
+    gamma_alone: bool,
+) -> Option<f64> {
+    let mut machine = fit.machine_of(cell, machine);
+    if gamma_alone {
+        machine.combining.clear();
+    }
+    let simulated = simulated_on(fit, &machine, cell, candidate);
+    simulated.or_else(|| closed_form_seconds(fit, cell, candidate))
+}
+
+fn simulated_on(
+    fit: &MachineFit,
+    machine: &Machine,
+    cell: &Cell,
+    candidate: &Candidate,
+) -> Option<f64> {
     let algorithm = schedule::find(candidate.algorithm())?;
-    let machine = Machine {
-        gamma: fit.gamma(cell),
-        ..fit.machine.clone()?
-    };
     let schedule = Schedule::new(algorithm, &cell.request(&candidate.parameters())).ok()?;
     if model::expected_messages(&schedule) > MOST_MESSAGES {
         return None;
     }
     let setting = Setting {
-        machine: &machine,
+        machine,
         topology: Topology::new(cell.shape.nodes, cell.shape.ppn, fit.placement),
         unit_bytes: cell.datatype.size_bytes(),
     };
@@ -148,17 +177,42 @@ fn best(
     family: &Candidate,
 ) -> Option<BlockPoint> {
     let parameters = family.parameters();
-    let best = model::predict_best(algorithm, machine.rates(cell)?, &call(cell, &parameters))?;
     let Prediction {
         blocks,
         block_bytes,
         ..
-    } = best;
+    } = best_blocks(machine, cell, algorithm, &parameters)?;
     Some(BlockPoint {
         block_bytes,
         blocks,
         seconds: predicted_seconds(machine, cell, &in_blocks(family, blocks))?,
     })
+}
+
+/// The number of blocks that the pipelining lemma expects to be best: of those that it finds with the rates of
+/// each of the level's lines, the one with which the call is predicted to be fastest.
+pub fn best_blocks(
+    machine: &MachineFit,
+    cell: &Cell,
+    algorithm: &'static Algorithm,
+    parameters: &Parameters,
+) -> Option<Prediction> {
+    let lemma = |rates| model::predict_best(algorithm, rates, &call(cell, parameters));
+    let rates = machine.all_rates(cell);
+    if let [rates] = rates[..] {
+        return lemma(rates);
+    }
+    let family = Candidate::Ours {
+        algorithm: algorithm.name(),
+        parameters: parameters.clone(),
+    };
+    let found = rates.into_iter().filter_map(|rates| {
+        let best = lemma(rates)?;
+        let seconds = predicted_seconds(machine, cell, &in_blocks(&family, best.blocks))?;
+        Some((best, seconds))
+    });
+    let best = found.min_by(|a, b| a.1.total_cmp(&b.1));
+    best.map(|(best, _)| best)
 }
 
 /// The candidate of a family with `blocks` blocks.

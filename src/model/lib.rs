@@ -22,7 +22,7 @@ mod pipeline;
 mod predict;
 mod simulate;
 
-pub use machine::{InvalidMachine, Level, Link, Machine, Noise, Rates};
+pub use machine::{Cache, InvalidMachine, Level, Line, Link, Machine, Noise, Rates};
 pub use pipeline::Pipeline;
 pub use predict::{Call, Prediction, blocks, predict, predict_best};
 pub use simulate::{

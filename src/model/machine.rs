@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use vocabulary::bounds::{BYTE_TIME, Bounds, JITTER, LATENCY, PROBABILITY, RANKS, SLOWDOWN};
+use vocabulary::bounds::{
+    BYTE_TIME, Bounds, CAPACITY, FACTOR, JITTER, LATENCY, PROBABILITY, RANKS, SLOWDOWN,
+};
 
 /// A machine, with the keys of the machine file. SI units: seconds, and seconds per byte.
 ///
@@ -30,13 +32,61 @@ pub struct Machine {
     /// Seconds per byte copied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<f64>,
+    /// What combining costs, by size, in the place of `gamma` where schedules are simulated; empty if it
+    /// follows `gamma`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub combining: Vec<Line>,
+    /// The same of copying.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copying: Vec<Line>,
+    /// What calls cost whose vectors caches do not hold; absent if that makes no difference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Cache>,
     /// Disturbance of simulated times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
 }
 
-/// What a message costs on one level of a machine.
+/// Sizes that follow a line: from `from` bytes on, up to where the next line begins, `n` bytes take
+/// `alpha + beta n` seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// The first size; the first line holds for smaller ones, too.
+    pub from: u64,
+    /// Seconds to start.
+    pub alpha: f64,
+    /// Of a message: the part of `alpha`, in seconds, during which the ports are busy; absent means all
+    /// of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<f64>,
+    /// Seconds per byte.
+    pub beta: f64,
+    /// Of a message: how many times as long it takes while its two ranks exchange messages; absent means
+    /// no longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<f64>,
+    /// Of a message: how many times as long it takes if its sender has received or combined data in the
+    /// call before, so that what it sends may stand in its own cache, and not in the receiver's. Absent means
+    /// no longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fresh: Option<f64>,
+}
+
+/// The caches that a node's ranks share.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cache {
+    /// How many bytes of a call's buffers, those of all ranks of a node together, stay in caches.
+    pub bytes: f64,
+    /// How many times as long a byte takes that does not: where a call has more buffers, that share of
+    /// its bytes that is beyond is slower by this factor in messages within a node, in combinations and
+    /// in copies.
+    pub beyond: f64,
+}
+
+/// What a message costs on one level of a machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Seconds to start a message.
@@ -50,6 +100,21 @@ pub struct Link {
     /// Largest message in bytes that is sent without waiting for its receiver; absent means none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eager_limit: Option<u64>,
+    /// The lines that messages follow, by ascending size, in the place of `alpha`, `overhead` and `beta`
+    /// where schedules are simulated; empty if all follow one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<Line>,
+    /// How many times as long a message takes while one of its ranks has another message the other way,
+    /// from or to a third rank; absent means as in an exchange.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shift: Option<f64>,
+    /// How many times as long a byte keeps the sender's port busy while it has several messages to send;
+    /// absent means no longer. Below 1 messages share time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fan_out: Option<f64>,
+    /// The same of a receiver's port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fan_in: Option<f64>,
 }
 
 /// How simulated times are disturbed: a factor on the noise-free time.
@@ -152,10 +217,28 @@ impl Machine {
         for (key, value) in rates {
             in_range(key, value.unwrap_or(0.0), &BYTE_TIME)?;
         }
-        let network = ["network.alpha", "network.overhead", "network.beta"];
-        let node = ["node.alpha", "node.overhead", "node.beta"];
-        for (keys, link) in [(network, self.network), (node, self.node)] {
-            link.map_or(Ok(()), |link| link.validate(keys))?;
+        let network = [
+            "network.alpha",
+            "network.overhead",
+            "network.beta",
+            "network.lines",
+            "network",
+        ];
+        let node = [
+            "node.alpha",
+            "node.overhead",
+            "node.beta",
+            "node.lines",
+            "node",
+        ];
+        for (keys, link) in [(network, &self.network), (node, &self.node)] {
+            link.as_ref().map_or(Ok(()), |link| link.validate(keys))?;
+        }
+        lines_in_range("combining", &self.combining)?;
+        lines_in_range("copying", &self.copying)?;
+        if let Some(cache) = self.cache {
+            in_range("cache.bytes", cache.bytes, &CAPACITY)?;
+            in_range("cache.beyond", cache.beyond, &FACTOR)?;
         }
         self.noise.map_or(Ok(()), Noise::validate)
     }
@@ -172,26 +255,70 @@ fn in_range(
     }
 }
 
+fn lines_in_range(key: &'static str, lines: &[Line]) -> Result<(), InvalidMachine> {
+    if lines.windows(2).any(|pair| pair[0].from >= pair[1].from) {
+        return Err(InvalidMachine::LinesOutOfOrder { key });
+    }
+    for line in lines {
+        in_range(key, line.alpha, &LATENCY)?;
+        in_range(key, line.overhead.unwrap_or(0.0), &LATENCY)?;
+        in_range(key, line.beta, &BYTE_TIME)?;
+        for factor in [line.exchange, line.fresh] {
+            in_range(key, factor.unwrap_or(1.0), &FACTOR)?;
+        }
+        overhead_within(key, line.overhead.unwrap_or(0.0), line.alpha)?;
+    }
+    Ok(())
+}
+
+fn overhead_within(key: &'static str, value: f64, alpha: f64) -> Result<(), InvalidMachine> {
+    match value > alpha {
+        true => Err(InvalidMachine::OverheadAboveAlpha { key, value, alpha }),
+        false => Ok(()),
+    }
+}
+
+impl Line {
+    /// The line that holds for a size; `None` without lines.
+    pub fn of(lines: &[Self], bytes: u64) -> Option<&Self> {
+        let later = lines.iter().skip(1).take_while(|line| line.from <= bytes);
+        later.last().or(lines.first())
+    }
+
+    /// The time of `bytes` in seconds.
+    pub fn seconds(&self, bytes: u64) -> f64 {
+        self.alpha + self.beta * bytes as f64
+    }
+}
+
 impl Link {
+    /// The line that a message follows.
+    pub fn line(&self, bytes: u64) -> Line {
+        Line::of(&self.lines, bytes).copied().unwrap_or(Line {
+            alpha: self.alpha,
+            overhead: self.overhead,
+            beta: self.beta,
+            ..Line::default()
+        })
+    }
+
     /// The part of `alpha`, in seconds, during which the ports are busy.
     pub fn overhead_seconds(&self) -> f64 {
         self.overhead.unwrap_or(self.alpha)
     }
 
-    /// `keys` are what a file calls `alpha`, `overhead` and `beta`.
-    fn validate(self, keys: [&'static str; 3]) -> Result<(), InvalidMachine> {
+    /// `keys` are what a file calls `alpha`, `overhead`, `beta`, `lines`, and the link itself.
+    fn validate(&self, keys: [&'static str; 5]) -> Result<(), InvalidMachine> {
         let (alpha, overhead) = (self.alpha, self.overhead_seconds());
         in_range(keys[0], alpha, &LATENCY)?;
         in_range(keys[1], overhead, &LATENCY)?;
         in_range(keys[2], self.beta, &BYTE_TIME)?;
-        match overhead > alpha {
-            true => Err(InvalidMachine::OverheadAboveAlpha {
-                key: keys[1],
-                value: overhead,
-                alpha,
-            }),
-            false => Ok(()),
+        overhead_within(keys[1], overhead, alpha)?;
+        lines_in_range(keys[3], &self.lines)?;
+        for factor in [self.shift, self.fan_out, self.fan_in] {
+            in_range(keys[4], factor.unwrap_or(1.0), &FACTOR)?;
         }
+        Ok(())
     }
 }
 
@@ -253,6 +380,12 @@ pub enum InvalidMachine {
         /// Its range.
         bounds: &'static Bounds<f64>,
     },
+    /// Lines that do not follow each other.
+    #[error("`{key}` must be in ascending order of `from`")]
+    LinesOutOfOrder {
+        /// The key, with that of the object that holds it.
+        key: &'static str,
+    },
     /// A part that is more than the whole.
     #[error("`{key}` is {value}; it is a part of `alpha` and cannot be more than {alpha}")]
     OverheadAboveAlpha {
@@ -273,6 +406,7 @@ impl InvalidMachine {
             Self::NoRanks | Self::TooManyRanks { .. } => "ranks_per_node",
             Self::NoLink => "",
             Self::OutOfRange { key, .. }
+            | Self::LinesOutOfOrder { key }
             | Self::OverheadAboveAlpha { key, .. }
             | Self::FactorBelowOne { key, .. } => key,
         }

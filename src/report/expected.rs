@@ -1,14 +1,11 @@
 //! Measured times beside what the model expected of them.
 
-use results::{Expected, ModelCurve};
+use results::{Expected, ModelCurve, ModelKind};
 use vocabulary::units::{format_bytes, format_seconds};
 
 use crate::grid::{Side::Left, Side::Right, grid};
-use crate::text::{factor, literal, short_name};
+use crate::text::{factor, literal, percent, short_name};
 use crate::view::View;
-
-/// Beyond this factor, either way, the model is called wrong.
-const WRONG: f64 = 1.3;
 
 /// The section; nothing where the model expected nothing.
 pub(crate) fn expected(view: &View) -> String {
@@ -16,11 +13,12 @@ pub(crate) fn expected(view: &View) -> String {
         return String::new();
     }
     let mut text = format!(
-        "## What the model expected\n\n\
-         Measured times beside those that follow from the machine's parameters by the algorithms'\n\
-         closed forms; of each algorithm that is the best of ours at some size, with its best block\n\
+        "## What the model expected\n\n{}\n\n\
+         Measured times beside those that follow from the machine's parameters by simulating the\n\
+         algorithms; of each algorithm that is the best of ours at some size, with its best block\n\
          at each size. Decisions rest on the measured times alone. {}\n\n",
-        literal(&verdict(view, "It", ", marked (!)"))
+        literal(&headline(view)),
+        literal(&verdict(view, "The model", ", marked (!)"))
     );
     for curve in &view.curves {
         text += &format!("### {} on {}\n\n", literal(&curve.algorithm), curve.shape);
@@ -33,7 +31,7 @@ pub(crate) fn expected(view: &View) -> String {
         ];
         let rows = curve.points.iter().map(|point| {
             let ratio = point.ratio();
-            let mark = if is_wrong(point) { " (!)" } else { "" };
+            let mark = if point.is_wrong() { " (!)" } else { "" };
             [
                 format_bytes(point.bytes),
                 short_name(&point.candidate),
@@ -47,6 +45,31 @@ pub(crate) fn expected(view: &View) -> String {
     text
 }
 
+/// How often the model is wrong, at sizes that its parameters come from and at others, and how often the
+/// simplest one would be.
+pub(crate) fn headline(view: &View) -> String {
+    let Some((first, used)) = view.scores.first().zip(view.scores.last()) else {
+        return String::new();
+    };
+    let held_out = match used.model {
+        ModelKind::Calibrated => format!(
+            "; {} of {} ({}) where\nthe parameters come without every second size and the predictions are of these",
+            used.wrong_held_out,
+            used.points_held_out,
+            percent(used.share_held_out())
+        ),
+        _ => ", with\nparameters from experiments alone".to_owned(),
+    };
+    format!(
+        "{} of {} predictions ({}) are off by more than 30 %{held_out}.\n\
+         With one line for all messages of a level it would be {}.",
+        used.wrong,
+        used.points,
+        percent(used.share()),
+        first.wrong
+    )
+}
+
 /// How often the model is wrong, and where most; `marked` says how such points can be told.
 pub(crate) fn verdict(view: &View, model: &str, marked: &str) -> String {
     let points = || {
@@ -55,7 +78,7 @@ pub(crate) fn verdict(view: &View, model: &str, marked: &str) -> String {
     };
     let all = points().count();
     let wrong: Vec<(&ModelCurve, &Expected)> =
-        points().filter(|(_, point)| is_wrong(point)).collect();
+        points().filter(|(_, point)| point.is_wrong()).collect();
     let distance = |point: &Expected| point.ratio().ln().abs();
     match wrong
         .iter()
@@ -73,9 +96,4 @@ pub(crate) fn verdict(view: &View, model: &str, marked: &str) -> String {
             format_seconds(point.expected_seconds),
         ),
     }
-}
-
-fn is_wrong(point: &Expected) -> bool {
-    let ratio = point.ratio();
-    !(1.0 / WRONG..=WRONG).contains(&ratio)
 }

@@ -40,6 +40,7 @@ impl View {
             cells,
             pairs: Vec::new(),
             curves: Vec::new(),
+            scores: Vec::new(),
             failures: Vec::new(),
         }
     }

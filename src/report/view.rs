@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use results::{
-    BlockComparison, CellDecision, MeasuringCost, ModelCurve, Pairs, ParameterEstimate,
+    BlockComparison, CellDecision, MeasuringCost, ModelCurve, ModelScore, Pairs, ParameterEstimate,
     Repetitions, Starts,
 };
 use schedule::Collective;
@@ -45,6 +45,9 @@ pub struct View {
     pub pairs: Vec<Pairs>,
     /// What the model expected, beside what was measured.
     pub curves: Vec<ModelCurve>,
+    /// How often the model is wrong there, beside simpler ones, of which the first is the simplest; the model
+    /// itself comes last.
+    pub scores: Vec<ModelScore>,
     /// Candidates that failed.
     pub failures: Vec<Failure>,
 }

@@ -1,5 +1,6 @@
 //! Measured times beside those that the model expects.
 
+use serde::{Serialize, Serializer};
 use vocabulary::{Candidate, CommShape};
 
 /// One algorithm's times in one shape, measured and expected.
@@ -26,9 +27,101 @@ pub struct Expected {
     pub expected_seconds: f64,
 }
 
+/// Beyond this factor, either way, a prediction is called wrong.
+const WRONG: f64 = 1.3;
+
 impl Expected {
     /// The measured time divided by the expected one.
     pub fn ratio(&self) -> f64 {
         self.measured_seconds / self.expected_seconds
+    }
+
+    /// Whether the model is off by more than 30 %.
+    pub fn is_wrong(&self) -> bool {
+        Self::is_off(self.ratio().ln())
+    }
+
+    /// The same of the logarithm of the ratio.
+    pub fn is_off(logarithm: f64) -> bool {
+        logarithm.is_nan() || logarithm.abs() > WRONG.ln()
+    }
+}
+
+/// Which parameters predictions follow from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelKind {
+    /// One `alpha` and `beta` a level, from experiments, as up to version 0.1.
+    OneLine,
+    /// Lines by size for messages, combinations and copies, from experiments.
+    Lines,
+    /// With what exchanges, shifts and fans cost.
+    Patterns,
+    /// With what the times of collectives tell, of parameters fitted all at once; what is used.
+    Calibrated,
+}
+
+impl ModelKind {
+    /// The words for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OneLine => "one line a level",
+            Self::Lines => "lines by size",
+            Self::Patterns => "and patterns",
+            Self::Calibrated => "and calibrated",
+        }
+    }
+}
+
+/// How often predictions are wrong by more than 30 %.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelScore {
+    /// Of which parameters.
+    pub model: ModelKind,
+    /// How many predictions there are.
+    pub points: usize,
+    /// How many are wrong.
+    pub wrong: usize,
+    /// Those between the smallest and the largest size: each is predicted once with the parameters of the
+    /// sizes that are left when every second of these is held out.
+    pub points_held_out: usize,
+    /// How many of these predictions are wrong.
+    pub wrong_held_out: usize,
+}
+
+impl ModelScore {
+    /// The share that is wrong.
+    pub fn share(&self) -> f64 {
+        self.wrong as f64 / self.points.max(1) as f64
+    }
+
+    /// The same where sizes are held out.
+    pub fn share_held_out(&self) -> f64 {
+        self.wrong_held_out as f64 / self.points_held_out.max(1) as f64
+    }
+}
+
+impl Serialize for ModelScore {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Parts {
+            model: ModelKind,
+            points: usize,
+            wrong: usize,
+            wrong_share: f64,
+            points_held_out: usize,
+            wrong_held_out: usize,
+            wrong_held_out_share: f64,
+        }
+        let parts = Parts {
+            model: self.model,
+            points: self.points,
+            wrong: self.wrong,
+            wrong_share: self.share(),
+            points_held_out: self.points_held_out,
+            wrong_held_out: self.wrong_held_out,
+            wrong_held_out_share: self.share_held_out(),
+        };
+        parts.serialize(to)
     }
 }

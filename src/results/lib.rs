@@ -21,7 +21,7 @@ use vocabulary::{Cell, CommShape};
 pub use blocks::{BlockComparison, BlockPoint};
 pub use decision::{CellDecision, Ranked, Verdict};
 pub use evidence::{Evidence, Explanation};
-pub use expected::{Expected, ModelCurve};
+pub use expected::{Expected, ModelCurve, ModelKind, ModelScore};
 pub use measuring::{
     Effort, MeasuringCost, OFTEN_INVALID, OftenInvalid, Races, Repetitions, Starts,
 };

@@ -4,7 +4,7 @@
 //! after `alpha + beta n`. Ranks are full duplex. Between nodes `beta` is the port's that the ranks of
 //! a node share, if that is slower.
 
-use model::{Level, Link, Machine, SimulationError};
+use model::{Level, Line, Link, Machine, SimulationError};
 use thiserror::Error;
 use vocabulary::{CommShape, Experiment, ExperimentKind};
 
@@ -28,12 +28,21 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
     let bytes = bytes as f64;
     let costs = || costs(machine, level(experiment));
     Ok(match kind {
+        ExperimentKind::PingPong => one_way(&costs()?, bytes),
         // In both directions each message has ports of its own.
-        ExperimentKind::PingPong | ExperimentKind::Exchange | ExperimentKind::Shift => {
-            one_way(&costs()?, bytes)
+        ExperimentKind::Exchange | ExperimentKind::Shift => {
+            let link = costs()?;
+            let exchange = link.line(experiment.bytes).exchange.unwrap_or(1.0);
+            let factor = match kind {
+                ExperimentKind::Shift => link.shift.unwrap_or(exchange),
+                _ => exchange,
+            };
+            one_way(&link, bytes) * factor
         }
         ExperimentKind::Burst => {
-            several(&costs()?, ExperimentKind::BURST, bytes) / f64::from(ExperimentKind::BURST)
+            let link = costs()?;
+            several(&link, ExperimentKind::BURST, bytes, link.fan_out)
+                / f64::from(ExperimentKind::BURST)
         }
         ExperimentKind::Late => {
             let costs = costs()?;
@@ -45,18 +54,31 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
             } else {
                 ExperimentKind::LATE_SECONDS
             };
-            waiting + costs.overhead_seconds() + costs.beta * bytes
+            let line = costs.line(experiment.bytes);
+            waiting + line.overhead.unwrap_or(line.alpha) + line.beta * bytes
         }
         ExperimentKind::FanOut | ExperimentKind::FanIn => {
-            several(&costs()?, shape.ranks().saturating_sub(1), bytes)
+            let link = costs()?;
+            let fan = match kind {
+                ExperimentKind::FanOut => link.fan_out,
+                _ => link.fan_in,
+            };
+            several(&link, shape.ranks().saturating_sub(1), bytes, fan)
         }
         ExperimentKind::Injection => {
             let injected = machine.injection_beta.unwrap_or(0.0) * f64::from(shape.ppn);
-            let Link { alpha, beta, .. } = costs()?;
-            2.0 * alpha + beta.max(injected) * bytes
+            let link = costs()?;
+            let line = link.line(experiment.bytes);
+            line.alpha + line.beta.max(injected) * bytes + one_way(&link, 0.0)
         }
-        ExperimentKind::Combine { .. } => machine.gamma.ok_or_else(|| no_gamma(machine))? * bytes,
-        ExperimentKind::Copy => machine.copy.ok_or_else(|| no_copy(machine))? * bytes,
+        ExperimentKind::Combine { .. } => match Line::of(&machine.combining, experiment.bytes) {
+            Some(line) => line.seconds(experiment.bytes),
+            None => machine.gamma.ok_or_else(|| no_gamma(machine))? * bytes,
+        },
+        ExperimentKind::Copy => match Line::of(&machine.copying, experiment.bytes) {
+            Some(line) => line.seconds(experiment.bytes),
+            None => machine.copy.ok_or_else(|| no_copy(machine))? * bytes,
+        },
     })
 }
 
@@ -89,21 +111,24 @@ fn costs(machine: &Machine, level: Level) -> Result<Link, SimulationError> {
         return Err(SimulationError::NoLink { machine, level });
     };
     let shared = machine.injection_beta.filter(|_| level == Level::Network);
-    Ok(Link {
-        beta: link.beta.max(shared.unwrap_or(0.0)),
-        ..*link
-    })
+    let mut link = link.clone();
+    let betas = link.lines.iter_mut().map(|line| &mut line.beta);
+    for beta in betas.chain([&mut link.beta]) {
+        *beta = beta.max(shared.unwrap_or(0.0));
+    }
+    Ok(link)
 }
 
 fn one_way(link: &Link, bytes: f64) -> f64 {
-    link.alpha + link.beta * bytes
+    link.line(bytes as u64).seconds(bytes as u64)
 }
 
 /// Messages that a rank sends at once, and the answer to the last, or messages that a rank asks
 /// for at once. One of its ports lets them pass one after the other. Empty ones take the other
 /// ports, and never wait there longer than the next message takes.
-fn several(link: &Link, messages: u32, bytes: f64) -> f64 {
+fn several(link: &Link, messages: u32, bytes: f64, fan: Option<f64>) -> f64 {
     let others = f64::from(messages.saturating_sub(1));
-    let busy = link.overhead_seconds() + link.beta * bytes;
-    others * busy + one_way(link, bytes) + link.alpha
+    let line = link.line(bytes as u64);
+    let busy = line.overhead.unwrap_or(line.alpha) + line.beta * bytes * fan.unwrap_or(1.0);
+    others * busy + one_way(link, bytes) + one_way(link, 0.0)
 }

@@ -2,7 +2,7 @@
 
 use campaign::{Campaign, Family};
 use fit::MachineFit;
-use model::{Call, Level, predict_best};
+use model::Level;
 use search::{Expectation, Guide, Known, Request};
 use store::Store;
 use table::{Deployment, Operators};
@@ -141,12 +141,6 @@ impl Expectation for OfMachine<'_> {
 
 /// The block size that the pipelining lemma expects to be best.
 pub(crate) fn predicted_block(machine: &MachineFit, cell: &Cell, family: &Family) -> Option<u64> {
-    let unit_bytes = cell.datatype.size_bytes();
-    let call = Call {
-        ranks: cell.shape.ranks(),
-        bytes: cell.bytes,
-        unit_bytes,
-        parameters: family.parameters.in_units(unit_bytes),
-    };
-    Some(predict_best(family.algorithm, machine.rates(cell)?, &call)?.block_bytes)
+    let best = fit::best_blocks(machine, cell, family.algorithm, &family.parameters)?;
+    Some(best.block_bytes)
 }

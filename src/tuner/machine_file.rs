@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use fit::MachineFit;
-use model::{Level, Machine};
+use model::{Level, Line, Machine};
 use results::ParameterEstimate;
 
 use crate::Analysis;
@@ -43,6 +43,15 @@ impl Analysis {
         );
         file.gamma(machine);
         file.entry("", "copy", machine.copy.map(exact), "copy");
+        if let [(.., lines)] = &file.fit.combining[..] {
+            file.lines("", "combining", lines);
+        }
+        file.lines("", "copying", &machine.copying);
+        if let Some(cache) = machine.cache {
+            file.line(format_args!("cache:"));
+            file.line(format_args!("  bytes: {}", exact(cache.bytes)));
+            file.line(format_args!("  beyond: {}", exact(cache.beyond)));
+        }
         file.factors();
         Some(file.text)
     }
@@ -91,9 +100,45 @@ impl File<'_> {
             self.entry("  ", key, used, &format!("{name}.{key}"));
         }
         self.segments(level);
+        if let Some(link) = link {
+            let factors = [
+                ("shift", link.shift),
+                ("fan_out", link.fan_out),
+                ("fan_in", link.fan_in),
+            ];
+            for (key, factor) in factors {
+                if let Some(factor) = factor {
+                    self.line(format_args!("  {key}: {}", exact(factor)));
+                }
+            }
+            self.lines("  ", "lines", &link.lines);
+        }
     }
 
-    /// The lines of a level whose messages follow more than one; a machine has one.
+    /// Lines by size, if there are any.
+    fn lines(&mut self, indent: &str, key: &str, lines: &[Line]) {
+        if lines.is_empty() {
+            return;
+        }
+        self.line(format_args!("{indent}{key}:"));
+        for line in lines {
+            self.line(format_args!("{indent}  - from: {}", line.from));
+            let keys = [
+                ("alpha", Some(line.alpha)),
+                ("overhead", line.overhead),
+                ("beta", Some(line.beta)),
+                ("exchange", line.exchange),
+                ("fresh", line.fresh),
+            ];
+            for (key, value) in keys {
+                if let Some(value) = value {
+                    self.line(format_args!("{indent}    {key}: {}", exact(value)));
+                }
+            }
+        }
+    }
+
+    /// The protocol segments of a level whose messages have more than one, with their intervals.
     fn segments(&mut self, level: Level) {
         let segments = self.fit.segments.iter();
         let segments: Vec<_> = segments.filter(|of| of.level == level).cloned().collect();
@@ -143,7 +188,7 @@ impl File<'_> {
         if !factors.is_empty() {
             self.line(format_args!(""));
             self.line(format_args!(
-                "# What the simulator does not know: times of patterns, divided by those of one message."
+                "# Times of patterns, divided by those of one message."
             ));
             self.list(&factors);
         }

@@ -24,6 +24,7 @@ impl Analysis {
             cells,
             pairs: fit::compare_pairs(&found.summaries, &self.origin.library),
             curves: fit::compare_expected(&found.decisions),
+            scores: found.model_scores(),
             failures: self.failures.clone(),
         }
     }

@@ -120,6 +120,13 @@ pub const JITTER: Bounds<f64> = Bounds::plain(
 pub const SLOWDOWN: Bounds<f64> =
     Bounds::plain("a factor", 0.0, 1e6, "a call that is slower does not end");
 
+/// How many times longer or shorter something takes under other circumstances.
+pub const FACTOR: Bounds<f64> = Bounds::plain("a factor", 0.01, 100.0, "1 is no difference");
+
+/// Bytes that caches hold.
+pub const CAPACITY: Bounds<f64> =
+    Bounds::plain("a number of bytes", 1.0, 1e15, "no machine has more memory");
+
 /// A probability.
 pub const PROBABILITY: Bounds<f64> = Bounds::plain("a probability", 0.0, 1.0, "1 is always");
 

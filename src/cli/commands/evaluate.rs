@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use results::{HeldOut, Score, SplitScores};
+use results::{HeldOut, ModelScore, Score, SplitScores};
 use serde::Serialize;
 use table::{Deployment, Table};
 use tuner::{Analysis, Origin};
@@ -21,6 +21,11 @@ use crate::values;
 /// candidate, the fastest one at the next lower size, and the fastest ones by straight lines, by
 /// log-log interpolation and by the fits of candidates that `colltune fit` prints.
 ///
+/// Then it tells at how many points the times that follow from the machine's parameters are off by more than
+/// 30 %, with the parameters of all sizes and with those of every second size at the others, beside simpler
+/// models: one line for all messages of a level, lines by size, and these with what exchanges, shifts and
+/// fans cost.
+///
 /// With --table, judges that table instead, for example one that a shorter campaign made: what its
 /// choices cost at everything that the store has, beside the library's default.
 ///
@@ -30,7 +35,9 @@ use crate::values;
 /// `nearest_lower`, `straight_lines`, `log_log`, `model`, `table`), `points` (at which what it chose
 /// was measured), the regrets as shares `mean`, `median`, `maximum` and `mean_everywhere` (with the
 /// points decided on; null for shapes), `within_5_percent` (share of the points) and `worst`, with
-/// `collective`, `nodes`, `ppn`, `bytes`, `chosen` and `regret`. Unknown values are null.
+/// `collective`, `nodes`, `ppn`, `bytes`, `chosen` and `regret`; and `models` (none with --table), the one that is used
+/// last, each with `model` (`one_line`, `lines`, `patterns`, `calibrated`), `points`, `wrong`, `wrong_share`,
+/// `points_held_out`, `wrong_held_out` and `wrong_held_out_share`. Unknown values are null.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -60,13 +67,18 @@ impl Args {
             None => analysis.evaluate()?,
             Some(table) => analysis.judge(&Table::load(table)?, self.deployment)?,
         };
+        let models = match self.table {
+            None => analysis.found.model_scores(),
+            Some(_) => Vec::new(),
+        };
         if self.json {
             console.json(&Answers {
                 origin: &analysis.origin,
                 splits: &splits,
+                models: &models,
             })?;
         } else {
-            console.print(describe(&analysis, &splits))?;
+            console.print(describe(&analysis, &splits, &models))?;
         }
         Ok(Answer::Good)
     }
@@ -78,9 +90,10 @@ struct Answers<'a> {
     #[serde(flatten)]
     origin: &'a Origin,
     splits: &'a [SplitScores],
+    models: &'a [ModelScore],
 }
 
-fn describe(analysis: &Analysis, splits: &[SplitScores]) -> String {
+fn describe(analysis: &Analysis, splits: &[SplitScores], models: &[ModelScore]) -> String {
     let origin = &analysis.origin;
     let is_of_table = splits.iter().any(|split| split.held_out == HeldOut::All);
     let what = match is_of_table {
@@ -104,7 +117,16 @@ fn describe(analysis: &Analysis, splits: &[SplitScores]) -> String {
         );
         format!("{}\n{scores}", title(split))
     });
-    let parts: Vec<String> = std::iter::once(heading).chain(parts).collect();
+    let mut parts: Vec<String> = std::iter::once(heading).chain(parts).collect();
+    if !models.is_empty() {
+        let models = grid(
+            ["model", "off by 30 %>", "sizes held out>"],
+            models.iter().map(model_row),
+        );
+        parts.push(format!(
+            "times that the machine's parameters predict\n{models}"
+        ));
+    }
     parts.join("\n\n")
 }
 
@@ -127,6 +149,21 @@ fn title(split: &SplitScores) -> String {
         }
         (HeldOut::All, _) => format!("{collective}the table at all points measured here: {points}"),
     }
+}
+
+fn model_row(score: &ModelScore) -> [String; 3] {
+    let of = |wrong: usize, points: usize, share| {
+        format!("{wrong} of {points} ({})", percent(Some(share)))
+    };
+    [
+        score.model.name().to_owned(),
+        of(score.wrong, score.points, score.share()),
+        of(
+            score.wrong_held_out,
+            score.points_held_out,
+            score.share_held_out(),
+        ),
+    ]
 }
 
 fn score_row(score: &Score) -> [String; 8] {

@@ -3,7 +3,7 @@ mod messages;
 use std::path::PathBuf;
 
 use fit::{CandidateCurve, Segment};
-use results::{BlockComparison, BlockPoint, ParameterEstimate, ProtocolSegment};
+use results::{BlockComparison, BlockPoint, ModelScore, ParameterEstimate, ProtocolSegment};
 use serde::Serialize;
 use tuner::{Analysis, Origin, TunerError};
 use vocabulary::units::{format_bytes, format_seconds};
@@ -37,7 +37,7 @@ use crate::exit::Answer;
 /// `value`, `low`, `high`, `coverage` and `residual` (null if nothing could be estimated);
 /// `segments`, each with `level` (`node` or `network`), `from_bytes` and `to_bytes` (the smallest and
 /// the largest size measured in it), `sizes`, `alpha` and `beta` (as in `parameters`) and
-/// `ends_at_eager_limit`; `blocks`, each with `collective`, `nodes`, `ppn`, `bytes`, `algorithm`
+/// `ends_at_eager_limit`; `models`, as of `colltune evaluate`; `blocks`, each with `collective`, `nodes`, `ppn`, `bytes`, `algorithm`
 /// (bare id), `candidate` (full name, with the parameters that do not concern blocks), `predicted`,
 /// `measured` and `measured_near_prediction` (each with `block_bytes`, `blocks`, `seconds`, or null);
 /// `candidates`, each with `collective`, `nodes`, `ppn`, `datatype`, `operator`, `candidate`, `sizes`
@@ -81,6 +81,7 @@ impl Args {
                 origin: &analysis.origin,
                 parameters: &analysis.found.machine.parameters,
                 segments: &analysis.found.machine.segments,
+                models: analysis.found.model_scores(),
                 blocks: &analysis.found.blocks,
                 candidates: analysis.found.curves(),
             })?;
@@ -100,6 +101,7 @@ struct Answers<'a> {
     origin: &'a Origin,
     parameters: &'a [ParameterEstimate],
     segments: &'a [ProtocolSegment],
+    models: Vec<ModelScore>,
     blocks: &'a [BlockComparison],
     candidates: Vec<CandidateCurve>,
 }

@@ -52,15 +52,19 @@ fn machine() -> Machine {
         overhead: None,
         beta: 1e-10,
         eager_limit: None,
+        ..Link::default()
     };
     Machine {
         name: "bench".to_owned(),
         ranks_per_node: 1,
-        network: Some(link),
+        network: Some(link.clone()),
         node: Some(link),
         injection_beta: None,
         gamma: Some(1e-10),
         copy: Some(5e-11),
+        combining: Vec::new(),
+        copying: Vec::new(),
+        cache: None,
         noise: None,
     }
 }

@@ -1,7 +1,11 @@
 //! What a message does to the clocks.
 
+use schedule::Rank;
+
 use super::engine::{Engine, Halt};
 use super::ports::Transfer;
+use super::prices::{Circumstances, Cost};
+use super::process::Process;
 use super::trace::{Message, Observer};
 
 /// The ports that the ranks of a node share: when each has passed all that has started.
@@ -22,12 +26,17 @@ impl<O: Observer> Engine<'_, O> {
             early,
             ..
         } = transfer;
-        let link = self.prices.link(from, to);
-        let overhead = link.overhead_seconds();
-        let latency = link.alpha - overhead;
+        let at = self.circumstances(from, to, early);
+        let Cost {
+            alpha,
+            overhead,
+            gap,
+            port_gap,
+        } = self.prices.cost(from, to, bytes, at);
+        let latency = alpha - overhead;
         // In this order, so that the result is what the closed forms say to the last bit or so.
-        let gap = link.beta * bytes as f64;
-        let (mut freed, mut delivered) = (start + (overhead + gap), start + (link.alpha + gap));
+        let (mut freed, mut delivered) = (start + (overhead + port_gap), start + (alpha + gap));
+        delivered = delivered.max(freed);
         if let Some(passed) = self.inject(&transfer, start + overhead)
             && passed > freed
         {
@@ -73,6 +82,21 @@ impl<O: Observer> Engine<'_, O> {
             None => {}
         }
         Ok(())
+    }
+
+    /// What the ends of a message do in its round; of a receiver that is not there yet nothing is known.
+    fn circumstances(&self, from: Rank, to: Rank, early: Option<u32>) -> Circumstances {
+        let sender = self.processes.get(from);
+        let receiver = self.processes.find(to).filter(|_| early.is_none());
+        let third = |process: &Process, other| process.is_both_ways() && process.partner != other;
+        let both_ways = sender.is_both_ways() || receiver.is_some_and(Process::is_both_ways);
+        Circumstances {
+            exchange: both_ways,
+            shift: third(sender, to) || receiver.is_some_and(|receiver| third(receiver, from)),
+            fan_out: sender.sends > 1,
+            fan_in: receiver.is_some_and(|receiver| receiver.recvs > 1),
+            fresh: sender.has_fresh,
+        }
     }
 
     /// When the last byte of a message has passed the shared ports of its nodes, if there are any

@@ -19,7 +19,7 @@ use super::course::Course;
 use super::offers::{Earlies, Offers};
 use super::ports::{Due, Queues, Transfer};
 use super::prices::Prices;
-use super::process::{Process, Processes};
+use super::process::{NO_RANK, Process, Processes};
 use super::trace::{Labour, Observer, Work};
 use super::{Simulation, SimulationError};
 
@@ -199,13 +199,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         self.runnable.push(rank);
         // The first one is on top.
         for action in actions.iter().rev() {
-            match *action {
-                Action::Send { to: partner, .. }
-                | Action::Recv { from: partner, .. }
-                | Action::Signal { to: partner }
-                | Action::Await { from: partner } => self.call(partner),
-                Action::Combine { .. } | Action::Copy { .. } => {}
-            };
+            if let Some(partner) = partner(action) {
+                self.call(partner);
+            }
         }
         let called = self.runnable.len() > before + 1;
         if !called {
@@ -231,10 +227,14 @@ impl<'a, O: Observer> Engine<'a, O> {
     fn measure(&mut self, rank: Rank, actions: &[Action]) -> Result<(), Halt> {
         self.lengths.clear();
         let (mut sends, mut recvs) = (0, 0);
+        let (mut combines, mut partners) = (false, None);
+        let calls = u64::from(self.course.calls.max(1));
         let process = self.processes.get_mut(rank);
         if let Some((round, end)) = process.last_round() {
             self.observer.round(rank, round, end);
         }
+        let begins = process.next.is_multiple_of((process.rounds / calls).max(1));
+        process.has_fresh = !begins && (process.has_fresh || process.makes_fresh);
         process.next += 1;
         process.began = process.ends;
         let mut processor = process.began;
@@ -244,6 +244,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 Action::Send { span, .. } | Action::Recv { span, .. } => bytes(span),
                 Action::Combine { into, .. } => {
                     let bytes = bytes(into);
+                    combines = true;
                     let seconds = self.prices.combine(bytes)?;
                     processor = self.work(rank, Labour::Combine, bytes, processor, seconds)?;
                     continue;
@@ -263,11 +264,17 @@ impl<'a, O: Observer> Engine<'a, O> {
                 Action::Await { .. } => recvs += 1,
                 _ => {}
             }
+            if let Some(partner) = partner(action) {
+                let same = partners.is_none_or(|known| known == partner);
+                partners = Some(if same { partner } else { NO_RANK });
+            }
             self.lengths.push(length);
         }
         let process = self.process(rank);
         process.sends = sends;
         process.recvs = recvs;
+        process.partner = partners.unwrap_or(NO_RANK);
+        process.makes_fresh = combines || recvs > 0;
         // One more: nothing of it is over before all of it is put forward.
         process.waiting = sends + recvs + 1;
         process.ends = processor;
@@ -337,5 +344,16 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
         }
         Ok(())
+    }
+}
+
+/// With whom something is exchanged.
+fn partner(action: &Action) -> Option<Rank> {
+    match *action {
+        Action::Send { to: partner, .. }
+        | Action::Recv { from: partner, .. }
+        | Action::Signal { to: partner }
+        | Action::Await { from: partner } => Some(partner),
+        Action::Combine { .. } | Action::Copy { .. } => None,
     }
 }

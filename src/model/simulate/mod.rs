@@ -18,6 +18,12 @@
 //!   passed both. So `k` ranks that send at once share a node's bandwidth, and notice it only where
 //!   `k injection_beta` is more than `beta`.
 //!
+//! - Where the machine has lines by size and factors of patterns, they change what a message costs by what
+//!   its ends do in their rounds: whether one of them has messages both ways, with the same rank or
+//!   another, whether there are several to send or to receive, and whether the sender has received or
+//!   combined something before. So the order of messages has no part in it.
+//! - Where it has a cache, the bytes of a call whose buffers it does not hold take longer within nodes.
+//!
 //! The closed forms are the case of one level, `overhead = alpha`, no eager limit, and no shared
 //! ports.
 

@@ -1,9 +1,9 @@
 //! What a schedule's actions cost on a machine.
 
-use schedule::{Rank, Schedule, Span};
+use schedule::{Buffer, Rank, Schedule, Span};
 
 use super::{Setting, SimulationError, Topology};
-use crate::{Level, Link};
+use crate::{Level, Line, Link, Machine};
 
 /// The prices of all that a schedule does.
 pub(super) struct Prices {
@@ -13,12 +13,68 @@ pub(super) struct Prices {
     largest_eager: Option<u64>,
     gamma: Option<f64>,
     copy: f64,
+    combining: Vec<Line>,
+    copying: Vec<Line>,
+    /// How many times as long bytes take since caches do not hold the call's buffers.
+    memory: f64,
     injection_beta: Option<f64>,
     topology: Topology,
     /// Where all messages cost the same.
     only: Option<Level>,
     unit_bytes: u64,
     machine: String,
+}
+
+/// What else the ends of a message do in its round.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Circumstances {
+    /// One of them has a message the other way, too: between the same two, or with a third.
+    pub(super) exchange: bool,
+    pub(super) shift: bool,
+    /// The sender has several to send.
+    pub(super) fan_out: bool,
+    /// The receiver has several to receive.
+    pub(super) fan_in: bool,
+    /// The sender has received or combined something in an earlier round of the call.
+    pub(super) fresh: bool,
+}
+
+/// What a message costs, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cost {
+    pub(super) alpha: f64,
+    pub(super) overhead: f64,
+    /// For its bytes.
+    pub(super) gap: f64,
+    /// For its bytes, of the ports alone.
+    pub(super) port_gap: f64,
+}
+
+/// Ranks whose buffers are looked at: where there are more, most are alike.
+const LOOKED_AT: u32 = 64;
+
+/// The bytes of all buffers of the ranks of a node.
+fn footprint(schedule: &Schedule, topology: &Topology, unit_bytes: u64) -> f64 {
+    let ranks = schedule.shape().ranks;
+    let looked_at = ranks.min(LOOKED_AT);
+    let of_rank = |rank| {
+        let layout = schedule.layout(rank);
+        let scratch = (0..layout.scratch().len()).map(|index| Buffer::Scratch(index as u8));
+        let buffers = [Buffer::Input, Buffer::Output].into_iter().chain(scratch);
+        let units: u64 = buffers.map(|buffer| layout.capacity(buffer)).sum();
+        units as f64
+    };
+    let units: f64 = (0..looked_at).map(of_rank).sum();
+    let a_node = f64::from(ranks) / f64::from(topology.nodes().min(ranks));
+    units / f64::from(looked_at.max(1)) * a_node * unit_bytes as f64
+}
+
+fn memory(schedule: &Schedule, machine: &Machine, topology: &Topology, unit_bytes: u64) -> f64 {
+    machine.cache.map_or(1.0, |cache| {
+        let bytes = footprint(schedule, topology, unit_bytes);
+        let beyond = (1.0 - cache.bytes / bytes.max(1.0)).max(0.0);
+        1.0 + (cache.beyond - 1.0) * beyond
+    })
 }
 
 impl Prices {
@@ -38,14 +94,14 @@ impl Prices {
         }
         let only = topology.only_level(ranks);
         let link = |level| match machine.link(level) {
-            Some(link) => Ok(*link),
+            Some(link) => Ok(link.clone()),
             None => Err(SimulationError::NoLink {
                 machine: machine.name.clone(),
                 level,
             }),
         };
         let [node, network] = match only {
-            Some(level) => [link(level)?; 2],
+            Some(level) => [link(level)?, link(level)?],
             None => [link(Level::Node)?, link(Level::Network)?],
         };
         Ok(Self {
@@ -54,6 +110,9 @@ impl Prices {
             network,
             gamma: machine.gamma,
             copy: machine.copy.unwrap_or(0.0),
+            combining: machine.combining.clone(),
+            copying: machine.copying.clone(),
+            memory: memory(schedule, machine, &topology, unit_bytes),
             injection_beta: machine.injection_beta.filter(|_| only != Some(Level::Node)),
             topology,
             only,
@@ -67,6 +126,32 @@ impl Prices {
         match self.level(from, to) {
             Level::Node => &self.node,
             Level::Network => &self.network,
+        }
+    }
+
+    /// What a message costs under the given circumstances.
+    pub(super) fn cost(&self, from: Rank, to: Rank, bytes: u64, at: Circumstances) -> Cost {
+        let link = self.link(from, to);
+        let line = link.line(bytes);
+        let exchange = line.exchange.unwrap_or(1.0);
+        let both_ways = match (at.exchange, at.shift) {
+            (_, true) => link.shift.unwrap_or(exchange),
+            (true, false) => exchange,
+            (false, false) => 1.0,
+        };
+        let if_so = |is_so: bool, factor: Option<f64>| factor.filter(|_| is_so).unwrap_or(1.0);
+        let memory = match self.level(from, to) {
+            Level::Node => self.memory,
+            Level::Network => 1.0,
+        };
+        let slower = both_ways * if_so(at.fresh, line.fresh);
+        let fan = if_so(at.fan_out, link.fan_out) * if_so(at.fan_in, link.fan_in);
+        let gap = line.beta * bytes as f64 * slower * memory;
+        Cost {
+            alpha: line.alpha * slower,
+            overhead: line.overhead.unwrap_or(line.alpha) * slower,
+            gap,
+            port_gap: gap * fan,
         }
     }
 
@@ -110,8 +195,9 @@ impl Prices {
 
     /// The time to combine.
     pub(super) fn combine(&self, bytes: u64) -> Result<f64, SimulationError> {
-        match self.gamma {
-            Some(gamma) => Ok(gamma * bytes as f64),
+        let line = Line::of(&self.combining, bytes).map(|line| line.seconds(bytes));
+        match line.or(self.gamma.map(|gamma| gamma * bytes as f64)) {
+            Some(seconds) => Ok(seconds * self.memory),
             None => Err(SimulationError::NoGamma {
                 machine: self.machine.clone(),
             }),
@@ -120,6 +206,7 @@ impl Prices {
 
     /// The time to copy.
     pub(super) fn copy(&self, bytes: u64) -> f64 {
-        self.copy * bytes as f64
+        let line = Line::of(&self.copying, bytes).filter(|_| bytes > 0);
+        line.map_or(self.copy * bytes as f64, |line| line.seconds(bytes)) * self.memory
     }
 }

@@ -26,6 +26,12 @@ pub(super) struct Process {
     pub(super) send_bytes: u64,
     pub(super) send_to: Rank,
     pub(super) recv_from: Rank,
+    /// The partner in all transfers of the current round; [`NO_RANK`] where there are several.
+    pub(super) partner: Rank,
+    /// Whether something was received or combined in the call before the current round, and whether it is
+    /// in this one.
+    pub(super) has_fresh: bool,
+    pub(super) makes_fresh: bool,
 }
 
 impl Process {
@@ -45,7 +51,15 @@ impl Process {
             send_bytes: 0,
             send_to: NO_RANK,
             recv_from: NO_RANK,
+            partner: NO_RANK,
+            has_fresh: false,
+            makes_fresh: false,
         }
+    }
+
+    /// Whether it sends and receives in the current round.
+    pub(super) fn is_both_ways(&self) -> bool {
+        self.sends > 0 && self.recvs > 0
     }
 
     /// The round that has ended, and when.

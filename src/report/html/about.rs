@@ -68,7 +68,7 @@ pub(super) fn machine(view: &View) -> Markup {
         ul {
             @for line in not_identified(view) { li { (line) } }
         }
-        @if !view.curves.is_empty() { p { (expected::verdict(view, "The model", "")) } }
+        @if !view.curves.is_empty() { p { (expected::headline(view)) } p { (expected::verdict(view, "The model", "")) } }
     }
 }
 

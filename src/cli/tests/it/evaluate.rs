@@ -12,7 +12,10 @@ fn evaluate_shows_regrets_beside_baselines() {
     let place = made::place();
     insta::assert_snapshot!(place.run(&["evaluate", STORE]).good().out);
     let told = place.run(&["evaluate", STORE, "--json"]).good().json();
-    assert_eq!(keys(&told), ["library", "name", "splits", "store"]);
+    assert_eq!(
+        keys(&told),
+        ["library", "models", "name", "splits", "store"]
+    );
     let split = &told["splits"][0];
     assert_eq!(
         keys(split),

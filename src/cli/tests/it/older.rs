@@ -136,6 +136,16 @@ fn check_once(samples: &[Sample]) {
 const STORE: &str = ".colltune/sim.db";
 const IMPORTED: &str = ".colltune/imported.db";
 
+/// A line of a report without what the model expects, which may become better: what was measured and what
+/// follows from it must not change.
+fn without_expectation(line: &str) -> String {
+    let columns: Vec<&str> = line.split(',').collect();
+    let from_end = columns.len().saturating_sub(3);
+    [&columns[..from_end], &columns[from_end + 1..]]
+        .concat()
+        .join(",")
+}
+
 #[test]
 fn an_old_store_is_reported_on_and_decided_from() {
     for (name, store) in [
@@ -147,11 +157,12 @@ fn an_old_store_is_reported_on_and_decided_from() {
         let report = place.run(&["report", store, "--format", "csv"]).good();
         // Operators that do not commute had the times of others.
         let expected = place.read("expected-report.csv");
-        let expected: Vec<&str> = expected
+        let expected: Vec<String> = expected
             .lines()
             .filter(|line| !line.contains(",noncommutative,"))
+            .map(without_expectation)
             .collect();
-        let found: Vec<&str> = report.out.lines().collect();
+        let found: Vec<String> = report.out.lines().map(without_expectation).collect();
         assert_eq!(found, expected, "{name}");
         let told = place.run(&["report", store]).good().out;
         assert!(told.starts_with("# "), "{told}");

@@ -1,5 +1,6 @@
 //! Tests of the fit on synthetic samples, whose truth is known.
 
+mod calibrate;
 mod curves;
 mod decide;
 mod evaluate;

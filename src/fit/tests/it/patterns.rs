@@ -46,7 +46,10 @@ fn what_starting_a_message_costs_is_found_within_5_percent() {
         let mut samples = ping_pongs(&mut noise);
         samples.extend(bursts(&mut noise, OVERHEAD));
         let found = fitted(&samples);
-        let link = found.machine.as_ref().and_then(|machine| machine.node);
+        let link = found
+            .machine
+            .as_ref()
+            .and_then(|machine| machine.node.clone());
         near(link.and_then(|link| link.overhead), OVERHEAD, 0.05);
         let overhead = named(&found, "node.overhead").estimate.expect("estimated");
         assert!(
@@ -72,7 +75,10 @@ fn overhead_is_used_only_as_a_part_of_alpha() {
         let found = fitted(&samples);
         let parameter = named(&found, "node.overhead");
         assert!(expected(&parameter.status), "{parameter:?}");
-        let link = found.machine.as_ref().and_then(|machine| machine.node);
+        let link = found
+            .machine
+            .as_ref()
+            .and_then(|machine| machine.node.clone());
         assert_eq!(link.expect("alpha and beta").overhead, None);
     };
     check(1.5 * ALPHA, |status| {
@@ -103,7 +109,10 @@ fn the_eager_limit_is_the_largest_size_that_does_not_wait() {
         let mut samples = ping_pongs(&mut Noise::realistic(11));
         samples.extend(lates(&mut Noise::realistic(12), limit));
         let found = fitted(&samples);
-        let link = found.machine.as_ref().and_then(|machine| machine.node);
+        let link = found
+            .machine
+            .as_ref()
+            .and_then(|machine| machine.node.clone());
         assert_eq!(link.expect("a link").eager_limit, expected, "{limit}");
         named(&found, "node.eager_limit").status.clone()
     };

@@ -16,12 +16,13 @@ use crate::synthetic::{Noise, allreduce, launches, ours, sample};
 const DUAL_ROOT: &str = "allreduce/dual_root";
 const BYTES: u64 = 1 << 22;
 
-fn machine() -> MachineFit {
+pub(crate) fn machine() -> MachineFit {
     let link = Link {
         alpha: 1e-6,
         overhead: None,
         beta: 2e-10,
         eager_limit: None,
+        ..Link::default()
     };
     let machine = Machine {
         name: "test".to_owned(),
@@ -31,10 +32,15 @@ fn machine() -> MachineFit {
         injection_beta: None,
         gamma: Some(1e-10),
         copy: None,
+        combining: Vec::new(),
+        copying: Vec::new(),
+        cache: None,
         noise: None,
     };
     MachineFit {
         machine: Some(machine),
+        combining: Vec::new(),
+        calibration: None,
         gammas: Vec::new(),
         parameters: Vec::new(),
         segments: Vec::new(),
@@ -151,6 +157,10 @@ const NETWORK: Link = Link {
     overhead: None,
     beta: 1e-9,
     eager_limit: None,
+    lines: Vec::new(),
+    shift: None,
+    fan_out: None,
+    fan_in: None,
 };
 const LENGTH: u64 = 4096;
 
@@ -195,7 +205,12 @@ fn predictions_know_levels_overheads_and_shared_ports() {
     let plain = on_two_levels(None, None);
     // One message to the other node, then one on each.
     let bcast = moving(Collective::Bcast, 2, 2);
-    expect(&plain, &bcast, "bcast/binomial", one(NETWORK) + one(node));
+    expect(
+        &plain,
+        &bcast,
+        "bcast/binomial",
+        one(NETWORK) + one(node.clone()),
+    );
     // The root starts a second message before the first is there.
     let scatter = moving(Collective::Scatter, 3, 1);
     let overhead = 1e-6;
@@ -223,7 +238,10 @@ fn predictions_follow_the_order_of_ranks() {
     let bytes = LENGTH as f64;
     let one = |link: Link| link.alpha + link.beta * bytes;
     let plain = on_two_levels(None, None);
-    let node = plain.machine.as_ref().and_then(|machine| machine.node);
+    let node = plain
+        .machine
+        .as_ref()
+        .and_then(|machine| machine.node.clone());
     let node = node.expect("a node");
     let cyclic = MachineFit {
         placement: Placement::of(RankOrder::Cyclic),
@@ -294,7 +312,7 @@ fn times_of_other_shapes_grow_as_one_model_says() {
             unit_bytes: 8,
             parameters: schedule::Parameters::default(),
         };
-        let rates = fit.rates(cell).expect("two levels");
+        let rates = fit.rates(cell, cell.bytes).expect("two levels");
         let found = model::predict(algorithm, rates, &call).expect("closed form");
         found.seconds
     };

@@ -39,6 +39,22 @@ fn what_is_absent_has_no_rates() {
 }
 
 #[test]
+fn lines_follow_each_other() {
+    let check = |second: u64, expected: Result<(), InvalidMachine>| {
+        let lines = format!(
+            r#""node": {{"lines": [{{"from": 64, "alpha": 1e-6, "beta": 1e-10}},
+               {{"from": {second}, "alpha": 1e-6, "beta": 1e-10, "exchange": 1.5, "fresh": 2}}],"#
+        );
+        let text = FULL.replace(r#""node": {"#, &lines);
+        let machine: Machine = serde_json::from_str(&text).expect("well-formed");
+        assert_eq!(machine.validate(), expected);
+    };
+    check(65, Ok(()));
+    let key = "node.lines";
+    check(64, Err(InvalidMachine::LinesOutOfOrder { key }));
+}
+
+#[test]
 fn unknown_keys_are_refused() {
     for text in [
         FULL.replace("\"copy\"", "\"copie\""),

@@ -149,6 +149,7 @@ pub(crate) fn empty() -> View {
         cells: Vec::new(),
         pairs: Vec::new(),
         curves: Vec::new(),
+        scores: Vec::new(),
         parameters: Vec::new(),
         failures: Vec::new(),
         basis: Basis::Measurements,

@@ -3,8 +3,8 @@
 use report::{Basis, Comparison, View};
 use results::{
     BlockComparison, BlockPoint, CellDecision, Estimate, Expected, MeasuringCost, ModelCurve,
-    OftenInvalid, Pair, Pairs, ParameterEstimate, Races, Ranked, Repetitions, Starts, Status,
-    Verdict,
+    ModelKind, ModelScore, OftenInvalid, Pair, Pairs, ParameterEstimate, Races, Ranked,
+    Repetitions, Starts, Status, Verdict,
 };
 use schedule::Collective;
 use statistics::{Interval, PairedRatio};
@@ -18,6 +18,16 @@ use wire::{Environment, Failure, FailureKind, Shares};
 const SHAPE: CommShape = CommShape { nodes: 1, ppn: 2 };
 
 /// A model that is right for small vectors.
+fn score(model: ModelKind, wrong: usize) -> ModelScore {
+    ModelScore {
+        model,
+        points: 3,
+        wrong,
+        points_held_out: 1,
+        wrong_held_out: 1,
+    }
+}
+
 fn curve() -> ModelCurve {
     let point = |bytes, measured_seconds, expected_seconds| Expected {
         bytes,
@@ -429,6 +439,10 @@ pub(crate) fn view() -> View {
         withheld: Default::default(),
         pairs: vec![pairs()],
         curves: vec![curve()],
+        scores: vec![
+            score(ModelKind::OneLine, 2),
+            score(ModelKind::Calibrated, 1),
+        ],
         failures: vec![Failure {
             launch: 3,
             candidate: ours("allreduce/ring", None),

@@ -123,8 +123,8 @@ fn experiments_show_the_machine() {
     ]);
     let machine = &bench.machine;
     let (node, network) = (
-        machine.node.expect("a node"),
-        machine.network.expect("a network"),
+        machine.node.clone().expect("a node"),
+        machine.network.clone().expect("a network"),
     );
     let bytes = f64::from(1 << 20);
     let expected = [

@@ -22,8 +22,8 @@ fn patterns_of_messages_show_the_machine() {
     );
     let machine = &bench.machine;
     let (node, network) = (
-        machine.node.expect("a node"),
-        machine.network.expect("a network"),
+        machine.node.clone().expect("a node"),
+        machine.network.clone().expect("a network"),
     );
     let shared = machine.injection_beta.expect("a shared port");
     let bytes = bytes as f64;

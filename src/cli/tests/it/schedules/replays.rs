@@ -120,6 +120,7 @@ fn machine() -> Machine {
         overhead: None,
         beta: 1.0 / BYTES_PER_SECOND,
         eager_limit: None,
+        ..Link::default()
     };
     Machine {
         name: "platform".to_owned(),
@@ -130,6 +131,9 @@ fn machine() -> Machine {
         // A flop a byte, and a nanosecond a flop.
         gamma: Some(1e-9),
         copy: None,
+        combining: Vec::new(),
+        copying: Vec::new(),
+        cache: None,
         noise: None,
     }
 }

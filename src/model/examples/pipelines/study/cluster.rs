@@ -55,11 +55,15 @@ impl Cluster {
                 overhead: None,
                 beta,
                 eager_limit: None,
+                ..Link::default()
             }),
             node: None,
             injection_beta: None,
             gamma: Some(gamma),
             copy: None,
+            combining: Vec::new(),
+            copying: Vec::new(),
+            cache: None,
             noise: None,
         };
         Self::new(&machine, ranks, 1)

@@ -13,6 +13,7 @@ fn nodes() -> Machine {
         overhead: Some(alpha / 2.0),
         beta,
         eager_limit: Some(200),
+        ..Link::default()
     };
     Machine {
         ranks_per_node: 2,

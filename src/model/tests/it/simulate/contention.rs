@@ -95,6 +95,7 @@ fn levels_are_where_the_ranks_are() {
         overhead: None,
         beta: 0.125,
         eager_limit: None,
+        ..Link::default()
     });
     let near = 1.0 + 0.125 * BYTES as f64;
     let check = |placement, expected| {
@@ -123,7 +124,7 @@ fn levels_are_where_the_ranks_are() {
 #[test]
 fn the_ranks_of_a_node_share_its_port() {
     let mut machine = machine();
-    machine.node = machine.network;
+    machine.node = machine.network.clone();
     // All of one node send to all of the other in the first round of this.
     let topology = Topology::of_ranks(8, 4, Placement::Block);
     let mut check = |injection_beta, expected: f64| {

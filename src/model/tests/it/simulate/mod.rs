@@ -4,6 +4,7 @@ mod alike;
 mod closed_forms;
 mod contention;
 mod courses;
+mod lines;
 mod paths;
 mod placement;
 mod reference;
@@ -17,6 +18,7 @@ fn flat(alpha: f64, beta: f64, gamma: f64) -> Machine {
         overhead: None,
         beta,
         eager_limit: None,
+        ..Link::default()
     };
     Machine {
         name: "flat".to_owned(),
@@ -26,6 +28,9 @@ fn flat(alpha: f64, beta: f64, gamma: f64) -> Machine {
         injection_beta: None,
         gamma: Some(gamma),
         copy: None,
+        combining: Vec::new(),
+        copying: Vec::new(),
+        cache: None,
         noise: None,
     }
 }

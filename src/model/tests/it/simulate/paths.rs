@@ -10,7 +10,7 @@ use super::flat;
 #[test]
 fn a_critical_path_has_no_gaps() {
     let mut contended = flat(2e-6, 1e-9, 5e-10);
-    contended.node = contended.network;
+    contended.node = contended.network.clone();
     contended.copy = Some(2e-10);
     let network = contended.network.as_mut().unwrap();
     network.overhead = Some(5e-7);

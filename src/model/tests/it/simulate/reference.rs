@@ -66,8 +66,8 @@ impl Slow<'_> {
         let node = |rank| self.setting.topology.node(rank);
         let machine = self.setting.machine;
         let link = match node(from) == node(to) {
-            true => machine.node,
-            false => machine.network,
+            true => machine.node.clone(),
+            false => machine.network.clone(),
         };
         link.unwrap()
     }
@@ -270,6 +270,7 @@ fn links() -> impl Strategy<Value = Link> {
             overhead: Some(alpha / f64::from(1 << less)),
             beta: f64::from(beta) / 64.0,
             eager_limit,
+            ..Link::default()
         }
     })
 }
@@ -288,6 +289,9 @@ fn machines() -> impl Strategy<Value = Machine> {
             injection_beta,
             gamma: Some(f64::from(gamma) / 32.0),
             copy: Some(f64::from(copy) / 64.0),
+            combining: Vec::new(),
+            copying: Vec::new(),
+            cache: None,
             noise: None,
         },
     )

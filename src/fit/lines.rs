@@ -1,0 +1,169 @@
+//! The lines that messages, combinations and copies follow, for the simulator.
+
+use std::collections::BTreeMap;
+
+use model::{Level, Line, Link};
+use results::ProtocolSegment;
+
+use crate::factors::{certain, factor_within, fan_factor};
+use crate::line::Point;
+use crate::{FitError, experiments::Messages};
+
+/// A line that is off by no more at any size tells all of them.
+const SMALL_ERROR: f64 = 0.1;
+/// Of fewer, all may be off by chance.
+const FEWEST_TURNS: usize = 3;
+/// Rates of sizes that differ by less than this are one.
+const ONE_RATE: f64 = 1.3;
+
+/// A level's link with a line for each protocol segment whose parameters are known, and with the factors
+/// of patterns that are. Where all messages follow one line and no pattern takes longer, it stays as it is.
+pub(crate) fn with_lines(
+    level: Level,
+    link: Link,
+    messages: &Messages,
+    segments: &[ProtocolSegment],
+) -> Result<Link, FitError> {
+    let of_level: Vec<&ProtocolSegment> = segments
+        .iter()
+        .filter(|segment| segment.level == level)
+        .collect();
+    let sizes = |points: &[Point]| points.iter().map(|point| point.bytes).fold(0.0, f64::max);
+    // What starting a message costs is measured up to here.
+    let overheads = sizes(&messages.bursts).max(link.eager_limit.unwrap_or(0) as f64);
+    let mut lines = Vec::new();
+    let mut before: Option<&ProtocolSegment> = None;
+    for segment in of_level {
+        let [Some(alpha), Some(beta)] = [&segment.alpha, &segment.beta].map(|known| known.value())
+        else {
+            return Ok(link);
+        };
+        let from = match before {
+            Some(before) if before.ends_at_eager_limit => link.eager_limit.unwrap_or(0) + 1,
+            Some(_) => segment.from_bytes,
+            None => 0,
+        };
+        let sizes = segment.from_bytes as f64..=segment.to_bytes as f64;
+        let within = |points: &[Point]| -> Vec<Point> {
+            let within = points.iter().filter(|point| sizes.contains(&point.bytes));
+            within.copied().collect()
+        };
+        let exchange = factor_within(&within(&messages.exchanges), &messages.ping_pongs);
+        let line = Line {
+            from,
+            alpha,
+            beta,
+            exchange,
+            ..Line::default()
+        };
+        lines.extend(by_size(line, &within(&messages.ping_pongs)).map(|line| {
+            Line {
+                overhead: link
+                    .overhead
+                    .filter(|_| {
+                        line.from as f64 <= overheads && segment.to_bytes as f64 <= overheads
+                    })
+                    .map(|overhead| overhead.min(line.alpha)),
+                ..line
+            }
+        }));
+        before = Some(segment);
+    }
+    let is_one = lines.len() < 2 && lines.iter().all(|line| line.exchange.is_none());
+    let shift = factor_within(&messages.shifts, &messages.ping_pongs);
+    let fan = |pattern, fans: &BTreeMap<u32, Vec<Point>>| match fans.last_key_value() {
+        Some((partners, points)) => {
+            let found = fan_factor(pattern, level, (*partners, points), Some(&link))?;
+            Ok(certain(&found))
+        }
+        None => Ok::<_, FitError>(None),
+    };
+    Ok(Link {
+        lines: if is_one { Vec::new() } else { lines },
+        shift,
+        fan_out: fan("fan_out", &messages.fan_outs)?,
+        fan_in: fan("fan_in", &messages.fan_ins)?,
+        ..link
+    })
+}
+
+/// The line, or where it is off by more than [`SMALL_ERROR`] at a size in every turn, lines through each two
+/// neighbouring sizes. Where times rise faster than sizes, there is a step at the next size.
+fn by_size(line: Line, ping_pongs: &[Point]) -> impl Iterator<Item = Line> {
+    let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for point in ping_pongs {
+        sizes
+            .entry(point.bytes as u64)
+            .or_default()
+            .push(point.seconds);
+    }
+    let times: Vec<(u64, f64)> = sizes
+        .iter()
+        .filter_map(|(bytes, seconds)| Some((*bytes, statistics::median(seconds)?)))
+        .collect();
+    let is_off = |(bytes, turns): (&u64, &Vec<f64>)| {
+        let errors = || {
+            turns
+                .iter()
+                .map(|seconds| line.seconds(*bytes) / seconds - 1.0)
+        };
+        let always = errors().all(|e| e > SMALL_ERROR) || errors().all(|e| e < -SMALL_ERROR);
+        turns.len() >= FEWEST_TURNS && always
+    };
+    let lines: Vec<Line> = match sizes.iter().any(is_off) {
+        false => vec![line],
+        true => {
+            let between = times.windows(2).zip(0..).map(|(pair, place)| {
+                let [(bytes, seconds), (next, later)] = [pair[0], pair[1]];
+                let slope = ((later - seconds) / (next - bytes) as f64).max(0.0);
+                let beta = match slope * bytes as f64 <= seconds {
+                    true => slope,
+                    false => line.beta.min(seconds / bytes.max(1) as f64),
+                };
+                Line {
+                    from: if place == 0 { line.from } else { bytes },
+                    alpha: (seconds - beta * bytes as f64).max(0.0),
+                    beta,
+                    ..line
+                }
+            });
+            between.collect()
+        }
+    };
+    lines.into_iter()
+}
+
+/// What a byte takes at each size measured, if that is not the same at all: in caches and out of them.
+/// Each size stands for those that are nearer to it than to others, on a logarithmic scale.
+pub(crate) fn rates(points: &[Point]) -> Vec<Line> {
+    let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for point in points {
+        let rates = sizes.entry(point.bytes as u64).or_default();
+        rates.push(point.seconds / point.bytes);
+    }
+    let rates: Vec<(u64, f64)> = sizes
+        .iter()
+        .filter_map(|(bytes, rates)| Some((*bytes, statistics::median(rates)?)))
+        .collect();
+    let least = rates
+        .iter()
+        .map(|(_, rate)| *rate)
+        .fold(f64::INFINITY, f64::min);
+    let most = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+    let turns = sizes.values().map(Vec::len).min().unwrap_or(0);
+    if turns < FEWEST_TURNS || most <= ONE_RATE * least {
+        return Vec::new();
+    }
+    let froms = rates
+        .windows(2)
+        .map(|pair| (pair[0].0 as f64 * pair[1].0 as f64).sqrt() as u64);
+    std::iter::once(0)
+        .chain(froms)
+        .zip(&rates)
+        .map(|(from, (_, beta))| Line {
+            from,
+            beta: *beta,
+            ..Line::default()
+        })
+        .collect()
+}

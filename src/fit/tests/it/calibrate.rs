@@ -1,0 +1,94 @@
+//! What collectives' own times tell of the machine.
+
+use fit::{MachineFit, predicted_seconds, summarise};
+use model::{Line, Machine};
+use results::Summary;
+use vocabulary::{Candidate, Cell, Pattern, Subject};
+
+use crate::prediction::machine;
+use crate::synthetic::{Noise, allreduce, ours, sample};
+
+const ALGORITHMS: [&str; 3] = [
+    "allreduce/recursive_doubling",
+    "allreduce/ring",
+    "allreduce/rabenseifner",
+];
+
+/// The machine of the tests, whose messages take other times in some circumstances.
+fn with_line(change: impl Fn(&mut Line)) -> MachineFit {
+    let mut fit = machine();
+    fit.machine = fit.machine.map(|mut machine| {
+        let link = machine.node.as_mut().expect("a node");
+        let mut line = link.line(0);
+        change(&mut line);
+        link.lines = vec![line];
+        machine
+    });
+    fit
+}
+
+fn points() -> impl Iterator<Item = (Cell, Candidate)> {
+    let sizes = (3..=20).step_by(2).map(|power| allreduce(4, 1 << power));
+    sizes.flat_map(|cell| ALGORITHMS.map(|algorithm| (cell, ours(algorithm, None))))
+}
+
+fn summaries(truth: &MachineFit) -> Vec<Summary> {
+    let mut noise = Noise::realistic(5);
+    let samples: Vec<_> = points()
+        .map(|(cell, candidate)| {
+            let seconds = predicted_seconds(truth, &cell, &candidate).expect("simulated");
+            let times = noise.repetitions(seconds, 50);
+            sample(1, Subject::Cell(cell), &candidate, times)
+        })
+        .collect();
+    summarise(&samples, Pattern::Together).expect("times")
+}
+
+/// The largest factor by which predictions differ.
+fn worst(found: &MachineFit, truth: &MachineFit) -> f64 {
+    let factor = |(cell, candidate)| {
+        let [found, truth] = [found, truth].map(|fit| predicted_seconds(fit, &cell, &candidate));
+        (found.expect("found") / truth.expect("true")).ln().abs()
+    };
+    points().map(factor).fold(0.0, f64::max).exp()
+}
+
+#[test]
+fn what_experiments_do_not_tell_is_found_in_the_times_of_collectives() {
+    let truth = with_line(|line| {
+        line.exchange = Some(1.4);
+        line.fresh = Some(2.5);
+    });
+    let mut found = machine();
+    assert!(worst(&found, &truth) > 1.5);
+    found.calibrate(&summaries(&truth));
+    let worst = worst(&found, &truth);
+    assert!(worst < 1.15, "off by {worst}");
+}
+
+#[test]
+fn where_experiments_tell_enough_nothing_is_changed() {
+    let plain = machine();
+    let mut found = machine();
+    found.calibrate(&summaries(&plain));
+    assert_eq!(found, plain);
+}
+
+/// Times that no parameter explains are not fitted to.
+#[test]
+fn what_does_not_predict_sizes_held_out_is_not_used() {
+    let plain = machine();
+    let mut summaries = summaries(&plain);
+    for (summary, place) in summaries.iter_mut().zip(0_u32..) {
+        let size = place / ALGORITHMS.len() as u32;
+        summary.median_seconds *= if size.is_multiple_of(2) {
+            3.0
+        } else {
+            1.0 / 3.0
+        };
+    }
+    let mut found = machine();
+    found.calibrate(&summaries);
+    let unchanged: Option<Machine> = plain.machine;
+    assert_eq!(found.machine, unchanged);
+}

@@ -195,6 +195,7 @@ fn nearest_lower<'p>(
                 source: RuleSource::Measured,
                 rules,
                 measured: Vec::new(),
+                candidates: Vec::new(),
             });
         }
         Table {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use schedule::Collective;
 use table::{
-    Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
-    Table,
+    CandidateTimes, Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule,
+    RuleSource, ShapeRules, Table,
 };
 use vocabulary::{Candidate, RankOrder};
 
@@ -51,6 +51,7 @@ pub(crate) fn build_rules(
         let of_model = entries.into_iter().map(|entry| ShapeRules {
             source: RuleSource::Model,
             measured: Vec::new(),
+            candidates: Vec::new(),
             ..entry
         });
         collectives.entry(collective).or_default().extend(of_model);
@@ -74,6 +75,9 @@ pub(crate) fn build_rules(
             let is_for_all = entry.operators == Operators::Any;
             (entry.shape, is_for_all, entry.deployments, entry.operators)
         });
+    }
+    for (collective, entries) in &mut collectives {
+        table::leave_needed_times(*collective, entries);
     }
     collectives
 }
@@ -103,6 +107,10 @@ fn entries(
             {
                 before.operators = Operators::Any;
                 lower_confidence(before, &entry);
+                before.candidates.retain(|times| {
+                    let mut others = entry.candidates.iter();
+                    others.any(|other| other.candidate == times.candidate)
+                });
             }
             _ => entries.push(entry),
         }
@@ -140,10 +148,12 @@ fn shape_rules(
         true => confirmed_rules(points),
         false => interpolated_rules(points),
     };
-    let measured = points
-        .iter()
-        .filter_map(|point| measured_point(point[0]))
+    let known = points.iter().map(|point| point[0]);
+    let known: Vec<(&CellDecision, MeasuredPoint)> = known
+        .filter_map(|decision| Some((decision, measured_point(decision)?)))
         .collect();
+    let candidates = candidate_times(&known);
+    let measured = known.into_iter().map(|(_, point)| point).collect();
     ShapeRules {
         shape,
         order: RankOrder::Unknown,
@@ -152,6 +162,7 @@ fn shape_rules(
         source: RuleSource::Measured,
         rules,
         measured,
+        candidates,
     }
 }
 
@@ -241,6 +252,47 @@ fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
         }
     })
     .collect()
+}
+
+/// The times of all candidates at these points.
+fn candidate_times(points: &[(&CellDecision, MeasuredPoint)]) -> Vec<CandidateTimes> {
+    let ranked = points.iter().flat_map(|(decision, _)| &decision.ranking);
+    let mut candidates: Vec<&Candidate> = ranked.map(|ranked| &ranked.candidate).collect();
+    candidates.sort_unstable();
+    candidates.dedup();
+    candidates.retain(|candidate| **candidate != Candidate::Default);
+    let times = candidates.into_iter().map(|candidate| {
+        let at = |decision: &CellDecision| Some(decision.ranked(candidate)?.median_seconds);
+        let seconds = points.iter().map(|(decision, _)| at(decision)).collect();
+        let is_default = points
+            .iter()
+            .map(|(decision, _)| does_the_same(decision, candidate));
+        CandidateTimes::new(candidate.clone(), seconds, is_default.collect())
+    });
+    times.collect()
+}
+
+/// What the default may differ by in its median from the algorithm that it uses.
+const SAME: f64 = 0.03;
+/// The same where the interval of the ratio includes 1.
+const SAME_WITHIN_NOISE: f64 = 0.1;
+
+/// Whether the default takes as long as a candidate, so that it may do the same: one of the library's own
+/// algorithms, or any where none of these was measured.
+fn does_the_same(decision: &CellDecision, candidate: &Candidate) -> bool {
+    let is_native = |candidate: &Candidate| matches!(candidate, Candidate::Native { .. });
+    let knows_natives = || {
+        decision
+            .ranking
+            .iter()
+            .any(|ranked| is_native(&ranked.candidate))
+    };
+    let ratio = decision.ranked(candidate).and_then(|ranked| ranked.speedup);
+    ratio.is_some_and(|ratio| {
+        let difference = ratio.median.ln().abs();
+        let is_one = ratio.interval.low <= 1.0 && 1.0 <= ratio.interval.high;
+        difference <= SAME || (is_one && difference <= SAME_WITHIN_NOISE)
+    }) && (is_native(candidate) || !knows_natives())
 }
 
 /// Where several datatypes or operators were measured, the first of them stands for all.

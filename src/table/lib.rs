@@ -48,10 +48,13 @@
 //! # Ok::<(), table::TableError>(())
 //! ```
 
+mod between;
+mod candidate_times;
 mod decimal;
 mod diff;
 pub mod dispatch;
 mod emit;
+mod envelope;
 mod error;
 mod file;
 mod interpolate;
@@ -68,6 +71,8 @@ mod types;
 mod verdict;
 mod verdicts;
 
+pub use between::leave_needed_times;
+pub use candidate_times::CandidateTimes;
 pub use diff::{Change, Choice, Comparison, DefaultChange, Diff, Group, OnlyIn, Origin, Side};
 pub use error::TableError;
 pub use json::DecisionJson;

@@ -267,6 +267,7 @@ fn a_table_is_judged_at_every_point_of_other_measurements() {
                 source: RuleSource::Measured,
                 rules: vec![rule(0, default), rule(4096, dual_root), rule(32_768, ring)],
                 measured: Vec::new(),
+                candidates: Vec::new(),
             }],
         )]),
         verdicts: Vec::new(),

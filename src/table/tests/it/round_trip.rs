@@ -168,6 +168,7 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
                 },
                 rules: sizes.zip(rules).map(rule).collect(),
                 measured: points.into_iter().map(point).collect(),
+                candidates: Vec::new(),
             }
         },
     )

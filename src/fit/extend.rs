@@ -22,10 +22,9 @@ const CAUTION: f64 = 2.0;
 /// For each shape, the nearest measured shape with as many ranks a node is taken, with a power of two ranks
 /// if the one asked for has. A candidate of ours that was measured there is expected to take what it took
 /// there, times what the model says the other shape costs more, each with its best blocks: the model's
-/// error is taken to stay the same. Where the default loses on the measured shape, the fastest of these is
-/// chosen, since it is unknown what the default does elsewhere. Where it holds, its time is extrapolated from
-/// its own times on several shapes ([`Predictor`]), and must be expected to be beaten by twice the
-/// materiality. All is of low confidence. Shapes of which measured times say nothing have no decision.
+/// error is taken to stay the same. The default's time is extrapolated from its own times on several shapes
+/// ([`Predictor`]), and must be expected to be beaten by twice the materiality, whatever was chosen on the measured
+/// shape; on fewer than two shapes it is taken not to grow. All is of low confidence. Shapes of which measured times say nothing have no decision.
 ///
 /// What was `merged` on the measured shape, as the same schedule as another candidate there, is expected to
 /// have taken what that took.
@@ -142,10 +141,7 @@ impl Extension<'_> {
         });
         let is_ours = |ranked: &&Ranked| ranked.candidate != Candidate::Default;
         let chosen = match ranking.iter().find(is_ours) {
-            Some(ours)
-                if self.from.chosen != Candidate::Default
-                    || default.seconds / ours.median_seconds >= self.least =>
-            {
+            Some(ours) if default.seconds / ours.median_seconds >= self.least => {
                 ours.candidate.clone()
             }
             _ => Candidate::Default,

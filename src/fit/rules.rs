@@ -1,6 +1,6 @@
 //! From decisions to a decision table.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schedule::Collective;
 use table::{
@@ -17,7 +17,8 @@ use results::{CellDecision, Ranked, Verdict};
 ///
 /// Neighbouring sizes with the same choice make one rule. A rule ends where the times of its
 /// candidate and of the next one, interpolated between the two measured sizes on logarithmic
-/// scales, cross; in the geometric middle if they do not. Where fresh launches have confirmed choices,
+/// scales, cross; beside the size at which the other one is the faster if they do not. A third candidate that is
+/// faster between the two has a rule of its own. Where fresh launches have confirmed choices,
 /// a rule ends at the last size at which they have, or goes on to the next one as they say
 /// ([`CellDecision::up_to_next`]). The first starts at 0 bytes, the last has no end. Rules that hold
 /// alike for commutative and noncommutative operators, or for all operators and commutative ones, are written
@@ -166,20 +167,33 @@ fn shape_rules(
     }
 }
 
-/// One rule a run of sizes with the same choice, with thresholds where times cross.
+/// One rule a run of sizes with the same choice, with thresholds where times cross, and between two runs what is
+/// faster there than the choices of both.
 fn interpolated_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
+    let rule = |from_bytes, candidate: &Candidate, decisions: &[&CellDecision]| {
+        let speedup = runs::mean_speedup(decisions.iter().copied(), candidate);
+        let confidence = decisions.iter().map(|d| d.confidence).min();
+        let confidence = confidence.unwrap_or(Confidence::Low);
+        Rule::new(from_bytes, candidate.clone(), speedup, confidence)
+    };
     let mut rules = Vec::new();
     let mut previous: Option<&CellDecision> = None;
     for run in points.chunk_by(|a, b| a[0].chosen == b[0].chosen) {
-        let from_bytes = previous.map_or(0, |previous| threshold(previous, run[0][0]));
-        let decisions = || run.iter().flatten().copied();
-        let chosen = &run[0][0].chosen;
-        let speedup = runs::mean_speedup(decisions(), chosen);
-        let confidence = decisions()
-            .map(|d| d.confidence)
-            .min()
-            .unwrap_or(Confidence::Low);
-        rules.push(Rule::new(from_bytes, chosen.clone(), speedup, confidence));
+        let mut from_bytes = 0;
+        if let Some(previous) = previous {
+            let mut changes = changes(previous, run[0][0]);
+            from_bytes = changes
+                .pop()
+                .map_or(run[0][0].cell.bytes, |(bytes, _)| bytes);
+            let ends = [previous, run[0][0]];
+            rules.extend(
+                changes
+                    .into_iter()
+                    .map(|(from, other)| rule(from, other, &ends)),
+            );
+        }
+        let decisions: Vec<&CellDecision> = run.iter().flatten().copied().collect();
+        rules.push(rule(from_bytes, &run[0][0].chosen, &decisions));
         previous = run.last().map(|point| point[0]);
     }
     rules
@@ -309,23 +323,83 @@ fn measured_point(decision: &CellDecision) -> Option<MeasuredPoint> {
     })
 }
 
-/// The first size, above that of `left` and at most that of `right`, at which the choice of
-/// `right` is taken to be the better one.
-fn threshold(left: &CellDecision, right: &CellDecision) -> u64 {
+/// A candidate, and the size from which on it is taken to be the best choice.
+type Change<'d> = (u64, &'d Candidate);
+
+/// By how much another candidate must be faster to be chosen between two sizes at which neither chooses it.
+const FAVOUR: f64 = 0.02;
+
+/// What is chosen above the size of `left`, by times interpolated up to that of `right`, with the choice of `right`
+/// as the last one; both choose different candidates.
+///
+/// Where the default does one thing at one size and another at the other, its time between them is unknown. If what
+/// it does is known where it is chosen, this is compared with other candidates in its place.
+fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Vec<Change<'d>> {
     let (low, high) = (left.cell.bytes, right.cell.bytes);
-    // How much longer the left choice takes than the right one, as a logarithm.
-    let lead = |at: &CellDecision| {
-        Some((kin_seconds(at, &left.chosen)? / kin_seconds(at, &right.chosen)?).ln())
-    };
-    let share = match (lead(left), lead(right)) {
-        (Some(before), Some(after)) if before <= 0.0 && after >= 0.0 && before < after => {
-            before / (before - after)
+    let mut candidates = vec![&left.chosen, &right.chosen];
+    let ranked = left.ranking.iter().map(|ranked| &ranked.candidate);
+    candidates.extend(ranked.filter(|c| **c != left.chosen && **c != right.chosen));
+    let leaves_default_out = default_changes(left, right);
+    let line = |(place, candidate): (usize, &&Candidate)| {
+        if leaves_default_out && **candidate == Candidate::Default {
+            return None;
         }
-        _ => 0.5,
+        let log_seconds = |at: &CellDecision| {
+            Some(match place {
+                0 | 1 => kin_seconds(at, candidate)?.ln() - FAVOUR,
+                _ => at.ranked(candidate)?.median_seconds.ln(),
+            })
+        };
+        Some([log_seconds(left)?, log_seconds(right)?])
     };
+    let lines: Vec<Option<[f64; 2]>> = candidates.iter().enumerate().map(line).collect();
     let (ln_low, ln_high) = ((low.max(1) as f64).ln(), (high.max(1) as f64).ln());
-    let crossing = (ln_low + share * (ln_high - ln_low)).exp().round() as u64;
-    crossing.clamp(low.saturating_add(1).min(high), high)
+    let least = low.saturating_add(1).min(high);
+    let size = |share: f64| {
+        let size = (ln_low + share * (ln_high - ln_low)).exp().round() as u64;
+        size.clamp(least, high)
+    };
+    // As of two sizes of blocks, each measured at one end.
+    if lines[0].is_some() && lines[0] == lines[1] {
+        return vec![(size(0.5), &right.chosen)];
+    }
+    let Some(first) = table::lowest(lines.iter().map(|line| Some((*line)?[0]))) else {
+        return vec![(high, &right.chosen)];
+    };
+    let crossings = table::crossings(&lines, first).into_iter();
+    let crossings = crossings.map(|(share, place)| (size(share), place));
+    let mut changes: Vec<Change<'_>> = Vec::new();
+    let last = (high, 1);
+    for (bytes, place) in [(least, first)].into_iter().chain(crossings).chain([last]) {
+        let before = changes
+            .last()
+            .map_or(&left.chosen, |(_, candidate)| candidate);
+        if before != candidates[place] {
+            changes.retain(|(from, _)| *from != bytes);
+            changes.push((bytes, candidates[place]));
+        }
+    }
+    changes
+}
+
+/// Whether the default is known to do one thing at one size and another at the other, and what it does where it is
+/// chosen.
+fn default_changes(left: &CellDecision, right: &CellDecision) -> bool {
+    let done = |at: &CellDecision| -> BTreeSet<Candidate> {
+        let candidates = at.ranking.iter().map(|ranked| &ranked.candidate);
+        candidates
+            .filter(|candidate| does_the_same(at, candidate))
+            .cloned()
+            .collect()
+    };
+    let (before, after) = (done(left), done(right));
+    let is_known = |at: &CellDecision, done: &BTreeSet<Candidate>| {
+        at.chosen != Candidate::Default || !done.is_empty()
+    };
+    before.is_disjoint(&after)
+        && !(before.is_empty() && after.is_empty())
+        && is_known(left, &before)
+        && is_known(right, &after)
 }
 
 /// The time of a candidate, or, where it was not measured, of one that is the same schedule there, or else of

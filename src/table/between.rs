@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use schedule::{Collective, Request, Schedule};
-use vocabulary::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape, RankOrder};
 
 use crate::envelope::{crossings, lowest};
 use crate::lookup::is_in_other_order;
@@ -35,9 +35,8 @@ impl Table {
         Some((pair.rules(query), [low.shape, high.shape]))
     }
 
-    /// The rules that [`Table::lookup`] interpolates for the numbers of nodes between measured ones with as many
-    /// ranks a node, as entries of their own for a format that cannot interpolate: for all numbers between two
-    /// neighbours, or 64 of them.
+    /// The rules that [`Table::lookup`] interpolates, as entries of their own for a format that cannot interpolate: for
+    /// all numbers of nodes, and of ranks a node, between two measured ones, or 64 of them.
     pub fn written_out(&self, collective: Collective) -> Vec<ShapeRules> {
         let entries = self
             .collectives
@@ -45,14 +44,20 @@ impl Table {
             .map_or(&[][..], Vec::as_slice);
         let known: BTreeSet<CommShape> = entries.iter().map(|entry| entry.shape).collect();
         let mut shapes: BTreeSet<CommShape> = BTreeSet::new();
-        for (low, high) in known
-            .iter()
-            .flat_map(|low| known.iter().map(move |high| (low, high)))
-        {
-            if low.ppn == high.ppn && low.nodes < high.nodes {
-                let step = (high.nodes - low.nodes).div_ceil(MOST_WRITTEN) as usize;
-                let nodes = (low.nodes + 1..high.nodes).step_by(step);
-                shapes.extend(nodes.map(|nodes| CommShape { nodes, ..*low }));
+        let between = |low: u32, high: u32| {
+            let step = high.saturating_sub(low).div_ceil(MOST_WRITTEN).max(1);
+            (low + 1..high).step_by(step as usize)
+        };
+        for low in &known {
+            for high in &known {
+                if low.ppn == high.ppn {
+                    let nodes = between(low.nodes, high.nodes);
+                    shapes.extend(nodes.map(|nodes| CommShape { nodes, ..*low }));
+                }
+                if low.nodes == high.nodes {
+                    let ppn = between(low.ppn, high.ppn);
+                    shapes.extend(ppn.map(|ppn| CommShape { ppn, ..*low }));
+                }
             }
         }
         let mut written: Vec<ShapeRules> = Vec::new();
@@ -62,7 +67,7 @@ impl Table {
                     let query = Query {
                         collective,
                         shape: *shape,
-                        order: vocabulary::RankOrder::Unknown,
+                        order: RankOrder::Unknown,
                         bytes: 0,
                         operators,
                         deployment,
@@ -93,7 +98,7 @@ pub fn leave_needed_times(collective: Collective, entries: &mut [ShapeRules]) {
                 let query = Query {
                     collective,
                     shape: entries[high].shape,
-                    order: vocabulary::RankOrder::Unknown,
+                    order: RankOrder::Unknown,
                     bytes: 0,
                     operators,
                     deployment,
@@ -317,7 +322,7 @@ impl<'t> Pair<'t> {
             order: query.order,
             operators: self.ends[0].operators.narrower(self.ends[1].operators),
             deployments: self.ends[0].deployments,
-            source: RuleSource::Model,
+            source: RuleSource::Interpolated,
             rules,
             measured,
             candidates: Vec::new(),

@@ -135,15 +135,16 @@ fn times(
     })
 }
 
-/// Writes the times of candidates at these sizes.
+/// Writes the times of candidates at these sizes; without sizes there are none.
 pub(crate) fn write(
     f: &mut fmt::Formatter<'_>,
     all: &[CandidateTimes],
     sizes: &[u64],
 ) -> fmt::Result {
-    if !all.is_empty() {
-        writeln!(f, "          candidates:")?;
+    if all.is_empty() || sizes.is_empty() {
+        return Ok(());
     }
+    writeln!(f, "          candidates:")?;
     for times in all {
         write!(f, "            - {{{}", emit::candidate(&times.candidate)?)?;
         let at = sizes.iter().zip(&times.is_default);

@@ -3,7 +3,7 @@
 /// Where the lowest line changes on the way from the low end (0) to the high end (1), and which line it becomes, in
 /// ascending order. A line is given by its values at both ends; one that is unknown at an end takes no part. `first` is
 /// the line to start with, the lowest at the low end.
-pub(crate) fn crossings(lines: &[Option<[f64; 2]>], first: usize) -> Vec<(f64, usize)> {
+pub fn crossings(lines: &[Option<[f64; 2]>], first: usize) -> Vec<(f64, usize)> {
     let mut changes = Vec::new();
     let (mut at, mut lowest) = (0.0, first);
     while let Some(Some([low, high])) = lines.get(lowest) {
@@ -26,7 +26,7 @@ pub(crate) fn crossings(lines: &[Option<[f64; 2]>], first: usize) -> Vec<(f64, u
 }
 
 /// The place of the lowest value that is known, the first of equal ones.
-pub(crate) fn lowest(values: impl Iterator<Item = Option<f64>>) -> Option<usize> {
+pub fn lowest(values: impl Iterator<Item = Option<f64>>) -> Option<usize> {
     let known = values
         .enumerate()
         .filter_map(|(place, value)| Some((place, value?)));

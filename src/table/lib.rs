@@ -74,6 +74,7 @@ mod verdicts;
 pub use between::leave_needed_times;
 pub use candidate_times::CandidateTimes;
 pub use diff::{Change, Choice, Comparison, DefaultChange, Diff, Group, OnlyIn, Origin, Side};
+pub use envelope::{crossings, lowest};
 pub use error::TableError;
 pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch, rule_at};

@@ -284,7 +284,7 @@ impl ShapeRules {
     /// How the shape of a query is found in this entry.
     pub(crate) fn matched(&self, query: &Query) -> ShapeMatch {
         match (self.is_of(query), self.source) {
-            (true, RuleSource::Model) => ShapeMatch::Model,
+            (true, RuleSource::Model | RuleSource::Interpolated) => ShapeMatch::Model,
             (true, RuleSource::Measured) => ShapeMatch::Measured,
             _ if is_in_other_order(self, query) => ShapeMatch::OtherOrder(self.shape, self.order),
             _ => ShapeMatch::Nearest(self.shape),

@@ -338,6 +338,9 @@ pub enum RuleSource {
     Measured,
     /// The model: nothing was measured on that shape.
     Model,
+    /// Interpolation between measured shapes; not in files.
+    #[serde(skip)]
+    Interpolated,
 }
 
 /// The deployments that a group of rules holds for.

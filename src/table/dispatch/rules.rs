@@ -1,5 +1,7 @@
 //! What a table says about one communicator.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use schedule::Collective;
 use vocabulary::{Candidate, CommShape, RankOrder};
 
@@ -104,6 +106,21 @@ impl CommunicatorRules {
     /// All that may be decided about a collective and a class of operators, by size.
     pub fn choices(&self, collective: Collective, operators: OperatorClass) -> &[Choice] {
         &self.groups[place(collective, operators)].1
+    }
+
+    /// A number that tells rules apart that were interpolated by processors that round differently; 0 if no rule is
+    /// interpolated.
+    pub fn rounding(&self) -> u32 {
+        let is_interpolated =
+            |matched: &ShapeMatch| matches!(matched, ShapeMatch::Interpolated(..));
+        if !self.matched.iter().any(is_interpolated) {
+            return 0;
+        }
+        let mut hasher = DefaultHasher::new();
+        for choice in self.groups.iter().flat_map(|(_, choices)| choices) {
+            (choice.from_bytes, &choice.candidate).hash(&mut hasher);
+        }
+        1 + (hasher.finish() >> 34) as u32
     }
 
     /// How the shape and the order of ranks were found in the table. A stand-in decides only if the rules

@@ -293,7 +293,7 @@ const SAME_WITHIN_NOISE: f64 = 0.1;
 
 /// Whether the default takes as long as a candidate, so that it may do the same: one of the library's own
 /// algorithms, or any where none of these was measured.
-fn does_the_same(decision: &CellDecision, candidate: &Candidate) -> bool {
+pub(crate) fn does_the_same(decision: &CellDecision, candidate: &Candidate) -> bool {
     let is_native = |candidate: &Candidate| matches!(candidate, Candidate::Native { .. });
     let knows_natives = || {
         decision
@@ -328,17 +328,23 @@ type Change<'d> = (u64, &'d Candidate);
 
 /// By how much another candidate must be faster to be chosen between two sizes at which neither chooses it.
 const FAVOUR: f64 = 0.02;
+/// By how much anything else must be faster than the default where the default is chosen at one of two sizes.
+const FAVOUR_OF_DEFAULT: f64 = 0.05;
 
 /// What is chosen above the size of `left`, by times interpolated up to that of `right`, with the choice of `right`
 /// as the last one; both choose different candidates.
 ///
-/// Where the default does one thing at one size and another at the other, its time between them is unknown. If what
-/// it does is known where it is chosen, this is compared with other candidates in its place.
+/// Where the default does one thing at one size and another at the other, its time between them is unknown. What it
+/// does where it is chosen is then compared with other candidates in its place, if the default loses to that at the
+/// other size.
 fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Vec<Change<'d>> {
     let (low, high) = (left.cell.bytes, right.cell.bytes);
     let mut candidates = vec![&left.chosen, &right.chosen];
     let ranked = left.ranking.iter().map(|ranked| &ranked.candidate);
     candidates.extend(ranked.filter(|c| **c != left.chosen && **c != right.chosen));
+    let keeps_default = [left, right]
+        .iter()
+        .any(|at| at.chosen == Candidate::Default);
     let leaves_default_out = default_changes(left, right);
     let line = |(place, candidate): (usize, &&Candidate)| {
         if leaves_default_out && **candidate == Candidate::Default {
@@ -346,6 +352,10 @@ fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Vec<Change<'d
         }
         let log_seconds = |at: &CellDecision| {
             Some(match place {
+                0 | 1 if **candidate == Candidate::Default => {
+                    at.default()?.median_seconds.ln() - FAVOUR_OF_DEFAULT
+                }
+                0 | 1 if keeps_default => kin_seconds(at, candidate)?.ln(),
                 0 | 1 => kin_seconds(at, candidate)?.ln() - FAVOUR,
                 _ => at.ranked(candidate)?.median_seconds.ln(),
             })
@@ -383,7 +393,7 @@ fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Vec<Change<'d
 }
 
 /// Whether the default is known to do one thing at one size and another at the other, and what it does where it is
-/// chosen.
+/// chosen is faster than what it does at the other.
 fn default_changes(left: &CellDecision, right: &CellDecision) -> bool {
     let done = |at: &CellDecision| -> BTreeSet<Candidate> {
         let candidates = at.ranking.iter().map(|ranked| &ranked.candidate);
@@ -393,13 +403,22 @@ fn default_changes(left: &CellDecision, right: &CellDecision) -> bool {
             .collect()
     };
     let (before, after) = (done(left), done(right));
-    let is_known = |at: &CellDecision, done: &BTreeSet<Candidate>| {
-        at.chosen != Candidate::Default || !done.is_empty()
+    // What the default does at one size is worth naming if the default is slower than that at the other.
+    let is_worth = |at: &CellDecision, done: &BTreeSet<Candidate>, other: &CellDecision| {
+        let seconds = |candidate: &Candidate| Some(other.ranked(candidate)?.median_seconds);
+        let gains = |candidate: &Candidate| {
+            let default = seconds(&Candidate::Default);
+            let ratio = default
+                .zip(seconds(candidate))
+                .map(|(default, own)| default / own);
+            ratio.is_some_and(|ratio| ratio.ln() >= FAVOUR_OF_DEFAULT)
+        };
+        at.chosen != Candidate::Default || done.iter().any(gains)
     };
     before.is_disjoint(&after)
         && !(before.is_empty() && after.is_empty())
-        && is_known(left, &before)
-        && is_known(right, &after)
+        && is_worth(left, &before, right)
+        && is_worth(right, &after, left)
 }
 
 /// The time of a candidate, or, where it was not measured, of one that is the same schedule there, or else of

@@ -172,8 +172,8 @@ fn a_third_candidate_that_is_faster_between_two_sizes_has_a_rule() {
         (ring, [100.0, 10.0]),
         (tree, [15.0, 15.0]),
     ];
-    // Times of 31.6 microseconds cross half-way, at 4096 bytes, where the third takes 15. What is chosen at an end is
-    // favoured by 2 %.
+    // Times of 31.6 microseconds cross half-way, at 4096 bytes, where the third takes 15. The default is
+    // favoured by 5 %.
     let found = rules_between(&[default.clone(), ring.clone(), third.clone()]);
     let ids: Vec<&str> = found.iter().map(|(_, id)| id.as_str()).collect();
     assert_eq!(ids, ["default", "dual_root", "ring"]);
@@ -184,12 +184,11 @@ fn a_third_candidate_that_is_faster_between_two_sizes_has_a_rule() {
             "{found}, not {expected}"
         );
     };
-    let share = (1.5_f64.ln() + 0.02) / 10_f64.ln();
-    near(found[1].0, share);
-    near(found[2].0, 1.0 - share);
+    near(found[1].0, (1.5_f64.ln() + 0.05) / 10_f64.ln());
+    near(found[2].0, 1.0 - 1.5_f64.ln() / 10_f64.ln());
     third.1 = [32.0, 32.0];
     let found = rules_between(&[default, ring, third]);
-    assert_eq!(found, told(&[(0, "default"), (4096, "ring")]));
+    assert_eq!(found, told(&[(0, "default"), (4221, "ring")]));
 }
 
 /// At the smaller size the default takes as long as recursive doubling, at the larger one as ring, which is also chosen
@@ -210,12 +209,12 @@ fn a_default_that_changes_between_two_sizes_is_compared_by_what_it_does() {
     assert_eq!(found, told(&[(0, "ring"), (16_384, "default")]));
     // It does the same at both: its line crosses that of ring.
     let found = of([100.0, 400.0], [100.0, 400.0], [200.0, 200.0]);
-    assert_eq!(found, told(&[(0, "default"), (4096, "ring")]));
-    // It changes: what it does at the smaller size stands in for it.
-    let found = of([100.0, 250.0], [100.0, 400.0], [200.0, 200.0]);
+    assert_eq!(found, told(&[(0, "default"), (4527, "ring")]));
+    // It changes for the worse: what it does at the smaller size stands in for it.
+    let found = of([100.0, 600.0], [100.0, 400.0], [200.0, 200.0]);
     assert_eq!(
         found,
-        told(&[(0, "default"), (1025, "recursive_doubling"), (3935, "ring")])
+        told(&[(0, "default"), (1025, "recursive_doubling"), (4096, "ring")])
     );
 }
 
@@ -236,8 +235,8 @@ fn thresholds_stand_where_the_curves_cross() {
 }
 
 #[test]
-fn curves_that_do_not_cross_change_beside_the_size_with_the_slower_choice() {
-    // The default is kept at 64 bytes as it loses less than 5 %, so the curves never cross.
+fn the_default_gives_way_where_the_gain_is_enough() {
+    // The default is kept at 64 bytes as it loses less than 5 %, and above 70 bytes it loses more.
     let sizes = [64, 6400];
     let candidates = [
         (Candidate::Default, 1e-6, 1e-9),
@@ -249,7 +248,7 @@ fn curves_that_do_not_cross_change_beside_the_size_with_the_slower_choice() {
         .iter()
         .map(|rule| rule.from_bytes)
         .collect();
-    assert_eq!(from, [0, 65]);
+    assert_eq!(from, [0, 70]);
 }
 
 #[test]

@@ -151,10 +151,10 @@ pub(crate) fn write(
         let at = at.filter(|(_, is_default)| **is_default);
         let at: Vec<String> = at.map(|(bytes, _)| format_bytes(*bytes)).collect();
         if !at.is_empty() {
-            write!(f, ",\n")?;
+            writeln!(f, ",")?;
             list(f, "               default_at: [", &at, "]")?;
         }
-        write!(f, ",\n")?;
+        writeln!(f, ",")?;
         let time = |seconds: &Option<f64>| seconds.map_or(NONE.to_owned(), |s| shifted(s, 6));
         let row: Vec<String> = times.seconds.iter().map(time).collect();
         list(f, "               microseconds: [", &row, "]}\n")?;

@@ -108,7 +108,8 @@ impl Choices {
     /// Decisions for the library's own settings are taken; where a table has none, the entries for
     /// colltune, as far as they name the library's own algorithms. Libraries do not tell shapes with equally
     /// many ranks apart, nor orders of ranks: all that were measured have to say the same, or the options
-    /// name one to go by. Where the table is about another library or series of releases, nothing is said.
+    /// name one to go by. Numbers of ranks between measured ones are told as [`Table::lookup`] interpolates them, if
+    /// the table was deployed with times of candidates. Where the table is about another library or series of releases, nothing is said.
     pub fn of(
         table: &Table,
         library: &Library,
@@ -157,7 +158,15 @@ impl Choices {
                 counts(entry.shape)
                     && (entry.source == RuleSource::Measured || options.policy.unconfirmed)
             };
-            let entries: Vec<&ShapeRules> = entries.iter().filter(is_of_use).collect();
+            let mut entries: Vec<&ShapeRules> = entries.iter().filter(is_of_use).collect();
+            let interpolated = table.written_out(collective);
+            // What was measured on as many ranks goes before what was not.
+            let ranks: BTreeSet<u32> = entries.iter().map(|entry| entry.shape.ranks()).collect();
+            entries.extend(interpolated.iter().filter(|entry| {
+                counts(entry.shape)
+                    && entry.deployments.cover(Deployment::Library)
+                    && !ranks.contains(&entry.shape.ranks())
+            }));
             let ranks = told.by_ranks(collective, &entries, &mut left_out);
             torn.extend(
                 ranks

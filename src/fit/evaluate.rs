@@ -10,7 +10,7 @@ use crate::held_out::{self, Times};
 use crate::merged::with_merged;
 use crate::methods::{self, Training};
 use crate::{DecideOptions, Orders};
-use results::{HeldOut, Method, Score, SplitScores, Summary, WITHIN, Worst};
+use results::{Common, HeldOut, Loss, Method, Score, SplitScores, Summary, WITHIN, Worst};
 
 /// The choices of all methods at one point.
 struct Choices {
@@ -18,6 +18,8 @@ struct Choices {
     held_out: bool,
     /// What was chosen with its regret, if that is known.
     chosen: BTreeMap<Method, Option<(Candidate, f64)>>,
+    /// Whether the table loses to a simpler method.
+    loss: Option<Loss>,
 }
 
 /// Holds measured points out, decides on the others, and looks what the decisions cost at the points
@@ -80,6 +82,7 @@ pub fn judge(
                 (Method::Default, regret(Candidate::Default)),
                 (Method::Table, regret(chosen)),
             ]),
+            loss: None,
         }
     });
     let mut scores = summarise(HeldOut::All, &choices.collect::<Vec<_>>());
@@ -97,14 +100,48 @@ fn choose(training: &Training, cell: &Cell, times: &Times, held_out: bool) -> Ch
         let regret = methods::regret(cell, times, &chosen)?;
         Some((chosen, regret))
     };
+    let chosen: BTreeMap<Method, Option<(Candidate, f64)>> = Method::ALL
+        .into_iter()
+        .map(|method| (method, of_method(method)))
+        .collect();
+    let loss = loss(training, cell, times, &chosen).filter(|_| held_out);
     Choices {
         cell: *cell,
         held_out,
-        chosen: Method::ALL
-            .into_iter()
-            .map(|method| (method, of_method(method)))
-            .collect(),
+        chosen,
+        loss,
     }
+}
+
+fn loss(
+    training: &Training,
+    cell: &Cell,
+    times: &Times,
+    chosen: &BTreeMap<Method, Option<(Candidate, f64)>>,
+) -> Option<Loss> {
+    let of = |method| chosen.get(&method)?.clone();
+    let (candidate, regret) = of(Method::Table)?;
+    let simpler = [
+        Method::LogLog,
+        Method::Nearest,
+        Method::NearestLower,
+        Method::Default,
+    ];
+    let others = simpler
+        .into_iter()
+        .filter_map(|method| Some((method, of(method)?)));
+    let (method, (better, better_regret)) = others.min_by(|a, b| a.1.1.total_cmp(&b.1.1))?;
+    (regret > better_regret + WITHIN).then(|| Loss {
+        reason: training.reason(cell, times, &candidate, &better),
+        table: Worst {
+            cell: *cell,
+            chosen: candidate,
+            regret,
+        },
+        method,
+        better,
+        better_regret,
+    })
 }
 
 fn summarise(by: HeldOut, choices: &[Choices]) -> Vec<SplitScores> {
@@ -128,9 +165,38 @@ fn summarise(by: HeldOut, choices: &[Choices]) -> Vec<SplitScores> {
                 points,
                 decided_on: (by == HeldOut::Sizes).then_some(group.len() - points),
                 scores: Method::ALL.map(|method| score(method, by, &group)).to_vec(),
+                common: common(&group),
+                losses: losses(&group),
             }
         })
         .collect()
+}
+
+/// Log-log interpolation and the table where both are known.
+fn common(choices: &[&Choices]) -> Option<Common> {
+    let regret = |choices: &Choices, method| Some(choices.chosen.get(&method)?.as_ref()?.1);
+    let held = choices.iter().filter(|choices| choices.held_out);
+    let both = held.filter_map(|choices| {
+        Some((
+            regret(choices, Method::LogLog)?,
+            regret(choices, Method::Table)?,
+        ))
+    });
+    let (log_log, table): (Vec<f64>, Vec<f64>) = both.unzip();
+    Some(Common {
+        points: table.len(),
+        log_log: mean(&log_log)?,
+        table: mean(&table)?,
+    })
+}
+
+/// The losses, the largest first.
+fn losses(choices: &[&Choices]) -> Vec<Loss> {
+    let losses = choices.iter().filter_map(|choices| choices.loss.clone());
+    let mut losses: Vec<Loss> = losses.collect();
+    let lost = |loss: &Loss| loss.table.regret - loss.better_regret;
+    losses.sort_by(|a, b| lost(b).total_cmp(&lost(a)));
+    losses
 }
 
 fn score(method: Method, by: HeldOut, choices: &[&Choices]) -> Score {

@@ -32,9 +32,23 @@ impl Analysis {
     pub fn evidence(&self, query: &Query, decision: &Decision<'_>) -> Vec<Evidence> {
         let shape = match decision.matched {
             ShapeMatch::Measured | ShapeMatch::Model => query.shape,
+            ShapeMatch::Interpolated(low, high) => {
+                let on = |shape| self.evidence_on(shape, query, decision);
+                return [on(low), on(high)].concat();
+            }
             ShapeMatch::Nearest(shape) | ShapeMatch::OtherOrder(shape, _) => shape,
             ShapeMatch::Absent => return Vec::new(),
         };
+        self.evidence_on(shape, query, decision)
+    }
+
+    /// The same of one shape.
+    fn evidence_on(
+        &self,
+        shape: CommShape,
+        query: &Query,
+        decision: &Decision<'_>,
+    ) -> Vec<Evidence> {
         let known = match decision.matched {
             ShapeMatch::Model => &self.extended,
             _ => self.decisions_for(query.deployment),

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schedule::Schedule;
 use table::Confidence;
-use vocabulary::{Candidate, Cell, CommShape, Parameters};
+use vocabulary::{Candidate, Cell, CommShape, Library, Parameters};
 
 use crate::decide::serves;
 use crate::family::without_blocks;
 use crate::prediction::{best_blocks, predicted_ratio, predicted_seconds};
+use crate::rules::does_the_same;
 use crate::{MachineFit, Manner, Predictor, fit_curves};
 use results::{CellDecision, Ranked, Summary, Verdict};
 
@@ -21,10 +22,10 @@ const CAUTION: f64 = 2.0;
 /// For each shape, the nearest measured shape with as many ranks a node is taken, with a power of two ranks
 /// if the one asked for has. A candidate of ours that was measured there is expected to take what it took
 /// there, times what the model says the other shape costs more, each with its best blocks: the model's
-/// error is taken to stay the same. Where the default loses on the measured shape, the fastest of these is
-/// chosen, since it is unknown what the default does elsewhere. Where it holds, its time is extrapolated from
-/// its own times on several shapes ([`Predictor`]), and must be expected to be beaten by twice the
-/// materiality. All is of low confidence. Shapes of which measured times say nothing have no decision.
+/// error is taken to stay the same. The default's time grows as that of the algorithm that takes as long
+/// there, or else follows from its own times on several shapes ([`Predictor`]; on fewer than two it is taken not to
+/// grow). It must be expected to be beaten by twice the materiality, whatever was chosen on the measured shape. All is
+/// of low confidence. Shapes of which measured times say nothing have no decision.
 ///
 /// What was `merged` on the measured shape, as the same schedule as another candidate there, is expected to
 /// have taken what that took.
@@ -104,9 +105,10 @@ struct Extension<'a> {
 
 impl Extension<'_> {
     fn decide(&self) -> Option<CellDecision> {
-        let default = self
+        let predicted = self
             .predictor
             .predict(&self.cell, &Candidate::Default, Manner::Model)?;
+        let default_seconds = self.default_as_algorithm().unwrap_or(predicted.seconds);
         let mut families: BTreeMap<(String, Parameters), (&Candidate, &Ranked)> = BTreeMap::new();
         let is_settled = matches!(
             self.from.verdict,
@@ -134,17 +136,14 @@ impl Extension<'_> {
         }
         let expected = families.values().filter_map(|(c, r)| self.expect(c, r));
         let mut ranking: Vec<Ranked> = expected.collect();
-        ranking.push(Ranked::unmeasured(Candidate::Default, default.seconds));
+        ranking.push(Ranked::unmeasured(Candidate::Default, default_seconds));
         ranking.sort_by(|a, b| {
             let by_time = a.median_seconds.total_cmp(&b.median_seconds);
             by_time.then_with(|| a.candidate.cmp(&b.candidate))
         });
         let is_ours = |ranked: &&Ranked| ranked.candidate != Candidate::Default;
         let chosen = match ranking.iter().find(is_ours) {
-            Some(ours)
-                if self.from.chosen != Candidate::Default
-                    || default.seconds / ours.median_seconds >= self.least =>
-            {
+            Some(ours) if default_seconds / ours.median_seconds >= self.least => {
                 ours.candidate.clone()
             }
             _ => Candidate::Default,
@@ -160,6 +159,29 @@ impl Extension<'_> {
             failed: Vec::new(),
             chosen_in_library: None,
         })
+    }
+
+    /// What the default is expected to take here, if it takes as long on the measured shape as an algorithm of ours, or
+    /// the library's own that does the same, and goes on with that: of several the one whose time is nearest.
+    fn default_as_algorithm(&self) -> Option<f64> {
+        let library = Library {
+            name: self.library.to_owned(),
+            version: String::new(),
+        };
+        let default = self.from.default()?.median_seconds;
+        let is_it = |candidate: &Candidate| does_the_same(self.from, candidate);
+        let alike = self.from.ranking.iter().filter(|ranked| {
+            let twin = libraries::twin(&library, &self.from.cell, &ranked.candidate);
+            is_it(&ranked.candidate) || twin.as_ref().is_some_and(is_it)
+        });
+        let growths = alike.filter_map(|ranked| {
+            let candidate = &ranked.candidate;
+            let (here, there) = ((&self.cell, candidate), (&self.from.cell, candidate));
+            let growth = predicted_ratio(self.machine, here, there)?;
+            Some(((ranked.median_seconds / default).ln().abs(), growth))
+        });
+        let (_, growth) = growths.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some(default * growth)
     }
 
     /// What a candidate whose schedule was measured is expected to take here, with the best blocks.

@@ -52,6 +52,7 @@ mod scaling;
 mod segments;
 mod starts;
 mod summary;
+mod thresholds;
 mod verdicts;
 
 pub use analysis::{Analysis, Measurements};

@@ -14,12 +14,13 @@ use crate::held_out::Times;
 use crate::prediction::block_count;
 use crate::predictor::{CandidateCurve, Kind, Manner, Predictor, kind};
 use crate::{DecideOptions, build_table, decide, fit_curves};
-use results::{Method, Summary};
+use results::{Method, Reason, Summary};
 
 /// What follows from the points that decisions are made on.
 pub(crate) struct Training {
     table: Table,
-    nearest_lower: BTreeMap<(Datatype, Option<Operator>), Table>,
+    nearest_lower: Tables,
+    nearest: Tables,
     single: BTreeMap<Kind, Candidate>,
     predictor: Predictor,
 }
@@ -50,7 +51,8 @@ impl Training {
         let training = || points.iter().filter(|(cell, _)| !held_out.contains(cell));
         Self {
             table: build_table("training", provenance.clone(), &decisions, &[], &[]),
-            nearest_lower: nearest_lower(training(), provenance),
+            nearest_lower: fastest(training(), provenance, |_, bytes| bytes),
+            nearest: fastest(training(), provenance, middle),
             single: best_single(training()),
             predictor: Predictor::new(&curves),
         }
@@ -63,14 +65,51 @@ impl Training {
         match method {
             Method::Default => Some(Candidate::Default),
             Method::BestSingle => self.single.get(&kind(cell)).cloned(),
-            Method::NearestLower => {
-                let table = self.nearest_lower.get(&(cell.datatype, cell.operator));
+            Method::NearestLower | Method::Nearest => {
+                let tables = match method {
+                    Method::Nearest => &self.nearest,
+                    _ => &self.nearest_lower,
+                };
+                let table = tables.get(&(cell.datatype, cell.operator));
                 table.map(of_table)
             }
             Method::StraightLines => self.fastest(cell, times, Manner::StraightLines),
             Method::LogLog => self.fastest(cell, times, Manner::LogLog),
             Method::Model => self.fastest(cell, times, Manner::Model),
             Method::Table => Some(of_table(&self.table)),
+        }
+    }
+
+    /// Why the table's choice at a point, of which the times are these, is slower than another.
+    pub(crate) fn reason(
+        &self,
+        cell: &Cell,
+        times: &Times,
+        chosen: &Candidate,
+        better: &Candidate,
+    ) -> Reason {
+        // What noise and interpolation may do.
+        const MUCH: f64 = 1.05;
+        let predicted = |candidate| {
+            let predicted = self.predictor.predict(cell, candidate, Manner::LogLog)?;
+            Some(predicted.seconds)
+        };
+        let takes = |candidate| Some(time_of(cell, times, candidate)? / predicted(candidate)?);
+        let is_slower = takes(chosen).is_some_and(|ratio| ratio > MUCH);
+        let favours_better = predicted(better)
+            .zip(predicted(chosen))
+            .is_some_and(|(better, chosen)| better < chosen);
+        let query = query(cell, Deployment::Colltune, RankOrder::Unknown);
+        if self.table.lookup(&query).matched.is_stand_in() {
+            Reason::NotEnclosed
+        } else if is_slower && *chosen == Candidate::Default {
+            Reason::DefaultChanges
+        } else if favours_better {
+            Reason::Uncertain
+        } else if is_slower {
+            Reason::Slower
+        } else {
+            Reason::Unexpected
         }
     }
 
@@ -92,18 +131,19 @@ pub(crate) fn of_table(
     order: RankOrder,
     cell: &Cell,
 ) -> Candidate {
-    let query = Query {
+    let query = query(cell, deployment, order);
+    table.lookup(&query).candidate.clone()
+}
+
+fn query(cell: &Cell, deployment: Deployment, order: RankOrder) -> Query {
+    Query {
         collective: cell.collective,
         shape: cell.shape,
         order,
         bytes: cell.bytes,
-        operators: match cell.commutes() {
-            true => OperatorClass::Commutative,
-            false => OperatorClass::Noncommutative,
-        },
+        operators: OperatorClass::of(cell.commutes()),
         deployment,
-    };
-    table.lookup(&query).candidate.clone()
+    }
 }
 
 /// The measured time of a choice at a point: that of the candidate, or of another that is the same
@@ -161,12 +201,21 @@ fn best_single<'p>(points: impl Iterator<Item = Points<'p>>) -> BTreeMap<Kind, C
         .collect()
 }
 
-/// Tables whose rules begin at the measured sizes.
-fn nearest_lower<'p>(
+/// The geometric middle, or the next size above it.
+fn middle(before: u64, bytes: u64) -> u64 {
+    (before.max(1) as f64 * bytes as f64).sqrt().ceil() as u64
+}
+
+type Tables = BTreeMap<(Datatype, Option<Operator>), Table>;
+
+/// Tables of the fastest candidates at the measured sizes, whose rules begin where `from` says of two neighbouring
+/// sizes.
+fn fastest<'p>(
     points: impl Iterator<Item = Points<'p>>,
     provenance: &Provenance,
-) -> BTreeMap<(Datatype, Option<Operator>), Table> {
-    type Entries = BTreeMap<(Collective, CommShape), Vec<Rule>>;
+    from: fn(u64, u64) -> u64,
+) -> Tables {
+    type Entries = BTreeMap<(Collective, CommShape), Vec<(u64, Rule)>>;
     let mut tables: BTreeMap<(Datatype, Option<Operator>), Entries> = BTreeMap::new();
     // By ascending size.
     for (cell, times) in points {
@@ -176,13 +225,10 @@ fn nearest_lower<'p>(
         };
         let entries = tables.entry((cell.datatype, cell.operator)).or_default();
         let rules = entries.entry((cell.collective, cell.shape)).or_default();
-        let from_bytes = if rules.is_empty() { 0 } else { cell.bytes };
-        rules.push(Rule::new(
-            from_bytes,
-            candidate.clone(),
-            None,
-            Confidence::Low,
-        ));
+        let before = rules.last().map(|(bytes, _)| *bytes);
+        let from_bytes = before.map_or(0, |before| from(before, cell.bytes));
+        let rule = Rule::new(from_bytes, candidate.clone(), None, Confidence::Low);
+        rules.push((cell.bytes, rule));
     }
     let table = |entries: Entries| {
         let mut collectives: BTreeMap<Collective, Vec<ShapeRules>> = BTreeMap::new();
@@ -193,12 +239,13 @@ fn nearest_lower<'p>(
                 operators: Operators::Any,
                 deployments: Deployments::Colltune,
                 source: RuleSource::Measured,
-                rules,
+                rules: rules.into_iter().map(|(_, rule)| rule).collect(),
                 measured: Vec::new(),
+                candidates: Vec::new(),
             });
         }
         Table {
-            name: "nearest lower".to_owned(),
+            name: "fastest".to_owned(),
             provenance: provenance.clone(),
             collectives,
             verdicts: Vec::new(),

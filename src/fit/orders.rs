@@ -20,7 +20,7 @@ impl Orders {
     pub fn of(&self, shape: CommShape, source: RuleSource) -> RankOrder {
         let order = match source {
             RuleSource::Measured => self.recorded.get(&shape).copied().unwrap_or_default(),
-            RuleSource::Model => self.usual,
+            RuleSource::Model | RuleSource::Interpolated => self.usual,
         };
         order.told_on(shape).unwrap_or_default()
     }

@@ -4,20 +4,21 @@ use std::collections::BTreeMap;
 
 use schedule::Collective;
 use table::{
-    Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
-    Table,
+    CandidateTimes, Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule,
+    RuleSource, ShapeRules, Table,
 };
 use vocabulary::{Candidate, RankOrder};
 
-use crate::family::family;
 use crate::runs::{self, Series};
-use results::{CellDecision, Ranked, Verdict};
+use crate::thresholds::changes;
+use results::{CellDecision, Verdict};
 
 /// Builds the decision table.
 ///
 /// Neighbouring sizes with the same choice make one rule. A rule ends where the times of its
 /// candidate and of the next one, interpolated between the two measured sizes on logarithmic
-/// scales, cross; in the geometric middle if they do not. Where fresh launches have confirmed choices,
+/// scales, cross; beside the size at which the other one is the faster if they do not. A third candidate that is
+/// faster between the two has a rule of its own. Where fresh launches have confirmed choices,
 /// a rule ends at the last size at which they have, or goes on to the next one as they say
 /// ([`CellDecision::up_to_next`]). The first starts at 0 bytes, the last has no end. Rules that hold
 /// alike for commutative and noncommutative operators, or for all operators and commutative ones, are written
@@ -51,6 +52,7 @@ pub(crate) fn build_rules(
         let of_model = entries.into_iter().map(|entry| ShapeRules {
             source: RuleSource::Model,
             measured: Vec::new(),
+            candidates: Vec::new(),
             ..entry
         });
         collectives.entry(collective).or_default().extend(of_model);
@@ -74,6 +76,9 @@ pub(crate) fn build_rules(
             let is_for_all = entry.operators == Operators::Any;
             (entry.shape, is_for_all, entry.deployments, entry.operators)
         });
+    }
+    for (collective, entries) in &mut collectives {
+        table::leave_needed_times(*collective, entries);
     }
     collectives
 }
@@ -103,6 +108,10 @@ fn entries(
             {
                 before.operators = Operators::Any;
                 lower_confidence(before, &entry);
+                before.candidates.retain(|times| {
+                    let mut others = entry.candidates.iter();
+                    others.any(|other| other.candidate == times.candidate)
+                });
             }
             _ => entries.push(entry),
         }
@@ -140,10 +149,12 @@ fn shape_rules(
         true => confirmed_rules(points),
         false => interpolated_rules(points),
     };
-    let measured = points
-        .iter()
-        .filter_map(|point| measured_point(point[0]))
+    let known = points.iter().map(|point| point[0]);
+    let known: Vec<(&CellDecision, MeasuredPoint)> = known
+        .filter_map(|decision| Some((decision, measured_point(decision)?)))
         .collect();
+    let candidates = candidate_times(&known);
+    let measured = known.into_iter().map(|(_, point)| point).collect();
     ShapeRules {
         shape,
         order: RankOrder::Unknown,
@@ -152,23 +163,37 @@ fn shape_rules(
         source: RuleSource::Measured,
         rules,
         measured,
+        candidates,
     }
 }
 
-/// One rule a run of sizes with the same choice, with thresholds where times cross.
+/// One rule a run of sizes with the same choice, with thresholds where times cross, and between two runs what is
+/// faster there than the choices of both.
 fn interpolated_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
+    let rule = |from_bytes, candidate: &Candidate, decisions: &[&CellDecision]| {
+        let speedup = runs::mean_speedup(decisions.iter().copied(), candidate);
+        let confidence = decisions.iter().map(|d| d.confidence).min();
+        let confidence = confidence.unwrap_or(Confidence::Low);
+        Rule::new(from_bytes, candidate.clone(), speedup, confidence)
+    };
     let mut rules = Vec::new();
     let mut previous: Option<&CellDecision> = None;
     for run in points.chunk_by(|a, b| a[0].chosen == b[0].chosen) {
-        let from_bytes = previous.map_or(0, |previous| threshold(previous, run[0][0]));
-        let decisions = || run.iter().flatten().copied();
-        let chosen = &run[0][0].chosen;
-        let speedup = runs::mean_speedup(decisions(), chosen);
-        let confidence = decisions()
-            .map(|d| d.confidence)
-            .min()
-            .unwrap_or(Confidence::Low);
-        rules.push(Rule::new(from_bytes, chosen.clone(), speedup, confidence));
+        let mut from_bytes = 0;
+        if let Some(previous) = previous {
+            let mut changes = changes(previous, run[0][0]);
+            from_bytes = changes
+                .pop()
+                .map_or(run[0][0].cell.bytes, |(bytes, _)| bytes);
+            let ends = [previous, run[0][0]];
+            rules.extend(
+                changes
+                    .into_iter()
+                    .map(|(from, other)| rule(from, other, &ends)),
+            );
+        }
+        let decisions: Vec<&CellDecision> = run.iter().flatten().copied().collect();
+        rules.push(rule(from_bytes, &run[0][0].chosen, &decisions));
         previous = run.last().map(|point| point[0]);
     }
     rules
@@ -243,6 +268,47 @@ fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
     .collect()
 }
 
+/// The times of all candidates at these points.
+fn candidate_times(points: &[(&CellDecision, MeasuredPoint)]) -> Vec<CandidateTimes> {
+    let ranked = points.iter().flat_map(|(decision, _)| &decision.ranking);
+    let mut candidates: Vec<&Candidate> = ranked.map(|ranked| &ranked.candidate).collect();
+    candidates.sort_unstable();
+    candidates.dedup();
+    candidates.retain(|candidate| **candidate != Candidate::Default);
+    let times = candidates.into_iter().map(|candidate| {
+        let at = |decision: &CellDecision| Some(decision.ranked(candidate)?.median_seconds);
+        let seconds = points.iter().map(|(decision, _)| at(decision)).collect();
+        let is_default = points
+            .iter()
+            .map(|(decision, _)| does_the_same(decision, candidate));
+        CandidateTimes::new(candidate.clone(), seconds, is_default.collect())
+    });
+    times.collect()
+}
+
+/// What the default may differ by in its median from the algorithm that it uses.
+const SAME: f64 = 0.03;
+/// The same where the interval of the ratio includes 1.
+const SAME_WITHIN_NOISE: f64 = 0.1;
+
+/// Whether the default takes as long as a candidate, so that it may do the same: one of the library's own
+/// algorithms, or any where none of these was measured.
+pub(crate) fn does_the_same(decision: &CellDecision, candidate: &Candidate) -> bool {
+    let is_native = |candidate: &Candidate| matches!(candidate, Candidate::Native { .. });
+    let knows_natives = || {
+        decision
+            .ranking
+            .iter()
+            .any(|ranked| is_native(&ranked.candidate))
+    };
+    let ratio = decision.ranked(candidate).and_then(|ranked| ranked.speedup);
+    ratio.is_some_and(|ratio| {
+        let difference = ratio.median.ln().abs();
+        let is_one = ratio.interval.low <= 1.0 && 1.0 <= ratio.interval.high;
+        difference <= SAME || (is_one && difference <= SAME_WITHIN_NOISE)
+    }) && (is_native(candidate) || !knows_natives())
+}
+
 /// Where several datatypes or operators were measured, the first of them stands for all.
 fn measured_point(decision: &CellDecision) -> Option<MeasuredPoint> {
     let seconds = |candidate| Some(decision.ranked(candidate)?.median_seconds);
@@ -255,34 +321,4 @@ fn measured_point(decision: &CellDecision) -> Option<MeasuredPoint> {
         Some(gain) => point.with_speedup(gain.median),
         None => point,
     })
-}
-
-/// The first size, above that of `left` and at most that of `right`, at which the choice of
-/// `right` is taken to be the better one.
-fn threshold(left: &CellDecision, right: &CellDecision) -> u64 {
-    let (low, high) = (left.cell.bytes, right.cell.bytes);
-    // How much longer the left choice takes than the right one, as a logarithm.
-    let lead = |at: &CellDecision| {
-        Some((kin_seconds(at, &left.chosen)? / kin_seconds(at, &right.chosen)?).ln())
-    };
-    let share = match (lead(left), lead(right)) {
-        (Some(before), Some(after)) if before <= 0.0 && after >= 0.0 && before < after => {
-            before / (before - after)
-        }
-        _ => 0.5,
-    };
-    let (ln_low, ln_high) = ((low.max(1) as f64).ln(), (high.max(1) as f64).ln());
-    let crossing = (ln_low + share * (ln_high - ln_low)).exp().round() as u64;
-    crossing.clamp(low.saturating_add(1).min(high), high)
-}
-
-/// The time of a candidate, or, where it was not measured, of one that is the same schedule there, or else of
-/// the fastest that differs only by the size of its blocks.
-fn kin_seconds(at: &CellDecision, candidate: &Candidate) -> Option<f64> {
-    let is_alike = |ranked: &&Ranked| at.cell.are_alike(&ranked.candidate, candidate);
-    let is_kin = |ranked: &&Ranked| family(&ranked.candidate) == family(candidate);
-    let alike = || at.ranking.iter().find(is_alike);
-    let kin = || at.ranking.iter().find(is_kin);
-    let found = at.ranked(candidate).or_else(alike).or_else(kin)?;
-    Some(found.median_seconds)
 }

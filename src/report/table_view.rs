@@ -143,7 +143,7 @@ fn decisions(
             operators: entry.operators,
             verdict: match entry.source {
                 RuleSource::Measured => Verdict::OfTable,
-                RuleSource::Model => Verdict::Extrapolated,
+                RuleSource::Model | RuleSource::Interpolated => Verdict::Extrapolated,
             },
             confidence: rule.map_or(Confidence::Low, |rule| rule.confidence),
             chosen,

@@ -27,7 +27,7 @@ pub use measuring::{
 };
 pub use pairs::{Pair, Pairs};
 pub use parameter::{Estimate, ParameterEstimate, ProtocolSegment, Status};
-pub use scores::{HeldOut, Method, Score, SplitScores, WITHIN, Worst};
+pub use scores::{Common, HeldOut, Loss, Method, Reason, Score, SplitScores, WITHIN, Worst};
 pub use summary::{CONFIDENCE, Counts, Summary};
 
 /// Where something was measured, of a cell whose datatype and operator need not be told.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use schedule::Collective;
 use serde::{Serialize, Serializer};
+use thiserror::Error;
 use vocabulary::{Candidate, Cell};
 
 use crate::{at, by_name};
@@ -63,6 +64,61 @@ pub struct SplitScores {
     /// One entry a method, in the order of [`Method::ALL`].
     #[serde(rename = "methods")]
     pub scores: Vec<Score>,
+    /// Log-log interpolation and the table at the points at which the regrets of both are known.
+    pub common: Option<Common>,
+    /// The points at which colltune's table loses to another method, with most regret over it first.
+    pub losses: Vec<Loss>,
+}
+
+/// Mean regrets at the same points.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Common {
+    /// How many points they are.
+    pub points: usize,
+    /// That of log-log interpolation.
+    pub log_log: f64,
+    /// That of the table.
+    pub table: f64,
+}
+
+/// A point at which the table's choice costs more than that of a simpler method, by more than [`WITHIN`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Loss {
+    /// What the table chose.
+    #[serde(flatten)]
+    pub table: Worst,
+    /// The simpler method with the least regret: `default`, `nearest_lower`, `nearest` or `log_log`.
+    pub method: Method,
+    /// What it chose; serialized by name.
+    #[serde(serialize_with = "by_name")]
+    pub better: Candidate,
+    /// Its regret.
+    pub better_regret: f64,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a table loses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// No two measured shapes enclose the shape: the rules of the nearest were used.
+    #[error(
+        "no two measured shapes of its kind enclose this one, and the rules of the nearest were used"
+    )]
+    NotEnclosed,
+    /// The default was chosen, and takes longer than its neighbours tell.
+    #[error("the default takes longer than at its neighbours: it does something else here")]
+    DefaultChanges,
+    /// The candidate that was chosen takes longer than its neighbours tell.
+    #[error("what was chosen takes longer than its times at the neighbours tell")]
+    Slower,
+    /// Interpolated times favour the other one too.
+    #[error("what is faster here was not certain, or not by enough, where it was measured")]
+    Uncertain,
+    /// The other one is faster than its neighbours tell.
+    #[error("what is faster here takes less than its times at the neighbours tell")]
+    Unexpected,
 }
 
 fn with_maximum<S: Serializer>(worst: &Option<Worst>, to: S) -> Result<S::Ok, S::Error> {
@@ -103,6 +159,8 @@ pub enum Method {
     BestSingle,
     /// The fastest candidate at the next lower size; in the shape that tables take.
     NearestLower,
+    /// The fastest candidate at the nearest size by ratio; in the shape that tables take that do not interpolate.
+    Nearest,
     /// The fastest by straight lines: one `alpha` and `beta` for each candidate and shape.
     StraightLines,
     /// The fastest by interpolation on logarithmic scales.
@@ -116,10 +174,11 @@ pub enum Method {
 
 impl Method {
     /// All, baselines first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Default,
         Self::BestSingle,
         Self::NearestLower,
+        Self::Nearest,
         Self::StraightLines,
         Self::LogLog,
         Self::Model,
@@ -133,6 +192,7 @@ impl fmt::Display for Method {
             Self::Default => "library default",
             Self::BestSingle => "best single candidate",
             Self::NearestLower => "nearest lower size",
+            Self::Nearest => "nearest size",
             Self::StraightLines => "straight lines",
             Self::LogLog => "log-log interpolation",
             Self::Model => "fits of candidates",

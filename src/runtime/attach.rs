@@ -198,6 +198,14 @@ impl Silenced {
             let version = versions.agree(self.communicator)?;
             let order = RankOrder::of(out_of_block == 0, out_of_turn == 0);
             let rules = version.rules(shape, order);
+            let rounding = rules.rounding() as i32;
+            if rounding > 0 {
+                let mut ends = [rounding, -rounding];
+                greatest(self.communicator, &mut ends)?;
+                if ends[0] != -ends[1] {
+                    return Ok(none(PassedOn::Rounding));
+                }
+            }
             let choices = |collective| choices(&rules, collective);
             let is_ours = |choice: &Choice| matches!(choice.candidate, Candidate::Ours { .. });
             if !Collective::MEASURED

@@ -121,6 +121,7 @@ fn only(candidate: &Candidate, call: &Call) -> Table {
         source: RuleSource::Measured,
         rules: vec![Rule::new(0, candidate.clone(), None, Confidence::High)],
         measured: Vec::new(),
+        candidates: Vec::new(),
     };
     Table {
         name: candidate.to_string(),

@@ -41,6 +41,9 @@ pub enum PassedOn {
     /// The shape, or ranks in this order on it, was not measured, and the policy does not extrapolate.
     #[error("default (shape not measured)")]
     Shape,
+    /// The shape lies between measured ones, and the ranks' processors do not interpolate to the same rules.
+    #[error("default (ranks interpolate differently)")]
+    Rounding,
     /// The table chooses another candidate, but the policy does not deploy the rule.
     #[error("default (the table's rule is not used)")]
     Withheld,

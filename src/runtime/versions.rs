@@ -113,8 +113,9 @@ impl Version {
             choices.any(|choice| choice.candidate != Candidate::Default)
         };
         let matched = OperatorClass::ALL.map(|class| rules.matched(collective, class));
-        let is_measured =
-            matched.contains(&ShapeMatch::Measured) || matched.contains(&ShapeMatch::Model);
+        let answers =
+            |matched: &ShapeMatch| !matched.is_stand_in() && *matched != ShapeMatch::Absent;
+        let is_measured = matched.iter().any(answers);
         let has_stand_in = matched.iter().any(|matched| matched.is_stand_in());
         let mut classes = OperatorClass::ALL.into_iter();
         if !self.policy.extrapolate && has_stand_in && !is_measured {

@@ -27,6 +27,14 @@ impl Operators {
         self == other || [self, other].contains(&Self::Any)
     }
 
+    /// What both hold for; they overlap.
+    pub(crate) fn narrower(self, other: Self) -> Self {
+        match self {
+            Self::Any => other,
+            narrow => narrow,
+        }
+    }
+
     /// Whether the rules hold for an operator of this class.
     pub fn cover(self, class: OperatorClass) -> bool {
         self.overlap(class.into())
@@ -128,6 +136,9 @@ pub enum RuleSource {
     Measured,
     /// The model: nothing was measured on that shape.
     Model,
+    /// Interpolation between measured shapes; not in files.
+    #[serde(skip)]
+    Interpolated,
 }
 
 /// The deployments that a group of rules holds for.

@@ -11,7 +11,7 @@ use crate::{
     Confidence, Deployments, FORMAT_VERSION, MeasuredPoint, Operators, Provenance, Rule,
     RuleSource, ShapeRules, Table,
 };
-use crate::{message_size, scalar::scalar, verdicts};
+use crate::{candidate_times, message_size, scalar::scalar, verdicts};
 
 const HEADER: &str = "\
 # A decision table of colltune: which candidate to use for which messages.
@@ -88,7 +88,7 @@ fn provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt::Resul
     writeln!(f, "  colltune: {}", scalar(colltune))?;
     writeln!(f, "  date: {}", scalar(date))?;
     let hosts: Vec<_> = hosts.iter().map(|host| scalar(host).into_owned()).collect();
-    list(f, "  hosts: [", &hosts)?;
+    list(f, "  hosts: [", &hosts, "]\n")?;
     writeln!(f, "  cpu: {}", scalar(cpu))?;
     writeln!(f, "  launches: {launches}")?;
     if !pattern.is_together() {
@@ -115,6 +115,7 @@ fn shape_rules(f: &mut fmt::Formatter<'_>, entry: &ShapeRules, combines: bool) -
         source,
         rules,
         measured,
+        candidates,
     } = entry;
     writeln!(
         f,
@@ -151,7 +152,9 @@ fn shape_rules(f: &mut fmt::Formatter<'_>, entry: &ShapeRules, combines: bool) -
             choice(rule)?
         )?;
     }
-    measured_columns(f, measured)
+    measured_columns(f, measured)?;
+    let sizes: Vec<u64> = measured.iter().map(|point| point.bytes).collect();
+    candidate_times::write(f, candidates, &sizes)
 }
 
 fn choice(rule: &Rule) -> Result<String, fmt::Error> {
@@ -220,13 +223,18 @@ fn measured_columns(f: &mut fmt::Formatter<'_>, points: &[MeasuredPoint]) -> fmt
     writeln!(f, "        measured:")?;
     for (name, row) in rows {
         let cells: Vec<_> = row.iter().map(|cell| format!("{cell:>width$}")).collect();
-        list(f, &format!("          {name} ["), &cells)?;
+        list(f, &format!("          {name} ["), &cells, "]\n")?;
     }
     Ok(())
 }
 
-/// A list in brackets, continued under its first item where the line is full.
-fn list(f: &mut fmt::Formatter<'_>, start: &str, items: &[String]) -> fmt::Result {
+/// A list between its opening bracket and its end, continued under its first item where the line is full.
+pub(crate) fn list(
+    f: &mut fmt::Formatter<'_>,
+    start: &str,
+    items: &[String],
+    end: &str,
+) -> fmt::Result {
     f.write_str(start)?;
     let mut column = start.len();
     for (i, item) in items.iter().enumerate() {
@@ -240,5 +248,5 @@ fn list(f: &mut fmt::Formatter<'_>, start: &str, items: &[String]) -> fmt::Resul
         f.write_str(item)?;
         column += length;
     }
-    writeln!(f, "]")
+    f.write_str(end)
 }

@@ -47,7 +47,7 @@ pub struct DecisionJson {
     pub reason: Option<String>,
     /// The rule that decided, in words.
     pub rule: String,
-    /// `measured`, `model`, `nearest 1x2`, `nearest 2x4 with ranks in block order` or `none`.
+    /// `measured`, `model`, `interpolated between 2x4 and 8x4`, `nearest 1x2`, `nearest 2x4 with ranks in block order` or `none`.
     pub shape: String,
 }
 

@@ -48,11 +48,14 @@
 //! # Ok::<(), table::TableError>(())
 //! ```
 
+mod between;
+mod candidate_times;
 mod covers;
 mod decimal;
 mod diff;
 pub mod dispatch;
 mod emit;
+mod envelope;
 mod error;
 mod file;
 mod interpolate;
@@ -69,8 +72,11 @@ mod types;
 mod verdict;
 mod verdicts;
 
+pub use between::leave_needed_times;
+pub use candidate_times::CandidateTimes;
 pub use covers::{Deployment, Deployments, OperatorClass, Operators, RuleSource};
 pub use diff::{Change, Choice, Comparison, DefaultChange, Diff, Group, OnlyIn, Origin, Side};
+pub use envelope::{crossings, lowest};
 pub use error::TableError;
 pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch, rule_at};

@@ -1,5 +1,6 @@
 //! Asking a table.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -53,8 +54,19 @@ pub struct Decision<'t> {
     pub matched: ShapeMatch,
     /// The rule that decided.
     pub rule: RulePlace,
-    /// The rule itself, and where its table is from; `None` if the table has no rule for the query.
-    pub(crate) decider: Option<(&'t Rule, &'t Provenance)>,
+    /// What decides whether it is deployed; `None` if the table has no rule for the query.
+    pub(crate) basis: Option<Basis<'t>>,
+}
+
+/// What a decision rests on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Basis<'t> {
+    /// Whether the rule is confirmed on the shape that it was made for.
+    pub(crate) confirmed: bool,
+    /// The rule's confidence there.
+    pub(crate) confidence: Confidence,
+    /// Where the table is from.
+    pub(crate) provenance: &'t Provenance,
 }
 
 impl Decision<'_> {
@@ -70,7 +82,7 @@ impl Decision<'_> {
             confirmed: false,
             matched: ShapeMatch::Absent,
             rule: RulePlace::Absent(*query),
-            decider: None,
+            basis: None,
         }
     }
 }
@@ -82,6 +94,8 @@ pub enum ShapeMatch {
     Measured,
     /// It was not, but the model was asked about this very shape.
     Model,
+    /// It was not: times are interpolated between these two, with fewer and with more ranks.
+    Interpolated(CommShape, CommShape),
     /// It was not: this one stands in for it.
     Nearest(CommShape),
     /// It was not with ranks in the order asked for: this one stands in for it, with ranks in this order.
@@ -102,6 +116,9 @@ impl fmt::Display for ShapeMatch {
         match self {
             Self::Measured => f.pad("measured"),
             Self::Model => f.pad("model"),
+            Self::Interpolated(low, high) => {
+                f.pad(&format!("interpolated between {low} and {high}"))
+            }
             Self::Nearest(shape) => f.pad(&format!("nearest {shape}")),
             Self::OtherOrder(shape, order) => {
                 f.pad(&format!("nearest {shape} with ranks in {order} order"))
@@ -174,12 +191,15 @@ impl fmt::Display for RulePlace {
 
 impl Table {
     /// Decides about a call. Depends only on the table and the query, so that ranks that
-    /// ask the same get the same; allocates nothing.
+    /// ask the same get the same; allocates only where it interpolates between shapes.
     ///
     /// *Shape.* Among the entries of the collective that hold for the deployment and the operator
     /// class (any, if the collective combines nothing): the entry of exactly that shape whose order of
-    /// ranks may be the one asked for ([`RankOrder::may_be`]), the first of several; else the
-    /// nearest. Nearer is a shape whose order may be the one asked for; then one with a power of two ranks if
+    /// ranks may be the one asked for ([`RankOrder::may_be`]), the first of several. Else, if entries with the times of
+    /// candidates ([`ShapeRules::candidates`]) enclose the shape, what is the fastest by times that are interpolated
+    /// between two of them: the nearest with fewer and with more ranks that have as many ranks a node, or else as many
+    /// nodes, and a power of two ranks if the one asked for has. Such a decision is marked, of low confidence and not
+    /// confirmed. Else the nearest. Nearer is a shape whose order may be the one asked for; then one with a power of two ranks if
     /// such a one is asked for, and one without
     /// if not; then one whose number of nodes is nearer by ratio, the smaller of two; then one whose ranks per node are.
     /// Such a stand-in is marked, and of low confidence. Without any entry the answer is the library's
@@ -198,11 +218,42 @@ impl Table {
     /// the speed-up that the rule states. Between measured sizes, speed-ups are interpolated as times are; beyond
     /// them, the speed-up at the nearest one holds.
     pub fn lookup(&self, query: &Query) -> Decision<'_> {
-        let entry = self.nearest(query);
-        match entry.and_then(|entry| Some((entry, rule_at(&entry.rules, query.bytes)?))) {
-            Some((entry, rule)) => decide(query, entry, rule, &self.provenance),
-            None => Decision::absent(query),
+        let decide = || {
+            let (entry, matched) = self.answering(query)?;
+            let rule = rule_at(&entry.rules, query.bytes)?;
+            let candidate = match &entry {
+                Cow::Borrowed(entry) => &rule_at(&entry.rules, query.bytes)?.candidate,
+                Cow::Owned(_) => self.known(query.collective, &rule.candidate),
+            };
+            Some(decide(
+                query,
+                &entry,
+                rule,
+                matched,
+                candidate,
+                &self.provenance,
+            ))
+        };
+        decide().unwrap_or(Decision::absent(query))
+    }
+
+    /// The entry that answers a query, and how the shape is found in it.
+    pub(crate) fn answering(&self, query: &Query) -> Option<(Cow<'_, ShapeRules>, ShapeMatch)> {
+        let nearest = self.nearest(query)?;
+        if !nearest.is_of(query)
+            && let Some((entry, [low, high])) = self.between(query)
+        {
+            return Some((Cow::Owned(entry), ShapeMatch::Interpolated(low, high)));
         }
+        Some((Cow::Borrowed(nearest), nearest.matched(query)))
+    }
+
+    /// A candidate of which the table has times, as the table has it.
+    fn known(&self, collective: Collective, candidate: &Candidate) -> &Candidate {
+        let entries = self.collectives.get(&collective).into_iter().flatten();
+        let mut known = entries.flat_map(|entry| &entry.candidates);
+        let found = known.find(|times| times.candidate == *candidate);
+        found.map_or(&Candidate::Default, |times| &times.candidate)
     }
 
     /// The entry to use for a query's shape, operator class and deployment.
@@ -233,7 +284,7 @@ impl ShapeRules {
     /// How the shape of a query is found in this entry.
     pub(crate) fn matched(&self, query: &Query) -> ShapeMatch {
         match (self.is_of(query), self.source) {
-            (true, RuleSource::Model) => ShapeMatch::Model,
+            (true, RuleSource::Model | RuleSource::Interpolated) => ShapeMatch::Model,
             (true, RuleSource::Measured) => ShapeMatch::Measured,
             _ if is_in_other_order(self, query) => ShapeMatch::OtherOrder(self.shape, self.order),
             _ => ShapeMatch::Nearest(self.shape),
@@ -243,7 +294,7 @@ impl ShapeRules {
 
 /// Whether the ranks of an entry certainly stood in another order than those asked for, on shapes where the
 /// order makes a difference.
-fn is_in_other_order(entry: &ShapeRules, query: &Query) -> bool {
+pub(crate) fn is_in_other_order(entry: &ShapeRules, query: &Query) -> bool {
     let have = entry.order.told_on(entry.shape);
     let asked = query.order.told_on(query.shape);
     have.zip(asked).is_some_and(|(have, asked)| have != asked)
@@ -274,15 +325,17 @@ pub fn rule_at(rules: &[Rule], bytes: u64) -> Option<&Rule> {
 
 fn decide<'t>(
     query: &Query,
-    entry: &'t ShapeRules,
-    rule: &'t Rule,
-    of: &'t Provenance,
+    entry: &ShapeRules,
+    rule: &Rule,
+    matched: ShapeMatch,
+    candidate: &'t Candidate,
+    provenance: &'t Provenance,
 ) -> Decision<'t> {
     let is_default = rule.candidate == Candidate::Default;
     let times = Times::at(entry, rule, query.bytes);
     let default_seconds = times.map(|times| times.default_seconds);
     let expected_seconds = times.and_then(|times| times.seconds);
-    let exact = entry.is_of(query);
+    let exact = matches!(matched, ShapeMatch::Measured | ShapeMatch::Model);
     let confidence = match times {
         _ if !exact => Confidence::Low,
         Some(Times { beyond: true, .. }) => rule.confidence.lowered(),
@@ -290,7 +343,7 @@ fn decide<'t>(
     };
     Decision {
         query: *query,
-        candidate: &rule.candidate,
+        candidate,
         expected_seconds,
         default_seconds,
         speedup: match is_default {
@@ -299,7 +352,7 @@ fn decide<'t>(
         },
         confidence,
         confirmed: exact && rule.confirmed,
-        matched: entry.matched(query),
+        matched,
         rule: RulePlace::Rule {
             collective: query.collective,
             shape: entry.shape,
@@ -308,6 +361,10 @@ fn decide<'t>(
             deployments: entry.deployments,
             from_bytes: rule.from_bytes,
         },
-        decider: Some((rule, of)),
+        basis: Some(Basis {
+            confirmed: rule.confirmed,
+            confidence: rule.confidence,
+            provenance,
+        }),
     }
 }

@@ -10,6 +10,7 @@ use vocabulary::RankOrder;
 use vocabulary::bounds::{BYTES, Bounds, SPEEDUP, TIME};
 use vocabulary::units::{UnitError, parse_bytes};
 
+use crate::candidate_times::{self, TimesDefinition};
 use crate::rule::{self, Group, RuleDefinition};
 use crate::types::ratio;
 use crate::verdicts::{self, VerdictDefinition};
@@ -69,6 +70,8 @@ struct MeasuredDefinition {
     microseconds: Vec<Verbatim>,
     default_microseconds: Vec<Verbatim>,
     speedup: Option<Vec<Verbatim>>,
+    #[serde(default)]
+    candidates: Vec<TimesDefinition>,
 }
 
 impl Table {
@@ -277,6 +280,17 @@ fn shape_rules(
         let item = place.key("rules").index(index);
         return Err(item.key("confirmed").fault(Problem::ConfirmedByModel));
     }
+    let (measured, candidates) = match measured {
+        None => (Vec::new(), Vec::new()),
+        Some(rows) => {
+            let place = place.key("measured");
+            let points = points(&place, &rows)?;
+            let sizes: Vec<u64> = points.iter().map(|point| point.bytes).collect();
+            let place = place.key("candidates");
+            let times = candidate_times::read(&place, rows.candidates, &sizes, group)?;
+            (points, times)
+        }
+    };
     Ok(ShapeRules {
         shape: group.shape,
         order: definition.order.unwrap_or_default(),
@@ -284,7 +298,8 @@ fn shape_rules(
         deployments: group.deployments,
         source,
         rules,
-        measured: measured.map_or(Ok(Vec::new()), |rows| points(&place.key("measured"), &rows))?,
+        measured,
+        candidates,
     })
 }
 

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use thiserror::Error;
 use vocabulary::Candidate;
 
-use crate::lookup::rule_at;
+use crate::lookup::{Basis, rule_at};
 use crate::{
     Confidence, Decision, Deployment, Provenance, Rule, RulePlace, ShapeMatch, ShapeRules, Table,
 };
@@ -23,24 +23,55 @@ pub struct Policy {
     pub min_confidence: Option<Confidence>,
     /// Whether rules are deployed that no fresh launches confirmed: those of imported measurements, of the model,
     /// of campaigns with `confirmation: off`, and of tables from before choices were confirmed; and rules of simulated
-    /// machines.
+    /// machines. With them go rules that are interpolated for shapes between measured ones.
     pub unconfirmed: bool,
-    /// Whether a shape that was not measured is served by the nearest one that was.
+    /// Whether a shape that was not measured is served by the nearest one that was, where rules are not interpolated.
     pub extrapolate: bool,
 }
 
 impl Policy {
     /// What a rule of a table lacks to be deployed on the shape that it was made for; `None` if it is deployed.
     pub fn lack(self, rule: &Rule, provenance: &Provenance) -> Option<Lack> {
+        let basis = Basis {
+            confirmed: rule.confirmed,
+            confidence: rule.confidence,
+            provenance,
+        };
+        let of_rule = || self.lack_of(basis);
+        (rule.candidate != Candidate::Default)
+            .then(of_rule)
+            .flatten()
+    }
+
+    /// The same of a rule that replaces the default.
+    fn lack_of(self, basis: Basis<'_>) -> Option<Lack> {
+        let Basis {
+            confirmed,
+            confidence,
+            provenance,
+        } = basis;
         let least = self.min_confidence.unwrap_or(provenance.min_confidence);
-        match rule.candidate {
-            Candidate::Default => None,
+        if provenance.library.is_simulated() && !self.unconfirmed {
             // No confirmation and no confidence would change that.
-            _ if provenance.library.is_simulated() && !self.unconfirmed => Some(Lack::Measurement),
-            _ if !rule.confirmed && !self.unconfirmed => Some(Lack::Confirmation),
-            _ if rule.confidence < least => Some(Lack::Confidence(rule.confidence)),
-            _ => None,
+            Some(Lack::Measurement)
+        } else if !confirmed && !self.unconfirmed {
+            Some(Lack::Confirmation)
+        } else if confidence < least {
+            Some(Lack::Confidence(confidence))
+        } else {
+            None
         }
+    }
+
+    /// Whether rules are deployed on shapes between measured ones: as rules of medium confidence that no fresh launches
+    /// confirmed.
+    fn interpolates(self, provenance: &Provenance) -> bool {
+        let basis = Basis {
+            confirmed: false,
+            confidence: Confidence::Medium,
+            provenance,
+        };
+        self.lack_of(basis).is_none()
     }
 }
 
@@ -99,8 +130,12 @@ impl Table {
     pub fn deployed(&self, policy: Policy) -> (Self, Vec<Withheld>) {
         let mut table = self.clone();
         let mut withheld = Vec::new();
+        let interpolates = policy.interpolates(&self.provenance);
         for (collective, entries) in &mut table.collectives {
             for entry in entries {
+                if !interpolates {
+                    entry.candidates.clear();
+                }
                 entry.withhold(
                     *collective,
                     |rule| policy.lack(rule, &self.provenance),
@@ -187,17 +222,20 @@ impl Decision<'_> {
     /// Why a policy does not deploy the decision, to stand behind a colon; `None` if it does, or if the decision
     /// is the default.
     pub fn withheld(&self, policy: Policy) -> Option<String> {
-        let (rule, of) = self
-            .decider
-            .filter(|(rule, _)| rule.candidate != Candidate::Default)?;
-        let of_rule = policy.lack(rule, of).map(Lack::reason);
+        let basis = self
+            .basis
+            .filter(|_| *self.candidate != Candidate::Default)?;
+        let of_rule = policy.lack_of(basis).map(Lack::reason);
         let of_shape = match self.matched {
             _ if policy.extrapolate => None,
             ShapeMatch::Nearest(_) => Some("the shape was not measured"),
             ShapeMatch::OtherOrder(..) => {
                 Some("the shape was not measured with ranks in this order")
             }
-            ShapeMatch::Measured | ShapeMatch::Model | ShapeMatch::Absent => None,
+            ShapeMatch::Measured
+            | ShapeMatch::Model
+            | ShapeMatch::Interpolated(..)
+            | ShapeMatch::Absent => None,
         };
         of_rule.or_else(|| of_shape.map(str::to_owned))
     }

@@ -163,7 +163,7 @@ impl ShapeRules {
     }
 
     /// Turns the sizes of a range back to the library's default: rules are cut at its ends, and measured
-    /// points in it have the default's time. A range that ends at `u64::MAX` has no end.
+    /// points in it have the default's time; what they chose is chosen on no shape beside this one by its times here. A range that ends at `u64::MAX` has no end.
     ///
     /// The default has medium confidence there: a validation found the chosen candidate slower, in measurements
     /// that are not those of the table.
@@ -174,6 +174,12 @@ impl ShapeRules {
         let after = (sizes.end < u64::MAX)
             .then(|| rule_at(&self.rules, sizes.end).cloned())
             .flatten();
+        let wrong = self
+            .ranges()
+            .filter(|(of, _)| of.start < sizes.end && sizes.start < of.end);
+        let wrong: Vec<Candidate> = wrong.map(|(_, rule)| rule.candidate.clone()).collect();
+        self.candidates
+            .retain(|times| !wrong.contains(&times.candidate));
         let default = Rule::new(sizes.start, Candidate::Default, None, Confidence::Medium);
         self.rules
             .retain(|rule| !sizes.contains(&rule.from_bytes) && rule.from_bytes != sizes.end);

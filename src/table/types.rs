@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use strum_macros::{Display, IntoStaticStr};
 use vocabulary::{Candidate, CommShape, Library, Pattern, RankOrder};
 
-use crate::{Deployments, Operators, RuleSource, Verdict};
+use crate::{CandidateTimes, Deployments, Operators, RuleSource, Verdict};
 
 /// The version of the file format that this crate writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 2;
@@ -99,6 +99,9 @@ pub struct ShapeRules {
     /// The evidence, by strictly ascending size: what [`Table::lookup`] expects times from. May be
     /// empty, then expected times are unknown.
     pub measured: Vec<MeasuredPoint>,
+    /// The times at the measured sizes of those candidates that may be the fastest, or what the default does, on
+    /// shapes between this one and others ([`Table::lookup`]); may be empty.
+    pub candidates: Vec<CandidateTimes>,
 }
 
 impl ShapeRules {
@@ -198,7 +201,7 @@ pub fn rounded(value: f64) -> f64 {
 }
 
 /// The nearest number that has only `digits` significant decimal digits.
-fn round_significant(value: f64, digits: usize) -> f64 {
+pub(crate) fn round_significant(value: f64, digits: usize) -> f64 {
     let text = format!("{value:.*e}", digits.saturating_sub(1));
     text.parse().unwrap_or(value)
 }

@@ -122,5 +122,6 @@ fn entry(ppn: u32, operators: Operators, candidate: Candidate) -> ShapeRules {
         source: RuleSource::Measured,
         rules: vec![rule],
         measured: Vec::new(),
+        candidates: Vec::new(),
     }
 }

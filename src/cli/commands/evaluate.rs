@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use results::{HeldOut, ModelScore, Score, SplitScores};
+use results::{HeldOut, ModelScore, Score, SplitScores, Worst};
 use serde::Serialize;
 use table::{Deployment, Table};
 use tuner::{Analysis, Origin};
@@ -18,8 +18,9 @@ use crate::values;
 /// best candidate measured at each point held out: their regret. Every second size is held out, but not
 /// the smallest and the largest; then, in turn, each shape between measured ones, with fewer and more
 /// nodes or ranks a node. Beside colltune's table stand the library's default, the best single
-/// candidate, the fastest one at the next lower size, and the fastest ones by straight lines, by
-/// log-log interpolation and by the fits of candidates that `colltune fit` prints.
+/// candidate, the fastest one at the next lower size and at the nearest one, and the fastest ones by straight lines,
+/// by log-log interpolation and by the fits of candidates that `colltune fit` prints. Points at which the table
+/// costs 5 % more than the default, the nearest measurements or log-log interpolation are told, with the reason.
 ///
 /// Then it tells at how many points the times that follow from the machine's parameters are off by more than
 /// 30 %, with the parameters of all sizes and with those of every second size at the others, beside simpler
@@ -32,10 +33,13 @@ use crate::values;
 /// With --json, prints one object: `name`, `library`, `store` and `splits`, each with `held_out`
 /// (`sizes`, `shapes`, or `all` with --table), `collective` (null for all together), `points` (held out), `decided_on`
 /// (other points; null for shapes) and `methods`, each with `method` (`default`, `best_single`,
-/// `nearest_lower`, `straight_lines`, `log_log`, `model`, `table`), `points` (at which what it chose
+/// `nearest_lower`, `nearest`, `straight_lines`, `log_log`, `model`, `table`), `points` (at which what it chose
 /// was measured), the regrets as shares `mean`, `median`, `maximum` and `mean_everywhere` (with the
 /// points decided on; null for shapes), `within_5_percent` (share of the points) and `worst`, with
-/// `collective`, `nodes`, `ppn`, `bytes`, `chosen` and `regret`; and `models` (none with --table), the one that is used
+/// `collective`, `nodes`, `ppn`, `bytes`, `chosen` and `regret`; `common`, the mean regrets `log_log` and `table` at the
+/// `points` where both are known; and `losses`, each with the same, the `method` that
+/// is better, what it chose (`better`), `better_regret` and `reason` (`not_enclosed`, `default_changes`, `slower`,
+/// `uncertain`, `unexpected`); and `models` (none with --table), the one that is used
 /// last, each with `model` (`one_line`, `lines`, `patterns`, `calibrated`), `points`, `wrong`, `wrong_share`,
 /// `points_held_out`, `wrong_held_out` and `wrong_held_out_share`. Unknown values are null.
 #[derive(Debug, clap::Args)]
@@ -115,7 +119,12 @@ fn describe(analysis: &Analysis, splits: &[SplitScores], models: &[ModelScore]) 
             ],
             split.scores.iter().map(score_row),
         );
-        format!("{}\n{scores}", title(split))
+        format!(
+            "{}\n{scores}{}{}",
+            title(split),
+            common(split),
+            losses(split)
+        )
     });
     let mut parts: Vec<String> = std::iter::once(heading).chain(parts).collect();
     if !models.is_empty() {
@@ -128,6 +137,56 @@ fn describe(analysis: &Analysis, splits: &[SplitScores], models: &[ModelScore]) 
         ));
     }
     parts.join("\n\n")
+}
+
+/// How the table compares with log-log interpolation at the same points, if it knows fewer.
+fn common(split: &SplitScores) -> String {
+    let common = split.common.filter(|common| common.points < split.points);
+    common.map_or_else(String::new, |common| {
+        format!(
+            "\nat the {} points where the costs of both are known, log-log interpolation costs {}, colltune's table {}",
+            common.points,
+            percent(Some(common.log_log)),
+            percent(Some(common.table))
+        )
+    })
+}
+
+/// Points at which the table loses that are told, of each split.
+const MOST_TOLD: usize = 5;
+
+/// Where and why the table loses, for all collectives together.
+fn losses(split: &SplitScores) -> String {
+    let losses = &split.losses;
+    if losses.is_empty() || split.collective.is_some() {
+        return String::new();
+    }
+    let mut lines = vec![format!(
+        "\ncolltune's table costs 5 % more than a simpler method at {} of {} points{}",
+        losses.len(),
+        split.points,
+        if losses.len() > MOST_TOLD {
+            "; most at"
+        } else {
+            ":"
+        }
+    )];
+    lines.extend(losses.iter().take(MOST_TOLD).map(|loss| {
+        let Worst {
+            cell,
+            chosen,
+            regret,
+        } = &loss.table;
+        format!(
+            "  {cell}: {chosen} costs {}, {} by {} {}; {}",
+            percent(Some(*regret)),
+            loss.better,
+            loss.method,
+            percent(Some(loss.better_regret)),
+            loss.reason
+        )
+    }));
+    lines.join("\n")
 }
 
 fn title(split: &SplitScores) -> String {

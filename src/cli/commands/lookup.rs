@@ -8,8 +8,9 @@ use crate::exit::Answer;
 
 /// Ask a table which algorithm to use
 ///
-/// The rule is that of the communicator shape asked for, with ranks in the order asked for, or of the
-/// nearest one that was measured, and of the largest size up to the one asked for. Times are those
+/// The rule is that of the communicator shape asked for, with ranks in the order asked for; or, between two measured
+/// shapes, what is the fastest by times interpolated between them; or that of the nearest shape that was measured. It is
+/// that of the largest size up to the one asked for. Times are those
 /// measured, and interpolated between measured sizes. The speed-up says how many times as long the default takes.
 /// It is the median of ratios paired inside launches (fresh ones, where choices are confirmed), by which the
 /// candidate was chosen; the two median times may have another ratio.
@@ -21,7 +22,7 @@ use crate::exit::Answer;
 /// unknown); `confidence` (`high`, `medium`, `low`); `confirmed` (whether fresh launches confirmed, on
 /// this shape, that the candidate is faster than the default); `deployed` (whether `run`, `export` and `deploy` use
 /// the decision by default) and `reason` (why not, as in `not confirmed` or `low confidence`, or null); `rule` (in
-/// words); `shape` (`measured`, `model`, `nearest 1x2`, `nearest 2x4 with ranks in block order` or `none`).
+/// words); `shape` (`measured`, `model`, `interpolated between 2x4 and 8x4`, `nearest 1x2`, `nearest 2x4 with ranks in block order` or `none`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

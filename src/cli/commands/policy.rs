@@ -11,10 +11,10 @@ pub(super) struct PolicyArgs {
     /// are left to the library's default
     #[arg(long, value_name = "CONFIDENCE", value_parser = values::confidence())]
     min_confidence: Option<Confidence>,
-    /// Also use rules that no fresh launches confirmed
+    /// Also use rules that no fresh launches confirmed, and what is interpolated for shapes between measured ones
     #[arg(long)]
     unconfirmed: bool,
-    /// Also serve shapes that were not measured, by the nearest one that was
+    /// Also serve other shapes that were not measured, by the nearest one that was
     #[arg(long)]
     extrapolate: bool,
 }

@@ -35,7 +35,8 @@ struct colltune_choice {
     uint32_t fanout;
 };
 
-/* The choices of one collective on one shape: nodes x ranks on each. */
+/* The choices of one collective on one shape: nodes x ranks on each. In `deployments`, 4 says that they are
+ * interpolated between measured shapes and stand in for no other one. */
 struct colltune_entry {
     int collective;
     uint32_t nodes;
@@ -89,6 +90,8 @@ static inline const struct colltune_choice *colltune_lookup(enum colltune_collec
         int order, is_odd;
         if (entry->collective != (int)collective || !(entry->operators & (int)operators) ||
             !(entry->deployments & (int)deployment))
+            continue;
+        if ((entry->deployments & 4) && (entry->nodes != nodes || entry->ppn != ppn))
             continue;
         /* Many algorithms are made for a power of two ranks, or for other numbers. */
         is_odd = (entry->nodes != nodes || entry->ppn != ppn) &&

@@ -6,7 +6,7 @@ mod reader;
 use std::fmt::Write as _;
 
 use schedule::Collective;
-use table::{Deployment, OperatorClass, Rule, ShapeRules, Table};
+use table::{Deployment, OperatorClass, Rule, RuleSource, ShapeRules, Table};
 use vocabulary::Parameters;
 
 use crate::{ExportError, Exported, Format, Options, header};
@@ -52,10 +52,17 @@ impl Format for CHeader {
             return Err(ExportError::Shape { shape, message });
         }
         let extrapolate = options.policy.extrapolate;
-        let text = text(table, extrapolate, &notes);
+        let mut table = table.clone();
+        for collective in Collective::MEASURED {
+            let interpolated = table.written_out(collective);
+            if let Some(entries) = table.collectives.get_mut(&collective) {
+                entries.extend(interpolated);
+            }
+        }
+        let text = text(&table, extrapolate, &notes);
         let expected = Header {
             extrapolate,
-            rows: rows(table),
+            rows: rows(&table),
         };
         if reader::read(&text)? != expected {
             let what = "the header does not have the table's rules".to_owned();
@@ -66,7 +73,7 @@ impl Format for CHeader {
             companion: None,
             variables: Vec::new(),
             notes,
-            decides: crate::decides(table),
+            decides: crate::decides(&table),
         })
     }
 
@@ -149,13 +156,14 @@ fn constant(collective: Collective) -> String {
     format!("COLLTUNE_{}", collective.name().to_uppercase())
 }
 
-/// The operators and the deployments that an entry is for, a bit each.
+/// The operators and the deployments that an entry is for, a bit each, and whether it is interpolated.
 fn masks(collective: Collective, entry: &ShapeRules) -> (u32, u32) {
     let covers = |class| !collective.is_reduction() || entry.operators.cover(class);
     let bits = |holds: [bool; 2]| u32::from(holds[0]) + 2 * u32::from(holds[1]);
     (
         bits(OperatorClass::ALL.map(covers)),
-        bits(Deployment::ALL.map(|deployment| entry.deployments.cover(deployment))),
+        bits(Deployment::ALL.map(|deployment| entry.deployments.cover(deployment)))
+            + 4 * u32::from(entry.source == RuleSource::Interpolated),
     )
 }
 

@@ -25,7 +25,7 @@ pub struct Row {
     pub ppn: u32,
     /// Commutative operators 1, others 2.
     pub operators: u32,
-    /// For colltune 1, for the library's own settings 2.
+    /// For colltune 1, for the library's own settings 2; 4 for this very shape alone.
     pub deployments: u32,
     /// Where it begins.
     pub from_bytes: u64,

@@ -1,5 +1,7 @@
 //! What a table says about one communicator.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use schedule::Collective;
 use vocabulary::{Candidate, CommShape, RankOrder};
 
@@ -55,8 +57,8 @@ pub struct CommunicatorRules {
 }
 
 impl CommunicatorRules {
-    /// Compiles the rules that [`Table::lookup`] finds for the shape and the order of ranks on it. Unless
-    /// `extrapolate` is set, a shape that the table does not have with ranks in that order is left to the library.
+    /// Compiles the rules that [`Table::lookup`] finds, or interpolates, for the shape and the order of ranks on it.
+    /// Unless `extrapolate` is set, a shape for which another one stands in is left to the library.
     pub fn new(table: &Table, shape: CommShape, order: RankOrder, extrapolate: bool) -> Self {
         let query = |index: usize| Query {
             collective: Collective::MEASURED[index / CLASSES.len()],
@@ -66,21 +68,18 @@ impl CommunicatorRules {
             operators: CLASSES[index % CLASSES.len()],
             deployment: Deployment::Colltune,
         };
-        let group = |index| {
-            let choices = choices(table, &query(index), extrapolate);
+        let mut matched = [ShapeMatch::Absent; GROUPS];
+        let groups = std::array::from_fn(|index| {
+            let (choices, how) = choices(table, &query(index), extrapolate);
+            matched[index] = how;
             let from = choices.iter().map(|choice| choice.from_bytes).collect();
             (Group::new(from), choices)
-        };
-        let matched = |index| {
-            let query = query(index);
-            let entry = table.nearest(&query);
-            entry.map_or(ShapeMatch::Absent, |entry| entry.matched(&query))
-        };
+        });
         Self {
             shape,
             order,
-            groups: std::array::from_fn(group),
-            matched: std::array::from_fn(matched),
+            groups,
+            matched,
         }
     }
 
@@ -109,6 +108,21 @@ impl CommunicatorRules {
         &self.groups[place(collective, operators)].1
     }
 
+    /// A number that tells rules apart that were interpolated by processors that round differently; 0 if no rule is
+    /// interpolated.
+    pub fn rounding(&self) -> u32 {
+        let is_interpolated =
+            |matched: &ShapeMatch| matches!(matched, ShapeMatch::Interpolated(..));
+        if !self.matched.iter().any(is_interpolated) {
+            return 0;
+        }
+        let mut hasher = DefaultHasher::new();
+        for choice in self.groups.iter().flat_map(|(_, choices)| choices) {
+            (choice.from_bytes, &choice.candidate).hash(&mut hasher);
+        }
+        1 + (hasher.finish() >> 34) as u32
+    }
+
     /// How the shape and the order of ranks were found in the table. A stand-in decides only if the rules
     /// extrapolate.
     pub fn matched(&self, collective: Collective, operators: OperatorClass) -> ShapeMatch {
@@ -123,12 +137,14 @@ fn place(collective: Collective, operators: OperatorClass) -> usize {
     row * CLASSES.len() + usize::from(operators == OperatorClass::Noncommutative)
 }
 
-/// The rules of the entry that holds for a query; the default alone if there is none.
-fn choices(table: &Table, query: &Query, extrapolate: bool) -> Box<[Choice]> {
-    let entry = table.nearest(query);
-    let entry = entry.filter(|entry| extrapolate || entry.is_of(query));
-    match entry {
-        Some(entry) if !entry.rules.is_empty() => entry.rules.iter().map(Choice::of).collect(),
-        _ => Box::new([Choice::default()]),
+/// The rules of the entry that answers a query, and how the shape is found in it; the default alone if there is none.
+fn choices(table: &Table, query: &Query, extrapolate: bool) -> (Box<[Choice]>, ShapeMatch) {
+    let default = || Box::new([Choice::default()]);
+    let Some((entry, matched)) = table.answering(query) else {
+        return (default(), ShapeMatch::Absent);
+    };
+    match extrapolate || !matched.is_stand_in() {
+        true if !entry.rules.is_empty() => (entry.rules.iter().map(Choice::of).collect(), matched),
+        _ => (default(), matched),
     }
 }

@@ -19,7 +19,15 @@ fn evaluate_shows_regrets_beside_baselines() {
     let split = &told["splits"][0];
     assert_eq!(
         keys(split),
-        ["collective", "decided_on", "held_out", "methods", "points"]
+        [
+            "collective",
+            "common",
+            "decided_on",
+            "held_out",
+            "losses",
+            "methods",
+            "points"
+        ]
     );
     assert_eq!(
         (&split["held_out"], &split["points"], &split["decided_on"]),
@@ -33,6 +41,7 @@ fn evaluate_shows_regrets_beside_baselines() {
             "default",
             "best_single",
             "nearest_lower",
+            "nearest",
             "straight_lines",
             "log_log",
             "model",

@@ -9,7 +9,7 @@ use model::Machine;
 use rusqlite::Connection;
 use schedule::Collective;
 use store::{Outcome, Store};
-use table::{Deployment, MeasuredPoint, OperatorClass, Operators, ShapeRules, Table};
+use table::{Deployment, MeasuredPoint, OperatorClass, Operators, Rule, ShapeRules, Table};
 use vocabulary::{Candidate, Library, Pattern, RankOrder, Sample, Subject};
 
 use crate::run::Place;
@@ -67,6 +67,17 @@ fn of_commutative(text: &str) -> Vec<(Collective, ShapeRules)> {
     for (collective, entries) in table.collectives {
         for mut entry in entries {
             entry.order = RankOrder::Unknown;
+            // It had no times of other candidates, and other thresholds between measured sizes.
+            entry.candidates.clear();
+            let at = entry.measured.iter().map(|point| point.bytes);
+            entry.rules = at
+                .filter_map(|bytes| {
+                    Some(Rule {
+                        from_bytes: bytes,
+                        ..table::rule_at(&entry.rules, bytes)?.clone()
+                    })
+                })
+                .collect();
             // It had no speed-ups at measured sizes.
             for point in &mut entry.measured {
                 *point = MeasuredPoint::new(point.bytes, point.seconds, point.default_seconds);

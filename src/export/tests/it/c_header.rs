@@ -62,11 +62,9 @@ fn options(extrapolate: bool) -> Options {
 }
 
 /// What a compiled header answers to questions.
-fn ask(table: &Table, extrapolate: bool, questions: &str) -> Vec<String> {
+fn ask(table: &Table, options: &Options, questions: &str) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
-    let text = export("c-header", table, &options(extrapolate))
-        .expect("exported")
-        .text;
+    let text = export("c-header", table, options).expect("exported").text;
     std::fs::write(folder.path().join("table.h"), text).expect("written");
     std::fs::write(folder.path().join("ask.c"), PROGRAM).expect("written");
     let flags = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"];
@@ -133,7 +131,7 @@ fn the_compiled_header_answers_as_lookup_does() {
             );
             queries.push(query);
         }
-        let answers = ask(table, extrapolate, &questions);
+        let answers = ask(table, &options(extrapolate), &questions);
         assert_eq!(answers.len(), queries.len());
         for (query, answer) in queries.iter().zip(&answers) {
             let decision = table.lookup(query);
@@ -146,5 +144,89 @@ fn the_compiled_header_answers_as_lookup_does() {
         let others = answers.iter().filter(|answer| *answer != "default").count();
         let least = if extrapolate { 3000 } else { 200 };
         assert!(table.collectives.is_empty() || others > least, "{others}");
+    }
+}
+
+/// Two shapes with times of candidates: on 4x4 nodes the default and, from some size on, chain.
+const ENCLOSING: &str = "
+  bcast:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 2
+        ppn: 4
+        deployment: any
+        rules:
+          - {from: 0, candidate: default, confidence: high}
+        measured:
+          bytes:                [64, 4K]
+          microseconds:         [4, 40]
+          default_microseconds: [4, 40]
+          candidates:
+            - {candidate: 'native:bcast/chain', microseconds: [9, 40]}
+      - nodes: 8
+        ppn: 4
+        deployment: any
+        rules:
+          - {from: 0, candidate: default, confidence: high}
+        measured:
+          bytes:                [64, 4K]
+          microseconds:         [4, 160]
+          default_microseconds: [4, 160]
+          candidates:
+            - {candidate: 'native:bcast/chain', microseconds: [16, 10]}
+";
+
+#[test]
+fn shapes_between_measured_ones_are_written_out() {
+    let text = testkit::tables::yaml("enclosing", "openmpi", "4.1.4", ENCLOSING);
+    let table = testkit::tables::parsed(&text);
+    let collective = Collective::Bcast;
+    for (unconfirmed, extrapolate) in [(false, false), (true, false), (true, true)] {
+        let options = Options {
+            policy: Policy {
+                unconfirmed,
+                extrapolate,
+                ..Policy::default()
+            },
+            ..Options::default()
+        };
+        let deployed = table.deployed(options.policy).0;
+        let mut chains = 0;
+        let mut questions = String::new();
+        let mut expected = Vec::new();
+        for nodes in 1..12 {
+            for bytes in [1, 64, 401, 402, 403, 4096, 1 << 20] {
+                _ = writeln!(questions, "0 {nodes} 4 {bytes} 1 2");
+                let decision = deployed.lookup(&Query {
+                    collective,
+                    shape: CommShape { nodes, ppn: 4 },
+                    order: RankOrder::Unknown,
+                    bytes,
+                    operators: OperatorClass::Commutative,
+                    deployment: Deployment::Library,
+                });
+                let is_served = extrapolate || !decision.matched.is_stand_in();
+                let chosen = if is_served {
+                    decision.candidate
+                } else {
+                    &vocabulary::Candidate::Default
+                };
+                chains += usize::from(nodes == 4 && chosen.id() == "chain");
+                expected.push(chosen.to_string());
+            }
+        }
+        assert_eq!(chains, if unconfirmed { 4 } else { 0 });
+        assert_eq!(ask(&table, &options, &questions), expected);
+        let operators = OperatorClass::Commutative;
+        let library = &table.provenance.library;
+        let told = export::Choices::of(&deployed, library, operators, &options);
+        let of_ranks = |ranks: u32| {
+            let all = &told.collectives[&collective];
+            all.iter()
+                .find(|rules| rules.first == ranks)
+                .map(|rules| rules.at(4096).is_some())
+        };
+        assert_eq!(of_ranks(16), unconfirmed.then_some(true));
+        assert_eq!(of_ranks(8), Some(false));
     }
 }

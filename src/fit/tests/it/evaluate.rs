@@ -86,6 +86,7 @@ fn regrets_at_sizes_held_out_are_those_of_the_choices() {
         (Method::Default, [0, 0, 0]),
         (Method::BestSingle, [1, 1, 1]),
         (Method::NearestLower, [0, 0, 1]),
+        (Method::Nearest, [0, 1, 2]),
         (Method::StraightLines, [0, 1, 2]),
         (Method::LogLog, [0, 1, 1]),
         (Method::Model, [0, 1, 2]),
@@ -138,6 +139,7 @@ fn nothing_leaks_from_what_is_held_out() {
     for method in [
         Method::BestSingle,
         Method::NearestLower,
+        Method::Nearest,
         Method::StraightLines,
         Method::LogLog,
         Method::Model,
@@ -180,6 +182,7 @@ fn shapes_between_others_are_held_out_in_turn() {
         assert_eq!((score.points, score.mean), (4, Some(0.0)), "{score:?}");
         assert_eq!(score.mean_everywhere, None);
     }
+    assert_eq!(shapes.losses, []);
     let default = score(shapes, Method::Default).mean.expect("measured");
     assert!(
         (default - regret(65_536, 0) / 2.0).abs() < 1e-9,
@@ -267,6 +270,7 @@ fn a_table_is_judged_at_every_point_of_other_measurements() {
                 source: RuleSource::Measured,
                 rules: vec![rule(0, default), rule(4096, dual_root), rule(32_768, ring)],
                 measured: Vec::new(),
+                candidates: Vec::new(),
             }],
         )]),
         verdicts: Vec::new(),

@@ -346,6 +346,14 @@ fn times_of_other_shapes_grow_as_one_model_says() {
         let found = decision.and_then(|decision| decision.ranked(&doubling));
         let found = found.expect("extrapolated").median_seconds;
         assert!((found / (2e-3 * growth) - 1.0).abs() < 1e-12, "{found}");
+        // Of the default one shape tells nothing but its time there.
+        let chosen = decision.map(|decision| &decision.chosen);
+        assert_eq!(
+            chosen == Some(&doubling),
+            5e-3 / found >= 1.1,
+            "{cell}: {found}"
+        );
+        println!("{cell} {found}");
     }
 }
 

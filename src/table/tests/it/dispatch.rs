@@ -64,6 +64,7 @@ fn entry() -> impl Strategy<Value = ShapeRules> {
         source: RuleSource::Measured,
         rules,
         measured: Vec::new(),
+        candidates: Vec::new(),
     };
     (ranks, classes, rules()).prop_map(entry)
 }
@@ -173,6 +174,7 @@ fn every_size_is_found_in_its_range_however_close_they_are() {
             source: RuleSource::Measured,
             rules: rules_from(from.iter().copied()),
             measured: Vec::new(),
+            candidates: Vec::new(),
         };
         let table = Table {
             name: "close".to_owned(),

@@ -300,6 +300,7 @@ fn rules_of_another_order_are_those_of_another_shape() {
             Confidence::High,
         )],
         measured: Vec::new(),
+        candidates: Vec::new(),
     };
     let check = |entries: &[ShapeRules], (nodes, ppn), order, blocks: u32, matched: &str| {
         let mut table = sample::table();
@@ -360,6 +361,7 @@ fn deployments_are_kept_apart() {
         source: table::RuleSource::Measured,
         rules: vec![Rule::new(0, native(name), Some(1.5), Confidence::High)],
         measured: Vec::new(),
+        candidates: Vec::new(),
     };
     let mut table = sample::table();
     let ask = |table: &Table, collective, deployment| {

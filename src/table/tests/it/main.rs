@@ -1,5 +1,6 @@
 //! Tests of decision tables through the public interface.
 
+mod between;
 mod catalogue;
 mod deployed;
 mod diff;

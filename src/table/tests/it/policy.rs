@@ -47,6 +47,7 @@ fn table(rules: Vec<Rule>) -> Table {
         deployments: Deployments::Colltune,
         source: RuleSource::Measured,
         rules,
+        candidates: Vec::new(),
         measured: [1, 10, 100, 1000, 10_000]
             .map(|bytes| MeasuredPoint::new(bytes, 1.0, 2.0))
             .to_vec(),
@@ -260,6 +261,7 @@ proptest! {
                 restored.push(ShapeRules {
                     rules: entry.rules.clone(),
                     measured: entry.measured.clone(),
+                    candidates: entry.candidates.clone(),
                     ..other.clone()
                 });
                 prop_assert_eq!(other.measured.len(), entry.measured.len());

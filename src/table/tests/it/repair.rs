@@ -26,6 +26,7 @@ fn entry() -> ShapeRules {
             rule(100, native("a")),
             rule(1000, native("b")),
         ],
+        candidates: Vec::new(),
         measured: [64, 512, 4096]
             .map(|b| MeasuredPoint::new(b, 1.0, 2.0))
             .to_vec(),

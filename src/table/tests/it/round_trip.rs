@@ -157,6 +157,16 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
                         speedup: speedup.unwrap_or(ratio),
                     }
                 };
+            let points: Vec<MeasuredPoint> = points.into_iter().map(point).collect();
+            let given = rules.iter().map(|(candidate, ..)| candidate);
+            let given = given.filter(|c| **c != Candidate::Default && !points.is_empty());
+            let candidates = given.map(|candidate| {
+                let every = |nth: usize| (0..points.len()).map(move |place| place % nth == 0);
+                let seconds = points.iter().zip(every(3));
+                let seconds = seconds.map(|(point, is_none)| (!is_none).then_some(point.seconds));
+                table::CandidateTimes::new(candidate.clone(), seconds.collect(), every(2).collect())
+            });
+            let candidates = candidates.collect();
             ShapeRules {
                 shape: CommShape { nodes: 1, ppn: 1 },
                 order,
@@ -167,7 +177,8 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
                     false => Deployments::Colltune,
                 },
                 rules: sizes.zip(rules).map(rule).collect(),
-                measured: points.into_iter().map(point).collect(),
+                measured: points,
+                candidates,
             }
         },
     )

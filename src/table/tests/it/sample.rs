@@ -79,6 +79,7 @@ pub(crate) fn table() -> Table {
         source: RuleSource::Measured,
         rules,
         measured,
+        candidates: Vec::new(),
     };
     let default = |from, confidence| Rule::new(from, Candidate::Default, None, confidence);
     let allreduce = vec![

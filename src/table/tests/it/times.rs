@@ -46,6 +46,7 @@ fn ask(rules: &[Rule], measured: &[MeasuredPoint], bytes: u64) -> DecisionJson {
         source: RuleSource::Measured,
         rules: rules.to_vec(),
         measured: measured.to_vec(),
+        candidates: Vec::new(),
     };
     let table = Table {
         verdicts: Vec::new(),

@@ -1,0 +1,118 @@
+//! What is chosen between two measured sizes, by interpolated times.
+
+use std::collections::BTreeSet;
+
+use results::{CellDecision, Ranked};
+use vocabulary::Candidate;
+
+use crate::family::family;
+use crate::rules::does_the_same;
+
+/// A candidate, and the size from which on it is taken to be the best choice.
+pub(crate) type Change<'d> = (u64, &'d Candidate);
+
+/// By how much another candidate must be faster to be chosen between two sizes at which neither chooses it.
+const FAVOUR: f64 = 0.02;
+/// By how much anything else must be faster than the default where the default is chosen at one of two sizes.
+const FAVOUR_OF_DEFAULT: f64 = 0.05;
+
+/// What is chosen above the size of `left`, by times interpolated up to that of `right`, with the choice of `right`
+/// as the last one; both choose different candidates.
+///
+/// Where the default does one thing at one size and another at the other, its time between them is unknown. What it
+/// does where it is chosen is then compared with other candidates in its place, if the default loses to that at the
+/// other size.
+pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Vec<Change<'d>> {
+    let (low, high) = (left.cell.bytes, right.cell.bytes);
+    let mut candidates = vec![&left.chosen, &right.chosen];
+    let ranked = left.ranking.iter().map(|ranked| &ranked.candidate);
+    candidates.extend(ranked.filter(|c| **c != left.chosen && **c != right.chosen));
+    let keeps_default = [left, right]
+        .iter()
+        .any(|at| at.chosen == Candidate::Default);
+    let leaves_default_out = default_changes(left, right);
+    let line = |(place, candidate): (usize, &&Candidate)| {
+        if leaves_default_out && **candidate == Candidate::Default {
+            return None;
+        }
+        let log_seconds = |at: &CellDecision| {
+            Some(match place {
+                0 | 1 if **candidate == Candidate::Default => {
+                    at.default()?.median_seconds.ln() - FAVOUR_OF_DEFAULT
+                }
+                0 | 1 if keeps_default => kin_seconds(at, candidate)?.ln(),
+                0 | 1 => kin_seconds(at, candidate)?.ln() - FAVOUR,
+                _ => at.ranked(candidate)?.median_seconds.ln(),
+            })
+        };
+        Some([log_seconds(left)?, log_seconds(right)?])
+    };
+    let lines: Vec<Option<[f64; 2]>> = candidates.iter().enumerate().map(line).collect();
+    let (ln_low, ln_high) = ((low.max(1) as f64).ln(), (high.max(1) as f64).ln());
+    let least = low.saturating_add(1).min(high);
+    let size = |share: f64| {
+        let size = (ln_low + share * (ln_high - ln_low)).exp().round() as u64;
+        size.clamp(least, high)
+    };
+    // As of two sizes of blocks, each measured at one end.
+    if lines[0].is_some() && lines[0] == lines[1] {
+        return vec![(size(0.5), &right.chosen)];
+    }
+    let Some(first) = table::lowest(lines.iter().map(|line| Some((*line)?[0]))) else {
+        return vec![(high, &right.chosen)];
+    };
+    let crossings = table::crossings(&lines, first).into_iter();
+    let crossings = crossings.map(|(share, place)| (size(share), place));
+    let mut changes: Vec<Change<'_>> = Vec::new();
+    let last = (high, 1);
+    for (bytes, place) in [(least, first)].into_iter().chain(crossings).chain([last]) {
+        let before = changes
+            .last()
+            .map_or(&left.chosen, |(_, candidate)| candidate);
+        if before != candidates[place] {
+            changes.retain(|(from, _)| *from != bytes);
+            changes.push((bytes, candidates[place]));
+        }
+    }
+    changes
+}
+
+/// Whether the default is known to do one thing at one size and another at the other, and what it does where it is
+/// chosen is faster than what it does at the other.
+fn default_changes(left: &CellDecision, right: &CellDecision) -> bool {
+    let done = |at: &CellDecision| -> BTreeSet<Candidate> {
+        let candidates = at.ranking.iter().map(|ranked| &ranked.candidate);
+        candidates
+            .filter(|candidate| does_the_same(at, candidate))
+            .cloned()
+            .collect()
+    };
+    let (before, after) = (done(left), done(right));
+    // What the default does at one size is worth naming if the default is slower than that at the other.
+    let is_worth = |at: &CellDecision, done: &BTreeSet<Candidate>, other: &CellDecision| {
+        let seconds = |candidate: &Candidate| Some(other.ranked(candidate)?.median_seconds);
+        let gains = |candidate: &Candidate| {
+            let default = seconds(&Candidate::Default);
+            let ratio = default
+                .zip(seconds(candidate))
+                .map(|(default, own)| default / own);
+            ratio.is_some_and(|ratio| ratio.ln() >= FAVOUR_OF_DEFAULT)
+        };
+        at.chosen != Candidate::Default || done.iter().any(gains)
+    };
+    before.is_disjoint(&after)
+        && !(before.is_empty() && after.is_empty())
+        && is_worth(left, &before, right)
+        && is_worth(right, &after, left)
+}
+
+/// The time of a candidate, or, where it was not measured, of one that is the same schedule there, or else of
+/// the fastest that differs only by the size of its blocks.
+fn kin_seconds(at: &CellDecision, candidate: &Candidate) -> Option<f64> {
+    let is_alike = |ranked: &&Ranked| at.cell.are_alike(&ranked.candidate, candidate);
+    let is_kin = |ranked: &&Ranked| family(&ranked.candidate) == family(candidate);
+    let alike = || at.ranking.iter().find(is_alike);
+    let kin = || at.ranking.iter().find(is_kin);
+    let found = at.ranked(candidate).or_else(alike).or_else(kin)?;
+    Some(found.median_seconds)
+}

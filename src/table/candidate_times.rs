@@ -1,0 +1,163 @@
+//! The times of candidates at the sizes that were measured on a shape.
+
+use std::fmt;
+
+use serde::Deserialize;
+use strict_yaml::{Scalar, Verbatim};
+use vocabulary::Candidate;
+use vocabulary::bounds::TIME;
+use vocabulary::units::format_bytes;
+
+use crate::decimal::{self, shifted};
+use crate::emit::{self, list};
+use crate::parse::{Checked, Place, bytes};
+use crate::rule::{self, Group, RuleDefinition};
+use crate::types::rounded;
+use crate::{Confidence, Deployments, Problem};
+
+/// In place of a time, in files.
+const NONE: &str = "none";
+
+/// A candidate's times at the measured sizes of an entry, in the order of its
+/// [`measured`](crate::ShapeRules::measured) points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CandidateTimes {
+    /// The candidate; not the default.
+    pub candidate: Candidate,
+    /// Its median time at each size; positive and finite, absent where it was not measured.
+    pub seconds: Vec<Option<f64>>,
+    /// Whether the library's default takes as long at each size, within noise: it may be this algorithm there.
+    pub is_default: Vec<bool>,
+}
+
+impl CandidateTimes {
+    /// The times rounded to four significant digits, so that the file stays short.
+    pub fn new(candidate: Candidate, seconds: Vec<Option<f64>>, is_default: Vec<bool>) -> Self {
+        let seconds = seconds.into_iter();
+        Self {
+            candidate,
+            seconds: seconds.map(|seconds| seconds.map(rounded)).collect(),
+            is_default,
+        }
+    }
+}
+
+/// The times of a candidate as they are written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TimesDefinition {
+    candidate: String,
+    block_bytes: Option<Scalar>,
+    blocks: Option<u32>,
+    radix: Option<u32>,
+    reduce: Option<String>,
+    bcast: Option<String>,
+    segment_bytes: Option<Scalar>,
+    fanout: Option<u32>,
+    #[serde(default)]
+    default_at: Vec<Scalar>,
+    microseconds: Vec<Verbatim>,
+}
+
+/// Reads the times of candidates at these sizes.
+pub(crate) fn read(
+    place: &Place<'_>,
+    given: Vec<TimesDefinition>,
+    sizes: &[u64],
+    group: Group<'_>,
+) -> Checked<Vec<CandidateTimes>> {
+    let group = Group {
+        // They serve every deployment that offers them.
+        deployments: Deployments::Colltune,
+        ..group
+    };
+    let given = given.into_iter().enumerate();
+    given
+        .map(|(index, given)| times(&place.index(index), given, sizes, group))
+        .collect()
+}
+
+fn times(
+    place: &Place<'_>,
+    given: TimesDefinition,
+    sizes: &[u64],
+    group: Group<'_>,
+) -> Checked<CandidateTimes> {
+    let row = place.key("microseconds");
+    let (expected, found) = (sizes.len(), given.microseconds.len());
+    if found != expected {
+        return Err(row.fault(Problem::RowLength { expected, found }));
+    }
+    let time = |(index, Verbatim(text)): (usize, &Verbatim)| {
+        if text == NONE {
+            return Ok(None);
+        }
+        let value = decimal::scaled(text, -6).and_then(|value| TIME.of(value));
+        let unfit = || {
+            row.index(index)
+                .unfit(&format!("{TIME}, in microseconds, or {NONE}"))
+        };
+        value.map(Some).ok_or_else(unfit)
+    };
+    let seconds = given.microseconds.iter().enumerate().map(time);
+    let seconds: Vec<Option<f64>> = seconds.collect::<Checked<_>>()?;
+    let mut is_default = vec![false; sizes.len()];
+    let row = place.key("default_at");
+    for (index, size) in given.default_at.iter().enumerate() {
+        let size = bytes(size, || row.index(index))?;
+        let at = sizes.iter().position(|known| *known == size);
+        *at.and_then(|at| is_default.get_mut(at))
+            .ok_or_else(|| row.index(index).unfit("one of the sizes in `bytes`"))? = true;
+    }
+    let definition = RuleDefinition {
+        from: Scalar(String::new()),
+        candidate: given.candidate,
+        block_bytes: given.block_bytes,
+        blocks: given.blocks,
+        radix: given.radix,
+        reduce: given.reduce,
+        bcast: given.bcast,
+        segment_bytes: given.segment_bytes,
+        fanout: given.fanout,
+        speedup: None,
+        confidence: Confidence::Low,
+        confirmed: None,
+    };
+    let candidate = rule::candidate(place, &definition, group)?;
+    if candidate == Candidate::Default {
+        let expected = "an algorithm: the default's times stand in `default_microseconds`";
+        return Err(place.key("candidate").unfit(expected));
+    }
+    Ok(CandidateTimes {
+        candidate,
+        seconds,
+        is_default,
+    })
+}
+
+/// Writes the times of candidates at these sizes; without sizes there are none.
+pub(crate) fn write(
+    f: &mut fmt::Formatter<'_>,
+    all: &[CandidateTimes],
+    sizes: &[u64],
+) -> fmt::Result {
+    if all.is_empty() || sizes.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "          candidates:")?;
+    for times in all {
+        write!(f, "            - {{{}", emit::candidate(&times.candidate)?)?;
+        let at = sizes.iter().zip(&times.is_default);
+        let at = at.filter(|(_, is_default)| **is_default);
+        let at: Vec<String> = at.map(|(bytes, _)| format_bytes(*bytes)).collect();
+        if !at.is_empty() {
+            writeln!(f, ",")?;
+            list(f, "               default_at: [", &at, "]")?;
+        }
+        writeln!(f, ",")?;
+        let time = |seconds: &Option<f64>| seconds.map_or(NONE.to_owned(), |s| shifted(s, 6));
+        let row: Vec<String> = times.seconds.iter().map(time).collect();
+        list(f, "               microseconds: [", &row, "]}\n")?;
+    }
+    Ok(())
+}

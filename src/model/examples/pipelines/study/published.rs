@@ -26,10 +26,13 @@ const CURVES: [&str; 3] = ["native", "pipelined_tree", "dual_root"];
 /// Up to which size the decision function of Open MPI 4.0.5 takes recursive doubling; from there on, the ring.
 const DOUBLING_BELOW: u64 = 10_000;
 
+/// A reduce and a broadcast, each with its blocks.
+type Calls = [(&'static str, Blocks); 2];
+
 /// What that function takes for a reduce and a broadcast on 288 ranks, from this many bytes on to the next row: our
 /// algorithm that sends the same messages, and its blocks. It has others between 2 KiB and 488 KB, binomial trees
 /// with segments and split binary trees, which are not simulated here.
-const REDUCE_BCAST: [(u64, Option<[(&str, Blocks); 2]>); 4] = [
+const REDUCE_BCAST: [(u64, Option<Calls>); 4] = [
     (
         0,
         Some([
@@ -134,7 +137,7 @@ impl Row {
 }
 
 /// What the library takes for a reduce and a broadcast, if we have it.
-fn chosen(elements: u64) -> Option<[(&'static str, Blocks); 2]> {
+fn chosen(elements: u64) -> Option<Calls> {
     let bytes = elements * ELEMENT_BYTES;
     let row = REDUCE_BCAST.iter().rev().find(|(from, _)| *from <= bytes);
     row.and_then(|(_, calls)| *calls)

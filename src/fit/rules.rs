@@ -17,8 +17,9 @@ use results::{CellDecision, Verdict};
 ///
 /// Neighbouring sizes with the same choice make one rule. A rule ends where the times of its
 /// candidate and of the next one, interpolated between the two measured sizes on logarithmic
-/// scales, cross; beside the size at which the other one is the faster if they do not. A third candidate that is
-/// faster between the two has a rule of its own. Where fresh launches have confirmed choices,
+/// scales, cross, or in their geometric middle if a time is unknown. If they do not cross, it ends right above the
+/// lower size where the next one is faster at both, and otherwise at the higher size. The default counts as 5 % faster
+/// than it is. A third candidate that is faster between the two has a rule of its own. Where fresh launches have confirmed choices,
 /// a rule ends at the last size at which they have, or goes on to the next one as they say
 /// ([`CellDecision::up_to_next`]). The first starts at 0 bytes, the last has no end. Rules that hold
 /// alike for commutative and noncommutative operators, or for all operators and commutative ones, are written

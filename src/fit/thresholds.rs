@@ -54,8 +54,9 @@ pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Ve
         let size = (ln_low + share * (ln_high - ln_low)).exp().round() as u64;
         size.clamp(least, high)
     };
-    // As of two sizes of blocks, each measured at one end.
-    if lines[0].is_some() && lines[0] == lines[1] {
+    // As of two sizes of blocks, each measured at one end; or one was not measured at both ends.
+    let is_unknown = lines[0].is_none() || lines[1].is_none();
+    if (!is_unknown && lines[0] == lines[1]) || (is_unknown && !leaves_default_out) {
         return vec![(size(0.5), &right.chosen)];
     }
     let Some(first) = table::lowest(lines.iter().map(|line| Some((*line)?[0]))) else {

@@ -155,7 +155,7 @@ impl Reader<'_> {
                 reading.skip(
                     line,
                     format!(
-                        "the library runs another algorithm than `{candidate}` on {shape} ranks"
+                        "the library does not run `{candidate}` on {shape} at this size, but another algorithm"
                     ),
                 );
             }

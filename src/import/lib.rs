@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
-use store::{Import, ImportedLaunch, ImportedSample, Lock, Store};
+use store::{Import, ImportedLaunch, ImportedSample, Lock, Store, beside};
 use vocabulary::{Candidate, Cell, Library, Subject, Warning};
 use wire::Environment;
 
@@ -107,7 +107,13 @@ pub fn import(path: &Path, store: &Path, options: &ImportOptions) -> Result<Impo
             path: path.to_owned(),
             source,
         };
-        for file in files_of(path).map_err(unreadable)? {
+        let mut found = files_of(path).map_err(unreadable)?;
+        let own: Vec<PathBuf> = beside(store)
+            .into_iter()
+            .chain([store.to_owned()])
+            .collect();
+        found.retain(|file| !own.iter().any(|own| files::is_same(file, own)));
+        for file in found {
             match Content::read(&file, options) {
                 Ok(content) => contents.push(content),
                 Err(ImportError::Empty { path, .. }) => empty.push(path),
@@ -151,9 +157,11 @@ fn files_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
     entries.sort_by_key(DirEntry::file_name);
     let mut files = Vec::new();
     for entry in entries {
-        match entry.file_type()?.is_dir() {
-            true => files.extend(files_of(&entry.path())?),
-            false => files.push(entry.path()),
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        if kind.is_dir() {
+            files.extend(files_of(&path)?);
+        } else if !(kind.is_symlink() && path.is_dir()) {
+            files.push(path);
         }
     }
     Ok(files)

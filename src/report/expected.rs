@@ -53,7 +53,7 @@ pub(crate) fn headline(view: &View) -> String {
     };
     let held_out = match used.model {
         ModelKind::Calibrated => format!(
-            "; {} of {} ({}) where\nthe parameters come without every second size and the predictions are of these",
+            "; at sizes\nthat the parameters were not fitted to, {} of {} ({}) are",
             used.wrong_held_out,
             used.points_held_out,
             percent(used.share_held_out())
@@ -62,7 +62,7 @@ pub(crate) fn headline(view: &View) -> String {
     };
     format!(
         "{} of {} predictions ({}) are off by more than 30 %{held_out}.\n\
-         With one line for all messages of a level it would be {}.",
+         A model with one line for all messages of a level is off at {}.",
         used.wrong,
         used.points,
         percent(used.share()),

@@ -67,8 +67,8 @@ impl ModelKind {
         match self {
             Self::OneLine => "one line a level",
             Self::Lines => "lines by size",
-            Self::Patterns => "and patterns",
-            Self::Calibrated => "and calibrated",
+            Self::Patterns => "lines and patterns",
+            Self::Calibrated => "lines and patterns, calibrated",
         }
     }
 }

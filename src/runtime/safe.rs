@@ -54,8 +54,9 @@ impl Runtime {
         self.tuner.table()
     }
 
-    /// What the table says about a call: [`Table::lookup`] among the rules that the policy deploys, and the default
-    /// on a shape that was not measured, unless the policy extrapolates.
+    /// What the table says about a call: [`Table::lookup`] among the rules that the policy deploys, interpolated ones
+    /// included if it deploys these; the default on other shapes that were not measured, unless the policy
+    /// extrapolates.
     pub fn decide(&self, query: &Query) -> Decision<'_> {
         let decision = self.table().lookup(query);
         match decision.matched.is_stand_in() && !self.tuner.extrapolates() {

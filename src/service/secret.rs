@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq;
 
 use crate::database::{Database, now};
 use crate::digest::hexadecimal;
-use crate::tokens::list;
+use crate::tokens::{list, scopes};
 use crate::{Actor, ServiceError};
 
 const PREFIX: &str = "colltune_";
@@ -177,7 +177,7 @@ impl Keys {
                 id: row.get(0)?,
                 actor: Actor {
                     name: row.get(2)?,
-                    scopes: list(row, 3)?,
+                    scopes: scopes(row, 3)?,
                     machines: list(row, 4)?,
                 },
                 expires_at: row.get(5)?,

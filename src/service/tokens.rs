@@ -327,13 +327,19 @@ fn token_row(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
     Ok(TokenRow {
         id: row.get(0)?,
         name: row.get(1)?,
-        scopes: list(row, 2)?,
+        scopes: scopes(row, 2)?,
         machines: list(row, 3)?,
         created_at: timestamp(row.get(4)?)?,
         created_by: row.get(5)?,
         expires_at: time(6)?,
         revoked_at: time(7)?,
     })
+}
+
+/// The scopes of a token. One that this version does not know permits nothing.
+pub(crate) fn scopes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<Scope>> {
+    let names: Vec<String> = list(row, column)?;
+    Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
 }
 
 /// A list in JSON.

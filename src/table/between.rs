@@ -36,7 +36,8 @@ impl Table {
     }
 
     /// The rules that [`Table::lookup`] interpolates, as entries of their own for a format that cannot interpolate: for
-    /// all numbers of nodes, and of ranks a node, between two measured ones, or 64 of them.
+    /// all numbers of nodes, and of ranks a node, between two measured ones; where there are more than 64, for about
+    /// 64 of them and all powers of two.
     pub fn written_out(&self, collective: Collective) -> Vec<ShapeRules> {
         let entries = self
             .collectives
@@ -46,7 +47,10 @@ impl Table {
         let mut shapes: BTreeSet<CommShape> = BTreeSet::new();
         let between = |low: u32, high: u32| {
             let step = high.saturating_sub(low).div_ceil(MOST_WRITTEN).max(1);
-            (low + 1..high).step_by(step as usize)
+            // Between two powers of two ranks, only powers of two are interpolated.
+            let powers = (0..u32::BITS).map(|power| 1_u32 << power);
+            let powers = powers.filter(move |number| (low + 1..high).contains(number));
+            (low + 1..high).step_by(step as usize).chain(powers)
         };
         for low in &known {
             for high in &known {
@@ -157,7 +161,10 @@ fn neighbours<'t>(entries: &'t [ShapeRules], query: &Query) -> Option<[&'t Shape
     FAMILIES.into_iter().find_map(|family| {
         let low = nearest_in(entries, query, family, false)?;
         let high = nearest_in(entries, query, family, true)?;
-        Some([&entries[low], &entries[high]])
+        let both = [&entries[low], &entries[high]];
+        // A neighbour without times still stands between: nothing is interpolated past it.
+        let have_times = both.iter().all(|entry| !entry.candidates.is_empty());
+        have_times.then_some(both)
     })
 }
 
@@ -176,7 +183,6 @@ fn nearest_in(
             && have.is_power_of_two() == ranks.is_power_of_two()
             && family(entry.shape, query.shape)
             && entry.source == RuleSource::Measured
-            && !entry.candidates.is_empty()
             && entry.covers(query)
             && !is_in_other_order(entry, query)
     };

@@ -162,8 +162,9 @@ impl ShapeRules {
         }
     }
 
-    /// Turns the sizes of a range back to the library's default: rules are cut at its ends, and measured
-    /// points in it have the default's time; what they chose is chosen on no shape beside this one by its times here. A range that ends at `u64::MAX` has no end.
+    /// Turns the sizes of a range back to the library's default: rules are cut at its ends, and measured points in it
+    /// have the default's time. The entry loses all times of the candidates that it chose there, so that these are
+    /// not interpolated from it to other shapes. A range that ends at `u64::MAX` has no end.
     ///
     /// The default has medium confidence there: a validation found the chosen candidate slower, in measurements
     /// that are not those of the table.

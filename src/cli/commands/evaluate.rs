@@ -20,7 +20,8 @@ use crate::values;
 /// nodes or ranks a node. Beside colltune's table stand the library's default, the best single
 /// candidate, the fastest one at the next lower size and at the nearest one, and the fastest ones by straight lines,
 /// by log-log interpolation and by the fits of candidates that `colltune fit` prints. Points at which the table
-/// costs 5 % more than the default, the nearest measurements or log-log interpolation are told, with the reason.
+/// costs over 5 % more than the default, the measurement at the next lower or the nearest size, or log-log
+/// interpolation are listed, with the reason.
 ///
 /// Then it tells at how many points the times that follow from the machine's parameters are off by more than
 /// 30 %, with the parameters of all sizes and with those of every second size at the others, beside simpler
@@ -129,7 +130,7 @@ fn describe(analysis: &Analysis, splits: &[SplitScores], models: &[ModelScore]) 
     let mut parts: Vec<String> = std::iter::once(heading).chain(parts).collect();
     if !models.is_empty() {
         let models = grid(
-            ["model", "off by 30 %>", "sizes held out>"],
+            ["model", "off by 30 %>", "off, sizes held out>"],
             models.iter().map(model_row),
         );
         parts.push(format!(
@@ -162,7 +163,7 @@ fn losses(split: &SplitScores) -> String {
         return String::new();
     }
     let mut lines = vec![format!(
-        "\ncolltune's table costs 5 % more than a simpler method at {} of {} points{}",
+        "\ncolltune's table costs over 5 % more than a simpler method at {} of {} points{}",
         losses.len(),
         split.points,
         if losses.len() > MOST_TOLD {

@@ -161,7 +161,8 @@ impl Args {
     fn describe(&self, imported: &Imported) -> String {
         let known = match imported.known.len() {
             0 => String::new(),
-            many => format!("; {many} files were there already"),
+            1 => "; 1 file was left out as known already".to_owned(),
+            many => format!("; {many} files were left out as known already"),
         };
         format!(
             "{} times of {} candidates in {} cells and {} launches of {} are in {}{known}",

@@ -279,8 +279,8 @@ fn unset_others(variables: &[(String, String)]) -> String {
 }
 
 /// What reads its variables on one node cannot look at the others.
-pub(super) const ON_ALL_NODES: &str = "All nodes of a job must have this version, which is not looked at here: a library whose \
-                     file is missing on some nodes decides there in another way, and the job hangs. slurm.sh looks.";
+pub(super) const ON_ALL_NODES: &str = "All nodes of a job must have this version; nothing here checks that. Where its file is \
+                     missing on some nodes, the library decides there in another way, and the job may hang. slurm.sh checks it.";
 
 /// Why no path leads through `current`.
 pub(super) const KEEPS: &str = "Paths are those of this version, which never changes: jobs that have begun keep it when \

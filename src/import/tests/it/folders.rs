@@ -60,6 +60,18 @@ fn a_folder_is_imported_again_and_only_new_files_are_taken() {
 }
 
 #[test]
+fn a_store_and_links_to_folders_among_the_files_are_passed_over() {
+    let desk = Desk::new();
+    write(&desk, &[("nights/1", &night(1.5)), ("2", &night(1.25))]);
+    let (folder, store) = (desk.path("nights"), desk.path("nights/a.db"));
+    std::os::unix::fs::symlink(".", folder.join("all")).expect("linked");
+    let import = || import(&folder, &store, &options(Format::Osu));
+    assert_eq!(import().expect("imported").launches, [1, 2]);
+    let again = import().expect("nothing new");
+    assert_eq!((again.known.len(), again.empty.len()), (2, 0), "{again:?}");
+}
+
+#[test]
 fn one_wrong_file_of_a_folder_is_told_and_nothing_stored() {
     let desk = Desk::new();
     let wrong = night(1.5).replace("1.5", "fast");

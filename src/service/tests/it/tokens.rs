@@ -121,6 +121,23 @@ fn secrets_are_not_kept_nor_shown() {
 }
 
 #[test]
+fn a_scope_that_is_not_known_any_more_permits_nothing_and_harms_nobody() {
+    let place = Place::new();
+    let service = place.open();
+    let (secret, id) = make(&service, "old");
+    drop(service);
+    let update = r#"UPDATE token SET scopes = '["agent", "read"]' WHERE id = ?1"#;
+    place.database().execute(update, [id]).expect("set");
+    let service = place.open();
+    let actor = service.authenticate(secret.expose()).expect("asked");
+    assert_eq!(actor.expect("it holds").scopes, [Scope::Read]);
+    let listed = service.tokens(&admin()).expect("listed");
+    assert!(listed.iter().any(|row| row.id == id));
+    service.revoke_token(&admin(), id).expect("revoked");
+    assert_eq!(who(&service, &secret), None);
+}
+
+#[test]
 fn revoking_ends_a_token_and_its_sessions() {
     let place = Place::new();
     let service = place.open();

@@ -211,6 +211,32 @@ fn what_a_verdict_turns_back_is_not_interpolated() {
 }
 
 #[test]
+fn nothing_is_interpolated_past_a_shape_without_times() {
+    let mut table = table(&[]);
+    let entries = table.collectives.get_mut(&Collective::Bcast);
+    let entries = entries.expect("there");
+    let mut further = entries[1].clone();
+    further.shape.nodes = 32;
+    entries.push(further);
+    let is_interpolated = |table: &Table| {
+        let matched = table.lookup(&query(16, 4096)).matched;
+        matches!(matched, ShapeMatch::Interpolated(..))
+    };
+    assert!(is_interpolated(&table));
+    let entries = table.collectives.get_mut(&Collective::Bcast);
+    entries.expect("there")[1].candidates.clear();
+    assert!(!is_interpolated(&table));
+}
+
+#[test]
+fn powers_of_two_are_written_out_between_powers_of_two() {
+    let table = table(&[("nodes: 8", "nodes: 512")]);
+    let written = table.written_out(Collective::Bcast);
+    let nodes: Vec<u32> = written.iter().map(|entry| entry.shape.nodes).collect();
+    assert_eq!(nodes, [4, 8, 16, 32, 64, 128, 256]);
+}
+
+#[test]
 fn times_of_candidates_are_read_strictly() {
     let refused = |old: &str, new: &str, why: &str| {
         let text = text().replace(old, new);

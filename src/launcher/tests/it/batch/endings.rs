@@ -103,7 +103,8 @@ fn a_script_that_fails_shows_why() {
     cluster.options.job.modules = vec!["gcc/12".into()];
     let launcher = cluster.launcher();
     let exit = finish(start(&launcher, &cluster.job(1, "true")).as_mut());
-    assert_eq!(exit.outcome, Outcome::Code(127), "{exit:?}");
+    // 127 where there is no command `module`, and 1 by Lmod.
+    assert!(matches!(exit.outcome, Outcome::Code(1 | 127)), "{exit:?}");
     assert!(
         exit.tail.iter().any(|line| line.contains("module")),
         "{exit:?}"

@@ -239,8 +239,8 @@ impl CliError {
                 "another program listens there, perhaps another `colltune serve`: name another address with `--listen`"
             }
             Self::Service(error) => return error.help(),
+            Self::Remote(error) => return error.help(),
             Self::Web(_)
-            | Self::Remote(_)
             | Self::Pull { .. }
             | Self::Older { .. }
             | Self::Unsupported(_)

@@ -26,6 +26,8 @@ pub struct Problem {
     pub status: u16,
     /// Why, as a sentence.
     pub detail: String,
+    /// The gates that refuse a release, each `name: reason and remedy`; mostly empty.
+    pub closed_gates: Vec<String>,
     /// In how many seconds to ask again, if it says so.
     pub retry_after: Option<u64>,
 }
@@ -43,7 +45,13 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.detail, self.status)?;
+        match &self.closed_gates[..] {
+            [] => write!(f, "{} ({})", self.detail, self.status)?,
+            closed => {
+                write!(f, "closed gates refuse the release ({})", self.status)?;
+                closed.iter().try_for_each(|gate| write!(f, "\n  {gate}"))?;
+            }
+        }
         match self.retry_after {
             Some(seconds) => write!(f, "; it can be asked again in {seconds} s"),
             None => Ok(()),
@@ -114,6 +122,18 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
+    /// What the user can do about it, where the message does not say so itself.
+    pub fn help(&self) -> Option<String> {
+        let Self::Refused { problem, .. } = self else {
+            return None;
+        };
+        (!problem.closed_gates.is_empty()).then(|| {
+            "do what each gate asks for; or release all the same with `--override-gates --reason WHY`, which needs the \
+             scope admin"
+                .to_owned()
+        })
+    }
+
     /// What it means.
     pub fn outcome(&self) -> Outcome {
         match self {

@@ -266,12 +266,22 @@ impl Remote {
             }
             None => "it fails".to_owned(),
         };
+        let gates = value.get("gates").and_then(Value::as_array);
+        let closed = gates.into_iter().flatten().filter_map(|gate| {
+            let text = |key| gate.get(key).and_then(Value::as_str);
+            let is_closed = text("state")? == "closed";
+            is_closed.then(|| {
+                let [name, reason] = ["name", "reason"].map(|key| text(key).unwrap_or_default());
+                files::quoted(&format!("{name}: {reason}"), 1000)
+            })
+        });
         let retry_after = text_of(response, header::RETRY_AFTER.as_str());
         RemoteError::Refused {
             url: self.shown(path),
             problem: Problem {
                 status,
                 detail,
+                closed_gates: closed.collect(),
                 retry_after: retry_after.and_then(|text| text.parse().ok()),
             },
         }

@@ -97,6 +97,11 @@ pub(super) async fn show(
     .await
 }
 
+/// Leads from the address by which jobs know a channel to its page.
+pub(super) async fn of_address(parts: Parts) -> Result<Redirect, Problem> {
+    Ok(Redirect::temporary(&channel_address(&key(&parts)?)))
+}
+
 pub(super) async fn roll_back(
     State(app): State<App>,
     parts: Parts,

@@ -48,6 +48,11 @@ pub(crate) fn router() -> Router<App> {
             "/channels/{machine}/{library}/{channel}",
             get(channels::show),
         )
+        // The address by which jobs and `pull` know the channel.
+        .route(
+            "/machines/{machine}/libraries/{library}/channels/{channel}",
+            get(channels::of_address),
+        )
         .route(
             "/channels/{machine}/{library}/{channel}/rollback",
             post(channels::roll_back),

@@ -95,7 +95,7 @@ fn a_user_goes_the_whole_way_from_logging_in_to_a_rollback() {
     let (node, channel) = (node(), channel(&page));
     let pull = ["pull", &channel, "--to", "tables"];
     assert!(node.run(&pull).good().out.contains(&first));
-    // Nobody deploys times of a simulation by accident.
+    // Rules of a simulated machine are used only if the user asks for unconfirmed ones.
     let run = [
         "run",
         "--channel",

@@ -211,6 +211,25 @@ fn releases_name_the_release_that_they_follow() {
         _ => Reply::problem(409, "validated: no validation of this table"),
     });
     ran.bad(1, &["validated: no validation"]);
+    let refused = json!({
+        "detail": "all in one sentence",
+        "gates": [
+            {"name": "readable", "state": "open", "reason": "it is"},
+            {"name": "confirmed", "state": "closed", "reason": "2 rules are not"},
+            {"name": "validated", "state": "closed", "reason": "validate it"},
+        ],
+    });
+    let (ran, _) = ask(&args, move |request| match request.method.as_str() {
+        "GET" => Reply::new(200, &[("etag", "\"12\"")], "{}"),
+        _ => Reply::json(409, &refused.to_string()),
+    });
+    ran.bad(
+        1,
+        &[
+            "(409)\n  confirmed: 2 rules are not\n  validated: validate it\n",
+            "--override-gates",
+        ],
+    );
     let (ran, asked) = ask(&[&["rollback"][..], &channel].concat(), answer);
     ran.bad(2, &["--reason"]);
     assert!(asked.is_empty());

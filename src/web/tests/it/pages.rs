@@ -80,6 +80,15 @@ fn what_is_not_there_is_a_page_too() {
 }
 
 #[test]
+fn the_address_by_which_jobs_know_a_channel_leads_to_its_page() {
+    let busy = Busy::new(true);
+    let address = "/machines/local/libraries/openmpi-4.1.4/channels/canary";
+    assert_eq!(location(&busy.stranger().get(address)), CHANNEL);
+    let wrong = address.replace("canary", "nonsense");
+    assert_eq!(busy.stranger().get(&wrong).status, 404);
+}
+
+#[test]
 fn forms_without_their_token_change_nothing() {
     let busy = Busy::new(true);
     let release = format!("/tables/{}/release", busy.new);

@@ -93,9 +93,9 @@ impl Table {
 
 /// Leaves only those times of candidates that interpolation between these entries of one collective needs: of
 /// candidates that are the fastest on some shape between two neighbours, at a measured size, and of some that
-/// do what the default does.
+/// do what the default does. An entry without a neighbour needs none.
 pub fn leave_needed_times(collective: Collective, entries: &mut [ShapeRules]) {
-    let mut needed: Vec<BTreeSet<Candidate>> = entries.iter().map(like_default).collect();
+    let mut needed: Vec<BTreeSet<Candidate>> = vec![BTreeSet::new(); entries.len()];
     for deployment in Deployment::ALL {
         for operators in OperatorClass::ALL {
             for high in 0..entries.len() {
@@ -116,8 +116,11 @@ pub fn leave_needed_times(collective: Collective, entries: &mut [ShapeRules]) {
                     }
                     if let Some(pair) = Pair::of(&entries[low], &entries[high], &query) {
                         let fastest = pair.fastest_anywhere();
-                        needed[low].extend(fastest.iter().map(|c| (*c).clone()));
-                        needed[high].extend(fastest.into_iter().cloned());
+                        for end in [low, high] {
+                            needed[end]
+                                .extend(fastest.iter().map(|candidate| (*candidate).clone()));
+                            needed[end].extend(like_default(&entries[end]));
+                        }
                     }
                 }
             }

@@ -3,7 +3,8 @@
 use schedule::Collective;
 use table::dispatch::CommunicatorRules;
 use table::{
-    Deployment, OperatorClass, Policy, Query, ShapeMatch, Table, TableError, crossings, lowest,
+    Deployment, OperatorClass, Policy, Query, ShapeMatch, ShapeRules, Table, TableError, crossings,
+    leave_needed_times, lowest,
 };
 use vocabulary::{Candidate, CommShape, RankOrder};
 
@@ -226,6 +227,21 @@ fn nothing_is_interpolated_past_a_shape_without_times() {
     let entries = table.collectives.get_mut(&Collective::Bcast);
     entries.expect("there")[1].candidates.clear();
     assert!(!is_interpolated(&table));
+}
+
+#[test]
+fn a_shape_without_neighbours_needs_no_times() {
+    let mut table = table(&[]);
+    let entries = table.collectives.get_mut(&Collective::Bcast);
+    let entries = entries.expect("there");
+    let times = |entries: &[ShapeRules]| -> Vec<usize> {
+        entries.iter().map(|entry| entry.candidates.len()).collect()
+    };
+    leave_needed_times(Collective::Bcast, entries);
+    assert_eq!(times(entries), [2, 2]);
+    entries.truncate(1);
+    leave_needed_times(Collective::Bcast, entries);
+    assert_eq!(times(entries), [0]);
 }
 
 #[test]

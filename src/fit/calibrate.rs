@@ -1,4 +1,5 @@
-//! Parameters that experiments leave open or do not tell well, from the collectives' own times.
+//! Calibration: machine parameters that the experiments do not determine well are fitted to the measured times of
+//! colltune's own algorithms, all at once, by simulating these algorithms.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,50 +14,51 @@ use vocabulary::{Candidate, Cell, CommShape, Subject};
 use crate::{Foreseen, MachineFit};
 use results::{Expected, Summary};
 
-/// A simulation of more messages takes too long to be repeated a thousand times.
+/// Schedules with more messages are left out: the search simulates each schedule about a thousand times.
 const MOST_MESSAGES: f64 = 600.0;
-/// More times tell no more.
+/// The most times that are fitted to; of more, evenly spaced ones are taken, which keeps the search short.
 const MOST_TIMES: usize = 400;
-/// Fewer leave parameters to chance.
+/// The fewest times that are fitted to: there are up to 18 parameters, and with fewer times nothing is fitted.
 const FEWEST_TIMES: usize = 12;
-/// Where fewer predictions are off by more than 30 %, the experiments tell enough.
+/// If at most this share of predictions is off by more than 30 %, the parameters from experiments are kept.
 const GOOD_SHARE: f64 = 0.02;
-/// The error of a time, as a logarithm, beyond which it counts by its size and not by its square.
+/// The scale of the pseudo-Huber loss: the absolute logarithm of measured/predicted at which it turns from quadratic
+/// to linear.
 const TYPICAL_ERROR: f64 = 0.1;
-/// Steps of the search, which hardly finds anything after the tenth.
+/// Iterations of L-BFGS. On measured stores the loss hardly fell after the tenth.
 const ITERATIONS: u64 = 25;
-/// Difference of logarithms by which slopes are found.
+/// The step of the finite differences that approximate the gradient, in logarithms of the parameters.
 const STEP: f64 = 1e-3;
 
-/// What a machine was fitted from.
+/// A calibrated machine's predecessors, from which the model's score is computed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
-    /// The machine by the experiments alone.
+    /// The machine with the parameters from experiments alone.
     pub(crate) measured: Machine,
-    /// The machine without the sizes of side 0, and without those of side 1.
+    /// The machines calibrated without the sizes of half 0, and without those of half 1 ([`Sizes::side`]).
     pub(crate) halves: [Machine; 2],
 }
 
-/// A measured time of one of ours.
+/// The measured time of one of colltune's algorithms in a cell.
 struct Time {
     cell: Cell,
     schedule: Schedule,
     seconds: f64,
-    /// On which side it is where every second size is held out, if it ever is.
+    /// The half of the sizes to which its size belongs; `None` for the smallest and largest, which both halves have.
     side: Option<usize>,
 }
 
-/// Messages of one protocol, by their sizes.
+/// The sizes of messages that are sent by one protocol: from `from` up to, but without, `end` bytes.
 #[derive(Clone, Copy, Debug)]
 struct Protocol {
     from: u64,
     end: u64,
 }
 
-/// A parameter that is fitted: its value is that of the experiments, or what makes no difference, times
-/// the exponential of what the search finds.
+/// A parameter that is fitted. The search varies the logarithm of a factor: the parameter is this factor times its
+/// value from the experiments, or the factor itself where the experiments have no such parameter.
 #[derive(Clone, Copy, Debug)]
-enum Knob {
+enum Parameter {
     Alpha(Level, Protocol),
     Beta(Level, Protocol),
     Exchange(Level, Protocol),
@@ -65,8 +67,8 @@ enum Knob {
     Beyond,
 }
 
-impl Knob {
-    /// By how much, as a standard deviation of logarithms, it is expected to differ from its start.
+impl Parameter {
+    /// The standard deviation of the prior: how far, in logarithms, the factor is expected to be from 1.
     fn spread(self) -> f64 {
         match self {
             Self::Alpha(..) => 0.5,
@@ -118,11 +120,11 @@ fn with_lines(machine: &mut Machine, level: Level, of: Protocol, change: impl Fn
 }
 
 impl MachineFit {
-    /// Fits what experiments do not tell to the times of our algorithms, all parameters at once: starts and
-    /// bytes of each line in calls, exchanges, data that the sender has just made, and caches.
+    /// Fits parameters to the times of colltune's own algorithms, all at once: alpha, beta and the factor of exchanges
+    /// of each protocol, the factor of messages whose data the sender has just received or combined, and the cache.
     ///
-    /// It is done on all sizes and on both halves of them. The fitted parameters are used if those of
-    /// either half predict the other half better than the experiments alone do.
+    /// This is done three times: for all sizes, and without either half of them. The fitted parameters replace those
+    /// from experiments only if each half is, on the whole, predicted better by parameters that were fitted without it.
     pub fn calibrate(&mut self, summaries: &[Summary]) {
         let Some(measured) = self.machine.clone() else {
             return;
@@ -139,10 +141,10 @@ impl MachineFit {
         if times.len() < FEWEST_TIMES || off as f64 <= GOOD_SHARE * times.len() as f64 {
             return;
         }
-        let (start, knobs) = self.start(&measured, &times);
+        let (start, parameters) = self.start(&measured, &times);
         let fitted = |on: &dyn Fn(&Time) -> bool| {
             let times = times.iter().filter(|time| on(time)).collect();
-            Search::new(self, &start, &knobs, times).run()
+            Search::new(self, &start, &parameters, times).run()
         };
         let halves = [0, 1].map(|side| fitted(&|time: &Time| time.side != Some(side)));
         let losses = times.iter().zip(&before).filter_map(|(time, before)| {
@@ -159,7 +161,7 @@ impl MachineFit {
         }
     }
 
-    /// The times that are fitted to, of which none is much longer to simulate than others.
+    /// The times that are fitted to.
     fn times(&self, summaries: &[Summary]) -> Vec<Time> {
         let sizes = Sizes::of(summaries);
         let mut times: Vec<Time> = summaries
@@ -170,9 +172,9 @@ impl MachineFit {
                 else {
                     return None;
                 };
-                let parameters = summary.candidate.parameters();
+                let given = summary.candidate.parameters();
                 let algorithm = schedule::find(summary.candidate.algorithm())?;
-                let schedule = Schedule::new(algorithm, &cell.request(&parameters)).ok()?;
+                let schedule = Schedule::new(algorithm, &cell.request(&given)).ok()?;
                 (model::expected_messages(&schedule) <= MOST_MESSAGES).then_some(Time {
                     cell,
                     schedule,
@@ -191,10 +193,11 @@ impl MachineFit {
         times
     }
 
-    /// The machine that the search begins with, on which nothing takes another time, and what is fitted.
-    fn start(&self, measured: &Machine, times: &[Time]) -> (Machine, Vec<Knob>) {
+    /// The machine with which the search begins, and the parameters to fit. It predicts the same times as `measured`, and
+    /// has a line for each protocol and a cache, on which the parameters act.
+    fn start(&self, measured: &Machine, times: &[Time]) -> (Machine, Vec<Parameter>) {
         let mut machine = measured.clone();
-        let mut knobs = Vec::new();
+        let mut parameters = Vec::new();
         for level in [Level::Node, Level::Network] {
             let Some(link) = link(&mut machine, level) else {
                 continue;
@@ -203,11 +206,11 @@ impl MachineFit {
                 link.lines = vec![link.line(0)];
             }
             for protocol in self.protocols(level) {
-                knobs.extend([
-                    Knob::Alpha(level, protocol),
-                    Knob::Beta(level, protocol),
-                    Knob::Exchange(level, protocol),
-                    Knob::Fresh(level, protocol),
+                parameters.extend([
+                    Parameter::Alpha(level, protocol),
+                    Parameter::Beta(level, protocol),
+                    Parameter::Exchange(level, protocol),
+                    Parameter::Fresh(level, protocol),
                 ]);
             }
         }
@@ -218,12 +221,12 @@ impl MachineFit {
                 bytes: most as f64 / 2.0,
                 beyond: 1.0,
             });
-            knobs.extend([Knob::CacheBytes, Knob::Beyond]);
+            parameters.extend([Parameter::CacheBytes, Parameter::Beyond]);
         }
-        (machine, knobs)
+        (machine, parameters)
     }
 
-    /// The protocol segments of a level; one for all sizes if none are known.
+    /// The protocols of a level, from the segments of its ping-pongs; one for all sizes if these are not known.
     fn protocols(&self, level: Level) -> Vec<Protocol> {
         let segments = self
             .segments
@@ -248,7 +251,7 @@ impl MachineFit {
         (seconds > 0.0).then_some(seconds)
     }
 
-    /// The logarithm of the measured time to the predicted one.
+    /// The logarithm of measured/predicted time.
     fn error(&self, machine: &Machine, time: &Time) -> f64 {
         let predicted = self.seconds(Some(machine), time);
         predicted.map_or(f64::INFINITY, |predicted| (time.seconds / predicted).ln())
@@ -270,8 +273,8 @@ impl Sizes {
         Self(sizes)
     }
 
-    /// The side of a size between the smallest and the largest, which have none: every second one is on
-    /// side 0, the others on side 1. One that was not fitted to is on the side of the next lower one.
+    /// The half, 0 or 1, to which a size belongs: sizes alternate between the halves. `None` for the smallest and the
+    /// largest size. A size that was not measured belongs to the half of the next lower one.
     pub(crate) fn side(&self, cell: &Cell) -> Option<usize> {
         let sizes = self.0.get(&(cell.collective, cell.shape))?;
         let is_inner = *sizes.first()? < cell.bytes && cell.bytes < *sizes.last()?;
@@ -279,19 +282,19 @@ impl Sizes {
     }
 }
 
-/// Pseudo-Huber, in units of [`TYPICAL_ERROR`].
+/// The pseudo-Huber loss of an error in units of [`TYPICAL_ERROR`].
 fn loss(error: f64) -> f64 {
     (error / TYPICAL_ERROR).hypot(1.0) - 1.0
 }
 
-/// The search for the factors with the least loss.
+/// The search for the factors with the smallest loss.
 struct Search<'a> {
     fit: &'a MachineFit,
     start: &'a Machine,
-    knobs: &'a [Knob],
+    parameters: &'a [Parameter],
     times: Vec<&'a Time>,
-    /// What has been found so far, whatever ends the search: slopes jump where another message becomes
-    /// critical, which line searches do not bear.
+    /// The smallest loss so far, and its logarithms. The gradient jumps where another message becomes part of the
+    /// critical path, so that the line search may fail; what it found before counts all the same.
     best: RefCell<(f64, Vec<f64>)>,
 }
 
@@ -299,14 +302,14 @@ impl<'a> Search<'a> {
     fn new(
         fit: &'a MachineFit,
         start: &'a Machine,
-        knobs: &'a [Knob],
+        parameters: &'a [Parameter],
         times: Vec<&'a Time>,
     ) -> Self {
-        let best = RefCell::new((f64::INFINITY, vec![0.0; knobs.len()]));
+        let best = RefCell::new((f64::INFINITY, vec![0.0; parameters.len()]));
         Self {
             fit,
             start,
-            knobs,
+            parameters,
             times,
             best,
         }
@@ -314,32 +317,32 @@ impl<'a> Search<'a> {
 
     fn machine(&self, logarithms: &[f64]) -> Machine {
         let mut machine = self.start.clone();
-        for (knob, logarithm) in self.knobs.iter().zip(logarithms) {
-            knob.apply(&mut machine, logarithm.exp());
+        for (parameter, logarithm) in self.parameters.iter().zip(logarithms) {
+            parameter.apply(&mut machine, logarithm.exp());
         }
         machine
     }
 
-    /// The loss of all times, and one for parameters far from where they are expected.
+    /// The mean loss of all times, with the penalty of the prior.
     fn loss(&self, logarithms: &[f64]) -> f64 {
         let machine = self.machine(logarithms);
         let errors = self
             .times
             .iter()
             .map(|time| loss(self.fit.error(&machine, time)));
-        let far = self.knobs.iter().zip(logarithms);
-        let far = far.map(|(knob, logarithm)| (logarithm / knob.spread()).powi(2));
+        let far = self.parameters.iter().zip(logarithms);
+        let far = far.map(|(parameter, logarithm)| (logarithm / parameter.spread()).powi(2));
         (errors.sum::<f64>() + far.sum::<f64>()) / self.times.len().max(1) as f64
     }
 
-    /// The machine with the least loss that was met.
+    /// The machine with the smallest loss that the search met.
     fn run(self) -> Machine {
-        let nowhere = vec![0.0; self.knobs.len()];
+        let start = vec![0.0; self.parameters.len()];
         if let Ok(condition) = ArmijoCondition::new(1e-4) {
             let solver = LBFGS::new(BacktrackingLineSearch::new(condition), 7);
-            // However it ends, the best is known.
+            // An error ends the search; `best` has what it found before.
             let _ = Executor::new(&self, solver)
-                .configure(|state| state.param(nowhere).max_iters(ITERATIONS))
+                .configure(|state| state.param(start).max_iters(ITERATIONS))
                 .timer(false)
                 .run();
         }

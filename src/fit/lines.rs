@@ -9,11 +9,11 @@ use crate::factors::{certain, factor_within, fan_factor};
 use crate::line::Point;
 use crate::{FitError, experiments::Messages};
 
-/// A line that is off by no more at any size tells all of them.
+/// A line holds for a segment if it is off by at most this at every size.
 const SMALL_ERROR: f64 = 0.1;
-/// Of fewer, all may be off by chance.
+/// The fewest turns of an experiment that show a line to be off: of fewer, all may be off by chance.
 const FEWEST_TURNS: usize = 3;
-/// Rates of sizes that differ by less than this are one.
+/// Sizes whose rates differ by less than this factor have one rate.
 const ONE_RATE: f64 = 1.3;
 
 /// A level's link with a line for each protocol segment whose parameters are known, and with the factors
@@ -133,8 +133,8 @@ fn by_size(line: Line, ping_pongs: &[Point]) -> impl Iterator<Item = Line> {
     lines.into_iter()
 }
 
-/// What a byte takes at each size measured, if that is not the same at all: in caches and out of them.
-/// Each size stands for those that are nearer to it than to others, on a logarithmic scale.
+/// Seconds per byte by size, where they differ, as in caches and out of them; empty where they do not. A measured
+/// size's rate holds for all sizes that are nearer to it than to other measured ones, on a logarithmic scale.
 pub(crate) fn rates(points: &[Point]) -> Vec<Line> {
     let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for point in points {

@@ -11,17 +11,17 @@ use crate::rules::does_the_same;
 /// A candidate, and the size from which on it is taken to be the best choice.
 pub(crate) type Change<'d> = (u64, &'d Candidate);
 
-/// By how much another candidate must be faster to be chosen between two sizes at which neither chooses it.
+/// How much faster, as a logarithm, a third candidate must be than the choices at two sizes to be chosen between them.
 const FAVOUR: f64 = 0.02;
-/// By how much anything else must be faster than the default where the default is chosen at one of two sizes.
+/// How much faster than the default, as a logarithm, a candidate must be to replace it between two sizes.
 const FAVOUR_OF_DEFAULT: f64 = 0.05;
 
 /// What is chosen above the size of `left`, by times interpolated up to that of `right`, with the choice of `right`
 /// as the last one; both choose different candidates.
 ///
-/// Where the default does one thing at one size and another at the other, its time between them is unknown. What it
-/// does where it is chosen is then compared with other candidates in its place, if the default loses to that at the
-/// other size.
+/// The default may be one of the library's algorithms at one size and another at the other; its time between them is
+/// then unknown. The algorithm that it is where it is chosen takes its place in the comparison, if the default is
+/// slower than that algorithm at the other size.
 pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Vec<Change<'d>> {
     let (low, high) = (left.cell.bytes, right.cell.bytes);
     let mut candidates = vec![&left.chosen, &right.chosen];
@@ -78,8 +78,8 @@ pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Ve
     changes
 }
 
-/// Whether the default is known to do one thing at one size and another at the other, and what it does where it is
-/// chosen is faster than what it does at the other.
+/// Whether the default is known to be different algorithms at the two sizes, and is slower at one of them than the
+/// algorithm that it is at the other.
 fn default_changes(left: &CellDecision, right: &CellDecision) -> bool {
     let done = |at: &CellDecision| -> BTreeSet<Candidate> {
         let candidates = at.ranking.iter().map(|ranked| &ranked.candidate);

@@ -347,7 +347,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     }
 }
 
-/// With whom something is exchanged.
+/// The other rank of a message; `None` for local work.
 fn partner(action: &Action) -> Option<Rank> {
     match *action {
         Action::Send { to: partner, .. }

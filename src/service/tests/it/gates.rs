@@ -11,7 +11,8 @@ fn closed(gates: &[Gate]) -> Vec<&str> {
     closed.map(|gate| &*gate.name).collect()
 }
 
-/// The gates of a table that is taken in, and validated so many days ago with so many slower points.
+/// Adds a table, with a validation (its age in days, and how many points it found slower) if one is given, and checks
+/// which gates are closed and what they say.
 #[track_caller]
 fn check_gates(
     bed: &Bed,

@@ -112,7 +112,7 @@ pub(crate) fn section(rows: &[Row], analysis: &Analysis) -> Fallible<String> {
          one without the third, the fifth and so on:\n\n{}\n\
          A few counts make nearly all of it. {} \
          The library's own allreduce changes its algorithm between 2125 and 2500 elements, and costs ten times as \
-         much from there on; whoever has not measured between cannot know where. At 875000 elements it is slower than \
+         much from there on; the counts that remain do not tell where between them. At 875000 elements it is slower than \
          on either side, or was disturbed. No curve through the counts that remain tells of either. What helps is to \
          measure there: a guided search does so where the choice changes between counts more than a factor of two \
          apart.\n\n\

@@ -84,11 +84,16 @@ impl<'p> Around<'p> {
     /// A value interpolated between those at the two points; outside of them, the value at the nearest one.
     fn between(&self, of: fn(&MeasuredPoint) -> f64) -> f64 {
         let Self { left, right, bytes } = *self;
-        if left.bytes == right.bytes {
-            return of(right);
-        }
-        let log = |bytes: u64| (bytes.max(1) as f64).ln();
-        let share = (log(bytes) - log(left.bytes)) / (log(right.bytes) - log(left.bytes));
-        of(left) * (of(right) / of(left)).powf(share)
+        interpolated([(left.bytes, of(left)), (right.bytes, of(right))], bytes)
     }
+}
+
+/// A value interpolated on logarithmic scales between those at two sizes, which may be the same.
+pub(crate) fn interpolated([left, right]: [(u64, f64); 2], bytes: u64) -> f64 {
+    if left.0 == right.0 {
+        return right.1;
+    }
+    let log = |bytes: u64| (bytes.max(1) as f64).ln();
+    let share = (log(bytes) - log(left.0)) / (log(right.0) - log(left.0));
+    left.1 * (right.1 / left.1).powf(share)
 }

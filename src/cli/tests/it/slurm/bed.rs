@@ -106,6 +106,21 @@ impl Bed {
         assert_eq!(code, Some(0), "{printed}");
     }
 
+    /// Whether the controller would still know that jobs run on nodes if it died now: it saves its
+    /// state every few seconds, and starts a job again that it does not know to run.
+    pub(super) fn saved_that_jobs_run(&self) -> bool {
+        let (_, configuration) = self
+            .environment()
+            .find(|(name, _)| *name == "SLURM_CONF")
+            .unwrap();
+        let state = Path::new(configuration).with_file_name("state/job_state");
+        let nodes = format!("colltune-{}-[", self.id);
+        let state = std::fs::read(state).unwrap_or_default();
+        state
+            .windows(nodes.len())
+            .any(|part| part == nodes.as_bytes())
+    }
+
     /// Brings back what died, and returns when it can be used.
     pub(crate) fn restore(&self) {
         let (code, printed) = script("virtual-slurm", &["up", "--id", &self.id]);
@@ -114,7 +129,14 @@ impl Bed {
 }
 
 impl Drop for Bed {
+    /// Takes everything down; after a failure, Slurm's own account of it is printed before.
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!(
+                "{}",
+                script("virtual-slurm", &["status", "--id", &self.id]).1
+            );
+        }
         script("virtual-slurm", &["down", "--id", &self.id]);
     }
 }

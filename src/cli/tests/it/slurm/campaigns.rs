@@ -97,6 +97,7 @@ fn whoever_does_not_wait_finds_what_jobs_measured_under_openmpi() {
         if launch == 1 {
             site.wait_for("small", 1, 1);
             // Slurm is away for a while; jobs do not care.
+            wait_until("Slurm saves its state", || site.bed.saved_that_jobs_run());
             site.bed.kill("controller");
             let exit = ".colltune/small.db.launches/0001.alloc/0001.exit";
             wait_until("the launch ends", || site.place.path(exit).exists());

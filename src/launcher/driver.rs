@@ -24,11 +24,10 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(20);
 /// is given, then in `lib/colltune` beside the folder of the command `executable`.
 pub fn driver_directories(libdir: Option<&OsStr>, executable: &Path) -> Vec<PathBuf> {
     let named = libdir.filter(|text| !text.is_empty()).map(PathBuf::from);
-    let installed = executable.parent().and_then(Path::parent);
-    named
-        .into_iter()
-        .chain(installed.map(|prefix| prefix.join("lib/colltune")))
-        .collect()
+    let prefix = executable.parent().and_then(Path::parent);
+    let installed = prefix.map(|prefix| prefix.join("lib/colltune"));
+    let installed = installed.filter(|folder| named.as_ref() != Some(folder));
+    named.into_iter().chain(installed).collect()
 }
 
 /// The file that is preloaded into programs of `library`: `NAME-VERSION/libcolltune.so` in the first directory that

@@ -78,6 +78,16 @@ pub(super) fn thinned<T: Copy>(values: &[T], most: usize) -> Vec<T> {
     }
 }
 
+/// A size in at most five characters, rounded where it needs more; fields and the numbers below have it exactly.
+fn short_size(bytes: u64) -> String {
+    let exact = format_bytes(bytes);
+    match bytes as f64 / 1024.0 {
+        _ if exact.len() <= 5 => exact,
+        kibibytes if kibibytes < 1000.0 => format!("{kibibytes:.0}K"),
+        kibibytes => format!("{:.1}M", kibibytes / 1024.0),
+    }
+}
+
 struct Map<'a, 'v> {
     group: &'a Group<'v>,
     along: Along,
@@ -153,7 +163,7 @@ impl Map<'_, '_> {
                 text.axis x=(px(LEFT - 8.0)) y=(px(TOP - 7.0)) text-anchor="end" { (self.unit()) }
                 @for (column, bytes) in self.sizes.iter().enumerate() {
                     text.tick x=(px(LEFT + width * (column as f64 + 0.5))) y=(px(TOP - 7.0)) text-anchor="middle" {
-                        (format_bytes(*bytes))
+                        (short_size(*bytes))
                     }
                 }
                 @for (row, nodes) in self.rows.iter().rev().enumerate() {

@@ -6,38 +6,6 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The relative targets of the links in a Markdown text.
-fn links(text: &str) -> impl Iterator<Item = &str> {
-    text.split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split_once(')'))
-        .map(|(target, _)| target)
-        .filter(|target| !target.contains("://") && !target.starts_with('#'))
-}
-
-#[test]
-fn links_in_documents_lead_somewhere() {
-    for document in [
-        "README.md",
-        "CONTRIBUTING.md",
-        "CHANGELOG.md",
-        "src/ARCHITECTURE.md",
-        "docs/service.md",
-    ] {
-        let path = root().join(document);
-        let text = std::fs::read_to_string(&path).unwrap();
-        for link in links(&text) {
-            let target = path.parent().unwrap().join(link);
-            assert!(
-                target.exists(),
-                "{document} links to {link}, which is not there"
-            );
-        }
-        assert!(!text.contains("@@"), "{document} has an unfilled place");
-    }
-    assert_eq!(links("a [b](c.md) and [d](https://e) [f](#g)").count(), 1);
-}
-
 #[test]
 fn the_example_table_can_be_asked() {
     let table = table::Table::load(&root().join("tables/example.yaml")).unwrap();

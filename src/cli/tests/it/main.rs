@@ -10,6 +10,7 @@ mod cluster;
 mod damaged;
 mod deployed;
 mod deployed_mpi;
+mod documents;
 mod environment;
 mod evaluate;
 mod events;

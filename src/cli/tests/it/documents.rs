@@ -1,0 +1,288 @@
+//! The README and the chapters in `docs/`: links lead somewhere, and commands do what is said.
+//!
+//! The word after `console` says who runs a block's commands. None: [`commands_run`]. `mpi`:
+//! [`commands_run_under_openmpi`]. `build`: continuous integration, whose own commands they are. `program`: the tests
+//! of `run` and the C interface, with programs of their own. `service`: the tests of the service and the browser.
+//! `cluster`: nobody here; they need one. Of all of them the options must exist.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::mpi;
+use crate::run::Place;
+
+/// What the chapters call their campaign; a few seconds under MPI.
+const NIGHT: &str = "
+name: night
+library: openmpi
+shapes: [1x2]
+collectives: [allreduce]
+sizes: [1K, 64K, 256K]
+candidates: {include: [allreduce/recursive_doubling, \"native:allreduce/recursive_doubling\"]}
+strategy: exhaustive
+repetitions: {minimum: 10, maximum: 300, slice: 10ms}
+launches: 3
+budget: 20s
+";
+
+/// The parts of the large simulated campaign that the chapter asks about.
+const FAT_TREE: &str = "
+name: simulated-fat-tree
+launcher: {simulated: {machine: tuning/machines/fat-tree.yaml}}
+shapes: [64x32]
+collectives: [bcast]
+sizes: [1M, 4M]
+candidates: {include: [bcast/two_tree, bcast/binomial]}
+parameters: {block_bytes: [48K]}
+launches: 1
+confirmation: off
+repetitions: {minimum: 3, maximum: 3}
+budget: 12h
+";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The README and all chapters, by their path in the repository.
+fn chapters() -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(root().join("docs")).unwrap().flatten();
+    let names = entries.map(|entry| format!("docs/{}", entry.file_name().to_string_lossy()));
+    let mut names: Vec<_> = names.filter(|name| name.ends_with(".md")).collect();
+    names.push("README.md".to_owned());
+    names.sort();
+    let read = |name: String| {
+        let text = std::fs::read_to_string(root().join(&name)).unwrap();
+        (name, text)
+    };
+    names.into_iter().map(read).collect()
+}
+
+/// The commands of a document's blocks that begin with ```` ```console KIND ````.
+fn commands<'t>(text: &'t str, kind: &'t str) -> impl Iterator<Item = &'t str> {
+    let mut inside = false;
+    text.lines().map(str::trim).filter_map(move |line| {
+        if line.starts_with("```") {
+            inside = line
+                .strip_prefix("```console")
+                .is_some_and(|rest| rest.trim() == kind);
+        }
+        line.strip_prefix("$ ").filter(|_| inside)
+    })
+}
+
+const KINDS: [&str; 6] = ["", "mpi", "build", "program", "service", "cluster"];
+
+/// The relative targets of the links in a Markdown text.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(')'))
+        .map(|(target, _)| target)
+        .filter(|target| !target.contains("://"))
+}
+
+/// The anchor that a heading gets.
+fn anchor(heading: &str) -> String {
+    let heading = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = heading
+        .chars()
+        .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+fn has_anchor(text: &str, wanted: &str) -> bool {
+    let mut headings = text.lines().filter(|line| line.starts_with('#'));
+    headings.any(|heading| anchor(heading) == wanted)
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let others = [
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "src/ARCHITECTURE.md",
+        "jobs/README.md",
+    ];
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let others = others.map(|name| (name.to_owned(), read(name)));
+    for (document, text) in chapters().into_iter().chain(others) {
+        let folder = root().join(&document).parent().unwrap().to_owned();
+        for link in links(&text) {
+            let (file, place) = link.split_once('#').unwrap_or((link, ""));
+            let target = folder.join(file);
+            assert!(
+                file.is_empty() || target.exists(),
+                "{document} links to {link}, which is not there"
+            );
+            let found = match file {
+                "" => has_anchor(&text, place),
+                _ if place.is_empty() => true,
+                _ => has_anchor(&std::fs::read_to_string(&target).unwrap(), place),
+            };
+            assert!(found, "{document} links to {link}: no such heading");
+        }
+        assert!(!text.contains("@@"), "{document} has an unfilled place");
+    }
+    assert_eq!(links("a [b](c.md) and [d](https://e) [f](#g)").count(), 2);
+    assert_eq!(anchor("## What `is` left, then"), "what-is-left-then");
+}
+
+#[test]
+fn every_chapter_is_linked_from_the_readme() {
+    let chapters = chapters();
+    let (_, readme) = chapters
+        .iter()
+        .find(|(name, _)| name == "README.md")
+        .unwrap();
+    for (name, _) in chapters.iter().filter(|(name, _)| name != "README.md") {
+        assert!(
+            links(readme).any(|link| link == name),
+            "{name} is not linked"
+        );
+    }
+    assert!(readme.lines().count() <= 200);
+}
+
+/// A verb and its options, in words that begin with `colltune` or with the alias `remote`.
+fn verb_and_options(command: &str) -> Option<(Vec<&str>, Vec<&str>)> {
+    let command = command.split(" # ").next()?;
+    let own = command.split(" -- ").next()?;
+    let start = ["colltune ", "remote "]
+        .into_iter()
+        .find_map(|name| own.find(name))?;
+    let mut words = own[start..].trim_end_matches(')').split_whitespace();
+    let nested = |verb: &str| ["remote", "schedule"].contains(&verb);
+    let mut verb = match words.next()? {
+        "remote" => vec!["remote"],
+        _ => vec![words.next()?],
+    };
+    let rest: Vec<_> = words.collect();
+    if nested(verb[0]) {
+        let known = |word: &&&str| !word.contains(['-', '/', '.', ':']);
+        verb.extend(rest.iter().find(known).copied());
+    }
+    let options = rest.iter().filter_map(|word| word.split('=').next());
+    let options = options.filter(|word| word.starts_with("--"));
+    Some((verb, options.collect()))
+}
+
+#[test]
+fn options_of_all_commands_exist() {
+    let place = Place::new();
+    let mut seen = 0;
+    for (document, text) in chapters() {
+        let of_kinds = KINDS.iter().flat_map(|kind| commands(&text, kind));
+        let of_kinds: Vec<_> = of_kinds.collect();
+        let all = text
+            .lines()
+            .filter(|line| line.trim().starts_with("$ "))
+            .count();
+        assert_eq!(of_kinds.len(), all, "{document}: a block of no known kind");
+        for command in of_kinds {
+            let Some((verb, options)) = verb_and_options(command) else {
+                continue;
+            };
+            let ran = place.run(&[&verb[..], &["--help"]].concat());
+            assert_eq!(ran.code, Some(0), "{document}: {command}: {}", ran.err);
+            let words: Vec<_> = ran
+                .out
+                .split(|c: char| !c.is_alphanumeric() && c != '-')
+                .collect();
+            for option in options {
+                assert!(
+                    words.contains(&option),
+                    "{document}: {command}: no {option}"
+                );
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 50, "{seen}");
+}
+
+/// A project's folder with everything that chapters name.
+fn project(place: &Place) {
+    for folder in ["tuning", "jobs"] {
+        let copied = Command::new("cp")
+            .arg("-r")
+            .arg(root().join(folder))
+            .arg(place.path(""))
+            .status();
+        assert!(copied.unwrap().success());
+    }
+    place.write("night.yaml", NIGHT);
+    place.write(
+        "tuning/quickstart.yaml",
+        NIGHT.replace("night", "quickstart"),
+    );
+    place.write("tuning/simulated-fat-tree.yaml", FAT_TREE);
+}
+
+/// Runs the commands of one kind of all chapters, in the order in which `docs/campaigns.md` comes first.
+fn run_all(place: &Place, kind: &str, environment: impl Fn(&mut Command)) -> usize {
+    let mut chapters = chapters();
+    chapters.sort_by_key(|(name, _)| name != "docs/campaigns.md");
+    let mut count = 0;
+    for (document, text) in &chapters {
+        for line in commands(text, kind) {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-euc", line]).current_dir(place.path(""));
+            environment(&mut command);
+            let ended = testkit::process::run(&mut command, Duration::from_secs(100));
+            // What these measure may be that the table does not hold.
+            let may_say_no = ["colltune validate ", "colltune check "];
+            let no = may_say_no.iter().any(|verb| line.starts_with(verb));
+            let good = ended.status.success() || no && ended.status.code() == Some(1);
+            assert!(good, "{document}: {line}: {}{}", ended.out, ended.err);
+            count += 1;
+        }
+    }
+    count
+}
+
+/// The folder of the binary, before all others.
+fn search_path() -> std::ffi::OsString {
+    let mut path = Path::new(env!("CARGO_BIN_EXE_colltune"))
+        .parent()
+        .unwrap()
+        .as_os_str()
+        .to_owned();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    path
+}
+
+#[test]
+fn commands_run() {
+    let place = Place::new();
+    project(&place);
+    let count = run_all(&place, "", |command| {
+        command.env("PATH", search_path());
+    });
+    assert!(count > 5, "{count}");
+}
+
+#[test]
+fn commands_run_under_openmpi() {
+    let Some(place) = mpi::place_with("openmpi", NIGHT) else {
+        return;
+    };
+    project(&place);
+    let environment = |command: &mut Command| {
+        command.env("PATH", search_path());
+    };
+    let mut first = Command::new("colltune");
+    first
+        .args(["tune", "tuning/quickstart.yaml", "--quiet"])
+        .current_dir(place.path(""));
+    environment(&mut first);
+    assert!(
+        testkit::process::run(&mut first, Duration::from_secs(100))
+            .status
+            .success()
+    );
+    let count = run_all(&place, "mpi", environment);
+    assert!(count > 10, "{count}");
+}

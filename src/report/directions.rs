@@ -31,7 +31,9 @@ pub(crate) fn directions(view: &View) -> Vec<String> {
         else {
             continue;
         };
-        let long = format_bytes((alpha.value / beta.value).ceil() as u64);
+        // Sizes of experiments are powers of two.
+        let long = ((alpha.value / beta.value).ceil() as u64).checked_next_power_of_two();
+        let long = format_bytes(long.unwrap_or(u64::MAX));
         for (pattern, what) in PATTERNS {
             if let Some(factor) = known(format!("{level}.{pattern}_bandwidth")) {
                 sentences.push(format!(

@@ -263,7 +263,7 @@ fn whether_both_directions_are_used_is_said_as_far_as_launches_agree() {
             ],
             ..example::view()
         };
-        let beginning = "Between nodes, with messages of 3334 bytes or more, an exchange takes ";
+        let beginning = "Between nodes, with messages of 4K bytes or more, an exchange takes ";
         for text in [render_markdown(&view), render_html(&view)] {
             let sentence = text.split(beginning).nth(1).unwrap_or_default();
             let sentence = sentence.split(['\n', '<']).next().unwrap_or_default();

@@ -14,8 +14,11 @@ use pipelines::table::Table;
 use pipelines::wording::{factor, wrapped};
 use pipelines::{Fallible, hydra, reference};
 
+/// What makes a report.
+type Maker = fn() -> Fallible<String>;
+
 /// The reports by the names of their files.
-pub(crate) const REPORTS: [(&str, fn() -> Fallible<String>); 3] = [
+pub(crate) const REPORTS: [(&str, Maker); 3] = [
     ("trees", trees::report),
     ("gather", gather::report),
     ("folding", folding::report),

@@ -20,28 +20,28 @@ const PATTERNS: [(&str, &str); 2] = [
 /// A sentence for each level and pattern that was measured with long messages, those whose bytes cost more than the
 /// start.
 pub(crate) fn directions(view: &View) -> Vec<String> {
-    let known = |name: String| {
-        let of_name = view.parameters.iter().find(|known| known.name == name);
-        of_name.and_then(|known| known.estimate)
-    };
+    let known = |name: String| view.parameters.iter().find(|known| known.name == name);
+    let value = |name| known(name)?.value();
     let mut sentences = Vec::new();
     for (level, place) in LEVELS {
-        let [Some(alpha), Some(beta)] =
-            ["alpha", "beta"].map(|parameter| known(format!("{level}.{parameter}")))
-        else {
+        let line = value(format!("{level}.alpha")).zip(value(format!("{level}.beta")));
+        let Some((alpha, beta)) = line else {
             continue;
         };
         // Sizes of experiments are powers of two.
-        let long = ((alpha.value / beta.value).ceil() as u64).checked_next_power_of_two();
+        let long = ((alpha / beta).ceil() as u64).checked_next_power_of_two();
         let long = format_bytes(long.unwrap_or(u64::MAX));
         for (pattern, what) in PATTERNS {
-            if let Some(factor) = known(format!("{level}.{pattern}_bandwidth")) {
+            let factor = known(format!("{level}.{pattern}_bandwidth"));
+            if let Some((factor, estimate)) =
+                factor.and_then(|factor| Some((factor, factor.estimate?)))
+            {
                 sentences.push(format!(
                     "{place}, with messages of {long} bytes or more, {what} takes {:.2} times{} as long as a \
                      message one way: {}.",
-                    factor.value,
-                    interval(&factor),
-                    verdict(&factor)
+                    estimate.value,
+                    interval(&estimate),
+                    verdict(&estimate, factor.value().is_some())
                 ));
             }
         }
@@ -57,24 +57,19 @@ fn interval(factor: &Estimate) -> String {
 }
 
 /// What holds at both ends of the interval.
-fn verdict(factor: &Estimate) -> String {
-    let Estimate {
-        low, high, value, ..
-    } = *factor;
-    if factor.coverage < CERTAIN {
-        return "too few launches were measured to say whether both directions are used together"
-            .to_owned();
-    }
-    if high < IN_TURN {
-        return format!(
-            "both directions are used together, and carry {:.2} times as much as one",
-            2.0 / value
-        );
-    }
-    match low >= IN_TURN {
-        true => "nothing is gained by using both directions at once".to_owned(),
-        false => {
-            "launches differ too much to say whether both directions are used together".to_owned()
+fn verdict(factor: &Estimate, is_identified: bool) -> String {
+    let text = match factor {
+        _ if factor.coverage < CERTAIN => {
+            "too few launches were measured to say whether both directions are used together"
         }
-    }
+        _ if factor.low >= IN_TURN => "nothing is gained by using both directions at once",
+        _ if factor.high < IN_TURN && is_identified => {
+            return format!(
+                "both directions are used together, and carry {:.2} times as much as one",
+                2.0 / factor.value
+            );
+        }
+        _ => "launches differ too much to say whether both directions are used together",
+    };
+    text.to_owned()
 }

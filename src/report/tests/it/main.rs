@@ -210,17 +210,15 @@ fn numbers_have_the_digits_that_matter() {
 
 #[test]
 fn whether_both_directions_are_used_is_said_as_far_as_launches_agree() {
-    let known = |name: &str, [low, value, high]: [f64; 3], coverage| ParameterEstimate {
-        name: name.to_owned(),
-        unit: "1",
-        estimate: Some(Estimate {
+    let known = |name: &str, [low, value, high]: [f64; 3], coverage| {
+        let estimate = Estimate {
             value,
             low,
             high,
             coverage,
             residual: 0.1,
-        }),
-        status: Status::Identified,
+        };
+        ParameterEstimate::judged(name.to_owned(), "1", estimate)
     };
     for (factor, coverage, verdict) in [
         (

@@ -1,8 +1,9 @@
 //! Two ways to fold away the ranks beyond a power of two.
 
-use model::{Level, Line, Link, Machine, Placement};
+use model::{Level, Line, Machine, Placement};
 use schedule::Cost;
 
+use super::changed;
 use super::pipelines::cluster::Cluster;
 use super::pipelines::contestants::named;
 use super::pipelines::table::Table;
@@ -71,15 +72,6 @@ pub(crate) fn crossing(cluster: &Cluster) -> Fallible<u64> {
         }
     }
     Ok(4 * high)
-}
-
-/// A machine with other links.
-fn changed(machine: &Machine, change: impl Fn(&mut Link)) -> Machine {
-    let mut machine = machine.clone();
-    for link in [&mut machine.network, &mut machine.node] {
-        link.iter_mut().for_each(&change);
-    }
-    machine
 }
 
 /// A machine on which no message is eager.

@@ -161,7 +161,7 @@ pub(crate) fn report() -> Fallible<String> {
             "## 1. Do the simulations say the same?\n\n\
              Ratios of simulated times on 32 nodes of 16 ranks, in the last row on one node; above 1 the simulation \
              agrees. Trees are binary, binomial and mst; linear are linear, linear_nonblocking and linear_sync; \
-             rings are ring and ring_accumulate. binary_chunked has chunks of 64 KiB.\n\n{}\n\
+             rings are ring and ring_accumulate. Where an algorithm takes chunks, they have 64 KiB.\n\n{}\n\
              Four of the five findings hold, if linear gathers count as competitive that are 2 % behind; binomial is \
              even where mst takes the same time, and of 1 MiB on hydra a ring is less than a percent behind. That on 16 \
              ranks binary beat binomial does not hold: simulated, binomial is faster from 1 KiB to 4 MiB a rank. This \

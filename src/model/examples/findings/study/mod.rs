@@ -8,7 +8,7 @@ pub(crate) mod trees;
 #[path = "../../pipelines/study/mod.rs"]
 pub(crate) mod pipelines;
 
-use model::Placement;
+use model::{Link, Machine, Placement};
 use pipelines::cluster::Cluster;
 use pipelines::table::Table;
 use pipelines::wording::{factor, wrapped};
@@ -32,6 +32,15 @@ pub(crate) fn settings(nodes: u32, ranks_per_node: u32) -> Fallible<Vec<Cluster>
         settings.extend(Placement::ALL.map(on));
     }
     Ok(settings)
+}
+
+/// A machine with other links.
+fn changed(machine: &Machine, change: impl Fn(&mut Link)) -> Machine {
+    let mut machine = machine.clone();
+    for link in [&mut machine.network, &mut machine.node] {
+        link.iter_mut().for_each(&change);
+    }
+    machine
 }
 
 /// What was found, and a ratio of times that is above 1 where it holds.

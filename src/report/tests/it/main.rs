@@ -252,6 +252,11 @@ fn whether_both_directions_are_used_is_said_as_far_as_launches_agree() {
             0.5,
             "too few launches were measured to say",
         ),
+        (
+            [0.3, 1.1, 1.5],
+            0.969,
+            "launches differ too much to say whether both directions are used together.",
+        ),
     ] {
         let mut view = View {
             parameters: vec![

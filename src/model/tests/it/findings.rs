@@ -41,6 +41,17 @@ fn binary_beats_fibonacci_where_starts_overlap_and_are_long() {
 }
 
 #[test]
+fn bytes_within_nodes_decide_between_binary_and_fibonacci() {
+    for (what, taking) in trees::TAKEN {
+        let [hydra, reference] = trees::exchanged(taking).unwrap();
+        let is_decisive = ["node", "only beta within a node"].contains(&what);
+        assert_eq!(hydra > 1.05, is_decisive, "{what}: {hydra}");
+        assert_eq!(reference < 0.85, is_decisive, "{what}: {reference}");
+        assert!(is_decisive || hydra < 0.9 && reference > 1.05, "{what}");
+    }
+}
+
+#[test]
 fn other_findings_on_trees_hold_but_where_a_link_is_full() {
     for at in settings(trees::NODES, trees::RANKS_PER_NODE).unwrap() {
         let lead = trees::lead_of_binomial(&at).unwrap();

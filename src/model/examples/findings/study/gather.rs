@@ -154,8 +154,8 @@ pub(crate) fn report() -> Fallible<String> {
          scale, and the library's binomial tree is the best; from about 1 MiB a rank on linear gathers are \
          competitive or the best; rings that store and forward never win; and on 16 ranks the binary tree beat the \
          library's binomial tree, which was suspected to come from how that splits messages above 1 MiB. How many \
-         nodes there were is not known here. Nothing is said about a total length that stays the same on more \
-         ranks, nor about mapping: for these, sections 3 and 4 have simulations alone."
+         nodes there were is not known here, and none of the findings known here is about a total that stays the \
+         same on more ranks, or about mapping: for these, sections 3 and 4 have simulations alone."
             .to_owned(),
         format!(
             "## 1. Do the simulations say the same?\n\n\

@@ -7,6 +7,7 @@
 //! gives the same text.
 
 mod csv_text;
+mod directions;
 mod expected;
 mod grid;
 mod html;

@@ -7,6 +7,7 @@ use vocabulary::Candidate;
 use vocabulary::units::{format_bytes, format_seconds};
 use wire::Failure;
 
+use crate::directions::directions;
 use crate::expected::expected;
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
 use crate::measuring::measuring;
@@ -284,7 +285,7 @@ fn machine(view: &View) -> String {
     if !identified.rows.is_empty() {
         text += &identified.markdown();
     }
-    for line in not_identified(view) {
+    for line in not_identified(view).chain(directions(view)) {
         text += &format!("- {line}\n");
     }
     text.trim_end().to_owned() + "\n\n"

@@ -2,8 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
+mod findings;
 mod machine;
 mod pipeline;
 mod predict;
 mod questions;
 mod simulate;
+
+/// What generates the reports.
+#[expect(
+    dead_code,
+    reason = "of pipelines, only what 288 ranks need is computed again"
+)]
+#[path = "../../examples/findings/study/mod.rs"]
+mod study;

@@ -2,11 +2,7 @@
 
 use model::Level;
 
-/// What generates the report.
-#[expect(dead_code, reason = "only what 288 ranks need is computed again")]
-#[path = "../../examples/pipelines/study/mod.rs"]
-mod study;
-
+use crate::study::pipelines as study;
 use study::cluster::Cluster;
 use study::contestants::PIPELINED;
 use study::{blocks, combining, hydra, placement, published, reference, sharing};

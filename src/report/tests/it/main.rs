@@ -209,6 +209,79 @@ fn numbers_have_the_digits_that_matter() {
 }
 
 #[test]
+fn whether_both_directions_are_used_is_said_as_far_as_launches_agree() {
+    let known = |name: &str, [low, value, high]: [f64; 3], coverage| {
+        let estimate = Estimate {
+            value,
+            low,
+            high,
+            coverage,
+            residual: 0.1,
+        };
+        ParameterEstimate::judged(name.to_owned(), "1", estimate)
+    };
+    for (factor, coverage, verdict) in [
+        (
+            [1.06, 1.1, 1.15],
+            0.969,
+            "1.10 times (1.06 to 1.15) as long as a message one way: both directions are used together, and \
+             carry 1.82 times as much as one.",
+        ),
+        (
+            [1.3, 1.6, 1.74],
+            0.75,
+            "and carry 1.25 times as much as one.",
+        ),
+        (
+            [1.75, 2.0, 2.6],
+            0.969,
+            "nothing is gained by using both directions at once.",
+        ),
+        (
+            [1.3, 1.6, 1.9],
+            0.969,
+            "launches differ too much to say whether both directions are used together.",
+        ),
+        (
+            [1.1; 3],
+            0.0,
+            "1.10 times as long as a message one way: too few launches were measured to say",
+        ),
+        (
+            [1.1, 1.1, 1.2],
+            0.5,
+            "too few launches were measured to say",
+        ),
+        (
+            [0.3, 1.1, 1.5],
+            0.969,
+            "launches differ too much to say whether both directions are used together.",
+        ),
+    ] {
+        let mut view = View {
+            parameters: vec![
+                known("network.alpha", [1e-6; 3], 0.969),
+                known("network.beta", [3e-10; 3], 0.969),
+                known("network.exchange_bandwidth", factor, coverage),
+            ],
+            ..example::view()
+        };
+        let beginning = "Between nodes, with messages of 4K bytes or more, an exchange takes ";
+        for text in [render_markdown(&view), render_html(&view)] {
+            let sentence = text.split(beginning).nth(1).unwrap_or_default();
+            let sentence = sentence.split(['\n', '<']).next().unwrap_or_default();
+            assert!(sentence.contains(verdict), "{factor:?}: {sentence}");
+        }
+        view.parameters[2].name = "network.shift_bandwidth".to_owned();
+        let text = render_markdown(&view);
+        assert!(text.contains("or more, sending to one rank while receiving from another takes"));
+        // Without a line nothing tells which messages are long.
+        view.parameters.remove(1);
+        assert!(!render_markdown(&view).contains("one way"));
+    }
+}
+
+#[test]
 fn a_default_that_holds_is_said_to_hold() {
     let mut view = example::view();
     for row in view

@@ -43,7 +43,7 @@ pub(crate) struct Row {
 
 impl Row {
     pub(crate) fn new(cluster: &Cluster, id: &'static str, elements: u64) -> Fallible<Self> {
-        let lemma = with_lemma(cluster, id, elements)?;
+        let lemma = with_lemma(cluster, entry(id)?, elements)?;
         let outcome = cluster.run(lemma, elements)?;
         let fixed = entry(id)?.with(FIXED);
         Ok(Self {
@@ -171,7 +171,7 @@ fn closed_forms(many: &Cluster) -> Fallible<Table> {
     let mut table = Table::new(2, &["vector", "algorithm", "lemma: blocks", "closed form"]);
     for elements in ELEMENTS.into_iter().filter(|n| *n > LONGEST_ON_MANY) {
         for id in PIPELINED {
-            let lemma = with_lemma(many, id, elements)?;
+            let lemma = with_lemma(many, entry(id)?, elements)?;
             let blocks = match lemma.parameters.blocks {
                 Some(blocks) => blocks.count(elements).to_string(),
                 None => "-".to_owned(),

@@ -16,6 +16,8 @@ pub(crate) struct Cluster {
     pub(crate) nodes: u32,
     pub(crate) ranks_per_node: u32,
     pub(crate) placement: Placement,
+    /// Bytes of a unit of a call: elements unless it is set to 1.
+    pub(crate) unit_bytes: u64,
 }
 
 /// How an algorithm takes part.
@@ -41,6 +43,7 @@ impl Cluster {
             nodes,
             ranks_per_node,
             placement: Placement::Block,
+            unit_bytes: ELEMENT_BYTES,
         }
     }
 
@@ -82,13 +85,13 @@ impl Cluster {
         Setting {
             machine: &self.machine,
             topology: Topology::new(self.nodes, self.ranks_per_node, self.placement),
-            unit_bytes: ELEMENT_BYTES,
+            unit_bytes: self.unit_bytes,
         }
     }
 
-    /// The time of a call with a vector of `elements`.
-    pub(crate) fn run(&self, entry: Entry, elements: u64) -> Result<Outcome, SimulationError> {
-        let schedule = Schedule::new(entry.algorithm, &self.request(entry, elements))?;
+    /// The time of a call of `units`.
+    pub(crate) fn run(&self, entry: Entry, units: u64) -> Result<Outcome, SimulationError> {
+        let schedule = Schedule::new(entry.algorithm, &self.request(entry, units))?;
         Ok(Outcome {
             seconds: simulate(&schedule, &self.setting())?.seconds,
             blocks: match entry.algorithm.takes(Parameter::Blocks) {
@@ -98,9 +101,9 @@ impl Cluster {
         })
     }
 
-    pub(crate) fn request(&self, entry: Entry, elements: u64) -> Request<'static> {
+    pub(crate) fn request(&self, entry: Entry, units: u64) -> Request<'static> {
         Request {
-            units: elements,
+            units,
             parameters: entry.parameters,
             ..Request::ranks(self.ranks())
         }

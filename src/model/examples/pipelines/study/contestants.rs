@@ -27,8 +27,7 @@ pub(crate) fn named(name: &str) -> Fallible<Entry> {
 }
 
 /// The algorithm with the blocks that the pipelining lemma gives it, if it takes any.
-pub(crate) fn with_lemma(cluster: &Cluster, id: &str, elements: u64) -> Fallible<Entry> {
-    let entry = entry(id)?;
+pub(crate) fn with_lemma(cluster: &Cluster, entry: Entry, elements: u64) -> Fallible<Entry> {
     if !entry.algorithm.takes(Parameter::Blocks) {
         return Ok(entry);
     }
@@ -41,11 +40,11 @@ pub(crate) fn with_lemma(cluster: &Cluster, id: &str, elements: u64) -> Fallible
         parameters: entry.parameters,
     };
     let best = rates.and_then(|rates| predict_best(entry.algorithm, rates, &call));
-    let best = best.ok_or_else(|| format!("{id} has no closed form"))?;
+    let best = best.ok_or_else(|| format!("{} has no closed form", entry.algorithm.id))?;
     Ok(entry.with(Blocks::Count(best.blocks)))
 }
 
 /// The time with the lemma's blocks.
 pub(crate) fn run(cluster: &Cluster, id: &str, elements: u64) -> Fallible<Outcome> {
-    Ok(cluster.run(with_lemma(cluster, id, elements)?, elements)?)
+    Ok(cluster.run(with_lemma(cluster, entry(id)?, elements)?, elements)?)
 }

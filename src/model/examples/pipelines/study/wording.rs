@@ -30,7 +30,10 @@ pub(crate) fn percent(share: f64) -> String {
 
 /// The length of a vector of elements.
 pub(crate) fn length(elements: u64) -> String {
-    let bytes = elements * ELEMENT_BYTES;
+    size(elements * ELEMENT_BYTES)
+}
+
+pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
         _ if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
@@ -70,12 +73,12 @@ pub(crate) fn greatest<T>(items: &[T], value: impl Fn(&T) -> f64) -> Option<&T> 
     items.iter().max_by(|a, b| value(a).total_cmp(&value(b)))
 }
 
-/// Prose in lines of up to 100 characters, those after the first of a paragraph indented; what is
-/// a table stays as it is.
+/// Prose in lines of up to 100 characters, those after the first of a paragraph indented; tables, titles
+/// and commands stay as they are.
 pub(crate) fn wrapped(text: &str, indent: &str) -> String {
     let mut lines = Vec::new();
     for paragraph in text.lines() {
-        if paragraph.starts_with('|') {
+        if paragraph.starts_with(['|', '#', ' ']) {
             lines.push(paragraph.to_owned());
             continue;
         }

@@ -1,0 +1,102 @@
+//! A report each on what others found about a collective, beside simulations.
+
+pub(crate) mod folding;
+pub(crate) mod gather;
+pub(crate) mod trees;
+
+/// Clusters, tables and words.
+#[path = "../../pipelines/study/mod.rs"]
+pub(crate) mod pipelines;
+
+use model::{Link, Machine, Placement};
+use pipelines::cluster::Cluster;
+use pipelines::table::Table;
+use pipelines::wording::{factor, wrapped};
+use pipelines::{Fallible, hydra, reference};
+
+/// What makes a report.
+type Maker = fn() -> Fallible<String>;
+
+/// The reports by the names of their files.
+pub(crate) const REPORTS: [(&str, Maker); 3] = [
+    ("trees", trees::report),
+    ("gather", gather::report),
+    ("folding", folding::report),
+];
+
+/// Both machines, each with neighbours on one node and on different nodes.
+pub(crate) fn settings(nodes: u32, ranks_per_node: u32) -> Fallible<Vec<Cluster>> {
+    let mut settings = Vec::new();
+    for machine in [hydra()?, reference()?] {
+        let on = |placement| Cluster::new(&machine, nodes, ranks_per_node).placed(placement);
+        settings.extend(Placement::ALL.map(on));
+    }
+    Ok(settings)
+}
+
+/// A machine with other links.
+fn changed(machine: &Machine, change: impl Fn(&mut Link)) -> Machine {
+    let mut machine = machine.clone();
+    for link in [&mut machine.network, &mut machine.node] {
+        link.iter_mut().for_each(&change);
+    }
+    machine
+}
+
+/// What was found, and a ratio of times that is above 1 where it holds.
+pub(crate) type Finding<'a> = (
+    &'static str,
+    &'static str,
+    &'a dyn Fn(&Cluster) -> Fallible<f64>,
+);
+
+/// Whether findings hold in each of the settings.
+pub(crate) fn findings(settings: &[Cluster], findings: &[Finding<'_>]) -> Fallible<Table> {
+    let mut header = vec!["found".to_owned(), "ratio of times".to_owned()];
+    let name = |at: &Cluster| format!("{}, {}", at.machine.name, at.placement);
+    header.extend(settings.iter().map(name));
+    let mut table = Table::new(2, &header);
+    for (found, ratio, of) in findings {
+        let mut cells = vec![(*found).to_owned(), (*ratio).to_owned()];
+        for at in settings {
+            cells.push(verdict(of(at)?));
+        }
+        table.row(cells);
+    }
+    Ok(table)
+}
+
+/// A ratio, and whether it is above 1 as it is printed.
+fn verdict(ratio: f64) -> String {
+    let holds = match factor(ratio) {
+        text if text == factor(1.0) => "even",
+        _ if ratio > 1.0 => "yes",
+        _ => "no",
+    };
+    format!("{holds}, {}", factor(ratio))
+}
+
+/// The command that writes a report, and what is true of all of them.
+fn about(name: &str) -> String {
+    format!(
+        "No time here was measured. All are simulated from the schedules that would be executed, on the \
+         machines hydra (tuning/machines/hydra.yaml, fitted by hand to published times of another measurement) \
+         and reference (tuning/machines/reference.yaml, made up); what is said holds for these two. Of the \
+         published work only its findings are known here, neither its times nor its machine. *block*: \
+         neighbouring ranks share a node; *cyclic*: they are on different nodes. This file is generated, and a \
+         test generates it again:\n\n    \
+         cargo run --release -p model --example findings -- {name} > reports/{name}.md"
+    )
+}
+
+/// A whole report: its title, what was found, and its numbered sections.
+fn report(name: &str, title: &str, sections: &[String]) -> String {
+    let [first, rest @ ..] = sections else {
+        return String::new();
+    };
+    let mut text = format!("# {title}\n\n{first}\n\n{}", about(name));
+    for section in rest {
+        text += &format!("\n\n{}", section.trim_end());
+    }
+    wrapped(&text, "") + "\n"
+}

@@ -1,0 +1,159 @@
+//! The reports on what others found against what they say.
+
+use model::{Level, Machine, Placement};
+
+use crate::study::pipelines::cluster::Cluster;
+use crate::study::pipelines::{hydra, reference};
+use crate::study::{REPORTS, folding, gather, settings, trees};
+
+#[test]
+fn the_reports_are_what_is_generated() {
+    for (name, report) in REPORTS {
+        let path = format!("{}/../../reports/{name}.md", env!("CARGO_MANIFEST_DIR"));
+        let written = std::fs::read_to_string(path).unwrap();
+        let generated = report().unwrap();
+        let differing = generated.lines().zip(written.lines()).find(|(a, b)| a != b);
+        assert_eq!(differing, None, "generate reports/{name}.md again");
+        assert_eq!(generated.len(), written.len());
+    }
+}
+
+#[test]
+fn binary_beats_fibonacci_where_starts_overlap_and_are_long() {
+    let [binomial, fibonacci, binary] = trees::TREES;
+    let depth = |id| trees::edges(id, true, Placement::Block).unwrap();
+    assert!(trees::steps(fibonacci).unwrap() < trees::steps(binary).unwrap());
+    assert!(trees::steps(binomial).unwrap() < trees::steps(fibonacci).unwrap());
+    assert_eq!(depth(binomial), depth(binary));
+    assert_eq!([depth(binary), depth(fibonacci)], [9, 11]);
+    for (machine, short_alone) in [(hydra().unwrap(), true), (reference().unwrap(), false)] {
+        let steps = trees::steps_to(&machine).unwrap();
+        let lead = |step: usize, elements| trees::lead_of_binary(&steps[step].1, elements).unwrap();
+        for elements in [1, trees::SHORT] {
+            // By the formula, and with the levels alone, Fibonacci is better.
+            assert!(lead(0, elements) < 0.7 && lead(1, elements) < 0.85);
+            let all: Vec<f64> = (0..4).map(|step| lead(step, elements)).collect();
+            assert!(all.is_sorted(), "{all:?}");
+        }
+        assert!(lead(4, 1) > 1.05);
+        assert_eq!(lead(4, trees::SHORT) < 1.0, short_alone);
+    }
+}
+
+#[test]
+fn bytes_within_nodes_decide_between_binary_and_fibonacci() {
+    for (what, taking) in trees::TAKEN {
+        let [hydra, reference] = trees::exchanged(taking).unwrap();
+        let is_decisive = ["node", "only beta within a node"].contains(&what);
+        assert_eq!(hydra > 1.05, is_decisive, "{what}: {hydra}");
+        assert_eq!(reference < 0.85, is_decisive, "{what}: {reference}");
+        assert!(is_decisive || hydra < 0.9 && reference > 1.05, "{what}");
+    }
+}
+
+#[test]
+fn other_findings_on_trees_hold_but_where_a_link_is_full() {
+    for at in settings(trees::NODES, trees::RANKS_PER_NODE).unwrap() {
+        let lead = trees::lead_of_binomial(&at).unwrap();
+        match at.machine.name == "reference" && at.placement == Placement::Cyclic {
+            true => {
+                assert!((0.98..1.0).contains(&lead), "{lead}");
+                let of_binary = trees::lead_of_binary(&at, trees::SHORT).unwrap();
+                assert!((0.98..1.0).contains(&of_binary), "{of_binary}");
+            }
+            false => assert!(lead > 1.05, "{lead}"),
+        }
+        for elements in [10_000, trees::LONG] {
+            assert!(trees::lead_of_others(&at, elements).unwrap() > 1.4);
+        }
+    }
+}
+
+#[test]
+fn linear_gathers_are_competitive_when_contributions_are_long() {
+    for at in settings(gather::MOST_NODES, gather::RANKS_PER_NODE).unwrap() {
+        let best = |ids: &[&str], bytes| gather::best(&at, ids, bytes).unwrap();
+        let binomial = best(&["binomial"], gather::SHORT);
+        assert_eq!(binomial, best(&gather::ids(), gather::SHORT));
+        assert!(best(&gather::STARS, gather::SHORT) > 2.0 * binomial);
+        let linear = best(&gather::STARS, gather::LONG);
+        assert!(linear < 1.025 * best(&gather::ids(), gather::LONG));
+        let is_full = at.machine.name == "reference" && at.placement == Placement::Cyclic;
+        assert_eq!(linear == best(&gather::ids(), gather::LONG), is_full);
+        for bytes in [gather::SHORT, gather::LONG] {
+            let ring = best(&gather::RINGS, bytes);
+            assert!(ring > best(&gather::ids(), bytes), "{at:?} {bytes}");
+        }
+        if at.machine.name == "hydra" && at.placement == Placement::Block {
+            for id in ["ring", "linear"] {
+                let behind = best(&[id], gather::LONG) / best(&["binomial"], gather::LONG);
+                assert!((1.0..1.01).contains(&behind), "{id} {behind}");
+            }
+            let binary = best(&["binary"], gather::LONG) / best(&["binomial"], gather::LONG);
+            assert!((1.9..2.0).contains(&binary), "{binary}");
+        }
+        let few = Cluster::new(&at.machine, 1, gather::RANKS_PER_NODE);
+        for bytes in (10..=22).map(|exponent| 1 << exponent) {
+            let of = |id| gather::seconds(&few, id, bytes).unwrap();
+            assert!(of("binary") > 1.1 * of("binomial"), "{bytes}");
+        }
+    }
+}
+
+#[test]
+fn mapping_matters_to_gathers_that_pass_on_where_links_are_full() {
+    for bytes in [gather::SHORT, gather::LONG] {
+        for id in gather::STARS {
+            for machine in [hydra().unwrap(), reference().unwrap()] {
+                let ratio = gather::by_mapping(&machine, id, bytes).unwrap();
+                assert!((0.99..1.03).contains(&ratio), "{id} {ratio}");
+            }
+        }
+        for id in gather::TREES {
+            let by_mapping = |machine| gather::by_mapping(&machine, id, bytes).unwrap();
+            assert!((0.95..1.03).contains(&by_mapping(hydra().unwrap())));
+            assert!(by_mapping(reference().unwrap()) > 1.3);
+        }
+    }
+}
+
+#[test]
+fn balance_gains_what_the_formula_says_where_bytes_cost_more_than_starts() {
+    for machine in [hydra().unwrap(), reference().unwrap()] {
+        for (nodes, ranks) in folding::ONE_LEVEL {
+            let level = Level::of_nodes(nodes);
+            let cluster = Cluster::new(&machine, nodes, ranks);
+            let ratio = folding::combining(&machine, level).unwrap();
+            let gain = folding::gain(&cluster, folding::LONG).unwrap();
+            let expected = folding::expected(nodes * ranks, ratio).unwrap();
+            assert!((gain / expected - 1.0).abs() < 0.005, "{gain} {expected}");
+            let begins = folding::break_even(&machine, level).unwrap();
+            let simulated = |machine: &Machine| {
+                let cluster = Cluster::new(machine, nodes, ranks);
+                folding::crossing(&cluster).unwrap() as f64 / begins
+            };
+            let none_eager = simulated(&folding::without_eager(&machine));
+            assert!((0.999..1.005).contains(&none_eager), "{none_eager}");
+            let with_eager = simulated(&machine);
+            assert!((0.999..2.25).contains(&with_eager), "{with_eager}");
+        }
+    }
+    let [shared, alone] = folding::by_sharing().unwrap();
+    assert!(shared < 0.9 && alone > 1.1, "{shared} {alone}");
+}
+
+#[test]
+fn balance_loses_where_an_exchange_costs_more_than_combining_saves() {
+    for machine in [hydra().unwrap(), reference().unwrap()] {
+        for (nodes, ranks) in [(1, 12), (36, 1)] {
+            let even = 1.0 + folding::combining(&machine, Level::of_nodes(nodes)).unwrap();
+            let gain = |factor| {
+                let machine = folding::with_exchanges(&machine, factor);
+                folding::gain(&Cluster::new(&machine, nodes, ranks), folding::LONG).unwrap()
+            };
+            let all = folding::EXCHANGES.map(gain);
+            assert!(all.is_sorted_by(|a, b| a > b), "{all:?}");
+            assert!((gain(even) - 1.0).abs() < 0.002, "{}", gain(even));
+        }
+    }
+}

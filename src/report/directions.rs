@@ -1,0 +1,75 @@
+//! Whether ranks use both directions of a link at once: what is sent and received together, beside a message one way.
+
+use results::Estimate;
+use vocabulary::units::format_bytes;
+
+use crate::view::View;
+
+/// From this many times the time of a message one way on, two messages in opposite directions carry hardly more than
+/// one.
+const IN_TURN: f64 = 1.75;
+/// The coverage of an interval from three launches. One that covers less says little.
+const CERTAIN: f64 = 0.75;
+
+const LEVELS: [(&str, &str); 2] = [("node", "Within a node"), ("network", "Between nodes")];
+const PATTERNS: [(&str, &str); 2] = [
+    ("exchange", "an exchange"),
+    ("shift", "sending to one rank while receiving from another"),
+];
+
+/// A sentence for each level and pattern that was measured with long messages, those whose bytes cost more than the
+/// start.
+pub(crate) fn directions(view: &View) -> Vec<String> {
+    let known = |name: String| view.parameters.iter().find(|known| known.name == name);
+    let value = |name| known(name)?.value();
+    let mut sentences = Vec::new();
+    for (level, place) in LEVELS {
+        let line = value(format!("{level}.alpha")).zip(value(format!("{level}.beta")));
+        let Some((alpha, beta)) = line else {
+            continue;
+        };
+        // Sizes of experiments are powers of two.
+        let long = ((alpha / beta).ceil() as u64).checked_next_power_of_two();
+        let long = format_bytes(long.unwrap_or(u64::MAX));
+        for (pattern, what) in PATTERNS {
+            let factor = known(format!("{level}.{pattern}_bandwidth"));
+            if let Some((factor, estimate)) =
+                factor.and_then(|factor| Some((factor, factor.estimate?)))
+            {
+                sentences.push(format!(
+                    "{place}, with messages of {long} bytes or more, {what} takes {:.2} times{} as long as a \
+                     message one way: {}.",
+                    estimate.value,
+                    interval(&estimate),
+                    verdict(&estimate, factor.value().is_some())
+                ));
+            }
+        }
+    }
+    sentences
+}
+
+fn interval(factor: &Estimate) -> String {
+    match factor.low < factor.high {
+        true => format!(" ({:.2} to {:.2})", factor.low, factor.high),
+        false => String::new(),
+    }
+}
+
+/// What holds at both ends of the interval.
+fn verdict(factor: &Estimate, is_identified: bool) -> String {
+    let text = match factor {
+        _ if factor.coverage < CERTAIN => {
+            "too few launches were measured to say whether both directions are used together"
+        }
+        _ if factor.low >= IN_TURN => "nothing is gained by using both directions at once",
+        _ if factor.high < IN_TURN && is_identified => {
+            return format!(
+                "both directions are used together, and carry {:.2} times as much as one",
+                2.0 / factor.value
+            );
+        }
+        _ => "launches differ too much to say whether both directions are used together",
+    };
+    text.to_owned()
+}

@@ -189,6 +189,14 @@ impl ParameterEstimate {
             .filter(|_| self.status == Status::Identified)
             .map(|known| known.value)
     }
+
+    /// The same for the measured sizes alone, where a value that is too small to be seen does no harm.
+    pub fn value_within(&self) -> Option<f64> {
+        let is_known = matches!(self.status, Status::Identified | Status::Negligible { .. });
+        self.estimate
+            .filter(|_| is_known)
+            .map(|known| known.value)
+    }
 }
 
 /// Sizes whose messages follow one line, `alpha + beta n` seconds for `n` bytes.

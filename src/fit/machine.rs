@@ -225,7 +225,7 @@ fn fit_link(
             let known = end.filter(|end| parameter.value().is_none() && end.value().is_some());
             *parameter = known.unwrap_or(parameter).clone();
         }
-        (alpha, beta) = (found[0].value(), found[1].value());
+        (alpha, beta) = (found[0].known(), found[1].value());
         parameters.extend(found);
     }
     let mut overhead = None;
@@ -234,7 +234,7 @@ fn fit_link(
         overhead = found.value();
         parameters.push(found);
     }
-    let line = alpha.zip(beta);
+    let line = alpha.map(|known| known.value).zip(beta);
     let mut eager_limit = None;
     if !messages.lates.is_empty() {
         let found = fit_eager_limit(level, &messages.lates, line);

@@ -30,7 +30,8 @@ pub(crate) fn with_lines(
     let mut lines = Vec::new();
     let mut before: Option<&ProtocolSegment> = None;
     for segment in segments {
-        let [Some(alpha), Some(beta)] = [&segment.alpha, &segment.beta].map(|known| known.value_within())
+        let [Some(alpha), Some(beta)] =
+            [&segment.alpha, &segment.beta].map(|known| known.value_within())
         else {
             return Ok(link);
         };

@@ -15,10 +15,11 @@ use crate::foreseen::Foreseen;
 use crate::injection::fit_injection;
 use crate::line::Point;
 use crate::lines::{rates, with_lines};
+use crate::misfits::misfits;
 use crate::overhead::fit_overhead;
 use crate::parameters::line_parameters;
 use crate::protocols::{end_at, protocol_segments};
-use results::{ParameterEstimate, ProtocolSegment, Summary};
+use results::{Misfit, ParameterEstimate, ProtocolSegment, Summary};
 
 /// What the experiments say about the machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,6 +35,8 @@ pub struct MachineFit {
     pub combining: Vec<(Datatype, Operator, Vec<Line>)>,
     /// The lines that messages follow, by level and size.
     pub segments: Vec<ProtocolSegment>,
+    /// Sizes at which the parameters from experiments do not tell what these measured.
+    pub misfits: Vec<Misfit>,
     /// What the times of collectives have changed in the machine.
     #[serde(skip)]
     pub calibration: Option<Box<Calibration>>,
@@ -184,16 +187,19 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         cache: None,
         noise: None,
     });
-    Ok(MachineFit {
+    let mut fit = MachineFit {
         machine,
         gammas,
         combining,
         parameters,
         segments,
+        misfits: Vec::new(),
         calibration: None,
         placement: Placement::default(),
         foreseen: Foreseen::default(),
-    })
+    };
+    fit.misfits = misfits(&fit, &experiments);
+    Ok(fit)
 }
 
 /// What a byte takes that is combined or copied.

@@ -50,7 +50,11 @@ pub(crate) fn protocol_segments(
 
 /// Says which segment ends where senders begin to wait for their receivers.
 pub(crate) fn end_at(segments: &mut [ProtocolSegment], eager_limit: Option<u64>) {
-    let nexts: Vec<u64> = segments.iter().skip(1).map(|next| next.from_bytes).collect();
+    let nexts: Vec<u64> = segments
+        .iter()
+        .skip(1)
+        .map(|next| next.from_bytes)
+        .collect();
     for (segment, next) in segments.iter_mut().zip(nexts) {
         let ends_here = |limit: u64| (segment.to_bytes..next).contains(&limit);
         segment.ends_at_eager_limit = eager_limit.is_some_and(ends_here);

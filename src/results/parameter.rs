@@ -197,16 +197,13 @@ impl ParameterEstimate {
 
     /// The estimate, if it may be used.
     pub fn known(&self) -> Option<Estimate> {
-        self.estimate
-            .filter(|_| self.status == Status::Identified)
+        self.estimate.filter(|_| self.status == Status::Identified)
     }
 
     /// The same for the measured sizes alone, where a value that is too small to be seen does no harm.
     pub fn value_within(&self) -> Option<f64> {
         let is_known = matches!(self.status, Status::Identified | Status::Negligible { .. });
-        self.estimate
-            .filter(|_| is_known)
-            .map(|known| known.value)
+        self.estimate.filter(|_| is_known).map(|known| known.value)
     }
 }
 

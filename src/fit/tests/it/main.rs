@@ -5,6 +5,7 @@ mod curves;
 mod decide;
 mod evaluate;
 mod machine;
+mod misfits;
 mod pairs;
 mod patterns;
 mod power;

@@ -24,17 +24,14 @@ pub(crate) fn with_lines(
     messages: &Messages,
     segments: &[ProtocolSegment],
 ) -> Result<Link, FitError> {
-    let of_level: Vec<&ProtocolSegment> = segments
-        .iter()
-        .filter(|segment| segment.level == level)
-        .collect();
     let sizes = |points: &[Point]| points.iter().map(|point| point.bytes).fold(0.0, f64::max);
     // What starting a message costs is measured up to here.
     let overheads = sizes(&messages.bursts).max(link.eager_limit.unwrap_or(0) as f64);
     let mut lines = Vec::new();
     let mut before: Option<&ProtocolSegment> = None;
-    for segment in of_level {
-        let [Some(alpha), Some(beta)] = [&segment.alpha, &segment.beta].map(|known| known.value())
+    for segment in segments {
+        let [Some(alpha), Some(beta)] =
+            [&segment.alpha, &segment.beta].map(|known| known.value_within())
         else {
             return Ok(link);
         };

@@ -15,10 +15,11 @@ use crate::foreseen::Foreseen;
 use crate::injection::fit_injection;
 use crate::line::Point;
 use crate::lines::{rates, with_lines};
+use crate::misfits::misfits;
 use crate::overhead::fit_overhead;
 use crate::parameters::line_parameters;
-use crate::protocols::protocol_segments;
-use results::{ParameterEstimate, ProtocolSegment, Summary};
+use crate::protocols::{end_at, protocol_segments};
+use results::{Misfit, ParameterEstimate, ProtocolSegment, Summary};
 
 /// What the experiments say about the machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,6 +35,8 @@ pub struct MachineFit {
     pub combining: Vec<(Datatype, Operator, Vec<Line>)>,
     /// The lines that messages follow, by level and size.
     pub segments: Vec<ProtocolSegment>,
+    /// Sizes at which the parameters from experiments do not tell what these measured.
+    pub misfits: Vec<Misfit>,
     /// What the times of collectives have changed in the machine.
     #[serde(skip)]
     pub calibration: Option<Box<Calibration>>,
@@ -139,17 +142,14 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
     let (mut parameters, mut segments) = (Vec::new(), Vec::new());
     let mut links = BTreeMap::new();
     for (level, messages) in &experiments.messages {
-        let (link, found) = fit_link(*level, messages)?;
-        let eager_limit = link.as_ref().and_then(|link| link.eager_limit);
-        segments.extend(protocol_segments(
-            *level,
-            &messages.ping_pongs,
-            eager_limit,
-        )?);
+        let mut found = protocol_segments(*level, &messages.ping_pongs)?;
+        let (link, of_link) = fit_link(*level, messages, &found)?;
         if let Some(link) = link {
-            links.insert(*level, with_lines(*level, link, messages, &segments)?);
+            end_at(&mut found, link.eager_limit);
+            links.insert(*level, with_lines(*level, link, messages, &found)?);
         }
-        parameters.extend(found);
+        segments.extend(found);
+        parameters.extend(of_link);
     }
     for (level, messages) in &experiments.messages {
         parameters.extend(fit_patterns(*level, messages, links.get(level))?);
@@ -187,16 +187,19 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         cache: None,
         noise: None,
     });
-    Ok(MachineFit {
+    let mut fit = MachineFit {
         machine,
         gammas,
         combining,
         parameters,
         segments,
+        misfits: Vec::new(),
         calibration: None,
         placement: Placement::default(),
         foreseen: Foreseen::default(),
-    })
+    };
+    fit.misfits = misfits(&fit, &experiments);
+    Ok(fit)
 }
 
 /// What a byte takes that is combined or copied.
@@ -206,17 +209,29 @@ fn rate(points: &[Point], name: String) -> Result<ParameterEstimate, FitError> {
 }
 
 /// The link of a level, if its `alpha` and `beta` are known, and its parameters.
+///
+/// Both come from the line through all sizes. What that leaves open, since messages follow several, is taken from the
+/// segments: `alpha` of the smallest messages, `beta` of the largest.
 fn fit_link(
     level: Level,
     messages: &Messages,
+    segments: &[ProtocolSegment],
 ) -> Result<(Option<Link>, Vec<ParameterEstimate>), FitError> {
     let name = |parameter| format!("{}.{parameter}", level.name());
     let mut parameters = Vec::new();
     let (mut alpha, mut beta) = (None, None);
     if !messages.ping_pongs.is_empty() {
         let names = [(name("alpha"), "s"), (name("beta"), "s/byte")];
-        let found = line_parameters(&messages.ping_pongs, names)?;
-        (alpha, beta) = (found[0].value(), found[1].value());
+        let mut found = line_parameters(&messages.ping_pongs, names)?;
+        let ends = [
+            segments.first().map(|segment| &segment.alpha),
+            segments.last().map(|segment| &segment.beta),
+        ];
+        for (parameter, end) in found.iter_mut().zip(ends) {
+            let known = end.filter(|end| parameter.value().is_none() && end.value().is_some());
+            *parameter = known.unwrap_or(parameter).clone();
+        }
+        (alpha, beta) = (found[0].known(), found[1].value());
         parameters.extend(found);
     }
     let mut overhead = None;
@@ -225,7 +240,7 @@ fn fit_link(
         overhead = found.value();
         parameters.push(found);
     }
-    let line = alpha.zip(beta);
+    let line = alpha.map(|known| known.value).zip(beta);
     let mut eager_limit = None;
     if !messages.lates.is_empty() {
         let found = fit_eager_limit(level, &messages.lates, line);

@@ -16,10 +16,10 @@ use results::{Estimate, ParameterEstimate, Status};
 pub(crate) fn fit_overhead(
     level: Level,
     bursts: &[Point],
-    alpha: Option<f64>,
+    alpha: Option<Estimate>,
 ) -> Result<ParameterEstimate, FitError> {
     let name = |parameter| format!("{}.{parameter}", level.name());
-    let Some(alpha) = alpha else {
+    let Some(known) = alpha else {
         let parameter = name("alpha");
         let status = Status::Needs { parameter };
         return Ok(ParameterEstimate::unknown(name("overhead"), "s", status));
@@ -29,6 +29,7 @@ pub(crate) fn fit_overhead(
     let Some(found) = start.estimate else {
         return Ok(start);
     };
+    let alpha = known.value;
     let messages = f64::from(ExperimentKind::BURST);
     let overhead = |start: f64| (messages * start - 2.0 * alpha) / (messages - 1.0);
     let estimate = Estimate {
@@ -41,7 +42,11 @@ pub(crate) fn fit_overhead(
         let estimate = Some(estimate);
         return Ok(ParameterEstimate { estimate, ..start });
     }
-    let judged = ParameterEstimate::judged(start.name, start.unit, estimate);
+    let mut judged = ParameterEstimate::judged(start.name, start.unit, estimate);
+    if !known.is_narrow() {
+        // Most launches agree on `alpha` all the same; with that of the others the interval says nothing.
+        judged.status = Status::Identified;
+    }
     if estimate.value > alpha {
         let status = Status::AboveAlpha { alpha };
         return Ok(ParameterEstimate { status, ..judged });

@@ -43,21 +43,25 @@ pub(crate) fn line_parameters(
     let over_launches = |value: fn(&Line) -> f64, share: fn(&Shares) -> f64| {
         let visible = |(_, shares): &&(Line, Shares)| share(shares) >= SMALLEST_SHARE;
         let values = launches.iter().filter(visible).map(|(line, _)| value(line));
-        median_over_launches(&values.collect::<Vec<_>>(), value(&joint))
+        OverLaunches::of(&values.collect::<Vec<_>>(), value(&joint))
     };
     let start = over_launches(|line| line.start, |shares| shares.start);
     let rate = over_launches(|line| line.per_byte, |shares| shares.rate);
-    let residual = residual(points, start.0, rate.0);
+    let residual = residual(points, start.value, rate.value);
     let shares = Shares::of(points, &joint);
-    let judged = |(name, unit), (value, interval): (f64, Interval), share| {
+    let judged = |(name, unit), of: OverLaunches, share| {
         let estimate = Estimate {
-            value,
-            low: interval.low,
-            high: interval.high,
-            coverage: interval.coverage,
+            value: of.value,
+            low: of.interval.low,
+            high: of.interval.high,
+            coverage: of.interval.coverage,
             residual,
         };
-        visible(ParameterEstimate::judged(name, unit, estimate), share)
+        let mut judged = ParameterEstimate::judged(name, unit, estimate);
+        if of.most_agree {
+            judged.status = Status::Identified;
+        }
+        visible(judged, share)
     };
     let [start_name, rate_name] = names;
     Ok([
@@ -109,13 +113,34 @@ fn launch_lines(points: &[Point], joint: &Line) -> Result<Vec<(Line, Shares)>, F
     Ok(lines)
 }
 
-/// The median with its interval; without values `joint`, which nothing is known about.
-fn median_over_launches(values: &[f64], joint: f64) -> (f64, Interval) {
-    let alone = Interval::point(joint);
-    (
-        statistics::median(values).unwrap_or(joint),
-        statistics::median_interval(values, CONFIDENCE).unwrap_or(alone),
-    )
+/// What launches say about a parameter.
+struct OverLaunches {
+    value: f64,
+    interval: Interval,
+    /// Whether most launches say about the same, whatever the others do: a machine may be another one in some launches,
+    /// as a virtual one whose processors are moved to cores that share a cache. Then the median is that of the
+    /// usual machine, as are the medians of collectives' times, though the interval spans both.
+    most_agree: bool,
+}
+
+/// Launches whose values are within this factor of the median, either way, say about the same.
+const AGREEING: f64 = 1.5;
+/// The fewest of them.
+const FEWEST_AGREEING: usize = 4;
+
+impl OverLaunches {
+    /// The median with its interval; without values `joint`, which nothing is known about.
+    fn of(values: &[f64], joint: f64) -> Self {
+        let value = statistics::median(values).unwrap_or(joint);
+        let is_near = |other: &&f64| (**other / value).ln().abs() <= AGREEING.ln();
+        let near = values.iter().filter(is_near).count();
+        Self {
+            value,
+            interval: statistics::median_interval(values, CONFIDENCE)
+                .unwrap_or(Interval::point(joint)),
+            most_agree: near >= FEWEST_AGREEING && 2 * near > values.len(),
+        }
+    }
 }
 
 /// Median absolute relative error of the points, those of all launches.

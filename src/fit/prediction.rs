@@ -11,7 +11,7 @@ use crate::family::family;
 use results::{BlockComparison, BlockPoint, Summary};
 
 /// About as many messages are simulated in some ten milliseconds.
-const MOST_MESSAGES: f64 = 2e4;
+pub(crate) const MOST_MESSAGES: f64 = 2e4;
 
 /// The time that is predicted for a candidate in a cell; `None` for the library's own and where
 /// something is unknown.

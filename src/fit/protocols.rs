@@ -20,7 +20,6 @@ use results::ProtocolSegment;
 pub(crate) fn protocol_segments(
     level: Level,
     ping_pongs: &[Point],
-    eager_limit: Option<u64>,
 ) -> Result<Vec<ProtocolSegment>, FitError> {
     let curve = without_turns(ping_pongs);
     if curve.len() < FEWEST_SIZES {
@@ -28,7 +27,6 @@ pub(crate) fn protocol_segments(
     }
     let mut found = Vec::new();
     for part in segments(&curve) {
-        let next = curve.get(part.end).map(|point| point.at);
         let (first, last) = (curve[part.start].at, curve[part.end - 1].at);
         let within = ping_pongs
             .iter()
@@ -37,7 +35,6 @@ pub(crate) fn protocol_segments(
         let name = |parameter| format!("{}.{parameter}", level.name());
         let names = [(name("alpha"), "s"), (name("beta"), "s/byte")];
         let [alpha, beta] = line_parameters(&points, names)?;
-        let ends_here = |limit: f64| next.is_some_and(|next| (last..next).contains(&limit));
         found.push(ProtocolSegment {
             level,
             from_bytes: first as u64,
@@ -45,10 +42,23 @@ pub(crate) fn protocol_segments(
             sizes: part.len(),
             alpha,
             beta,
-            ends_at_eager_limit: eager_limit.is_some_and(|limit| ends_here(limit as f64)),
+            ends_at_eager_limit: false,
         });
     }
     Ok(found)
+}
+
+/// Says which segment ends where senders begin to wait for their receivers.
+pub(crate) fn end_at(segments: &mut [ProtocolSegment], eager_limit: Option<u64>) {
+    let nexts: Vec<u64> = segments
+        .iter()
+        .skip(1)
+        .map(|next| next.from_bytes)
+        .collect();
+    for (segment, next) in segments.iter_mut().zip(nexts) {
+        let ends_here = |limit: u64| (segment.to_bytes..next).contains(&limit);
+        segment.ends_at_eager_limit = eager_limit.is_some_and(ends_here);
+    }
 }
 
 /// Rounds of taking out medians, which hardly change anything after the second.

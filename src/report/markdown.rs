@@ -285,19 +285,20 @@ fn machine(view: &View) -> String {
     if !identified.rows.is_empty() {
         text += &identified.markdown();
     }
-    for line in not_identified(view).chain(directions(view)) {
+    for line in reservations(view).chain(directions(view)) {
         text += &format!("- {line}\n");
     }
     text.trim_end().to_owned() + "\n\n"
 }
 
-/// The parameters that the measurements do not determine, each with the reason.
-pub(crate) fn not_identified(view: &View) -> impl Iterator<Item = String> {
+/// The parameters that the measurements do not determine, each with the reason, and where the others do not hold.
+pub(crate) fn reservations(view: &View) -> impl Iterator<Item = String> {
     let open = view
         .parameters
         .iter()
         .filter(|known| known.value().is_none());
-    open.map(|known| format!("{}: not identified: {}.", known.name, known.status))
+    let open = open.map(|known| format!("{}: not identified: {}.", known.name, known.status));
+    open.chain(view.misfits.iter().map(|misfit| format!("{misfit}.")))
 }
 
 /// The parameters that the measurements determine.

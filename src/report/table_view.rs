@@ -35,6 +35,7 @@ impl View {
             starts: None,
             repetitions: Repetitions::default(),
             parameters: Vec::new(),
+            misfits: Vec::new(),
             comparisons,
             withheld: withheld(table, &cells),
             cells,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use results::{
-    BlockComparison, CellDecision, MeasuringCost, ModelCurve, ModelScore, Pairs, ParameterEstimate,
-    Repetitions, Starts,
+    BlockComparison, CellDecision, MeasuringCost, Misfit, ModelCurve, ModelScore, Pairs,
+    ParameterEstimate, Repetitions, Starts,
 };
 use schedule::Collective;
 use table::{
@@ -35,6 +35,8 @@ pub struct View {
     pub repetitions: Repetitions,
     /// The machine as the model sees it.
     pub parameters: Vec<ParameterEstimate>,
+    /// Where these do not hold.
+    pub misfits: Vec<Misfit>,
     /// What was compared, one entry a collective, shape and operator class.
     pub comparisons: Vec<Comparison>,
     /// Every cell with its candidates, ascending by cell and operators.

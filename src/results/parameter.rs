@@ -141,14 +141,21 @@ impl Status {
 /// An interval that spans more than this factor leaves a value open.
 const WIDEST: f64 = 4.0;
 
+impl Estimate {
+    /// Whether its interval leaves little open.
+    pub fn is_narrow(&self) -> bool {
+        self.high / self.low <= WIDEST
+    }
+}
+
 impl ParameterEstimate {
     /// An estimated value, used unless its interval is too wide.
     pub fn judged(name: String, unit: &'static str, estimate: Estimate) -> Self {
-        let factor = estimate.high / estimate.low;
-        let status = if factor <= WIDEST {
-            Status::Identified
-        } else {
-            Status::Uncertain { factor }
+        let status = match estimate.is_narrow() {
+            true => Status::Identified,
+            false => Status::Uncertain {
+                factor: estimate.high / estimate.low,
+            },
         };
         Self {
             name,
@@ -185,9 +192,18 @@ impl ParameterEstimate {
 
     /// The value, if it may be used.
     pub fn value(&self) -> Option<f64> {
-        self.estimate
-            .filter(|_| self.status == Status::Identified)
-            .map(|known| known.value)
+        self.known().map(|known| known.value)
+    }
+
+    /// The estimate, if it may be used.
+    pub fn known(&self) -> Option<Estimate> {
+        self.estimate.filter(|_| self.status == Status::Identified)
+    }
+
+    /// The same for the measured sizes alone, where a value that is too small to be seen does no harm.
+    pub fn value_within(&self) -> Option<f64> {
+        let is_known = matches!(self.status, Status::Identified | Status::Negligible { .. });
+        self.estimate.filter(|_| is_known).map(|known| known.value)
     }
 }
 

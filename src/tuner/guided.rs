@@ -126,7 +126,7 @@ struct OfMachine<'a>(&'a MachineFit);
 
 impl Expectation for OfMachine<'_> {
     fn seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
-        fit::predicted_seconds(self.0, cell, candidate)
+        fit::trusted_seconds(self.0, cell, candidate)
     }
 
     fn block_bytes(&self, cell: &Cell, family: &Family) -> Option<u64> {
@@ -139,8 +139,10 @@ impl Expectation for OfMachine<'_> {
     }
 }
 
-/// The block size that the pipelining lemma expects to be best.
+/// The block size that the pipelining lemma expects to be best; `None` also where the machine's parameters do not hold.
 pub(crate) fn predicted_block(machine: &MachineFit, cell: &Cell, family: &Family) -> Option<u64> {
     let best = fit::best_blocks(machine, cell, family.algorithm, &family.parameters)?;
+    let member = family.candidate(cell, best.block_bytes)?;
+    fit::trusted_seconds(machine, cell, &member)?;
     Some(best.block_bytes)
 }

@@ -19,6 +19,7 @@ impl Analysis {
             starts: self.starts(),
             repetitions: found.repetitions.clone(),
             parameters: found.machine.parameters.clone(),
+            misfits: found.machine.misfits.clone(),
             comparisons: Comparison::all(table, &found.decisions, &found.blocks),
             withheld: report::withheld(table, &cells),
             cells,

@@ -3,7 +3,9 @@ mod messages;
 use std::path::PathBuf;
 
 use fit::{CandidateCurve, Segment};
-use results::{BlockComparison, BlockPoint, ModelScore, ParameterEstimate, ProtocolSegment};
+use results::{
+    BlockComparison, BlockPoint, Misfit, ModelScore, ParameterEstimate, ProtocolSegment,
+};
 use serde::Serialize;
 use tuner::{Analysis, Origin, TunerError};
 use vocabulary::units::{format_bytes, format_seconds};
@@ -37,7 +39,9 @@ use crate::exit::Answer;
 /// `value`, `low`, `high`, `coverage` and `residual` (null if nothing could be estimated);
 /// `segments`, each with `level` (`node` or `network`), `from_bytes` and `to_bytes` (the smallest and
 /// the largest size measured in it), `sizes`, `alpha` and `beta` (as in `parameters`) and
-/// `ends_at_eager_limit`; `models`, as of `colltune evaluate`; `blocks`, each with `collective`, `nodes`, `ppn`, `bytes`, `algorithm`
+/// `ends_at_eager_limit`; `misfits`, where the parameters do not hold, each with `experiment` (as in `node.message`,
+/// `combine.float64.sum`, `copy`), `bytes` (the size measured), `from_bytes` and `below_bytes` (the sizes concerned) and
+/// `residual`; `models`, as of `colltune evaluate`; `blocks`, each with `collective`, `nodes`, `ppn`, `bytes`, `algorithm`
 /// (bare id), `candidate` (full name, with the parameters that do not concern blocks), `predicted`,
 /// `measured` and `measured_near_prediction` (each with `block_bytes`, `blocks`, `seconds`, or null);
 /// `candidates`, each with `collective`, `nodes`, `ppn`, `datatype`, `operator`, `candidate`, `sizes`
@@ -81,6 +85,7 @@ impl Args {
                 origin: &analysis.origin,
                 parameters: &analysis.found.machine.parameters,
                 segments: &analysis.found.machine.segments,
+                misfits: &analysis.found.machine.misfits,
                 models: analysis.found.model_scores(),
                 blocks: &analysis.found.blocks,
                 candidates: analysis.found.curves(),
@@ -101,6 +106,7 @@ struct Answers<'a> {
     origin: &'a Origin,
     parameters: &'a [ParameterEstimate],
     segments: &'a [ProtocolSegment],
+    misfits: &'a [Misfit],
     models: Vec<ModelScore>,
     blocks: &'a [BlockComparison],
     candidates: Vec<CandidateCurve>,
@@ -116,6 +122,11 @@ fn describe(analysis: &Analysis, curves: &[CandidateCurve]) -> String {
     let mut parts = vec![heading, parameters];
     if !analysis.found.machine.segments.is_empty() {
         parts.push(messages::table(&analysis.found.machine.segments));
+    }
+    let misfits = analysis.found.machine.misfits.iter();
+    let misfits: Vec<String> = misfits.map(|misfit| format!("{misfit}.")).collect();
+    if !misfits.is_empty() {
+        parts.push(misfits.join("\n"));
     }
     if !analysis.found.blocks.is_empty() {
         parts.push(grid(

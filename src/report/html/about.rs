@@ -7,7 +7,7 @@ use vocabulary::units::format_count;
 use super::figure::table;
 use crate::directions::directions;
 use crate::expected;
-use crate::markdown::{DECISIONS, identified, not_identified};
+use crate::markdown::{DECISIONS, identified, reservations};
 use crate::measuring::{facts, paragraphs};
 use crate::pairs;
 use crate::repetitions;
@@ -67,7 +67,7 @@ pub(super) fn machine(view: &View) -> Markup {
             }
         }
         ul {
-            @for line in not_identified(view).chain(directions(view)) { li { (line) } }
+            @for line in reservations(view).chain(directions(view)) { li { (line) } }
         }
         @if !view.curves.is_empty() { p { (expected::headline(view)) } p { (expected::verdict(view, "The model", "")) } }
     }

@@ -38,6 +38,7 @@ pub(crate) fn machine() -> MachineFit {
         noise: None,
     };
     MachineFit {
+        misfits: Vec::new(),
         machine: Some(machine),
         combining: Vec::new(),
         calibration: None,

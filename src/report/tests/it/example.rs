@@ -2,9 +2,9 @@
 
 use report::{Basis, Comparison, View};
 use results::{
-    BlockComparison, BlockPoint, CellDecision, Estimate, Expected, MeasuringCost, ModelCurve,
-    ModelKind, ModelScore, OftenInvalid, Pair, Pairs, ParameterEstimate, Races, Ranked,
-    Repetitions, Starts, Status, Verdict,
+    BlockComparison, BlockPoint, CellDecision, Estimate, Expected, MeasuringCost, Misfit,
+    ModelCurve, ModelKind, ModelScore, OftenInvalid, Pair, Pairs, ParameterEstimate, Races, Ranked,
+    Repetitions, Starts, Status, Timed, Verdict,
 };
 use schedule::Collective;
 use statistics::{Interval, PairedRatio};
@@ -433,6 +433,13 @@ pub(crate) fn view() -> View {
             }],
             placebos: vec![(cell, PairedRatio::point(1.01))],
         },
+        misfits: vec![Misfit {
+            experiment: Timed::Copy,
+            bytes: 4 << 20,
+            from_bytes: 1 << 20,
+            below_bytes: u64::MAX,
+            residual: 0.42,
+        }],
         parameters: parameters(),
         comparisons: vec![allreduce(), bcast()],
         cells: Vec::new(),

@@ -11,6 +11,7 @@ mod guided;
 mod hydra;
 mod import;
 mod loops;
+mod misfits;
 mod mishaps;
 mod operators;
 mod results;

@@ -1,0 +1,151 @@
+//! Where the machine's parameters do not tell the times that they were fitted to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Level, Line, Topology};
+use schedule::{Action, Round, Schedule, Span};
+use vocabulary::{Candidate, Cell};
+
+use crate::MachineFit;
+use crate::experiments::Experiments;
+use crate::line::Point;
+use crate::prediction::{MOST_MESSAGES, call, predicted_seconds};
+use results::{Misfit, Timed};
+
+/// The sizes at which the median error over turns is large.
+pub(crate) fn misfits(fit: &MachineFit, experiments: &Experiments) -> Vec<Misfit> {
+    let Some(machine) = &fit.machine else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (level, messages) in &experiments.messages {
+        if let Some(link) = machine.link(*level) {
+            let seconds = |bytes: u64| link.line(bytes).seconds(bytes);
+            found.extend(of_experiment(
+                Timed::Message(*level),
+                &messages.ping_pongs,
+                seconds,
+            ));
+        }
+    }
+    let by_size = |lines: &[Line], rate: f64, bytes: u64| {
+        let line = Line::of(lines, bytes).map(|line| line.seconds(bytes));
+        line.unwrap_or(rate * bytes as f64)
+    };
+    for (datatype, operator, gamma) in &fit.gammas {
+        let key = (*datatype, *operator);
+        let own = fit.combining.iter().find(|(d, o, _)| (*d, *o) == key);
+        let lines = own.map_or(&[][..], |(.., lines)| lines);
+        let points = experiments
+            .combines
+            .get(&key)
+            .map_or(&[][..], Vec::as_slice);
+        let what = Timed::Combine(key.0, key.1);
+        found.extend(of_experiment(what, points, |bytes| {
+            by_size(lines, *gamma, bytes)
+        }));
+    }
+    if let Some(copy) = machine.copy {
+        let seconds = |bytes| by_size(&machine.copying, copy, bytes);
+        found.extend(of_experiment(Timed::Copy, &experiments.copies, seconds));
+    }
+    found
+}
+
+fn of_experiment(experiment: Timed, points: &[Point], seconds: impl Fn(u64) -> f64) -> Vec<Misfit> {
+    let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for point in points {
+        let bytes = point.bytes as u64;
+        let error = (seconds(bytes) / point.seconds - 1.0).abs();
+        sizes.entry(bytes).or_default().push(error);
+    }
+    let measured: Vec<u64> = sizes.keys().copied().collect();
+    let middle = |pair: &[u64]| (pair[0] as f64 * pair[1] as f64).sqrt().ceil() as u64;
+    let middles: Vec<u64> = measured.windows(2).map(middle).collect();
+    let froms = std::iter::once(0).chain(middles.iter().copied());
+    let ends = middles.iter().copied().chain([u64::MAX]);
+    sizes
+        .iter()
+        .zip(froms.zip(ends))
+        .filter_map(|((bytes, errors), (from_bytes, below_bytes))| {
+            let residual = statistics::median(errors)?;
+            (residual > Misfit::LARGE).then_some(Misfit {
+                experiment,
+                bytes: *bytes,
+                from_bytes,
+                below_bytes,
+                residual,
+            })
+        })
+        .collect()
+}
+
+/// The time that is predicted for a candidate in a cell, as by [`predicted_seconds`]; `None` also where its schedule does
+/// something of a size at which the machine's parameters do not hold ([`MachineFit::misfits`]). For what is
+/// decided by predictions alone, as which candidates a search leaves out.
+pub fn trusted_seconds(machine: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+    match meets_misfit(machine, cell, candidate) {
+        true => None,
+        false => predicted_seconds(machine, cell, candidate),
+    }
+}
+
+/// Whether a candidate's schedule does something of a size at which the parameters do not hold. Of a schedule that
+/// is too long to be simulated, its largest blocks are looked at alone.
+fn meets_misfit(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
+    if fit.misfits.is_empty() {
+        return false;
+    }
+    let concerns = |what, bytes| bytes > 0 && fit.misfits.iter().any(|m| m.concerns(what, bytes));
+    let parameters = candidate.parameters();
+    let Some(algorithm) = schedule::find(candidate.algorithm()) else {
+        return false;
+    };
+    let Ok(schedule) = Schedule::new(algorithm, &cell.request(&parameters)) else {
+        return false;
+    };
+    if model::expected_messages(&schedule) > MOST_MESSAGES {
+        let blocks = model::blocks(algorithm, &call(cell, &parameters));
+        let level = Timed::Message(Level::of_nodes(cell.shape.nodes));
+        return blocks.is_some_and(|(_, largest)| concerns(level, largest));
+    }
+    let topology = Topology::new(cell.shape.nodes, cell.shape.ppn, fit.placement);
+    contents(&schedule, cell, &topology)
+        .into_iter()
+        .any(|(what, bytes)| concerns(what, bytes))
+}
+
+/// What a schedule does, and with how many bytes; each once.
+pub(crate) fn contents(
+    schedule: &Schedule,
+    cell: &Cell,
+    topology: &Topology,
+) -> BTreeSet<(Timed, u64)> {
+    let mut found = BTreeSet::new();
+    let mut round = Round::default();
+    for rank in 0..schedule.shape().ranks {
+        let message = |to| match topology.node(rank) == topology.node(to) {
+            true => Timed::Message(Level::Node),
+            false => Timed::Message(Level::Network),
+        };
+        let bytes = |span: &Span| {
+            let units = schedule.span_units(span);
+            units.saturating_mul(cell.datatype.size_bytes())
+        };
+        let program = schedule.program(rank);
+        for index in 0..program.rounds() {
+            round.clear();
+            program.round(index, &mut round);
+            found.extend(round.actions().iter().filter_map(|action| match action {
+                Action::Send { to, span } => Some((message(*to), bytes(span))),
+                Action::Signal { to } => Some((message(*to), 0)),
+                Action::Combine { into, .. } => {
+                    Some((Timed::Combine(cell.datatype, cell.operator?), bytes(into)))
+                }
+                Action::Copy { into, .. } => Some((Timed::Copy, bytes(into))),
+                Action::Recv { .. } | Action::Await { .. } => None,
+            }));
+        }
+    }
+    found
+}

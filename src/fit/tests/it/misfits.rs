@@ -1,0 +1,58 @@
+//! Sizes at which the parameters do not tell what they were fitted to.
+
+use fit::{MachineFit, predicted_seconds, trusted_seconds};
+use model::Level;
+use results::Timed;
+use vocabulary::ExperimentKind;
+
+use crate::machine::{NODE, SIZES, experiment, fitted};
+use crate::synthetic::{Noise, allreduce, ours};
+
+/// Messages of 4 KiB take ten times as long as those of other sizes lead to expect.
+fn bump(n: f64) -> f64 {
+    let usual = 1e-6 + 2e-10 * n;
+    if n == 4096.0 { 10.0 * usual } else { usual }
+}
+
+fn after(launches: u32, seconds: fn(f64) -> f64) -> MachineFit {
+    let kind = (ExperimentKind::PingPong, NODE);
+    let mut noise = Noise::realistic(7);
+    fitted(&experiment(&mut noise, kind, &SIZES, launches, seconds))
+}
+
+#[test]
+fn a_size_that_the_line_misses_is_a_misfit_until_launches_show_a_line_of_its_own() {
+    let found = after(1, bump).misfits;
+    let [misfit] = found[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!(misfit.experiment, Timed::Message(Level::Node));
+    assert_eq!(misfit.bytes, 4096);
+    assert_eq!((misfit.from_bytes, misfit.below_bytes), (1449, 11_586));
+    assert!((0.85..0.95).contains(&misfit.residual), "{misfit:?}");
+    assert_eq!(
+        misfit.to_string(),
+        "node.message: the model does not hold at 4K: it is off by 91 % from what was measured, so that searches \
+         measure there"
+    );
+    assert_eq!(after(6, bump).misfits, []);
+    assert_eq!(after(1, |n| 1e-6 + 2e-10 * n).misfits, []);
+}
+
+#[test]
+fn what_sends_messages_of_such_a_size_is_not_trusted_to_predictions() {
+    let fit = after(1, bump);
+    let candidate = ours("allgather/ring", None);
+    let check = |bytes, expected| {
+        let mut cell = allreduce(4, bytes);
+        cell.collective = schedule::Collective::Allgather;
+        cell.operator = None;
+        assert!(predicted_seconds(&fit, &cell, &candidate).is_some());
+        let trusted = trusted_seconds(&fit, &cell, &candidate);
+        assert_eq!(trusted.is_some(), expected, "{bytes}");
+    };
+    check(1448, true);
+    check(1456, false);
+    check(11_584, false);
+    check(11_592, true);
+}

@@ -1,0 +1,40 @@
+//! A guided campaign on a simulated machine whose messages of one size are not what the model makes of them.
+
+use std::sync::atomic::AtomicBool;
+
+use tuner::{Places, Silent, Workplace, tune};
+
+/// Messages of about 8 KiB start a hundred times as fast as all others, which one launch's line through all sizes cannot
+/// tell.
+const MACHINE: &str = "name: bump\nranks_per_node: 64\n\
+    node:\n  alpha: 10e-6\n  beta: 5e-12\n  lines:\n\
+    \x20 - {from: 0, alpha: 10e-6, beta: 5e-12}\n\
+    \x20 - {from: 6000, alpha: 0.1e-6, beta: 5e-12}\n\
+    \x20 - {from: 11000, alpha: 10e-6, beta: 5e-12}\n\
+    gamma: 1e-12\n";
+
+/// The ring sends 126 messages of 8 KiB one after the other. By the line it would be far too slow to be tried, and it is
+/// the fastest by far.
+#[test]
+fn a_search_measures_where_the_model_does_not_hold() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("machine.yaml"), MACHINE).expect("written");
+    let text = format!(
+        "name: bump\nlauncher: {{simulated: {{machine: '{}', seed: 3}}}}\n\
+         shapes: [1x64]\ncollectives: [allreduce]\nsizes: [512K]\nstrategy: guided\n\
+         candidates: {{include: [allreduce/ring, allreduce/recursive_doubling]}}\n\
+         confirmation: off\nbudget: 10h\n\
+         output: {{store: '{}', table: '{}', report: '{}'}}\n",
+        at("machine.yaml"),
+        at("store.db"),
+        at("table.yaml"),
+        at("report.md"),
+    );
+    std::fs::write(at("campaign.yaml"), text).expect("written");
+    let path = folder.path().join("campaign.yaml");
+    let workplace = Workplace::prepare(&path, None, &Places::default()).expect("prepared");
+    let tuned = tune(&workplace, &mut Silent, &AtomicBool::new(false)).expect("tuned");
+    let decision = &tuned.analysis.found.decisions[0];
+    assert_eq!(decision.chosen.to_string(), "allreduce/ring");
+}

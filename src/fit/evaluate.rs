@@ -9,6 +9,7 @@ use vocabulary::{Candidate, Cell, Subject};
 use crate::held_out::{self, Times};
 use crate::merged::with_merged;
 use crate::methods::{self, Training};
+use crate::redrawn;
 use crate::{DecideOptions, Orders};
 use results::{Common, HeldOut, Loss, Method, Score, SplitScores, Summary, WITHIN, Worst};
 
@@ -37,17 +38,24 @@ pub fn evaluate(
     let points = held_out::points(summaries, failures);
     let mut scores = Vec::new();
     for by in [HeldOut::Sizes, HeldOut::Shapes] {
-        let mut choices = Vec::new();
-        for held in held_out::splits(&points, by) {
-            let training = Training::new(&points, &held, summaries, failures, options, provenance);
-            let judged = points
-                .iter()
-                .filter(|(cell, _)| by == HeldOut::Sizes || held.contains(cell));
-            choices.extend(
-                judged.map(|(cell, times)| choose(&training, cell, times, held.contains(cell))),
-            );
-        }
-        scores.extend(summarise(by, &choices));
+        let splits = held_out::splits(&points, by);
+        let choices = |summaries: &[Summary], methods: &[Method]| {
+            let points = &held_out::points(summaries, failures);
+            let mut choices = Vec::new();
+            for held in &splits {
+                let training =
+                    Training::new(points, held, summaries, failures, options, provenance);
+                let is_judged = |cell: &Cell| by == HeldOut::Sizes || held.contains(cell);
+                let judged = points.iter().filter(|(cell, _)| is_judged(cell));
+                choices.extend(judged.map(|(cell, times)| {
+                    choose(&training, methods, cell, times, held.contains(cell))
+                }));
+            }
+            choices
+        };
+        let found = choices(summaries, &Method::ALL);
+        let again = redrawn::summaries(summaries).map(|s| choices(&s, &Common::METHODS));
+        scores.extend(summarise(by, &found, &again.collect::<Vec<_>>()));
     }
     scores
 }
@@ -85,7 +93,7 @@ pub fn judge(
             loss: None,
         }
     });
-    let mut scores = summarise(HeldOut::All, &choices.collect::<Vec<_>>());
+    let mut scores = summarise(HeldOut::All, &choices.collect::<Vec<_>>(), &[]);
     for split in &mut scores {
         split.decided_on = None;
         let is_judged = |method| matches!(method, Method::Default | Method::Table);
@@ -94,15 +102,21 @@ pub fn judge(
     scores
 }
 
-fn choose(training: &Training, cell: &Cell, times: &Times, held_out: bool) -> Choices {
+fn choose(
+    training: &Training,
+    methods: &[Method],
+    cell: &Cell,
+    times: &Times,
+    held_out: bool,
+) -> Choices {
     let of_method = |method: Method| {
         let chosen = training.choose(method, cell, times)?;
         let regret = methods::regret(cell, times, &chosen)?;
         Some((chosen, regret))
     };
-    let chosen: BTreeMap<Method, Option<(Candidate, f64)>> = Method::ALL
-        .into_iter()
-        .map(|method| (method, of_method(method)))
+    let chosen: BTreeMap<Method, Option<(Candidate, f64)>> = methods
+        .iter()
+        .map(|method| (*method, of_method(*method)))
         .collect();
     let loss = loss(training, cell, times, &chosen).filter(|_| held_out);
     Choices {
@@ -144,7 +158,8 @@ fn loss(
     })
 }
 
-fn summarise(by: HeldOut, choices: &[Choices]) -> Vec<SplitScores> {
+/// `again` are the choices with other launches.
+fn summarise(by: HeldOut, choices: &[Choices], again: &[Vec<Choices>]) -> Vec<SplitScores> {
     let held = choices.iter().filter(|choices| choices.held_out);
     let collectives: BTreeSet<Collective> = held.map(|c| c.cell.collective).collect();
     let each = collectives.iter().map(|collective| Some(*collective));
@@ -158,6 +173,7 @@ fn summarise(by: HeldOut, choices: &[Choices]) -> Vec<SplitScores> {
         .map(|collective| {
             let of_group = |c: &&Choices| collective.is_none_or(|of| of == c.cell.collective);
             let group: Vec<&Choices> = choices.iter().filter(of_group).collect();
+            let again = again.iter().map(|choices| choices.iter().filter(of_group));
             let points = group.iter().filter(|choices| choices.held_out).count();
             SplitScores {
                 held_out: by,
@@ -165,7 +181,7 @@ fn summarise(by: HeldOut, choices: &[Choices]) -> Vec<SplitScores> {
                 points,
                 decided_on: (by == HeldOut::Sizes).then_some(group.len() - points),
                 scores: Method::ALL.map(|method| score(method, by, &group)).to_vec(),
-                common: common(&group),
+                common: common(&group, again.map(Iterator::collect)),
                 losses: losses(&group),
             }
         })
@@ -173,20 +189,30 @@ fn summarise(by: HeldOut, choices: &[Choices]) -> Vec<SplitScores> {
 }
 
 /// Log-log interpolation and the table where both are known.
-fn common(choices: &[&Choices]) -> Option<Common> {
-    let regret = |choices: &Choices, method| Some(choices.chosen.get(&method)?.as_ref()?.1);
-    let held = choices.iter().filter(|choices| choices.held_out);
-    let both = held.filter_map(|choices| {
-        Some((
-            regret(choices, Method::LogLog)?,
-            regret(choices, Method::Table)?,
-        ))
+fn common<'c>(
+    choices: &[&Choices],
+    again: impl Iterator<Item = Vec<&'c Choices>>,
+) -> Option<Common> {
+    let means = |choices: &[&Choices]| {
+        let regret = |choices: &Choices, method| Some(choices.chosen.get(&method)?.as_ref()?.1);
+        let held = choices.iter().filter(|choices| choices.held_out);
+        let both = held.filter_map(|choices| {
+            let [log_log, table] = Common::METHODS.map(|method| regret(choices, method));
+            log_log.zip(table)
+        });
+        let (log_log, table): (Vec<f64>, Vec<f64>) = both.unzip();
+        Some((table.len(), mean(&log_log)?, mean(&table)?))
+    };
+    let (points, log_log, table) = means(choices)?;
+    let differences = again.filter_map(|choices| {
+        let (_, log_log, table) = means(&choices)?;
+        Some(table - log_log)
     });
-    let (log_log, table): (Vec<f64>, Vec<f64>) = both.unzip();
     Some(Common {
-        points: table.len(),
-        log_log: mean(&log_log)?,
-        table: mean(&table)?,
+        points,
+        log_log,
+        table,
+        difference: redrawn::interval(differences.collect(), table - log_log),
     })
 }
 

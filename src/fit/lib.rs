@@ -45,6 +45,7 @@ mod prediction;
 mod predictor;
 mod protocols;
 mod ranking;
+mod redrawn;
 mod repetitions;
 mod reweighted;
 mod rules;

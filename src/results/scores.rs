@@ -4,6 +4,7 @@ use std::fmt;
 
 use schedule::Collective;
 use serde::{Serialize, Serializer};
+use statistics::Interval;
 use thiserror::Error;
 use vocabulary::{Candidate, Cell};
 
@@ -79,6 +80,15 @@ pub struct Common {
     pub log_log: f64,
     /// That of the table.
     pub table: f64,
+    /// The interval in which 95 % of the differences lie, the table's mean minus that of log-log interpolation, when
+    /// launches are drawn anew from those that there are: the same ones decide and judge. Absent with fewer than 6
+    /// launches, or if it would take long.
+    pub difference: Option<Interval>,
+}
+
+impl Common {
+    /// The two.
+    pub const METHODS: [Method; 2] = [Method::LogLog, Method::Table];
 }
 
 /// A point at which the table's choice costs more than that of a simpler method, by more than [`WITHIN`].

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use serde::Deserialize;
 use strict_yaml::{Scalar, Verbatim};
 use vocabulary::Candidate;
 use vocabulary::bounds::TIME;
@@ -11,9 +10,9 @@ use vocabulary::units::format_bytes;
 use crate::decimal::{self, shifted};
 use crate::emit::{self, list};
 use crate::parse::{Checked, Place, bytes};
-use crate::rule::{self, Group, RuleDefinition};
+use crate::rule::{self, Group, names_candidate};
 use crate::types::rounded;
-use crate::{Confidence, Deployments, Problem};
+use crate::{Deployments, Problem};
 
 /// In place of a time, in files.
 const NONE: &str = "none";
@@ -42,21 +41,13 @@ impl CandidateTimes {
     }
 }
 
-/// The times of a candidate as they are written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TimesDefinition {
-    candidate: String,
-    block_bytes: Option<Scalar>,
-    blocks: Option<u32>,
-    radix: Option<u32>,
-    reduce: Option<String>,
-    bcast: Option<String>,
-    segment_bytes: Option<Scalar>,
-    fanout: Option<u32>,
-    #[serde(default)]
-    default_at: Vec<Scalar>,
-    microseconds: Vec<Verbatim>,
+names_candidate! {
+    /// The times of a candidate as they are written.
+    struct TimesDefinition {
+        #[serde(default)]
+        default_at: Vec<Scalar>,
+        microseconds: Vec<Verbatim>,
+    }
 }
 
 /// Reads the times of candidates at these sizes.
@@ -109,21 +100,7 @@ fn times(
         *at.and_then(|at| is_default.get_mut(at))
             .ok_or_else(|| row.index(index).unfit("one of the sizes in `bytes`"))? = true;
     }
-    let definition = RuleDefinition {
-        from: Scalar(String::new()),
-        candidate: given.candidate,
-        block_bytes: given.block_bytes,
-        blocks: given.blocks,
-        radix: given.radix,
-        reduce: given.reduce,
-        bcast: given.bcast,
-        segment_bytes: given.segment_bytes,
-        fanout: given.fanout,
-        speedup: None,
-        confidence: Confidence::Low,
-        confirmed: None,
-    };
-    let candidate = rule::candidate(place, &definition, group)?;
+    let candidate = rule::candidate(place, given.named_candidate(), group)?;
     if candidate == Candidate::Default {
         let expected = "an algorithm: the default's times stand in `default_microseconds`";
         return Err(place.key("candidate").unfit(expected));

@@ -5,7 +5,7 @@ use strict_yaml::Mistake;
 use vocabulary::{Candidate, MOCKUPS, Mockup, Parameters};
 
 use crate::parse::{Checked, Place};
-use crate::rule::{self, Group, RuleDefinition};
+use crate::rule::{self, Group, NamedCandidate};
 use crate::{Operators, Problem};
 
 /// The parameters of native and imported algorithms, as files spell them.
@@ -18,10 +18,10 @@ const PARAMETERS: [&str; 2] = ["segment_bytes", "fanout"];
 /// the order of ranks is known of some ([`libraries::combines_in_order`]).
 pub(crate) fn candidate(
     place: &Place<'_>,
-    definition: &RuleDefinition,
+    named: NamedCandidate<'_>,
     group: Group<'_>,
 ) -> Checked<Candidate> {
-    let name = definition.candidate.as_str();
+    let name = named.candidate;
     let (collective, operators) = (group.collective, group.operators);
     let field = place.key("candidate");
     check_collective(&field, name, collective)?;
@@ -37,7 +37,7 @@ pub(crate) fn candidate(
     }
     let algorithm = name.to_owned();
     if name.starts_with(Candidate::MOCKUP) {
-        definition.refuse_parameters(place, &[])?;
+        named.refuse_parameters(place, &[])?;
         let of_collective = MOCKUPS.iter().filter(|it| it.collective == collective);
         let known: Vec<String> = of_collective.map(Mockup::name).collect();
         if known.contains(&algorithm) {
@@ -46,10 +46,10 @@ pub(crate) fn candidate(
         let known = known.iter().map(String::as_str);
         return Err(field.fault(Mistake::unknown("mock-up", name, known)));
     }
-    definition.refuse_parameters(place, &PARAMETERS)?;
+    named.refuse_parameters(place, &PARAMETERS)?;
     let parameters = Parameters {
-        segment_bytes: rule::size(place, "segment_bytes", &definition.segment_bytes)?,
-        fanout: rule::count(place, "fanout", definition.fanout)?,
+        segment_bytes: rule::size(place, "segment_bytes", named.segment_bytes)?,
+        fanout: rule::count(place, "fanout", named.fanout)?,
         ..Parameters::default()
     };
     Ok(if name.starts_with(Candidate::NATIVE) {

@@ -1,7 +1,6 @@
 //! One rule of a table, checked against the registry.
 
 use schedule::{Algorithm, Collective, Parameter, Request, Schedule, Unsupported};
-use serde::Deserialize;
 use strict_yaml::{Mistake, Scalar};
 use vocabulary::bounds::{RANKS, SPEEDUP};
 use vocabulary::{Candidate, CommShape, Parameters, out_of_order};
@@ -46,25 +45,69 @@ impl<'a> Group<'a> {
     }
 }
 
-/// A rule as it is written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RuleDefinition {
-    pub(crate) from: Scalar,
-    pub(crate) candidate: String,
-    pub(crate) block_bytes: Option<Scalar>,
-    pub(crate) blocks: Option<u32>,
-    pub(crate) radix: Option<u32>,
-    pub(crate) reduce: Option<String>,
-    pub(crate) bcast: Option<String>,
-    pub(crate) segment_bytes: Option<Scalar>,
-    pub(crate) fanout: Option<u32>,
-    pub(crate) speedup: Option<f64>,
-    pub(crate) confidence: Confidence,
-    pub(crate) confirmed: Option<bool>,
+/// Declares a form with the keys that name a candidate beside those of its own: serde cannot flatten a struct into one
+/// that refuses unknown keys.
+macro_rules! names_candidate {
+    ($(#[$of:meta])* struct $Form:ident {
+        $($(#[$of_field:meta])* $field:ident: $Field:ty,)*
+    }) => {
+        $(#[$of])*
+        #[derive(serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct $Form {
+            candidate: String,
+            block_bytes: Option<strict_yaml::Scalar>,
+            blocks: Option<u32>,
+            radix: Option<u32>,
+            reduce: Option<String>,
+            bcast: Option<String>,
+            segment_bytes: Option<strict_yaml::Scalar>,
+            fanout: Option<u32>,
+            $($(#[$of_field])* $field: $Field,)*
+        }
+
+        impl $Form {
+            fn named_candidate(&self) -> $crate::rule::NamedCandidate<'_> {
+                $crate::rule::NamedCandidate {
+                    candidate: &self.candidate,
+                    block_bytes: self.block_bytes.as_ref(),
+                    blocks: self.blocks,
+                    radix: self.radix,
+                    reduce: self.reduce.as_deref(),
+                    bcast: self.bcast.as_deref(),
+                    segment_bytes: self.segment_bytes.as_ref(),
+                    fanout: self.fanout,
+                }
+            }
+        }
+    };
+}
+pub(crate) use names_candidate;
+
+names_candidate! {
+    /// A rule as it is written.
+    struct RuleDefinition {
+        from: Scalar,
+        speedup: Option<f64>,
+        confidence: Confidence,
+        confirmed: Option<bool>,
+    }
 }
 
-impl RuleDefinition {
+/// A candidate as it is written.
+#[derive(Clone, Copy)]
+pub(crate) struct NamedCandidate<'d> {
+    pub(crate) candidate: &'d str,
+    pub(crate) block_bytes: Option<&'d Scalar>,
+    pub(crate) blocks: Option<u32>,
+    pub(crate) radix: Option<u32>,
+    pub(crate) reduce: Option<&'d str>,
+    pub(crate) bcast: Option<&'d str>,
+    pub(crate) segment_bytes: Option<&'d Scalar>,
+    pub(crate) fanout: Option<u32>,
+}
+
+impl NamedCandidate<'_> {
     /// Refuses the first of the given parameters that the candidate does not take.
     pub(crate) fn refuse_parameters(
         &self,
@@ -84,7 +127,7 @@ impl RuleDefinition {
         match given.find(|(parameter, _)| !takes.contains(parameter)) {
             None => Ok(()),
             Some((parameter, _)) => Err(place.key(parameter).fault(Problem::NotTaken {
-                candidate: self.candidate.clone(),
+                candidate: self.candidate.to_owned(),
                 parameter,
                 takes: takes.to_vec(),
             })),
@@ -103,7 +146,7 @@ pub(crate) fn read(
     {
         return Err(place.key("speedup").unfit(&SPEEDUP.to_string()));
     }
-    let candidate = candidate(place, &definition, group)?;
+    let candidate = candidate(place, definition.named_candidate(), group)?;
     Ok(Rule {
         from_bytes: bytes(&definition.from, || place.key("from"))?,
         candidate,
@@ -116,13 +159,13 @@ pub(crate) fn read(
 /// Reads what a rule chooses.
 pub(crate) fn candidate(
     place: &Place<'_>,
-    definition: &RuleDefinition,
+    named: NamedCandidate<'_>,
     group: Group<'_>,
 ) -> Checked<Candidate> {
-    let candidate = any_candidate(place, definition, group)?;
+    let candidate = any_candidate(place, named, group)?;
     if !group.deployments.offer(&candidate) {
         return Err(place.key("candidate").fault(Problem::NotInLibrary {
-            candidate: definition.candidate.clone(),
+            candidate: named.candidate.to_owned(),
             deployments: group.deployments,
         }));
     }
@@ -131,27 +174,27 @@ pub(crate) fn candidate(
 
 fn any_candidate(
     place: &Place<'_>,
-    definition: &RuleDefinition,
+    named: NamedCandidate<'_>,
     group: Group<'_>,
 ) -> Checked<Candidate> {
-    let name = definition.candidate.as_str();
+    let name = named.candidate;
     if name.contains(':') {
-        return other::candidate(place, definition, group);
+        return other::candidate(place, named, group);
     }
     let algorithm = match name {
         DEFAULT => None,
         name => Some(algorithm(place, name, group.collective)?),
     };
-    definition.refuse_parameters(place, &taken_by(name))?;
+    named.refuse_parameters(place, &taken_by(name))?;
     let Some(algorithm) = algorithm else {
         return Ok(Candidate::Default);
     };
     let parameters = Parameters {
-        block_bytes: size(place, "block_bytes", &definition.block_bytes)?,
-        blocks: count(place, "blocks", definition.blocks)?,
-        radix: definition.radix,
-        reduce: inner(place, "reduce", &definition.reduce, Collective::Reduce)?,
-        bcast: inner(place, "bcast", &definition.bcast, Collective::Bcast)?,
+        block_bytes: size(place, "block_bytes", named.block_bytes)?,
+        blocks: count(place, "blocks", named.blocks)?,
+        radix: named.radix,
+        reduce: inner(place, "reduce", named.reduce, Collective::Reduce)?,
+        bcast: inner(place, "bcast", named.bcast, Collective::Bcast)?,
         ..Parameters::default()
     };
     if parameters.blocks.is_some() && parameters.block_bytes.is_some() {
@@ -257,9 +300,8 @@ pub(crate) fn count<T: PartialEq + Default>(
 pub(crate) fn size(
     place: &Place<'_>,
     key: &'static str,
-    given: &Option<Scalar>,
+    given: Option<&Scalar>,
 ) -> Checked<Option<u64>> {
-    let given = given.as_ref();
     let size = given.map(|size| bytes(size, || place.key(key)));
     count(place, key, size.transpose()?)
 }
@@ -268,10 +310,10 @@ pub(crate) fn size(
 fn inner(
     place: &Place<'_>,
     key: &str,
-    given: &Option<String>,
+    given: Option<&str>,
     collective: Collective,
 ) -> Checked<Option<String>> {
-    let is_known = |id: &String| schedule::of(collective).any(|algorithm| algorithm.id == *id);
+    let is_known = |id: &str| schedule::of(collective).any(|algorithm| algorithm.id == id);
     match given {
         Some(id) if !is_known(id) => {
             let kind = match collective {
@@ -281,6 +323,6 @@ fn inner(
             let known = schedule::of(collective).map(|algorithm| algorithm.id);
             Err(place.key(key).fault(Mistake::unknown(kind, id, known)))
         }
-        given => Ok(given.clone()),
+        given => Ok(given.map(str::to_owned)),
     }
 }

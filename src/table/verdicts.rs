@@ -12,38 +12,30 @@ use vocabulary::{Library, Pattern, RankOrder};
 
 use crate::emit::candidate;
 use crate::parse::{Checked, Place, bytes};
-use crate::rule::{self, Group, RuleDefinition};
+use crate::rule::{self, Group, names_candidate};
 use crate::scalar::scalar;
-use crate::{Confidence, Deployment, Found, OperatorClass, Operators, Verdict};
+use crate::{Deployment, Found, OperatorClass, Operators, Verdict};
 
-/// A verdict as it is written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct VerdictDefinition {
-    when: Scalar,
-    library: Library,
-    conditions: String,
-    #[serde(default)]
-    pattern: Pattern,
-    seed: Scalar,
-    after_launch: Option<u32>,
-    collective: String,
-    nodes: u32,
-    ppn: u32,
-    order: Option<RankOrder>,
-    operators: Option<OperatorClass>,
-    deployment: Deployment,
-    bytes: Scalar,
-    candidate: String,
-    block_bytes: Option<Scalar>,
-    blocks: Option<u32>,
-    radix: Option<u32>,
-    reduce: Option<String>,
-    bcast: Option<String>,
-    segment_bytes: Option<Scalar>,
-    fanout: Option<u32>,
-    verdict: Found,
-    speedup: Option<SpeedupDefinition>,
+names_candidate! {
+    /// A verdict as it is written.
+    struct VerdictDefinition {
+        when: Scalar,
+        library: Library,
+        conditions: String,
+        #[serde(default)]
+        pattern: Pattern,
+        seed: Scalar,
+        after_launch: Option<u32>,
+        collective: String,
+        nodes: u32,
+        ppn: u32,
+        order: Option<RankOrder>,
+        operators: Option<OperatorClass>,
+        deployment: Deployment,
+        bytes: Scalar,
+        verdict: Found,
+        speedup: Option<SpeedupDefinition>,
+    }
 }
 
 /// The default's time divided by that of the candidate.
@@ -83,20 +75,7 @@ fn verdict(place: &Place<'_>, given: VerdictDefinition) -> Checked<Verdict> {
         ..Group::of(collective, &given.library.name)
     };
     let size = bytes(&given.bytes, || place.key("bytes"))?;
-    let definition = RuleDefinition {
-        from: given.bytes,
-        candidate: given.candidate,
-        block_bytes: given.block_bytes,
-        blocks: given.blocks,
-        radix: given.radix,
-        reduce: given.reduce,
-        bcast: given.bcast,
-        segment_bytes: given.segment_bytes,
-        fanout: given.fanout,
-        speedup: None,
-        confidence: Confidence::Low,
-        confirmed: None,
-    };
+    let candidate = rule::candidate(place, given.named_candidate(), group)?;
     let speedup = given.speedup.map(|given| speedup(place, &given));
     Ok(Verdict {
         unix_seconds: whole(place, "when", &given.when)?,
@@ -107,7 +86,7 @@ fn verdict(place: &Place<'_>, given: VerdictDefinition) -> Checked<Verdict> {
         order: given.order.unwrap_or_default(),
         operators,
         deployment: given.deployment,
-        candidate: rule::candidate(place, &definition, group)?,
+        candidate,
         library: given.library,
         bytes: size,
         found: given.verdict,

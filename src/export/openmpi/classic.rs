@@ -132,7 +132,7 @@ fn rules(collectives: &[Planned]) -> String {
                 Some(ranks) => {
                     let shapes: Vec<String> =
                         ranks.shapes.iter().map(ToString::to_string).collect();
-                    format!("as measured on {}", shapes.join(" and "))
+                    format!("the table's rules for {}", shapes.join(" and "))
                 }
                 None => "left to Open MPI".to_owned(),
             };

@@ -33,6 +33,12 @@ fn evaluate_shows_regrets_beside_baselines() {
         (&split["held_out"], &split["points"], &split["decided_on"]),
         (&json!("sizes"), &json!(1), &json!(2))
     );
+    let difference = &split["common"]["difference"];
+    assert_eq!(
+        difference,
+        &json!({"low": 0.0, "high": 0.0, "coverage": 0.95}),
+        "six launches without noise"
+    );
     let methods = split["methods"].as_array().unwrap();
     let names: Vec<_> = methods.iter().map(|method| &method["method"]).collect();
     assert_eq!(

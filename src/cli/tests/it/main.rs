@@ -4,6 +4,7 @@
 
 mod agreement;
 mod backups;
+mod between;
 mod browser;
 mod chromium;
 mod cluster;

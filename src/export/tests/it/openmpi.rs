@@ -199,7 +199,7 @@ fn shapes_that_disagree_are_left_to_the_library_unless_one_is_assumed() {
     let file = read(&exported.text).expect("readable");
     assert_eq!(row(&file, Collective::Bcast, 4, 0), Some([6, 0, 0]));
     assert!(
-        exported.text.contains("as measured on 1x4 and 2x2"),
+        exported.text.contains("the table's rules for 1x4 and 2x2"),
         "{}",
         exported.text
     );

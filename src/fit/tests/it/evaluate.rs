@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use fit::{DecideOptions, Orders, evaluate, judge, summarise};
 use results::{HeldOut, Method, Score, SplitScores};
 use schedule::Collective;
+use statistics::Interval;
 use table::{
     Confidence, Deployment, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table,
 };
 use testkit::tables;
 use vocabulary::{Candidate, Cell, CommShape, Library, Pattern, RankOrder, Sample, Subject};
 
-use crate::synthetic::{allreduce, launches, ours};
+use crate::synthetic::{Noise, allreduce, launches, ours, sample};
 
 fn provenance() -> Provenance {
     tables::provenance(Library {
@@ -307,4 +308,53 @@ fn a_table_is_judged_at_every_point_of_other_measurements() {
     assert_eq!(worst.cell.bytes, 32_768);
     // The library's own settings offer only the default here, so there is no choice.
     assert!(judge(&table, Deployment::Library, &orders, &summaries, &[]).is_empty());
+}
+
+/// Launches of a machine with noise, with the time of the default and of two other candidates in microseconds at 8 bytes.
+fn noisy(mut noise: Noise, count: u32, microseconds: [f64; 3]) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for launch in 1..=count {
+        for bytes in SIZES {
+            let subject = Subject::Cell(allreduce(4, bytes));
+            for (candidate, time) in candidates().iter().zip(microseconds) {
+                let seconds = noise.in_launch(launch, 1e-6 * time * (bytes as f64 / 8.0).sqrt());
+                let seconds = noise.repetitions(seconds, 5);
+                samples.push(sample(launch, subject, candidate, seconds));
+            }
+        }
+    }
+    samples
+}
+
+#[track_caller]
+fn difference(samples: &[Sample]) -> Option<Interval> {
+    evaluated(samples, &[])[0].common.expect("known").difference
+}
+
+/// Where all candidates are equally fast, the choices of two methods differ by luck alone.
+#[test]
+fn what_noise_explains_is_not_taken_for_a_difference_between_methods() {
+    let mut differs = 0;
+    for seed in 0..8 {
+        let samples = noisy(Noise::realistic(seed), 6, [1.0; 3]);
+        let found = difference(&samples).expect("six launches");
+        assert_eq!(Some(found), difference(&samples), "not the same again");
+        differs += u32::from(found.low < found.high);
+        assert!(!found.excludes(0.0), "seed {seed}: {found:?}");
+    }
+    assert!(differs >= 6, "noise made no difference in most of 8");
+}
+
+/// A gain of 4 % is too small for a table to replace the default, not for log-log interpolation.
+#[test]
+fn a_difference_beyond_noise_is_told() {
+    let quiet = || {
+        let mut noise = Noise::realistic(1);
+        (noise.sigma, noise.point_sigma) = (0.001, 0.001);
+        noise
+    };
+    let times = [1.04, 1.0, 1.04];
+    let found = difference(&noisy(quiet(), 6, times)).expect("six launches");
+    assert!(0.03 < found.low && found.high < 0.05, "{found:?}");
+    assert_eq!(difference(&noisy(quiet(), 5, times)), None);
 }

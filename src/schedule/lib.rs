@@ -58,7 +58,7 @@ pub use instance::{Request, Schedule, Unsupported};
 pub use layout::{Layout, Place, Room};
 pub use parameters::{Blocks, Parameter, Parameters};
 pub use program::Program;
-pub use registry::{ALGORITHMS, Algorithm, find, of};
+pub use registry::{ALGORITHMS, Algorithm, find, formerly, of};
 pub use round::{Action, Round};
 pub use shape::{Parts, Rank, Shape};
 pub use span::{BlockRange, Buffer, Partition, Span};

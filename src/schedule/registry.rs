@@ -13,6 +13,9 @@ pub struct Algorithm {
     pub collective: Collective,
     /// Its name within the collective.
     pub id: &'static str,
+    /// The id that it had before that was given to another algorithm, or to none: what files of older
+    /// formats call it.
+    pub formerly: Option<&'static str>,
     /// One line for people.
     pub summary: &'static str,
     /// Where it comes from.
@@ -81,7 +84,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     gather::ring::ALGORITHM,
     gather::ring_accumulate::ALGORITHM,
     gather::binary::ALGORITHM,
-    gather::binary_chunked::ALGORITHM,
+    gather::binary_streamed::ALGORITHM,
     gather::binomial::ALGORITHM,
     gather::mst::ALGORITHM,
     scatter::linear::ALGORITHM,
@@ -111,6 +114,12 @@ pub static ALGORITHMS: &[Algorithm] = &[
 pub fn find(name: &str) -> Option<&'static Algorithm> {
     let (collective, id) = name.split_once('/')?;
     of(collective.parse().ok()?).find(|algorithm| algorithm.id == id)
+}
+
+/// The algorithm that had a full name before its name was changed.
+pub fn formerly(name: &str) -> Option<&'static Algorithm> {
+    let (collective, id) = name.split_once('/')?;
+    of(collective.parse().ok()?).find(|algorithm| algorithm.formerly == Some(id))
 }
 
 /// The algorithms of a collective.
@@ -196,6 +205,7 @@ impl fmt::Display for Algorithm {
 pub(crate) const PLAIN: Algorithm = Algorithm {
     collective: Collective::Bcast,
     id: "",
+    formerly: None,
     summary: "",
     source: "",
     formula: "",

@@ -234,15 +234,15 @@ fn compositions_are_cut_only_where_an_inner_algorithm_cares() {
 
 #[test]
 fn blocks_are_cut_from_what_an_algorithm_cuts() {
-    let lines = "candidates: {include: [gather/binary_chunked, \"*/gather_broadcast\"]}\n\
+    let lines = "candidates: {include: [gather/binary_streamed, \"*/gather_broadcast\"]}\n\
                  parameters: {block_bytes: [4K, 8K], bcast: chain}\n";
     let campaign = campaign(lines);
     // Each contribution is cut by itself.
     let found = candidates(&campaign, &cell(Collective::Gather, 8 << 10), None);
     let expected = [
         "default",
-        "gather/binary_chunked[block_bytes=4K]",
-        "gather/binary_chunked[blocks=1]",
+        "gather/binary_streamed[block_bytes=4K]",
+        "gather/binary_streamed[blocks=1]",
     ];
     assert_eq!(found, expected);
     // The broadcast inside has two of them.

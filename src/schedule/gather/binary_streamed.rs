@@ -6,12 +6,14 @@ use crate::tree::branch::binary;
 use crate::{Collective, Parameter};
 
 /// The root receives `(p - 1) b` chunks one after the other; a rank in between passes a chunk on
-/// while the next arrives, and keeps little more than a contribution in memory.
+/// while the next arrives, and keeps little more than a contribution in memory. Donninelli's gather
+/// in chunks sends those of a whole subtree in one message.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Gather,
-    id: "binary_chunked",
+    id: "binary_streamed",
+    formerly: Some("binary_chunked"),
     summary: "complete binary tree in pre-order, contributions streamed in chunks",
-    source: "Donninelli",
+    source: "the tree: Donninelli",
     formula: "about (p-1) b (alpha + beta m/b)",
     parameters: &[Parameter::Blocks],
     pieces: |ranks| ranks,

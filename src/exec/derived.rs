@@ -1,11 +1,12 @@
-//! Datatypes that we make for messages in two pieces.
+//! Datatypes that we make for messages in pieces.
 
 use std::ffi::c_int;
 
 use mpi::ffi;
+use schedule::Run;
 
 use crate::ExecError;
-use crate::api::{check, is_finalized};
+use crate::api::{check, count, is_finalized};
 use crate::unit::Unit;
 
 /// A committed datatype; freed when dropped.
@@ -15,11 +16,12 @@ pub(crate) struct Derived {
 }
 
 impl Derived {
-    /// Two pieces of a memory, each `(start, length)` in bytes, as one element at its beginning.
-    pub(crate) fn of_pieces(unit: &Unit, pieces: [(usize, usize); 2]) -> Result<Self, ExecError> {
-        let [first, second] = pieces;
-        let lengths = [unit.count(first.1)?, unit.count(second.1)?];
-        let starts = [first.0, second.0].map(|start| start as ffi::MPI_Aint);
+    /// Pieces of a memory, in bytes, as one element at its beginning.
+    pub(crate) fn of_runs(unit: &Unit, runs: [Run; 2]) -> Result<Self, ExecError> {
+        let pieces = || runs.into_iter().flat_map(Run::pieces);
+        let lengths = pieces().map(|piece| unit.count((piece.end - piece.start) as usize));
+        let lengths: Vec<_> = lengths.collect::<Result<_, _>>()?;
+        let starts: Vec<_> = pieces().map(|piece| piece.start as ffi::MPI_Aint).collect();
         Self::new(&lengths, &starts, unit.datatype)
     }
 
@@ -32,12 +34,15 @@ impl Derived {
         Self::new(&[elements], &[displacement], datatype)
     }
 
-    fn new<const PIECES: usize>(
-        lengths: &[c_int; PIECES],
-        starts: &[ffi::MPI_Aint; PIECES],
+    /// As many pieces as there are lengths and starts, which are as many.
+    fn new(
+        lengths: &[c_int],
+        starts: &[ffi::MPI_Aint],
         datatype: ffi::MPI_Datatype,
     ) -> Result<Self, ExecError> {
-        let (count, lengths, starts) = (PIECES as c_int, lengths.as_ptr(), starts.as_ptr());
+        debug_assert_eq!(lengths.len(), starts.len());
+        let count = count(lengths.len() as u64)?;
+        let (lengths, starts) = (lengths.as_ptr(), starts.as_ptr());
         // SAFETY: both arrays have `count` elements; the handle is written by the first call.
         unsafe {
             let mut raw = ffi::RSMPI_DATATYPE_NULL;

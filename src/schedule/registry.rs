@@ -84,6 +84,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     gather::ring::ALGORITHM,
     gather::ring_accumulate::ALGORITHM,
     gather::binary::ALGORITHM,
+    gather::binary_chunked::ALGORITHM,
     gather::binary_streamed::ALGORITHM,
     gather::binomial::ALGORITHM,
     gather::mst::ALGORITHM,

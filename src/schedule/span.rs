@@ -38,6 +38,16 @@ pub enum Partition {
         /// Blocks a part.
         chunks: u32,
     },
+    /// One of `chunks` even blocks of every rank's part; block `rank`. Only where all parts are of one
+    /// size, so that the blocks stand at one distance.
+    Chunk {
+        /// Ranks in the communicator.
+        ranks: u32,
+        /// Blocks a part.
+        chunks: u32,
+        /// Which of them.
+        chunk: u32,
+    },
 }
 
 impl Partition {
@@ -53,6 +63,7 @@ impl Partition {
     pub fn blocks(self) -> u64 {
         match self {
             Self::Even(blocks) => blocks.into(),
+            Self::Chunk { ranks, .. } => ranks.into(),
             Self::PerRank { ranks, chunks } => u64::from(ranks) * u64::from(chunks),
         }
     }
@@ -120,7 +131,8 @@ impl Span {
 impl fmt::Display for Span {
     /// `output 2/3` is the third of three blocks, `output 2..4/5` two blocks, `output 4..1/5` the
     /// last and the first of five, `output` the whole vector, `output 1.2/4.3` the third of three
-    /// chunks of the second of four ranks' parts.
+    /// chunks of the second of four ranks' parts, `output 1..3/4 [2/3]` the third chunks of the second
+    /// and third part.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.partition.blocks();
         if all == 1 {
@@ -142,6 +154,7 @@ impl fmt::Display for Span {
         }
         match self.partition {
             Partition::PerRank { ranks, chunks } if chunks > 1 => write!(f, "/{ranks}.{chunks}"),
+            Partition::Chunk { chunks, chunk, .. } => write!(f, "/{all} [{chunk}/{chunks}]"),
             _ => write!(f, "/{all}"),
         }
     }

@@ -1,6 +1,7 @@
 //! Gather algorithms: every rank's input reaches its part of the root's output.
 
 pub(crate) mod binary;
+pub(crate) mod binary_chunked;
 pub(crate) mod binary_streamed;
 pub(crate) mod binomial;
 mod collecting;

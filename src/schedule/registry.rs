@@ -108,12 +108,14 @@ pub static ALGORITHMS: &[Algorithm] = &[
     reduce_scatter::pairwise::ALGORITHM,
     reduce_scatter::reduce_scatter_by_reduce::ALGORITHM,
     reduce_scatter::recursive_doubling::ALGORITHM,
+    reduce_scatter::butterfly::ALGORITHM,
     reduce_scatter::circulant::ALGORITHM,
     reduce_scatter::ring::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::recursive_halving::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::pairwise::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::reduce_scatter_by_reduce::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::recursive_doubling::ALGORITHM.serving(Collective::ReduceScatterBlock),
+    reduce_scatter::butterfly::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::circulant::ALGORITHM.serving(Collective::ReduceScatterBlock),
 ];
 

@@ -9,7 +9,7 @@ use crate::ExecError;
 use crate::api::{check, count, is_finalized};
 use crate::unit::Unit;
 
-/// A committed datatype; freed when dropped.
+/// A datatype of ours; freed when dropped.
 #[derive(Debug)]
 pub(crate) struct Derived {
     raw: ffi::MPI_Datatype,
@@ -17,12 +17,48 @@ pub(crate) struct Derived {
 
 impl Derived {
     /// Pieces of a memory, in bytes, as one element at its beginning.
+    // Long programs make such datatypes round by round: without memory of ours.
     pub(crate) fn of_runs(unit: &Unit, runs: [Run; 2]) -> Result<Self, ExecError> {
-        let pieces = || runs.into_iter().flat_map(Run::pieces);
-        let lengths = pieces().map(|piece| unit.count((piece.end - piece.start) as usize));
-        let lengths: Vec<_> = lengths.collect::<Result<_, _>>()?;
-        let starts: Vec<_> = pieces().map(|piece| piece.start as ffi::MPI_Aint).collect();
-        Self::new(&lengths, &starts, unit.datatype)
+        let lengths = [
+            unit.count(runs[0].length as usize)?,
+            unit.count(runs[1].length as usize)?,
+        ];
+        let starts = runs.map(|run| run.start as ffi::MPI_Aint);
+        if runs.iter().all(|run| run.count <= 1) {
+            return Self::new(&lengths, &starts, unit.datatype);
+        }
+        let [first, second] = runs;
+        let vectors = [
+            Self::of_run(first, lengths[0], unit.datatype)?,
+            Self::of_run(second, lengths[1], unit.datatype)?,
+        ];
+        let datatypes = vectors.each_ref().map(Self::raw);
+        let one_each = [1; 2];
+        // SAFETY: the arrays have two elements; the handle is written by the call.
+        unsafe {
+            let mut raw = ffi::RSMPI_DATATYPE_NULL;
+            let code = ffi::MPI_Type_create_struct(
+                2,
+                one_each.as_ptr(),
+                starts.as_ptr(),
+                datatypes.as_ptr(),
+                &mut raw,
+            );
+            check("MPI_Type_create_struct", code)?;
+            Self::committed(raw)
+        }
+    }
+
+    /// The pieces of a run, each of so many elements, from the first one on; not to be communicated itself.
+    fn of_run(run: Run, elements: c_int, datatype: ffi::MPI_Datatype) -> Result<Self, ExecError> {
+        let (pieces, stride) = (count(run.count)?, run.stride as ffi::MPI_Aint);
+        // SAFETY: the handle is written by the call.
+        unsafe {
+            let mut raw = ffi::RSMPI_DATATYPE_NULL;
+            let code = ffi::MPI_Type_create_hvector(pieces, elements, stride, datatype, &mut raw);
+            check("MPI_Type_create_hvector", code)?;
+            Ok(Self { raw })
+        }
     }
 
     /// Elements of a datatype, at a distance in bytes from where they are said to begin, as one element.
@@ -34,24 +70,28 @@ impl Derived {
         Self::new(&[elements], &[displacement], datatype)
     }
 
-    /// As many pieces as there are lengths and starts, which are as many.
-    fn new(
-        lengths: &[c_int],
-        starts: &[ffi::MPI_Aint],
+    fn new<const PIECES: usize>(
+        lengths: &[c_int; PIECES],
+        starts: &[ffi::MPI_Aint; PIECES],
         datatype: ffi::MPI_Datatype,
     ) -> Result<Self, ExecError> {
-        debug_assert_eq!(lengths.len(), starts.len());
-        let count = count(lengths.len() as u64)?;
-        let (lengths, starts) = (lengths.as_ptr(), starts.as_ptr());
-        // SAFETY: both arrays have `count` elements; the handle is written by the first call.
+        let (count, lengths, starts) = (PIECES as c_int, lengths.as_ptr(), starts.as_ptr());
+        // SAFETY: both arrays have `count` elements; the handle is written by the call.
         unsafe {
             let mut raw = ffi::RSMPI_DATATYPE_NULL;
             let code = ffi::MPI_Type_create_hindexed(count, lengths, starts, datatype, &mut raw);
             check("MPI_Type_create_hindexed", code)?;
-            let derived = Self { raw };
-            check("MPI_Type_commit", ffi::MPI_Type_commit(&mut raw))?;
-            Ok(derived)
+            Self::committed(raw)
         }
+    }
+
+    /// # Safety
+    /// The handle is of a datatype that was made just now.
+    unsafe fn committed(mut raw: ffi::MPI_Datatype) -> Result<Self, ExecError> {
+        let derived = Self { raw };
+        // SAFETY: the caller's.
+        check("MPI_Type_commit", unsafe { ffi::MPI_Type_commit(&mut raw) })?;
+        Ok(derived)
     }
 
     pub(crate) fn raw(&self) -> ffi::MPI_Datatype {

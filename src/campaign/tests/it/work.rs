@@ -466,7 +466,7 @@ fn on_two_ranks_the_simplest_stands_for_what_is_the_same_schedule() {
         }
     };
     let scatters = "bcast/scatter_allgather";
-    check("", Collective::Bcast, &["bcast/linear", scatters], 8);
+    check("", Collective::Bcast, &["bcast/linear", scatters], 9);
     check("", Collective::Scatter, &["scatter/linear"], 4);
     // Those that the campaign names, also if it names them one by one.
     let only = "candidates: {include: [bcast/chain, bcast/binomial]}\n";

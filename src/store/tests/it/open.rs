@@ -132,7 +132,7 @@ fn a_renamed_algorithm_keeps_its_samples() {
     let old = Connection::open(&path).expect("opened");
     let sample = r#"
         INSERT INTO subject (definition) VALUES ('{"cell":{"collective":"gather",
-            "shape":{"nodes":1,"ppn":2},"bytes":8,"datatype":"float64"}}');
+            "shape":{"nodes":1,"ppn":2},"bytes":8,"datatype":"byte"}}');
         INSERT INTO candidate (definition)
         VALUES ('{"ours":{"algorithm":"gather/binary_chunked","parameters":{"blocks":2}}}');
         INSERT INTO task VALUES (1, 1, 2, 0.5);

@@ -66,9 +66,9 @@ impl Vector {
                     _ => start + even(chunk, chunks.into(), self.part(rank + 1) - start),
                 }
             }
-            Partition::Chunk { chunks, chunk, .. } => {
-                let (chunk, chunks) = (chunk.into(), chunks.into());
-                self.part(block) + even(chunk, chunks, self.part(1))
+            Partition::ByChunk { ranks, chunks } => {
+                let (chunk, rank) = (block / u64::from(ranks), block % u64::from(ranks));
+                self.part(rank) + even(chunk, chunks.into(), self.part(1))
             }
         }
     }
@@ -102,7 +102,7 @@ impl Vector {
     pub(crate) fn largest(&self, partition: Partition) -> u64 {
         match partition {
             Partition::Even(blocks) => self.units.div_ceil(blocks.into()),
-            Partition::PerRank { ranks, chunks } | Partition::Chunk { ranks, chunks, .. } => {
+            Partition::PerRank { ranks, chunks } | Partition::ByChunk { ranks, chunks } => {
                 let part = match &self.parts {
                     Some(parts) => parts.largest,
                     None => self.units.div_ceil(ranks.into()),
@@ -115,22 +115,17 @@ impl Vector {
     /// The units of a cyclic range of blocks of any partition: up to the end of the vector, and from its
     /// beginning. `None` if there are no such blocks.
     pub(crate) fn runs(&self, partition: Partition, range: BlockRange) -> Option<[Run; 2]> {
-        let Partition::Chunk {
-            ranks,
-            chunks,
-            chunk,
-        } = partition
-        else {
+        let Partition::ByChunk { ranks, chunks } = partition else {
             return Some(self.pieces(partition, range)?.map(Run::from));
         };
-        let BlockRange { start, count } = range;
         let all = u64::from(ranks);
+        let (chunk, start, count) = (range.start / all, range.start % all, range.count);
         let parts_are_equal = self.parts.is_none() && self.units.is_multiple_of(all);
-        if !parts_are_equal || start >= all || count > all || chunk >= chunks {
+        if !parts_are_equal || chunk >= chunks.into() || count > all {
             return None;
         }
         let stride = self.units / all;
-        let bounds = [chunk, chunk + 1].map(|chunk| even(chunk.into(), chunks.into(), stride));
+        let bounds = [chunk, chunk + 1].map(|chunk| even(chunk, chunks.into(), stride));
         let run = |rank: u64, count| {
             let [first, end] = bounds.map(|bound| rank * stride + bound);
             Run::new(first..end, count, stride)

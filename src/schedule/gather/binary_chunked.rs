@@ -57,12 +57,13 @@ impl Chunked {
 
     /// A chunk of the contributions of a subtree.
     fn chunk(&self, buffer: Buffer, of: &Subtree, chunk: u64) -> Span {
-        let partition = Partition::Chunk {
-            ranks: self.shape.ranks,
-            chunks: self.shape.blocks,
-            chunk: chunk as u32,
+        let Shape { ranks, blocks, .. } = self.shape;
+        let partition = Partition::ByChunk {
+            ranks,
+            chunks: blocks,
         };
-        Span::blocks(buffer, partition, of.first.into(), of.count.into())
+        let first = chunk * u64::from(ranks) + u64::from(of.first);
+        Span::blocks(buffer, partition, first, of.count.into())
     }
 }
 

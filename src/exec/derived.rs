@@ -1,26 +1,64 @@
-//! Datatypes that we make for messages in two pieces.
+//! Datatypes that we make for messages in pieces.
 
 use std::ffi::c_int;
 
 use mpi::ffi;
+use schedule::Run;
 
 use crate::ExecError;
-use crate::api::{check, is_finalized};
+use crate::api::{check, count, is_finalized};
 use crate::unit::Unit;
 
-/// A committed datatype; freed when dropped.
+/// A datatype of ours; freed when dropped.
 #[derive(Debug)]
 pub(crate) struct Derived {
     raw: ffi::MPI_Datatype,
 }
 
 impl Derived {
-    /// Two pieces of a memory, each `(start, length)` in bytes, as one element at its beginning.
-    pub(crate) fn of_pieces(unit: &Unit, pieces: [(usize, usize); 2]) -> Result<Self, ExecError> {
-        let [first, second] = pieces;
-        let lengths = [unit.count(first.1)?, unit.count(second.1)?];
-        let starts = [first.0, second.0].map(|start| start as ffi::MPI_Aint);
-        Self::new(&lengths, &starts, unit.datatype)
+    /// Pieces of a memory, in bytes, as one element at its beginning.
+    // Long programs make such datatypes round by round: without memory of ours.
+    pub(crate) fn of_runs(unit: &Unit, runs: [Run; 2]) -> Result<Self, ExecError> {
+        let lengths = [
+            unit.count(runs[0].length as usize)?,
+            unit.count(runs[1].length as usize)?,
+        ];
+        let starts = runs.map(|run| run.start as ffi::MPI_Aint);
+        if runs.iter().all(|run| run.count <= 1) {
+            return Self::new(&lengths, &starts, unit.datatype);
+        }
+        let [first, second] = runs;
+        let vectors = [
+            Self::of_run(first, lengths[0], unit.datatype)?,
+            Self::of_run(second, lengths[1], unit.datatype)?,
+        ];
+        let datatypes = vectors.each_ref().map(Self::raw);
+        let one_each = [1; 2];
+        // SAFETY: the arrays have two elements; the handle is written by the call.
+        unsafe {
+            let mut raw = ffi::RSMPI_DATATYPE_NULL;
+            let code = ffi::MPI_Type_create_struct(
+                2,
+                one_each.as_ptr(),
+                starts.as_ptr(),
+                datatypes.as_ptr(),
+                &mut raw,
+            );
+            check("MPI_Type_create_struct", code)?;
+            Self::committed(raw)
+        }
+    }
+
+    /// The pieces of a run, each of so many elements, from the first one on; not to be communicated itself.
+    fn of_run(run: Run, elements: c_int, datatype: ffi::MPI_Datatype) -> Result<Self, ExecError> {
+        let (pieces, stride) = (count(run.count)?, run.stride as ffi::MPI_Aint);
+        // SAFETY: the handle is written by the call.
+        unsafe {
+            let mut raw = ffi::RSMPI_DATATYPE_NULL;
+            let code = ffi::MPI_Type_create_hvector(pieces, elements, stride, datatype, &mut raw);
+            check("MPI_Type_create_hvector", code)?;
+            Ok(Self { raw })
+        }
     }
 
     /// Elements of a datatype, at a distance in bytes from where they are said to begin, as one element.
@@ -38,15 +76,22 @@ impl Derived {
         datatype: ffi::MPI_Datatype,
     ) -> Result<Self, ExecError> {
         let (count, lengths, starts) = (PIECES as c_int, lengths.as_ptr(), starts.as_ptr());
-        // SAFETY: both arrays have `count` elements; the handle is written by the first call.
+        // SAFETY: both arrays have `count` elements; the handle is written by the call.
         unsafe {
             let mut raw = ffi::RSMPI_DATATYPE_NULL;
             let code = ffi::MPI_Type_create_hindexed(count, lengths, starts, datatype, &mut raw);
             check("MPI_Type_create_hindexed", code)?;
-            let derived = Self { raw };
-            check("MPI_Type_commit", ffi::MPI_Type_commit(&mut raw))?;
-            Ok(derived)
+            Self::committed(raw)
         }
+    }
+
+    /// # Safety
+    /// The handle is of a datatype that was made just now.
+    unsafe fn committed(mut raw: ffi::MPI_Datatype) -> Result<Self, ExecError> {
+        let derived = Self { raw };
+        // SAFETY: the caller's.
+        check("MPI_Type_commit", unsafe { ffi::MPI_Type_commit(&mut raw) })?;
+        Ok(derived)
     }
 
     pub(crate) fn raw(&self) -> ffi::MPI_Datatype {

@@ -72,7 +72,7 @@ impl Machine {
 
     #[inline]
     fn message(&self, transfer: &Transfer) -> Message {
-        let base = self.bases[transfer.places[0].slot];
+        let base = self.bases[transfer.slot];
         Message {
             data: base.wrapping_add(transfer.start).cast(),
             count: transfer.count,

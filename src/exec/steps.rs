@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::ops::Range;
 
 use mpi::ffi;
-use schedule::{Action, Buffer, Layout, Round, Span};
+use schedule::{Action, Buffer, Layout, Round, Run, Span};
 
 use crate::ExecError;
 use crate::derived::Derived;
@@ -25,6 +25,11 @@ impl Place {
             && self.start < other.start + other.length
             && other.start < self.start + self.length
     }
+
+    fn meets(&self, (slot, run): &(usize, Run)) -> bool {
+        let own = self.start as u64..(self.start + self.length) as u64;
+        self.slot == *slot && run.overlaps(Run::from(own))
+    }
 }
 
 /// The place of a memory in the executor's list: input, output, then the scratch buffers.
@@ -44,8 +49,10 @@ pub(crate) const SCRATCH: usize = 2;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
     pub(crate) peer: c_int,
-    /// What is moved; the second place is empty unless the message wraps around.
-    pub(crate) places: [Place; 2],
+    /// Which memory, see [`slot`].
+    pub(crate) slot: usize,
+    /// What is moved, in bytes; the second run is empty unless the message wraps around.
+    runs: [Run; 2],
     /// Where the message begins in its memory.
     pub(crate) start: usize,
     pub(crate) count: c_int,
@@ -55,7 +62,7 @@ pub(crate) struct Transfer {
 
 impl Transfer {
     pub(crate) fn bytes(&self) -> usize {
-        self.places.iter().map(|place| place.length).sum()
+        self.runs.iter().map(|run| run.units() as usize).sum()
     }
 }
 
@@ -111,22 +118,21 @@ const AHEAD_BYTES: usize = 8 << 10;
 impl Step<'_> {
     /// Whether receives that are posted together with this round touch nothing that it uses.
     fn bears(&self, recvs: &[Transfer]) -> bool {
-        let conflicts = |place: &Place| {
-            place.length > 0
-                && recvs
-                    .iter()
-                    .any(|recv| recv.places.iter().any(|other| place.overlaps(other)))
+        let arriving = || {
+            let runs = |recv: &Transfer| recv.runs.map(|run| (recv.slot, run));
+            recvs.iter().flat_map(runs)
         };
-        let transfers = self.sends.iter().chain(self.recvs);
-        !(transfers
-            .flat_map(|transfer| &transfer.places)
-            .any(conflicts)
-            || self.work.iter().any(|work| match work {
-                Work::Combine { left, right, into } => {
-                    [left, right, into].into_iter().any(conflicts)
-                }
-                Work::Copy { from, into } => [from, into].into_iter().any(conflicts),
-            }))
+        let conflicts = |place: &Place| arriving().any(|recv| place.meets(&recv));
+        let mut transfers = self.sends.iter().chain(self.recvs);
+        !(transfers.any(|transfer| {
+            arriving().any(|(slot, run)| {
+                let meets = |own: &Run| own.overlaps(run);
+                transfer.slot == slot && transfer.runs.iter().any(meets)
+            })
+        }) || self.work.iter().any(|work| match work {
+            Work::Combine { left, right, into } => [left, right, into].into_iter().any(conflicts),
+            Work::Copy { from, into } => [from, into].into_iter().any(conflicts),
+        }))
     }
 
     /// Whether the receives of the next round can and should be posted together with this one.
@@ -227,23 +233,25 @@ impl Resolver {
         Ok(())
     }
 
-    fn places(&self, span: &Span) -> [Place; 2] {
+    /// The memory in which a span stands, and where, in bytes.
+    fn runs(&self, span: &Span) -> (usize, [Run; 2]) {
         let place = self.layout.locate(span);
         let Some(place) = place else {
             panic!("{span} leaves its buffer");
         };
         let stride = self.unit.stride as u64;
-        place.ranges.map(|range| Place {
-            slot: slot(place.memory),
-            start: (range.start * stride) as usize,
-            length: ((range.end - range.start) * stride) as usize,
-        })
+        let runs = place.runs.map(|run| run.times(stride));
+        (slot(place.memory), runs)
     }
 
     fn place(&self, span: &Span) -> Place {
-        let [place, rest] = self.places(span);
-        assert_eq!(rest.length, 0, "{span} wraps around");
-        place
+        let (slot, [run, rest]) = self.runs(span);
+        assert!(rest.is_empty() && run.count <= 1, "{span} is in pieces");
+        Place {
+            slot,
+            start: run.start as usize,
+            length: run.length as usize,
+        }
     }
 
     fn transfer(
@@ -253,22 +261,22 @@ impl Resolver {
         transfers: &mut Vec<Transfer>,
         derived: &mut Vec<Derived>,
     ) -> Result<(), ExecError> {
-        let places = self.places(span);
-        let [first, second] = places;
-        let count = self.unit.count(first.length + second.length)?;
+        let (slot, runs) = self.runs(span);
+        let [first, second] = runs;
+        let count = self.unit.count((first.units() + second.units()) as usize)?;
         if count == 0 {
             return Ok(());
         }
         let mut transfer = Transfer {
             peer: peer as c_int,
-            places,
-            start: first.start,
+            slot,
+            runs,
+            start: first.start as usize,
             count,
             datatype: self.unit.datatype,
         };
-        if second.length > 0 {
-            let pieces = places.map(|place| (place.start, place.length));
-            let datatype = Derived::of_pieces(&self.unit, pieces)?;
+        if first.count > 1 || !second.is_empty() {
+            let datatype = Derived::of_runs(&self.unit, runs)?;
             transfer.start = 0;
             transfer.count = 1;
             transfer.datatype = datatype.raw();
@@ -279,14 +287,10 @@ impl Resolver {
     }
 
     fn signal(&self, peer: u32) -> Transfer {
-        let nothing = Place {
-            slot: OUTPUT,
-            start: 0,
-            length: 0,
-        };
         Transfer {
             peer: peer as c_int,
-            places: [nothing; 2],
+            slot: OUTPUT,
+            runs: [Run::default(); 2],
             start: 0,
             count: 0,
             datatype: self.unit.datatype,

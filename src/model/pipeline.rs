@@ -6,7 +6,7 @@ use schedule::PipelineCost;
 ///
 /// Cut into `b` equal blocks of the `m`-byte vector it takes
 /// `T(b) = (c1 + c2 b)(alpha + beta m/b) + (g1 + g2 b) gamma m/b`
-/// (Träff 2021, section 2). That is `fixed + slope b + fill / b`, so with positive `fill` the
+/// (Träff 2021). That is `fixed + slope b + fill / b`, so with positive `fill` the
 /// best number of blocks balances the start-ups of more blocks against the filling of the
 /// pipeline with larger ones: `b* = sqrt(fill / slope)`, `T* = fixed + 2 sqrt(slope fill)`.
 /// `T` is convex there; otherwise it never falls, and one block is best.

@@ -87,7 +87,7 @@ impl Cost {
 ///
 /// With `b` equal blocks of an `m`-byte vector the algorithm takes
 /// `(c1 + c2 b)(alpha + beta m/b) + (g1 + g2 b) gamma m/b`: `c1 + c2 b` communication steps one
-/// after the other on the critical path and `g1 + g2 b` combinations (Träff 2021, section 2).
+/// after the other on the critical path and `g1 + g2 b` combinations (the pipelining lemma of Träff 2021).
 /// Negative `c1` and `g1` occur where little has to be filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PipelineCost {

@@ -2,7 +2,7 @@
 
 use crate::fault::Misdeed;
 use crate::storage::Memory;
-use crate::{Action, Buffer, Place, Rank, Span};
+use crate::{Action, Buffer, Place, Rank, Run, Span};
 
 /// Memory that an action of the round reads or writes, in units of its buffer.
 #[derive(Clone, Copy)]
@@ -83,7 +83,7 @@ impl<V: Clone> Independence<'_, V> {
                 let (from, into) = (access(from, false)?, access(into, true)?);
                 let fits = from.units() == into.units()
                     && !overlaps(&from, &into)
-                    && [from, into].iter().all(is_unwrapped);
+                    && [from, into].iter().all(Place::is_one_piece);
                 fits.then_some(()).ok_or(Misdeed::ShapeMismatch)
             }
             Action::Combine { left, right, into } => {
@@ -92,7 +92,7 @@ impl<V: Clone> Independence<'_, V> {
                     let operand = access(operand, false)?;
                     let fits = operand.units() == into.units()
                         && (operand == into || !overlaps(&operand, &into))
-                        && [&operand, &into].into_iter().all(is_unwrapped);
+                        && [&operand, &into].into_iter().all(Place::is_one_piece);
                     if !fits {
                         return Err(Misdeed::ShapeMismatch);
                     }
@@ -113,13 +113,13 @@ impl<V: Clone> Independence<'_, V> {
         let layout = &self.memory.layout;
         let place = layout.locate(span).ok_or(Misdeed::OutOfBounds)?;
         let capacity = self.memory.buffer(place.memory).len() as u64;
-        if place.ranges.iter().any(|range| range.end > capacity) {
+        if place.runs.iter().any(|run| run.end() > capacity) {
             return Err(Misdeed::OutOfBounds);
         }
         if writes && !layout.may_write(span.buffer) {
             return Err(Misdeed::Forbidden);
         }
-        for range in place.ranges.iter().filter(|range| !range.is_empty()) {
+        for range in place.pieces() {
             accesses.push(Access {
                 buffer: place.memory,
                 start: range.start,
@@ -159,13 +159,7 @@ impl Farthest {
     }
 }
 
-fn is_unwrapped(place: &Place) -> bool {
-    place.ranges[1].is_empty()
-}
-
 fn overlaps(a: &Place, b: &Place) -> bool {
-    let meet = |a: &std::ops::Range<u64>, b: &std::ops::Range<u64>| {
-        a.start < b.end && b.start < a.end && !a.is_empty() && !b.is_empty()
-    };
-    a.memory == b.memory && a.ranges.iter().any(|a| b.ranges.iter().any(|b| meet(a, b)))
+    let meets = |run: &Run| b.runs.iter().any(|other| run.overlaps(*other));
+    a.memory == b.memory && a.runs.iter().any(meets)
 }

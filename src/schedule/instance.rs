@@ -285,7 +285,7 @@ impl Schedule {
         Layout::new(self.vector.clone(), buffers, scratch)
     }
 
-    /// A rank's program; costs at most O(log p). One rank alone has at most its contribution to copy,
+    /// A rank's program; costs at most O(log² p). One rank alone has at most its contribution to copy,
     /// whatever the algorithm.
     pub fn program(&self, rank: Rank) -> Box<dyn Program> {
         match (self.shape.ranks, self.algorithm.collective) {

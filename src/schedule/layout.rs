@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::vector::{Vector, length};
-use crate::{BlockRange, Buffer, Partition, Rank, Span};
+use crate::{BlockRange, Buffer, Partition, Rank, Run, Span};
 
 /// What a buffer has room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +71,8 @@ impl Room {
     }
 
     /// Where a span stands from the beginning of the room.
-    fn locate(&self, span: &Span, vector: &Vector) -> Option<[Range<u64>; 2]> {
-        let [first, second] = vector.pieces(span.partition, span.blocks)?;
+    fn locate(&self, span: &Span, vector: &Vector) -> Option<[Run; 2]> {
+        let [first, second] = vector.runs(span.partition, span.blocks)?;
         match *self {
             Self::Window {
                 partition,
@@ -85,26 +85,25 @@ impl Room {
                     && slot + span.blocks.count <= slots.into()
                     && second.is_empty();
                 let start = slot * vector.largest(partition);
-                fits.then(|| [start..start + length(&first), 0..0])
+                fits.then(|| [Run::from(start..start + first.units()), Run::default()])
             }
             Self::Blocks { partition, blocks } => {
                 let [begin, rest] = vector.pieces(partition, blocks)?;
-                let place = |piece: Range<u64>| {
-                    if piece.is_empty() {
-                        Some(0..0)
-                    } else if begin.start <= piece.start && piece.end <= begin.end {
-                        Some(piece.start - begin.start..piece.end - begin.start)
-                    } else if rest.start <= piece.start && piece.end <= rest.end {
-                        let shift = length(&begin);
-                        Some(piece.start + shift..piece.end + shift)
+                let place = |run: Run| {
+                    let within =
+                        |room: &Range<u64>| room.start <= run.start && run.end() <= room.end;
+                    if run.is_empty() || within(&begin) {
+                        Some(run.moved(begin.start, 0))
+                    } else if within(&rest) {
+                        Some(run.moved(0, length(&begin)))
                     } else {
                         None
                     }
                 };
-                Some(match [place(first)?, place(second)?] {
-                    [first, second] if first.is_empty() => [second, 0..0],
-                    [first, second] if first.end == second.start => [first.start..second.end, 0..0],
-                    both => both,
+                let [first, second] = [place(first)?, place(second)?];
+                Some(match first.followed_by(second) {
+                    Some(both) => [both, Run::default()],
+                    None => [first, second],
                 })
             }
         }
@@ -138,14 +137,24 @@ pub struct Layout {
 pub struct Place {
     /// The buffer that has the memory.
     pub memory: Buffer,
-    /// Which units, in this order; the second range is empty unless the span wraps around.
-    pub ranges: [Range<u64>; 2],
+    /// Which units, in this order; the second run is empty unless the span wraps around.
+    pub runs: [Run; 2],
 }
 
 impl Place {
     /// How many units.
     pub fn units(&self) -> u64 {
-        self.ranges.iter().map(length).sum()
+        self.runs.iter().map(|run| run.units()).sum()
+    }
+
+    /// Which units, piece by piece.
+    pub fn pieces(&self) -> impl Iterator<Item = Range<u64>> + use<> {
+        self.runs.into_iter().flat_map(Run::pieces)
+    }
+
+    /// Whether the units stand one after the other.
+    pub(crate) fn is_one_piece(&self) -> bool {
+        self.runs[0].count <= 1 && self.runs[1].is_empty()
     }
 
     /// Whether it holds no units.
@@ -219,15 +228,10 @@ impl Layout {
                 (region.home, region.base, &region.room)
             }
         };
-        let [first, second] = room.locate(span, &self.vector)?;
-        let shift = |range: Range<u64>| range.start + base..range.end + base;
-        let second = match second.is_empty() {
-            true => 0..0,
-            false => shift(second),
-        };
+        let runs = room.locate(span, &self.vector)?;
         Some(Place {
             memory,
-            ranges: [shift(first), second],
+            runs: runs.map(|run| run.moved(0, base)),
         })
     }
 

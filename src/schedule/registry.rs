@@ -13,6 +13,9 @@ pub struct Algorithm {
     pub collective: Collective,
     /// Its name within the collective.
     pub id: &'static str,
+    /// The id that it had before that was given to another algorithm, or to none: what files of older
+    /// formats call it.
+    pub formerly: Option<&'static str>,
     /// One line for people.
     pub summary: &'static str,
     /// Where it comes from.
@@ -54,6 +57,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     bcast::scatter_allgather::ALGORITHM,
     bcast::scatter_allgather_ring::ALGORITHM,
     bcast::two_tree::ALGORITHM,
+    bcast::circulant::ALGORITHM,
     reduce::linear::ALGORITHM,
     reduce::mst::ALGORITHM,
     reduce::binomial::ALGORITHM,
@@ -66,6 +70,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     reduce::rabenseifner_unbalanced::ALGORITHM,
     reduce::reduce_scatter_gather_ring::ALGORITHM,
     reduce::two_tree::ALGORITHM,
+    reduce::circulant::ALGORITHM,
     allreduce::recursive_doubling::ALGORITHM,
     allreduce::ring::ALGORITHM,
     allreduce::ring_segmented::ALGORITHM,
@@ -75,6 +80,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     allreduce::doubly_pipelined_tree::ALGORITHM,
     allreduce::dual_root::ALGORITHM,
     allreduce::two_tree::ALGORITHM,
+    allreduce::circulant::ALGORITHM,
     gather::linear::ALGORITHM,
     gather::linear_nonblocking::ALGORITHM,
     gather::linear_sync::ALGORITHM,
@@ -82,6 +88,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     gather::ring_accumulate::ALGORITHM,
     gather::binary::ALGORITHM,
     gather::binary_chunked::ALGORITHM,
+    gather::binary_streamed::ALGORITHM,
     gather::binomial::ALGORITHM,
     gather::mst::ALGORITHM,
     scatter::linear::ALGORITHM,
@@ -95,22 +102,33 @@ pub static ALGORITHMS: &[Algorithm] = &[
     allgather::neighbor_exchange::ALGORITHM,
     allgather::gather_broadcast::ALGORITHM,
     allgather::linear::ALGORITHM,
+    allgather::circulant::ALGORITHM,
     reduce_scatter::ring::ALGORITHM,
     reduce_scatter::recursive_halving::ALGORITHM,
     reduce_scatter::pairwise::ALGORITHM,
     reduce_scatter::reduce_scatter_by_reduce::ALGORITHM,
     reduce_scatter::recursive_doubling::ALGORITHM,
+    reduce_scatter::butterfly::ALGORITHM,
+    reduce_scatter::circulant::ALGORITHM,
     reduce_scatter::ring::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::recursive_halving::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::pairwise::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::reduce_scatter_by_reduce::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::recursive_doubling::ALGORITHM.serving(Collective::ReduceScatterBlock),
+    reduce_scatter::butterfly::ALGORITHM.serving(Collective::ReduceScatterBlock),
+    reduce_scatter::circulant::ALGORITHM.serving(Collective::ReduceScatterBlock),
 ];
 
 /// The algorithm with a full name such as `allreduce/dual_root`.
 pub fn find(name: &str) -> Option<&'static Algorithm> {
     let (collective, id) = name.split_once('/')?;
     of(collective.parse().ok()?).find(|algorithm| algorithm.id == id)
+}
+
+/// The algorithm that had a full name before its name was changed.
+pub fn formerly(name: &str) -> Option<&'static Algorithm> {
+    let (collective, id) = name.split_once('/')?;
+    of(collective.parse().ok()?).find(|algorithm| algorithm.formerly == Some(id))
 }
 
 /// The algorithms of a collective.
@@ -196,6 +214,7 @@ impl fmt::Display for Algorithm {
 pub(crate) const PLAIN: Algorithm = Algorithm {
     collective: Collective::Bcast,
     id: "",
+    formerly: None,
     summary: "",
     source: "",
     formula: "",

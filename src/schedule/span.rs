@@ -38,6 +38,15 @@ pub enum Partition {
         /// Blocks a part.
         chunks: u32,
     },
+    /// The same blocks, those of a chunk before those of the next: block `chunk * ranks + rank`. A range
+    /// is of one chunk, and past the last rank comes the first. Only where all parts are of one size, so
+    /// that the blocks of a chunk stand at one distance.
+    ByChunk {
+        /// Ranks in the communicator.
+        ranks: u32,
+        /// Blocks a part.
+        chunks: u32,
+    },
 }
 
 impl Partition {
@@ -53,7 +62,9 @@ impl Partition {
     pub fn blocks(self) -> u64 {
         match self {
             Self::Even(blocks) => blocks.into(),
-            Self::PerRank { ranks, chunks } => u64::from(ranks) * u64::from(chunks),
+            Self::PerRank { ranks, chunks } | Self::ByChunk { ranks, chunks } => {
+                u64::from(ranks) * u64::from(chunks)
+            }
         }
     }
 }
@@ -120,10 +131,16 @@ impl Span {
 impl fmt::Display for Span {
     /// `output 2/3` is the third of three blocks, `output 2..4/5` two blocks, `output 4..1/5` the
     /// last and the first of five, `output` the whole vector, `output 1.2/4.3` the third of three
-    /// chunks of the second of four ranks' parts.
+    /// chunks of the second of four ranks' parts, `output 1..3/4 [2/3]` the third chunks of the second
+    /// and third part.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = self.partition.blocks();
-        if all == 1 {
+        let BlockRange { start, count } = self.blocks;
+        // Blocks of one chunk are told by their ranks.
+        let (start, all) = match self.partition {
+            Partition::ByChunk { ranks, .. } => (start % u64::from(ranks), ranks.into()),
+            partition => (start, partition.blocks()),
+        };
+        if self.partition.blocks() == 1 {
             return write!(f, "{}", self.buffer);
         }
         let number = |block: u64| match self.partition {
@@ -133,7 +150,6 @@ impl fmt::Display for Span {
             }
             _ => block.to_string(),
         };
-        let BlockRange { start, count } = self.blocks;
         write!(f, "{} {}", self.buffer, number(start))?;
         match (start + count, count) {
             (_, 1) => {}
@@ -142,6 +158,9 @@ impl fmt::Display for Span {
         }
         match self.partition {
             Partition::PerRank { ranks, chunks } if chunks > 1 => write!(f, "/{ranks}.{chunks}"),
+            Partition::ByChunk { chunks, .. } => {
+                write!(f, "/{all} [{}/{chunks}]", self.blocks.start / all)
+            }
             _ => write!(f, "/{all}"),
         }
     }

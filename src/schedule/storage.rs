@@ -53,7 +53,7 @@ impl<V: Clone> Memory<V> {
     /// What stands at a place, in order.
     pub(crate) fn read(&self, place: &Place) -> impl Iterator<Item = Option<&V>> {
         let buffer = self.buffer(place.memory);
-        place.ranges.iter().flat_map(move |range| {
+        place.pieces().flat_map(move |range| {
             buffer[range.start as usize..range.end as usize]
                 .iter()
                 .map(Option::as_ref)
@@ -64,7 +64,7 @@ impl<V: Clone> Memory<V> {
     pub(crate) fn write(&mut self, place: &Place, values: Vec<V>) {
         let mut values = values.into_iter();
         let buffer = &mut self.buffers[slot(place.memory)];
-        for range in &place.ranges {
+        for range in place.pieces() {
             for held in &mut buffer[range.start as usize..range.end as usize] {
                 *held = values.next();
             }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{BlockRange, Partition, Span};
+use crate::{BlockRange, Partition, Run, Span};
 
 /// The vector of a call: its length, and how it is divided among the ranks.
 #[derive(Clone, Debug)]
@@ -66,6 +66,10 @@ impl Vector {
                     _ => start + even(chunk, chunks.into(), self.part(rank + 1) - start),
                 }
             }
+            Partition::ByChunk { ranks, chunks } => {
+                let (chunk, rank) = (block / u64::from(ranks), block % u64::from(ranks));
+                self.part(rank) + even(chunk, chunks.into(), self.part(1))
+            }
         }
     }
 
@@ -78,8 +82,8 @@ impl Vector {
             (Partition::Even(blocks), _) => blocks,
             (Partition::PerRank { ranks, chunks: 1 }, None) => ranks,
             (partition, _) => {
-                let pieces = self.pieces(partition, span.blocks);
-                return pieces.map_or(0, |[first, second]| length(&first) + length(&second));
+                let runs = self.runs(partition, span.blocks);
+                return runs.map_or(0, |runs| runs.into_iter().map(Run::units).sum());
             }
         };
         let BlockRange { start, count } = span.blocks;
@@ -98,7 +102,7 @@ impl Vector {
     pub(crate) fn largest(&self, partition: Partition) -> u64 {
         match partition {
             Partition::Even(blocks) => self.units.div_ceil(blocks.into()),
-            Partition::PerRank { ranks, chunks } => {
+            Partition::PerRank { ranks, chunks } | Partition::ByChunk { ranks, chunks } => {
                 let part = match &self.parts {
                     Some(parts) => parts.largest,
                     None => self.units.div_ceil(ranks.into()),
@@ -108,8 +112,29 @@ impl Vector {
         }
     }
 
-    /// The units of a cyclic range of blocks: up to the end of the vector, and from its beginning.
-    /// `None` if there are no such blocks.
+    /// The units of a cyclic range of blocks of any partition: up to the end of the vector, and from its
+    /// beginning. `None` if there are no such blocks.
+    pub(crate) fn runs(&self, partition: Partition, range: BlockRange) -> Option<[Run; 2]> {
+        let Partition::ByChunk { ranks, chunks } = partition else {
+            return Some(self.pieces(partition, range)?.map(Run::from));
+        };
+        let all = u64::from(ranks);
+        let (chunk, start, count) = (range.start / all, range.start % all, range.count);
+        let parts_are_equal = self.parts.is_none() && self.units.is_multiple_of(all);
+        if !parts_are_equal || chunk >= chunks.into() || count > all {
+            return None;
+        }
+        let stride = self.units / all;
+        let bounds = [chunk, chunk + 1].map(|chunk| even(chunk, chunks.into(), stride));
+        let run = |rank: u64, count| {
+            let [first, end] = bounds.map(|bound| rank * stride + bound);
+            Run::new(first..end, count, stride)
+        };
+        let before_the_end = count.min(all - start);
+        Some([run(start, before_the_end), run(0, count - before_the_end)])
+    }
+
+    /// The same of a partition whose blocks stand one after the other, as ranges.
     pub(crate) fn pieces(
         &self,
         partition: Partition,

@@ -7,12 +7,13 @@ pub(crate) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"clln");
 
 /// Migration `n` leads from version `n` to `n + 1`; version 0 is an empty file. A migration that
 /// has been released never changes.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
+    include_str!("schema/6.sql"),
 ];
 
 /// The version that this crate writes.

@@ -12,7 +12,7 @@
 //! use vocabulary::{CommShape, RankOrder};
 //!
 //! let text = r#"
-//! format: colltune-table 2
+//! format: colltune-table 3
 //! name: example
 //! provenance:
 //!   campaign: 9f86d081

@@ -105,6 +105,7 @@ impl Table {
                 field: Field::of("verdicts"),
             },
             definition.verdicts,
+            version,
         )?;
         let mut collectives = BTreeMap::new();
         for (name, definition) in definition.collectives {
@@ -118,8 +119,8 @@ impl Table {
                 let problem = Problem::MessageSize { collective, found };
                 return Err(place.key("message_size").fault(problem).into());
             }
-            let group = Group::of(collective, &provenance.library.name);
-            let shapes = shapes(&place.key("shapes"), definition.shapes, group, version)?;
+            let group = Group::of(collective, &provenance.library.name, version);
+            let shapes = shapes(&place.key("shapes"), definition.shapes, group)?;
             collectives.insert(collective, shapes);
         }
         Ok(Self {
@@ -193,12 +194,11 @@ fn shapes(
     place: &Place<'_>,
     definitions: Vec<ShapeDefinition>,
     group: Group<'_>,
-    version: u32,
 ) -> Checked<Vec<ShapeRules>> {
     let mut entries: Vec<ShapeRules> = Vec::new();
     for (index, definition) in definitions.into_iter().enumerate() {
         let item = place.index(index);
-        if version == 1 {
+        if group.version == 1 {
             refuse_later_keys(&item, &definition)?;
         }
         let entry = shape_rules(&item, definition, group)?;

@@ -30,14 +30,20 @@ pub(crate) struct Group<'a> {
     pub(crate) shape: CommShape,
     pub(crate) operators: Operators,
     pub(crate) deployments: Deployments,
+    /// The version of the file's format.
+    pub(crate) version: u32,
 }
+
+/// The first version of the format with the names that algorithms have now.
+const NAMES_VERSION: u32 = 3;
 
 impl<'a> Group<'a> {
     /// What holds for all entries of a collective; an entry tells the rest.
-    pub(crate) fn of(collective: Collective, library: &'a str) -> Self {
+    pub(crate) fn of(collective: Collective, library: &'a str, version: u32) -> Self {
         Self {
             collective,
             library,
+            version,
             shape: CommShape { nodes: 1, ppn: 1 },
             operators: Operators::Any,
             deployments: Deployments::Colltune,
@@ -183,9 +189,9 @@ fn any_candidate(
     }
     let algorithm = match name {
         DEFAULT => None,
-        name => Some(algorithm(place, name, group.collective)?),
+        name => Some(algorithm(place, name, group)?),
     };
-    named.refuse_parameters(place, &taken_by(name))?;
+    named.refuse_parameters(place, &taken_by(algorithm))?;
     let Some(algorithm) = algorithm else {
         return Ok(Candidate::Default);
     };
@@ -207,9 +213,11 @@ fn any_candidate(
     })
 }
 
-fn algorithm(place: &Place<'_>, name: &str, collective: Collective) -> Checked<&'static Algorithm> {
+fn algorithm(place: &Place<'_>, name: &str, group: Group<'_>) -> Checked<&'static Algorithm> {
+    let collective = group.collective;
     let place = place.key("candidate");
-    match schedule::find(name) {
+    let renamed = (group.version < NAMES_VERSION).then(|| schedule::formerly(name));
+    match renamed.flatten().or_else(|| schedule::find(name)) {
         Some(algorithm) if algorithm.collective == collective => Ok(algorithm),
         Some(Algorithm { collective: of, .. }) => Err(place.fault(Problem::OtherCollective {
             name: name.to_owned(),
@@ -227,9 +235,8 @@ fn algorithm(place: &Place<'_>, name: &str, collective: Collective) -> Checked<&
     }
 }
 
-/// The keys of the parameters that an algorithm of ours takes; none for other names.
-fn taken_by(name: &str) -> Vec<&'static str> {
-    let algorithm = schedule::find(name);
+/// The keys of the parameters that an algorithm of ours takes; none for the default.
+fn taken_by(algorithm: Option<&Algorithm>) -> Vec<&'static str> {
     let takes = |parameter| algorithm.is_some_and(|algorithm| algorithm.takes(parameter));
     let taken = PARAMETERS.iter().filter(|(_, parameter)| takes(*parameter));
     taken.map(|(name, _)| *name).collect()

@@ -10,7 +10,7 @@ use vocabulary::{Candidate, CommShape, Library, Pattern, RankOrder};
 use crate::{CandidateTimes, Deployments, Operators, RuleSource, Verdict};
 
 /// The version of the file format that this crate writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 /// A decision table: which candidate to use for a collective, communicator shape, operator class
 /// and message size.

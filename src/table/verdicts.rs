@@ -49,15 +49,19 @@ struct SpeedupDefinition {
     launches: u32,
 }
 
-/// Reads verdicts.
-pub(crate) fn read(place: &Place<'_>, given: Vec<VerdictDefinition>) -> Checked<Vec<Verdict>> {
+/// Reads verdicts in a file of a version of the format.
+pub(crate) fn read(
+    place: &Place<'_>,
+    given: Vec<VerdictDefinition>,
+    version: u32,
+) -> Checked<Vec<Verdict>> {
     let verdicts = given.into_iter().enumerate();
     verdicts
-        .map(|(index, given)| verdict(&place.index(index), given))
+        .map(|(index, given)| verdict(&place.index(index), given, version))
         .collect()
 }
 
-fn verdict(place: &Place<'_>, given: VerdictDefinition) -> Checked<Verdict> {
+fn verdict(place: &Place<'_>, given: VerdictDefinition, version: u32) -> Checked<Verdict> {
     let Ok(collective) = given.collective.parse::<Collective>() else {
         let known = Collective::MEASURED.map(|known| known.name());
         let mistake = Mistake::unknown("collective", &given.collective, known);
@@ -72,7 +76,7 @@ fn verdict(place: &Place<'_>, given: VerdictDefinition) -> Checked<Verdict> {
             class => class.into(),
         },
         deployments: given.deployment.into(),
-        ..Group::of(collective, &given.library.name)
+        ..Group::of(collective, &given.library.name, version)
     };
     let size = bytes(&given.bytes, || place.key("bytes"))?;
     let candidate = rule::candidate(place, given.named_candidate(), group)?;

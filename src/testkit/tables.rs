@@ -11,7 +11,7 @@ use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder};
 pub fn yaml(name: &str, library: &str, version: &str, collectives: &str) -> String {
     let collectives = collectives.trim_start_matches('\n');
     format!(
-        "format: colltune-table 2\nname: {name}\nprovenance:\n  campaign: 9f86d081\n  \
+        "format: colltune-table 3\nname: {name}\nprovenance:\n  campaign: 9f86d081\n  \
          store: .colltune/{name}.db\n  library: {{name: {library}, version: \"{version}\"}}\n  \
          colltune: \"0.1.0\"\n  date: \"2026-11-20\"\n  hosts: [n1]\n  cpu: any\n  \
          launches: 6\n  warnings: []\ncollectives:\n{collectives}"

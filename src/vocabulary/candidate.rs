@@ -61,6 +61,17 @@ impl Candidate {
     /// What the names of mock-ups begin with.
     pub const MOCKUP: &str = "mockup:";
 
+    /// What a file means that was written before algorithms got the names that they have now.
+    #[must_use]
+    pub fn renamed(mut self) -> Self {
+        if let Self::Ours { algorithm, .. } = &mut self
+            && let Some(known) = schedule::formerly(algorithm)
+        {
+            *algorithm = known.name();
+        }
+        self
+    }
+
     /// The full name without parameters: `collective/id`, `native:collective/id`, `default`.
     pub fn algorithm(&self) -> &str {
         match self {

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use vocabulary::bounds;
 use vocabulary::{
@@ -13,7 +13,7 @@ use vocabulary::{
 
 /// The orders for one launch of the driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct Plan {
     /// [`crate::WIRE_VERSION`] of the writer.
     pub version: u32,
@@ -72,6 +72,31 @@ pub struct Plan {
     pub tasks: Vec<Task>,
 }
 
+/// The first version with the names that algorithms have now.
+const NAMES_VERSION: u32 = 7;
+
+impl Serialize for Plan {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, to)
+    }
+}
+
+/// What a launch of an earlier version left is taken in by later ones.
+impl<'de> Deserialize<'de> for Plan {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut plan = Self::deserialize(from)?;
+        if plan.version < NAMES_VERSION {
+            for task in &mut plan.tasks {
+                if let Work::Compare { candidates, .. } = &mut task.work {
+                    let old = std::mem::take(candidates).into_iter();
+                    *candidates = old.map(Candidate::renamed).collect();
+                }
+            }
+        }
+        Ok(plan)
+    }
+}
+
 /// Environment variables by which a batch system tells a process which switches are above its node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -119,7 +144,30 @@ pub enum Work {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pattern, Task};
+    use super::{Pattern, Plan, Task, Work};
+
+    #[test]
+    fn older_plans_know_a_renamed_algorithm_by_its_old_name() {
+        let plan = |version: u32| {
+            let text = r#"{"version":VERSION,"campaign":"a","launch":1,"seed":1,
+                "library":{"name":"openmpi","version":"4.1.4"},"spool":"s","watchdog_seconds":30.0,
+                "repetition":{"minimum":1,"maximum":1,"precision":0.5,"confidence":0.95,
+                    "slice_seconds":0.1},
+                "tasks":[{"id":0,"round":0,"work":{"compare":{"cell":{"collective":"gather",
+                    "shape":{"nodes":1,"ppn":2},"bytes":8,"datatype":"float64"},
+                    "candidates":["default",{"ours":{"algorithm":"gather/binary_chunked"}}]}}}]}"#;
+            let text = text.replace("VERSION", &version.to_string());
+            let plan: Plan = serde_json::from_str(&text).expect("read");
+            let again = serde_json::to_string(&plan).expect("written");
+            assert!(again.contains(r#""task"#), "{again}");
+            match &plan.tasks[0].work {
+                Work::Compare { candidates, .. } => candidates[1].to_string(),
+                Work::Experiment(_) => unreachable!(),
+            }
+        };
+        assert_eq!(plan(6), "gather/binary_streamed");
+        assert_eq!(plan(7), "gather/binary_chunked");
+    }
 
     #[test]
     fn tasks_of_older_plans_are_of_calls_that_begin_together() {

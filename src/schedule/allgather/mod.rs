@@ -3,6 +3,7 @@
 use crate::{Buffer, Partition, Rank, Span};
 
 pub(crate) mod bruck;
+pub(crate) mod circulant;
 mod exchanging;
 pub(crate) mod gather_broadcast;
 pub(crate) mod linear;

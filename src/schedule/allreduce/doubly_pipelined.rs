@@ -3,15 +3,16 @@
 //! In turn `j` a rank, for each child in turn, receives partial block `j` and in the same exchange
 //! sends result block `j - (d + 1)`, with `d` its depth; combines; then exchanges with its parent:
 //! sends partial block `j`, receives result block `j - d`. A subtree combines `second child o first
-//! child o own`, so everything is in rank order (Träff 2021, section 3).
+//! child o own`, so everything is in rank order (Träff 2021, section 1.1).
 
 use std::ops::Range;
 
 use crate::program::Program;
 use crate::tree::post_order::Node;
+use crate::tree::relay::Arrivals;
 use crate::{Buffer, Partition, Rank, Room, Round, Shape, Span};
 
-const RECEIVED: Buffer = Buffer::Scratch(0);
+const ARRIVALS: Arrivals = Arrivals { first: 0 };
 
 /// A tree over consecutive ranks, whose root exchanges partial blocks with `twin`, the root of another
 /// tree, if there is one.
@@ -20,14 +21,12 @@ pub(super) struct Tree {
     pub(super) twin: Option<Rank>,
 }
 
-/// The scratch buffer of a rank: a block that arrives, from a child or the other root.
+/// The scratch buffers of a rank: blocks that arrive from children or the other root.
 pub(super) fn scratch(shape: &Shape, rank: Rank, tree: Tree) -> Vec<Room> {
     let node = Node::new(rank, tree.ranks);
-    let receives = node.child_count() > 0 || node.parent.is_none() && tree.twin.is_some();
-    match receives {
-        true => vec![Room::window(Partition::Even(shape.blocks), 1)],
-        false => vec![],
-    }
+    let has_twin = node.parent.is_none() && tree.twin.is_some();
+    let receives = u64::from(node.child_count() + u32::from(has_twin)) * u64::from(shape.blocks);
+    Arrivals::rooms(shape.blocks, receives).collect()
 }
 
 /// The program of a rank of a tree.
@@ -112,9 +111,11 @@ impl Program for DoublyPipelined {
         let (j, place) = (index / self.turn(), index % self.turn());
         let children = u64::from(self.node.child_count());
         let depth = self.node.depth;
-        let received = self.block(RECEIVED, j, 0);
         let result = self.block(Buffer::Output, j, 0);
         let served = (place / 2).min(children);
+        let has_twin = self.node.parent.is_none() && self.twin.is_some();
+        let earlier = j * (children + u64::from(has_twin)) + served;
+        let received = self.block(ARRIVALS.buffer(earlier), j, 0);
         let own = self.partial(j, served);
         let child = self.node.children.get(served as usize).copied().flatten();
         match (child, self.node.parent, self.twin) {

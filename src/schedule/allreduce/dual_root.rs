@@ -7,6 +7,10 @@ use crate::{Collective, Cost, Parameter, Rank, Shape};
 
 /// Cost `4H - 2 + 3b` steps and `2H - 2 + 3b` combinations on `p = 2 (2^(H+1) - 1)` ranks.
 ///
+/// `H` counts the edges from a root to its deepest leaf. The paper counts levels, `h = H + 1`, and gives
+/// the steps as `4h - 3 + 3 (b - 1)`, which is the same number. The combinations, and both for other
+/// numbers of ranks, were counted on the rounds.
+///
 /// Lower and upper half of the ranks stand in a post-order tree each; the two roots exchange their
 /// partial blocks, which makes them results. Ordered: the lower root combines `own o received`, the
 /// upper `received o own`.
@@ -14,7 +18,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
     id: "dual_root",
     summary: "doubly pipelined: blocks go up and down two trees at once, roots exchange them",
-    source: "Träff 2021",
+    source: "Träff 2021; combinations, and trees that are not perfect, counted on the rounds",
     formula: "(4H-2 + 3b) (alpha + beta m/b) + (2H-2 + 3b) gamma m/b",
     parameters: &[Parameter::Blocks],
     cost,

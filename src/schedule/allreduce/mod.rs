@@ -1,5 +1,6 @@
 //! Allreduce algorithms: all inputs, combined in rank order, reach every rank's output.
 
+pub(crate) mod circulant;
 mod doubly_pipelined;
 pub(crate) mod doubly_pipelined_tree;
 pub(crate) mod dual_root;

@@ -3,9 +3,9 @@
 use crate::program::{Program, Sequence};
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::post_order::{root_children, steps_down, steps_up};
-use crate::tree::relay::{Gathering, Spreading};
+use crate::tree::relay::{Arrivals, Gathering, Spreading};
 use crate::tree::towards::binary;
-use crate::{Buffer, Collective, Cost, Parameter, Partition, Rank, Room, Shape};
+use crate::{Buffer, Collective, Cost, Parameter, Rank, Room, Shape};
 
 /// Cost `4H - 4 + 4b` steps and `2H - 2 + 2b` combinations on a perfect tree of height H: the
 /// "User-Allreduce1" of Träff 2021. The broadcast of the first block starts when the root has
@@ -30,12 +30,9 @@ fn cost(ranks: u32) -> Option<Cost> {
     Some(Cost::pipelined([up + down - c2, c2], [up - g2, g2]))
 }
 
-/// A block that arrives, on all ranks but leaves.
 fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
-    match binary(rank, 0..shape.ranks).children[0] {
-        Some(_) => vec![Room::window(Partition::Even(shape.blocks), 1)],
-        None => vec![],
-    }
+    let receives = binary(rank, 0..shape.ranks).child_count() * u64::from(shape.blocks);
+    Arrivals::rooms(shape.blocks, receives).collect()
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
@@ -47,7 +44,7 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
         blocks,
         // Partial results are combined where the result will stand.
         partial: Buffer::Output,
-        received: Buffer::Scratch(0),
+        arrivals: Arrivals { first: 0 },
     };
     Box::new(Sequence(Box::new(up), Box::new(Spreading { node, blocks })))
 }

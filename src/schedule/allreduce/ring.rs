@@ -24,25 +24,33 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     },
     pieces: |ranks| ranks,
     scratch: reduce_scatter::ring::ALGORITHM.scratch,
-    program,
+    program: |shape, rank| {
+        let [scatter, gather] = [reduce_scatter::ring::ALGORITHM, allgather::ring::ALGORITHM];
+        scattered(&scatter, &gather, shape, rank)
+    },
     ..PLAIN
 };
 
-fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
+/// A reduce-scatter, then an allgather of the combined parts.
+pub(super) fn scattered(
+    scatter: &Algorithm,
+    gather: &Algorithm,
+    shape: &Shape,
+    rank: Rank,
+) -> Box<dyn Program> {
     // The combined part goes to its own place in the output, where nothing else is.
     let shape = Shape {
         in_place: false,
         ..*shape
     };
-    let gather = gathering(&shape, rank);
-    let scatter = (reduce_scatter::ring::ALGORITHM.program)(&shape, rank);
-    Box::new(Sequence(scatter, gather))
+    let scatter = (scatter.program)(&shape, rank);
+    Box::new(Sequence(scatter, gathering(gather, &shape, rank)))
 }
 
-/// The allgather of combined parts that stand at their places in the output.
-pub(super) fn gathering(shape: &Shape, rank: Rank) -> Box<dyn Program> {
+/// An allgather of combined parts that stand at their places in the output.
+pub(super) fn gathering(gather: &Algorithm, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     Box::new(Renamed {
-        program: (allgather::ring::ALGORITHM.program)(shape, rank),
+        program: (gather.program)(shape, rank),
         names: Names {
             input: Buffer::Output,
             ..Names::own_after(0)

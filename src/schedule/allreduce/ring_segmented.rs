@@ -3,7 +3,7 @@
 use super::ring;
 use crate::program::{Program, Sequence};
 use crate::registry::Algorithm;
-use crate::{Buffer, Collective, Parameter, Partition, Rank, Room, Round, Shape, Span};
+use crate::{Buffer, Collective, Parameter, Partition, Rank, Room, Round, Shape, Span, allgather};
 
 /// `(p - 1) b` exchanges of segments of `m/(p b)` bytes, each beside the combination of the segment
 /// before, then the ring's allgather of whole parts. With one block it is `ring`.
@@ -43,7 +43,7 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
                 segments: blocks.into(),
                 partition: partition(shape),
             }),
-            ring::gathering(shape, rank),
+            ring::gathering(&allgather::ring::ALGORITHM, shape, rank),
         )),
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod binary_pipelined;
 pub(crate) mod binomial;
 pub(crate) mod chain;
+pub(crate) mod circulant;
 mod descending;
 pub(crate) mod knomial;
 pub(crate) mod linear;

@@ -2,6 +2,7 @@
 
 pub(crate) mod binary;
 pub(crate) mod binary_chunked;
+pub(crate) mod binary_streamed;
 pub(crate) mod binomial;
 mod collecting;
 pub(crate) mod linear;

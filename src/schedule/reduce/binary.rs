@@ -7,7 +7,8 @@ use crate::{Collective, Cost};
 
 /// Cost `2H (alpha + beta m + gamma m)`: both children of a rank arrive one after the other.
 ///
-/// The tree of `2^(H+1) - 1` nodes is cut at the ranks that do not exist.
+/// The tree of `2^(H+1) - 1` nodes is cut at the ranks that do not exist. `H` counts edges: on `h = H + 1`
+/// levels these are `2 (h - 1)` rounds.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
     id: "binary",

@@ -5,6 +5,7 @@ pub(crate) mod binary;
 pub(crate) mod binary_pipelined;
 pub(crate) mod binomial;
 pub(crate) mod chain;
+pub(crate) mod circulant;
 pub(crate) mod fibonacci;
 pub(crate) mod fibonacci_pipelined;
 pub(crate) mod halving;

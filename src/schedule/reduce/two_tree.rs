@@ -2,6 +2,7 @@
 
 use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
+use crate::tree::relay::Arrivals;
 use crate::tree::timetable::{Edge, Timetable, latency};
 use crate::{Buffer, Collective, Cost, Parameter, Partition, Rank, Room, Round, Shape, Span};
 
@@ -31,15 +32,15 @@ fn cost(ranks: u32) -> Option<Cost> {
     Some(Cost::pipelined_where(exact, [fill, 1], [combinations, 1]))
 }
 
-/// A block that arrives, and where the rank has an edge from above too, one that is being combined.
+/// Where the rank has edges from above and downwards, a block that is being combined; then blocks that
+/// arrive.
 fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
-    let window = Room::window(Partition::Even(shape.blocks), 1);
-    let Timetable { above, below, .. } = Timetable::new(shape, rank);
-    match (&above[..], &below[..]) {
-        (_, []) => vec![],
-        ([], _) => vec![window],
-        _ => vec![window; 2],
-    }
+    let timetable = Timetable::new(shape, rank);
+    let receives = timetable.passing_down();
+    let is_inner = receives > 0 && !timetable.above.is_empty();
+    let partial = is_inner.then(|| Room::window(Partition::Even(shape.blocks), 1));
+    let arrivals = Arrivals::rooms(shape.blocks, receives);
+    partial.into_iter().chain(arrivals).collect()
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
@@ -65,8 +66,14 @@ impl TwoTree {
     fn partial(&self) -> Buffer {
         match self.timetable.above[..] {
             [] => Buffer::Output,
-            _ => Buffer::Scratch(1),
+            _ => Buffer::Scratch(0),
         }
+    }
+
+    /// Where blocks arrive.
+    fn arrivals(&self) -> Arrivals {
+        let first = u8::from(!self.timetable.above.is_empty());
+        Arrivals { first }
     }
 
     /// What of a tree's blocks is to be sent: combined ones where the rank is inner.
@@ -108,7 +115,9 @@ impl Program for TwoTree {
             let Some(block) = self.timetable.block(edge, now) else {
                 continue;
             };
-            let received = self.span(Buffer::Scratch(0), block);
+            // The last rounds of the broadcast come first, one block in each.
+            let earlier = self.timetable.passing_down_after(now);
+            let received = self.span(self.arrivals().buffer(earlier), block);
             if transfers {
                 round.recv(edge.peer, received);
             } else {

@@ -28,6 +28,8 @@ pub(super) struct Place {
 pub(super) struct Steps {
     pub(super) exchange: fn(&Place, step: u32, own: Buffer, &mut Round),
     pub(super) combine: fn(&Place, step: u32, own: Buffer, &mut Round),
+    /// A further round after the last step, where a position has come to hold the parts of another.
+    pub(super) exchange_parts: Option<fn(&Place, &mut Round)>,
 }
 
 /// The scratch buffers of a rank that goes on.
@@ -75,7 +77,8 @@ impl Program for GoesOn {
         } else {
             0
         };
-        folding + 2 * u64::from(self.place.fold.steps) + 1
+        let exchange = u64::from(self.steps.exchange_parts.is_some());
+        folding + 2 * u64::from(self.place.fold.steps) + exchange + 1
     }
 
     fn round(&self, index: u64, round: &mut Round) {
@@ -97,7 +100,12 @@ impl Program for GoesOn {
             None => index,
         };
         let step = index as u32 / 2;
-        if step == fold.steps {
+        if let (Some(exchange_parts), true) = (
+            self.steps.exchange_parts,
+            index == 2 * u64::from(fold.steps),
+        ) {
+            exchange_parts(&self.place, round);
+        } else if step == fold.steps {
             // Only now is the input no longer needed, in whose memory the output may stand.
             let part = |rank| parts(PARTIAL, rank, 1, ranks);
             if let Some(away) = stands_for {

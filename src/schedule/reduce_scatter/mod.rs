@@ -6,6 +6,8 @@
 
 use crate::{Buffer, Partition, Rank, Span};
 
+pub(crate) mod butterfly;
+pub(crate) mod circulant;
 mod folded;
 pub(crate) mod pairwise;
 pub(crate) mod recursive_doubling;

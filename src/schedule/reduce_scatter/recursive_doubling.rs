@@ -52,6 +52,7 @@ const STEPS: Steps = Steps {
             round.combine_by_rank(other < place.position, part, own, into);
         }
     },
+    exchange_parts: None,
 };
 
 /// The parts of all ranks but those that the aligned group of `2^step` positions around one stands

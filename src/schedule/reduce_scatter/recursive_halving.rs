@@ -45,6 +45,7 @@ const STEPS: Steps = Steps {
         let kept = group(place, RECEIVED, place.position, step);
         round.combine(kept, kept.of(own), kept.of(PARTIAL));
     },
+    exchange_parts: None,
 };
 
 /// The farthest first.

@@ -2,7 +2,7 @@
 //!
 //! The root is the last rank. For any node `i` the first child is `i - 1`, the second child is the
 //! last rank below the first child's subtree, so a subtree is a contiguous range of ranks and
-//! `second child o first child o own` is in rank order (Träff 2021, section 3). The first child's
+//! `second child o first child o own` is in rank order (Träff 2021, section 1.1). The first child's
 //! subtree is the larger one by at most a rank.
 
 use std::ops::Range;

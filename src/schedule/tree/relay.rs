@@ -5,7 +5,7 @@
 //! they stand decides which operand they are.
 
 use crate::program::Program;
-use crate::{Buffer, Partition, Rank, Round, Span};
+use crate::{Buffer, Partition, Rank, Room, Round, Span};
 
 /// One rank's neighbours in a tree.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,8 +23,30 @@ impl Node {
         }
     }
 
-    fn child_count(&self) -> u64 {
+    pub(crate) fn child_count(&self) -> u64 {
         self.children.iter().flatten().count() as u64
+    }
+}
+
+/// Where blocks arrive that are to be combined: two scratch buffers of one block each, in turn, so that
+/// a block may arrive while the one before it is combined. In turn by receives, not by blocks: both
+/// children's block `j` would have one place.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrivals {
+    /// The first of the two scratch buffers.
+    pub(crate) first: u8,
+}
+
+impl Arrivals {
+    /// The buffers of a rank that receives this often.
+    pub(crate) fn rooms(blocks: u32, receives: u64) -> impl Iterator<Item = Room> {
+        let window = Room::window(Partition::Even(blocks), 1);
+        std::iter::repeat_n(window, receives.min(2) as usize)
+    }
+
+    /// Where what is received after `earlier` others arrives.
+    pub(crate) fn buffer(self, earlier: u64) -> Buffer {
+        Buffer::Scratch(self.first + (earlier % 2) as u8)
     }
 }
 
@@ -38,8 +60,8 @@ pub(crate) struct Gathering {
     pub(crate) blocks: u32,
     /// Where partial results are combined; room for two blocks suffices.
     pub(crate) partial: Buffer,
-    /// Where a child's block arrives; room for one block suffices.
-    pub(crate) received: Buffer,
+    /// Where children's blocks arrive.
+    pub(crate) arrivals: Arrivals,
 }
 
 impl Gathering {
@@ -73,7 +95,8 @@ impl Program for Gathering {
         let in_range = j < u64::from(self.blocks);
         let child = self.node.children[(place / 2) as usize].filter(|_| in_range);
         if let Some(child) = child {
-            let received = self.block(self.received, j);
+            let earlier = j * self.node.child_count() + place / 2;
+            let received = self.block(self.arrivals.buffer(earlier), j);
             let partial = self.block(self.partial, j);
             let own = if place < 2 {
                 self.block(Buffer::Input, j)

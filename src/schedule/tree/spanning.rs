@@ -2,7 +2,7 @@
 //!
 //! A range is split in the middle. The root of the range sends to the far end of the half that it
 //! does not stand in, which becomes that half's root; both halves go on alike (Chan, Heimlich,
-//! Purkayastha, van de Geijn 2007, section 4). Subtrees are ranges that never wrap around.
+//! Purkayastha, van de Geijn 2007). Subtrees are ranges that never wrap around.
 
 use crate::Rank;
 use crate::tree::branch::{Branch, Subtree};

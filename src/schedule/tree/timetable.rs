@@ -109,6 +109,22 @@ impl Timetable {
         first.unwrap_or(0)..used().map(end).max().unwrap_or(0)
     }
 
+    /// How many blocks pass the edges downwards.
+    pub(crate) fn passing_down(&self) -> u64 {
+        let edges = self.below.iter();
+        edges.map(|edge| u64::from(self.carried(edge.second))).sum()
+    }
+
+    /// How many of them do so after a round.
+    pub(crate) fn passing_down_after(&self, round: u64) -> u64 {
+        let after = |edge: &Edge| {
+            let carried = u64::from(self.carried(edge.second));
+            let until = (round + 2).saturating_sub(edge.arrival.into()) / 2;
+            carried.saturating_sub(until)
+        };
+        self.below.iter().map(after).sum()
+    }
+
     /// The block that passes an edge in a round.
     pub(crate) fn block(&self, edge: &Edge, round: u64) -> Option<u64> {
         let since = round.checked_sub(edge.arrival.into())?;

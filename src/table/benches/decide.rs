@@ -53,7 +53,7 @@ fn median(compiled: &CommunicatorRules) -> f64 {
 
 /// A table with `rules` rules for one communicator, by growing distances up to 16 MiB.
 fn text(rules: usize) -> String {
-    let mut text = "format: colltune-table 2\nname: bench\nprovenance:\n  campaign: 9f86d081\n  \
+    let mut text = "format: colltune-table 3\nname: bench\nprovenance:\n  campaign: 9f86d081\n  \
          store: .colltune/bench.db\n  library: {name: openmpi, version: \"4.1.4\"}\n  \
          colltune: \"0.1.0\"\n  date: \"2026-11-20\"\n  hosts: [n1]\n  cpu: Some CPU\n  \
          launches: 6\n  warnings: []\ncollectives:\n  allreduce:\n    \

@@ -234,15 +234,15 @@ fn compositions_are_cut_only_where_an_inner_algorithm_cares() {
 
 #[test]
 fn blocks_are_cut_from_what_an_algorithm_cuts() {
-    let lines = "candidates: {include: [gather/binary_chunked, \"*/gather_broadcast\"]}\n\
+    let lines = "candidates: {include: [gather/binary_streamed, \"*/gather_broadcast\"]}\n\
                  parameters: {block_bytes: [4K, 8K], bcast: chain}\n";
     let campaign = campaign(lines);
     // Each contribution is cut by itself.
     let found = candidates(&campaign, &cell(Collective::Gather, 8 << 10), None);
     let expected = [
         "default",
-        "gather/binary_chunked[block_bytes=4K]",
-        "gather/binary_chunked[blocks=1]",
+        "gather/binary_streamed[block_bytes=4K]",
+        "gather/binary_streamed[blocks=1]",
     ];
     assert_eq!(found, expected);
     // The broadcast inside has two of them.
@@ -466,13 +466,13 @@ fn on_two_ranks_the_simplest_stands_for_what_is_the_same_schedule() {
         }
     };
     let scatters = "bcast/scatter_allgather";
-    check("", Collective::Bcast, &["bcast/linear", scatters], 8);
+    check("", Collective::Bcast, &["bcast/linear", scatters], 9);
     check("", Collective::Scatter, &["scatter/linear"], 4);
     // Those that the campaign names, also if it names them one by one.
     let only = "candidates: {include: [bcast/chain, bcast/binomial]}\n";
     check(only, Collective::Bcast, &["bcast/binomial"], 1);
     let others = "candidates: {exclude: [bcast/linear*, bcast/mst]}\n";
-    check(others, Collective::Bcast, &["bcast/binomial", scatters], 5);
+    check(others, Collective::Bcast, &["bcast/binomial", scatters], 6);
 }
 
 /// A candidate with blocks goes by the simplest name that the campaign has for these, also where that was

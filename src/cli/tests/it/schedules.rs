@@ -133,7 +133,7 @@ fn show_knows_the_whole_language() {
             ],
         ),
         (
-            "gather/binary_chunked --ranks 3 --blocks 2 --units 5",
+            "gather/binary_streamed --ranks 3 --blocks 2 --units 5",
             &[
                 "units of the 6 blocks: 3, 2, 3, 2, 3, 2",
                 "recv output 1.1/3.2 from 1",

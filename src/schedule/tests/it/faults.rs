@@ -330,7 +330,7 @@ fn located_spans_lie_within_the_memory_of_their_buffer_and_are_as_long_as_they_s
             return;
         };
         let capacity = layout.capacity(place.memory);
-        let within = place.ranges.iter().all(|range| range.end <= capacity);
+        let within = place.pieces().all(|piece| piece.end <= capacity);
         assert!(within, "{schedule:?} {rank}: {span} at {place:?}");
         assert_eq!(
             place.units(),

@@ -120,7 +120,7 @@ fn lengths_leave_blocks_empty_and_uneven() {
         ("allreduce/ring", [7, 17]),
         ("allreduce/ring_segmented", [23, 49]),
         ("allgather/ring", [0, 3]),
-        ("gather/binary_chunked", [2, 7]),
+        ("gather/binary_streamed", [2, 7]),
     ] {
         let mut lengths = Vec::new();
         let visit = |request: &Request<'_>| {

@@ -74,7 +74,8 @@ fn nothing_but_its_own_file_and_its_row_names_an_algorithm() {
                             .join(format!("{}.rs", algorithm.id))
                 })
             })
-            .map(|algorithm| algorithm.id)
+            .flat_map(|algorithm| [Some(algorithm.id), algorithm.formerly])
+            .flatten()
             .collect();
         for id in named(&text) {
             let is_default = id == "binomial" && place == Path::new("schedule/parameters.rs");

@@ -20,6 +20,7 @@ mod pictures;
 mod proofs;
 mod random;
 mod script;
+mod slots;
 mod textbook;
 mod timelines;
 mod twins;

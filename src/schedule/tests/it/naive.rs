@@ -124,8 +124,9 @@ fn piece(buffer: Buffer, is_part: bool, schedule: &Schedule, rank: Rank) -> Span
 }
 
 fn indices(place: &Place) -> impl Iterator<Item = usize> {
-    let ranges = place.ranges.clone().into_iter();
-    ranges.flat_map(|range| range.start as usize..range.end as usize)
+    place
+        .pieces()
+        .flat_map(|range| range.start as usize..range.end as usize)
 }
 
 /// What every rank ends with; `None` if the programs do not end, or reach outside of their memory, or
@@ -341,7 +342,7 @@ impl Interpreter {
                 false => step,
             };
             let value = |place: &Place| -> Option<Option<Word>> {
-                let index = place.ranges[0].start + offset;
+                let index = place.runs[0].start + offset;
                 process.memory[&place.memory].get(index as usize).copied()
             };
             let result = match &operands[..] {
@@ -352,7 +353,7 @@ impl Interpreter {
                 [from] => value(from)?,
                 _ => return None,
             };
-            let index = into.ranges[0].start + offset;
+            let index = into.runs[0].start + offset;
             let target = process.memory.get_mut(&into.memory)?;
             *target.get_mut(index as usize)? = result;
         }

@@ -123,6 +123,37 @@ fn a_store_of_the_first_version_is_brought_up_to_date() {
     assert!(verdicts.is_empty(), "{verdicts:?}");
 }
 
+/// What was measured under the name that an algorithm had then is called by the one that it has now.
+#[test]
+fn a_renamed_algorithm_keeps_its_samples() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let path = folder.path().join("a.db");
+    of_version_1(&path);
+    let old = Connection::open(&path).expect("opened");
+    let sample = r#"
+        INSERT INTO subject (definition) VALUES ('{"cell":{"collective":"gather",
+            "shape":{"nodes":1,"ppn":2},"bytes":8,"datatype":"byte"}}');
+        INSERT INTO candidate (definition)
+        VALUES ('{"ours":{"algorithm":"gather/binary_chunked","parameters":{"blocks":2}}}');
+        INSERT INTO task VALUES (1, 1, 2, 0.5);
+        INSERT INTO sample VALUES (1, 1, 0, 2, 3, 1, x'000000000000f03f');
+    "#;
+    old.execute_batch(sample).expect("a sample");
+    drop(old);
+    let store = Store::open(&path).expect("opened");
+    let samples = store
+        .samples(&library("openmpi"), Pattern::Together)
+        .expect("readable");
+    let names: Vec<_> = samples.iter().map(|s| s.candidate.to_string()).collect();
+    assert_eq!(names, ["default", "gather/binary_streamed[blocks=2]"]);
+    drop(store);
+    // Nothing else changes a candidate.
+    let raw = Connection::open(&path).expect("opened");
+    let refused = raw.execute("UPDATE candidate SET definition = ''", []);
+    let error = refused.expect_err("refused").to_string();
+    assert!(error.contains("append-only"), "{error}");
+}
+
 #[test]
 fn refuses_a_newer_version() {
     let folder = tempfile::tempdir().expect("temporary folder");
@@ -137,7 +168,7 @@ fn refuses_a_newer_version() {
             error,
             StoreError::Newer {
                 found: 77,
-                known: 5,
+                known: 6,
                 ..
             }
         )

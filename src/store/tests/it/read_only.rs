@@ -176,6 +176,6 @@ fn what_needs_writing_is_left_to_the_owner() {
     place.permit(0o555, 0o444);
     check_refused(
         &place.store,
-        "it has store format 0 and must be brought to format 5",
+        "it has store format 0 and must be brought to format 6",
     );
 }

@@ -38,7 +38,7 @@ const SHAPES: &str = "
 ";
 
 fn text() -> String {
-    let head = "format: colltune-table 2\nname: between\nprovenance:\n  campaign: abc\n  store: b.db\n  \
+    let head = "format: colltune-table 3\nname: between\nprovenance:\n  campaign: abc\n  store: b.db\n  \
                 library: {name: openmpi, version: \"4.1.4\"}\n  colltune: \"0.1.0\"\n  \
                 date: \"2026-11-20\"\n  hosts: [n1]\n  cpu: any\n  launches: 6\n  warnings: []\n\
                 collectives:";

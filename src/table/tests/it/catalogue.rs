@@ -52,6 +52,35 @@ fn what_a_size_means_is_said_for_every_collective() {
     }
 }
 
+/// Older tables know an algorithm by the name that it had, whatever has that name now.
+#[test]
+fn a_renamed_algorithm_has_its_old_name_in_older_tables() {
+    let renamed = ALGORITHMS.iter().filter_map(|a| Some((a, a.formerly?)));
+    let mut seen = 0;
+    for (algorithm, old) in renamed {
+        let collective = algorithm.collective;
+        let old = format!("{collective}/{old}");
+        let text = text(collective, 2, "", &old);
+        for version in [1, 2] {
+            let text = text.replace("colltune-table 1", &format!("colltune-table {version}"));
+            let table = Table::parse(&text, Path::new("t.yaml")).expect("valid");
+            let rule = &table.collectives[&collective][0].rules[0];
+            assert_eq!(rule.candidate.algorithm(), algorithm.name());
+            let again = Table::parse(&table.to_yaml(), Path::new("t.yaml")).expect("valid");
+            assert_eq!(table, again);
+        }
+        let text = text.replace("colltune-table 1", "colltune-table 3");
+        let now = Table::parse(&text, Path::new("t.yaml"));
+        let meant = |table: Table| {
+            let rule = &table.collectives[&collective][0].rules[0];
+            rule.candidate.algorithm().to_owned()
+        };
+        assert_eq!(now.ok().map(meant), schedule::find(&old).map(|a| a.name()));
+        seen += 1;
+    }
+    assert!(seen > 0);
+}
+
 /// Only the library's own algorithms can be named where there are no others.
 #[test]
 fn rules_of_what_only_libraries_have_name_native_algorithms() {

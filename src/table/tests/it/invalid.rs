@@ -5,7 +5,7 @@ use std::path::Path;
 use table::{Table, TableError};
 use vocabulary::bounds::{BYTES, RANKS, SPEEDUP, TIME};
 
-const GOOD: &str = r#"format: colltune-table 2
+const GOOD: &str = r#"format: colltune-table 3
 name: good
 provenance:
   campaign: abc
@@ -151,20 +151,20 @@ fn documents() {
 
 #[test]
 fn formats() {
-    let help = "a table begins with `format: colltune-table 2`";
+    let help = "a table begins with `format: colltune-table 3`";
     let none = "this is not a decision table: it has no `format`";
-    check("format: colltune-table 2\n", "", none, "1:1", help);
-    let message = "`colltune-tables 2` is not the format of a decision table";
+    check("format: colltune-table 3\n", "", none, "1:1", help);
+    let message = "`colltune-tables 3` is not the format of a decision table";
     check(
-        "colltune-table 2",
-        "colltune-tables 2",
+        "colltune-table 3",
+        "colltune-tables 3",
         message,
         "1:9 (format)",
         help,
     );
     let message = "`colltune-table 0` is not the format of a decision table";
     check(
-        "colltune-table 2",
+        "colltune-table 3",
         "colltune-table 0",
         message,
         "1:9 (format)",
@@ -172,9 +172,9 @@ fn formats() {
     );
     // The version comes first, whatever else a later format may hold.
     check(
-        "colltune-table 2\nname",
-        "colltune-table 3\ntitle",
-        "the table has format version 3; this colltune reads versions up to 2",
+        "colltune-table 3\nname",
+        "colltune-table 4\ntitle",
+        "the table has format version 4; this colltune reads versions up to 3",
         "1:9 (format)",
         "update colltune",
     );
@@ -650,7 +650,7 @@ fn deployments() {
 /// All entries of the first version hold for colltune, and it knew no other.
 #[test]
 fn the_first_version_is_read() {
-    let old = GOOD.replace("colltune-table 2", "colltune-table 1");
+    let old = GOOD.replace("colltune-table 3", "colltune-table 1");
     let parse = |text: &str| Table::parse(text, Path::new("t.yaml"));
     assert_eq!(parse(&old).expect("valid"), parse(GOOD).expect("valid"));
     let bcast = "        rules:\n          - {from: 0, candidate: bcast/binomial,";

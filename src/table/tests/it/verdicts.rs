@@ -94,7 +94,7 @@ fn verdicts_are_read_back_as_they_were() {
     let same = Table::parse(&text, Path::new("t.yaml")).expect("a table");
     assert_eq!(same, table);
     // Its version has not changed.
-    assert!(text.contains("format: colltune-table 2\n"));
+    assert!(text.contains("format: colltune-table 3\n"));
     table.collectives.clear();
     let same = Table::parse(&table.to_yaml(), Path::new("t.yaml")).expect("a table");
     assert_eq!(same, table);

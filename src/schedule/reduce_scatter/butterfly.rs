@@ -1,0 +1,78 @@
+//! A butterfly: partners at distances 1, 2, 4, ... exchange halves of what is left.
+
+use super::folded::{self, PARTIAL, Place, RECEIVED, Steps};
+use super::parts;
+use crate::registry::{Algorithm, PLAIN};
+use crate::{Buffer, Collective, Cost, Span};
+
+/// Cost `(L + 1) alpha + ((p - 1)/p + 1/p) beta m + (p - 1)/p gamma m` if `p = 2^L >= 4`, m the whole
+/// vector; for operators that do not commute, as neighbours are combined first.
+///
+/// Near partners exchange the most and far ones the least: what recursive halving sends between nodes,
+/// this one sends within them. In the end a rank has the part of the rank whose number has the same bits
+/// in the opposite order, and the two exchange these. Other numbers of ranks fold as in recursive halving.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::ReduceScatter,
+    id: "butterfly",
+    summary: "halves of what is left are exchanged at distances 1, 2, 4, ..., neighbours first; parts change places in the end",
+    source: "Träff 2005, An improved algorithm for (non-commutative) reduce-scatter",
+    formula: "(L+1) alpha + beta m + (p-1)/p gamma m if p = 2^L >= 4",
+    cost: |ranks| {
+        let others = u64::from(ranks) - 1;
+        let exchange = u64::from(ranks > 2);
+        ranks.is_power_of_two().then_some(Cost::Fixed {
+            steps: u64::from(ranks.ilog2()) + exchange,
+            moved: others + exchange,
+            combined: others,
+            parts: ranks.into(),
+        })
+    },
+    pieces: |ranks| ranks,
+    scratch: folded::scratch,
+    program: |shape, rank| folded::program(STEPS, shape, rank),
+    ..PLAIN
+};
+
+const STEPS: Steps = Steps {
+    exchange: |place, step, own, round| {
+        let other = place.position ^ (1 << step);
+        let to = place.fold.rank(other);
+        round.send(to, left(place, own, other, step + 1));
+        round.recv(to, left(place, RECEIVED, place.position, step + 1));
+    },
+    combine: |place, step, own, round| {
+        let other = place.position ^ (1 << step);
+        let kept = left(place, RECEIVED, place.position, step + 1);
+        round.combine_by_rank(other < place.position, kept, kept.of(own), kept.of(PARTIAL));
+    },
+    exchange_parts: Some(|place, round| {
+        let other = reversed(place, place.position);
+        if other != place.position {
+            let to = place.fold.rank(other);
+            round.send(to, stood_for(place, other));
+            round.recv(to, stood_for(place, place.position));
+        }
+    }),
+};
+
+/// A position with its bits in the opposite order.
+fn reversed(place: &Place, position: u32) -> u32 {
+    match place.fold.steps {
+        0 => 0,
+        bits => position.reverse_bits() >> (u32::BITS - bits),
+    }
+}
+
+/// The parts that are left to a position after so many halvings: the lower half where its bit is 0.
+fn left(place: &Place, buffer: Buffer, position: u32, halvings: u32) -> Span {
+    let size = place.fold.positions() >> halvings;
+    let first = reversed(place, position) & !(size - 1);
+    let ranks = place.fold.ranks(first, size);
+    parts(buffer, ranks.start, ranks.end - ranks.start, place.ranks)
+}
+
+/// The combined parts of the ranks that a position stands for.
+fn stood_for(place: &Place, position: u32) -> Span {
+    let ranks = place.fold.ranks(position, 1);
+    parts(PARTIAL, ranks.start, ranks.end - ranks.start, place.ranks)
+}

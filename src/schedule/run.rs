@@ -1,0 +1,145 @@
+//! Memory of several pieces at one distance.
+
+use std::ops::Range;
+
+/// Pieces of one length, one every `stride` units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Run {
+    /// Where the first piece begins.
+    pub start: u64,
+    /// Units of a piece.
+    pub length: u64,
+    /// How many pieces; none where they are empty.
+    pub count: u64,
+    /// From the beginning of a piece to that of the next; 0 where there is only one.
+    pub stride: u64,
+}
+
+impl From<Range<u64>> for Run {
+    fn from(range: Range<u64>) -> Self {
+        Self::new(range, 1, 0)
+    }
+}
+
+impl Run {
+    /// `count` pieces of which this is the first. Pieces without gaps between them are one.
+    pub(crate) fn new(first: Range<u64>, count: u64, stride: u64) -> Self {
+        let length = first.end - first.start;
+        let start = first.start;
+        match (length, count) {
+            (0, _) | (_, 0) => Self::default(),
+            (_, 1) => Self {
+                start,
+                length,
+                count,
+                stride: 0,
+            },
+            _ if length == stride => Self::from(start..start + count * stride),
+            _ => Self {
+                start,
+                length,
+                count,
+                stride,
+            },
+        }
+    }
+
+    /// The pieces.
+    pub fn pieces(self) -> impl DoubleEndedIterator<Item = Range<u64>> {
+        let starts = (0..self.count).map(move |piece| self.start + piece * self.stride);
+        starts.map(move |start| start..start + self.length)
+    }
+
+    /// The units of all pieces.
+    pub fn units(self) -> u64 {
+        self.length * self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.count == 0
+    }
+
+    /// Where the last piece ends.
+    pub fn end(self) -> u64 {
+        match self.count {
+            0 => self.start,
+            count => self.start + (count - 1) * self.stride + self.length,
+        }
+    }
+
+    /// The same pieces in memory that begins elsewhere.
+    pub(crate) fn moved(self, from: u64, to: u64) -> Self {
+        match self.is_empty() {
+            true => self,
+            false => Self {
+                start: self.start - from + to,
+                ..self
+            },
+        }
+    }
+
+    /// The same pieces counted in smaller units, so many for each.
+    #[must_use]
+    pub fn times(self, units: u64) -> Self {
+        Self {
+            start: self.start * units,
+            length: self.length * units,
+            count: self.count,
+            stride: self.stride * units,
+        }
+    }
+
+    /// Both as one, if the other goes on where this ends.
+    pub(crate) fn followed_by(self, next: Self) -> Option<Self> {
+        if next.is_empty() {
+            return Some(self);
+        }
+        if self.is_empty() {
+            return Some(next);
+        }
+        if self.count == 1 && next.count == 1 && self.end() == next.start {
+            return Some(Self::from(self.start..next.end()));
+        }
+        let stride = self.stride.max(next.stride);
+        let is_alike = self.length == next.length
+            && [self, next]
+                .iter()
+                .all(|run| [0, stride].contains(&run.stride))
+            && stride > 0
+            && self.start + self.count * stride == next.start;
+        is_alike.then(|| Self {
+            count: self.count + next.count,
+            stride,
+            ..self
+        })
+    }
+
+    /// Whether they have units in common. Of runs with two distances that may be said without need.
+    pub fn overlaps(self, other: Self) -> bool {
+        if self.is_empty() || other.is_empty() {
+            return false;
+        }
+        let meet = self.start < other.end() && other.start < self.end();
+        if !meet || self.count == 1 && other.count == 1 {
+            return meet;
+        }
+        let stride = self.stride.max(other.stride);
+        if ![self, other]
+            .iter()
+            .all(|run| [0, stride].contains(&run.stride))
+        {
+            return true;
+        }
+        // A piece of the one meets the piece of the other that begins last before its end, or none.
+        let (few, many) = match self.count <= other.count {
+            true => (self, other),
+            false => (other, self),
+        };
+        few.pieces().any(|piece| {
+            let before = (piece.end - 1).checked_sub(many.start);
+            let last = before.map(|distance| (distance / stride).min(many.count - 1));
+            last.is_some_and(|last| many.start + last * stride + many.length > piece.start)
+        })
+    }
+}

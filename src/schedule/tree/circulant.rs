@@ -1,0 +1,209 @@
+//! Circulant graphs: every rank talks to those at a few distances, the same for all ranks.
+//!
+//! The distances halve, rounded up, from the number of ranks to 1. Blocks that leave one rank in turn
+//! reach all others along them without any rank sending or receiving two at once (Träff 2024, Optimal
+//! broadcast schedules in logarithmic time). In round `k` of each `L = ceil(log2 p)` a rank sends to the
+//! one at distance `k` after it, and the blocks of the next `L` rounds are those of the last plus `L`.
+
+use crate::shape::log2_ceil;
+use crate::{Rank, Shape};
+
+/// The distance of a step: 1 at step 0, all ranks at step `ceil(log2 ranks)`.
+pub(crate) fn distance(ranks: u32, step: u32) -> u32 {
+    let halvings = log2_ceil(ranks) - step;
+    u64::from(ranks).div_ceil(1 << halvings) as u32
+}
+
+/// The graph of a number of ranks, at least two.
+struct Graph {
+    ranks: u32,
+    distances: Vec<i64>,
+}
+
+impl Graph {
+    fn new(ranks: u32) -> Self {
+        let steps = 0..=log2_ceil(ranks);
+        let distances = steps.map(|step| distance(ranks, step).into());
+        Self {
+            ranks,
+            distances: distances.collect(),
+        }
+    }
+
+    fn levels(&self) -> usize {
+        self.distances.len() - 1
+    }
+
+    /// The first block that a node other than the root gets.
+    fn first_block(&self, node: u32) -> usize {
+        let mut rest = i64::from(node);
+        for (step, distance) in self.distances.iter().enumerate().rev() {
+            if rest == *distance {
+                return step;
+            }
+            if rest > *distance {
+                rest -= distance;
+            }
+        }
+        self.levels()
+    }
+
+    /// The blocks that a node other than the root receives in the first rounds; negative ones are those
+    /// of the rounds before.
+    fn receives(&self, node: u32) -> Vec<i64> {
+        let first = self.first_block(node);
+        let mut search = Search {
+            graph: self,
+            target: i64::from(self.ranks) + i64::from(node),
+            taken: 1 << first,
+            blocks: Vec::with_capacity(self.levels()),
+        };
+        search.from(0, 2 * i64::from(self.ranks), self.levels());
+        let levels = self.levels();
+        let block = |found: usize| match found == levels {
+            true => first as i64,
+            false => found as i64 - levels as i64,
+        };
+        search.blocks.into_iter().map(block).collect()
+    }
+}
+
+/// The search for the paths on which blocks come to a node: a block for each round in turn, the one
+/// whose path leaves the root last.
+struct Search<'a> {
+    graph: &'a Graph,
+    target: i64,
+    /// Blocks that have a round, as bits.
+    taken: u64,
+    blocks: Vec<usize>,
+}
+
+impl Search<'_> {
+    /// Extends the path that has come to `node` by steps up to `step`, below node `bound`.
+    fn from(&mut self, node: i64, mut bound: i64, step: usize) {
+        let distances = &self.graph.distances;
+        for step in (0..=step).rev() {
+            let round = self.blocks.len();
+            if round == self.graph.levels() {
+                return;
+            }
+            let next = node + distances[step];
+            let is_taken = self.taken >> step & 1 == 1;
+            if is_taken || next > self.target - distances[round] || next >= bound {
+                continue;
+            }
+            if next <= self.target - distances[round + 1] {
+                self.from(next, bound, step);
+            }
+            let round = self.blocks.len();
+            if round == self.graph.levels() || node > self.target - distances[round + 1] {
+                return;
+            }
+            bound = next;
+            self.blocks.push(step);
+            self.taken |= 1 << step;
+        }
+    }
+}
+
+/// When a rank of a broadcast sends and receives which of `b` blocks; `b - 1 + L` rounds.
+pub(crate) struct Timetable {
+    shape: Shape,
+    node: u32,
+    distances: Vec<i64>,
+    /// The blocks that are sent and received in the first rounds; none where the root would receive.
+    sends: Vec<Option<i64>>,
+    receives: Vec<Option<i64>>,
+}
+
+/// A block that passes, and the rank at the other end.
+pub(crate) type Passing = (Rank, u64);
+
+impl Timetable {
+    /// That of a rank among at least two. Costs O(log² p).
+    pub(crate) fn new(shape: &Shape, rank: Rank) -> Self {
+        let graph = Graph::new(shape.ranks);
+        let node = (rank + (shape.ranks - shape.root)) % shape.ranks;
+        let receives = |node: u32| match node {
+            0 => vec![None; graph.levels()],
+            _ => graph.receives(node).into_iter().map(Some).collect(),
+        };
+        let after = |step: usize| {
+            let node = i64::from(node) + graph.distances[step];
+            (node % i64::from(shape.ranks)) as u32
+        };
+        let steps = 0..graph.levels();
+        Self {
+            shape: *shape,
+            node,
+            sends: steps.map(|step| receives(after(step))[step]).collect(),
+            receives: receives(node),
+            distances: graph.distances,
+        }
+    }
+
+    fn levels(&self) -> u64 {
+        self.sends.len() as u64
+    }
+
+    /// Rounds that are left out at the beginning, so that the last round is the last of `L`.
+    fn left_out(&self) -> u64 {
+        let rounds = self.rounds();
+        rounds.next_multiple_of(self.levels()) - rounds
+    }
+
+    pub(crate) fn rounds(&self) -> u64 {
+        u64::from(self.shape.blocks) - 1 + self.levels()
+    }
+
+    fn rank(&self, node: i64) -> Rank {
+        let ranks = i64::from(self.shape.ranks);
+        ((node + i64::from(self.shape.root)) % ranks) as Rank
+    }
+
+    /// What passes in a round: what is sent, and what is received.
+    pub(crate) fn round(&self, index: u64) -> [Option<Passing>; 2] {
+        let round = index + self.left_out();
+        let step = (round % self.levels()) as usize;
+        let shift = (round - step as u64) as i64 - self.left_out() as i64;
+        // Behind the last block there are none: the last one takes their place.
+        let last = i64::from(self.shape.blocks) - 1;
+        let block = |block: Option<i64>| {
+            let block = (block? + shift).min(last);
+            u64::try_from(block).ok()
+        };
+        let (node, distance) = (i64::from(self.node), self.distances[step]);
+        let before = node - distance + i64::from(self.shape.ranks);
+        let sent = block(self.sends[step]).map(|block| (self.rank(node + distance), block));
+        let received = block(self.receives[step]).map(|block| (self.rank(before), block));
+        [sent, received]
+    }
+
+    /// For each step whether a block that is sent, and one that is received, is sent again later: in the
+    /// last `L` rounds, and in others.
+    pub(crate) fn sent_again(&self) -> Vec<[[bool; 2]; 2]> {
+        let levels = self.levels() as i64;
+        let again = |block: Option<i64>, step: usize, is_last: bool| {
+            let Some(block) = block else { return false };
+            let is_same = |other: &i64| match is_last && block >= 0 {
+                true => *other >= 0,
+                false => *other == block,
+            };
+            self.sends[step + 1..].iter().flatten().any(is_same)
+                || !is_last && self.sends.contains(&Some(block - levels))
+        };
+        let steps = self.sends.iter().zip(&self.receives).enumerate();
+        steps
+            .map(|(step, (sent, received))| {
+                [true, false]
+                    .map(|is_last| [*sent, *received].map(|block| again(block, step, is_last)))
+            })
+            .collect()
+    }
+
+    /// The step of a round, and whether it is one of the last `L`.
+    pub(crate) fn step(&self, index: u64) -> (usize, bool) {
+        let step = (index + self.left_out()) % self.levels();
+        (step as usize, index + self.levels() >= self.rounds())
+    }
+}

@@ -1,0 +1,14 @@
+-- Version 6. Algorithms that have another name since: what was measured under the old one is called by the new
+-- one, which other algorithms do not have.
+
+DROP TRIGGER candidate_update;
+UPDATE candidate SET definition = replace(definition, '"gather/binary_chunked"', '"gather/binary_streamed"')
+WHERE definition LIKE '{"ours":{"algorithm":"gather/binary_chunked"%';
+CREATE TRIGGER candidate_update BEFORE UPDATE ON candidate
+BEGIN SELECT RAISE(ABORT, 'candidates are append-only'); END;
+
+DROP TRIGGER verdict_update;
+UPDATE verdict SET candidate = replace(candidate, '"gather/binary_chunked"', '"gather/binary_streamed"')
+WHERE candidate LIKE '{"ours":{"algorithm":"gather/binary_chunked"%';
+CREATE TRIGGER verdict_update BEFORE UPDATE ON verdict
+BEGIN SELECT RAISE(ABORT, 'verdicts are append-only'); END;

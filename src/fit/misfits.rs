@@ -1,9 +1,9 @@
 //! Where the machine's parameters do not tell the times that they were fitted to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Level, Line, Topology};
-use schedule::{Action, Round, Schedule};
+use schedule::{Action, Round, Schedule, Span};
 use vocabulary::{Candidate, Cell};
 
 use crate::MachineFit;
@@ -110,31 +110,42 @@ fn meets_misfit(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
         return blocks.is_some_and(|(_, largest)| concerns(level, largest));
     }
     let topology = Topology::new(cell.shape.nodes, cell.shape.ppn, fit.placement);
-    let unit = cell.datatype.size_bytes();
+    contents(&schedule, cell, &topology)
+        .into_iter()
+        .any(|(what, bytes)| concerns(what, bytes))
+}
+
+/// What a schedule does, and with how many bytes; each once.
+fn contents(
+    schedule: &Schedule,
+    cell: &Cell,
+    topology: &Topology,
+) -> BTreeSet<(Timed, u64)> {
+    let mut found = BTreeSet::new();
     let mut round = Round::default();
-    (0..schedule.shape().ranks).any(|rank| {
+    for rank in 0..schedule.shape().ranks {
+        let message = |to| match topology.node(rank) == topology.node(to) {
+            true => Timed::Message(Level::Node),
+            false => Timed::Message(Level::Network),
+        };
+        let bytes = |span: &Span| {
+            let units = schedule.span_units(span);
+            units.saturating_mul(cell.datatype.size_bytes())
+        };
         let program = schedule.program(rank);
-        (0..program.rounds()).any(|index| {
+        for index in 0..program.rounds() {
             round.clear();
             program.round(index, &mut round);
-            round.actions().iter().any(|action| {
-                let (what, span) = match action {
-                    Action::Send { to, span } => {
-                        let level = match topology.node(rank) == topology.node(*to) {
-                            true => Level::Node,
-                            false => Level::Network,
-                        };
-                        (Timed::Message(level), span)
-                    }
-                    Action::Combine { into, .. } => match cell.operator {
-                        Some(operator) => (Timed::Combine(cell.datatype, operator), into),
-                        None => return false,
-                    },
-                    Action::Copy { into, .. } => (Timed::Copy, into),
-                    _ => return false,
-                };
-                concerns(what, schedule.span_units(span).saturating_mul(unit))
-            })
-        })
-    })
+            found.extend(round.actions().iter().filter_map(|action| match action {
+                Action::Send { to, span } => Some((message(*to), bytes(span))),
+                Action::Signal { to } => Some((message(*to), 0)),
+                Action::Combine { into, .. } => {
+                    Some((Timed::Combine(cell.datatype, cell.operator?), bytes(into)))
+                }
+                Action::Copy { into, .. } => Some((Timed::Copy, bytes(into))),
+                Action::Recv { .. } | Action::Await { .. } => None,
+            }));
+        }
+    }
+    found
 }

@@ -8,7 +8,7 @@ use vocabulary::units::format_bytes;
 use vocabulary::{Datatype, Operator};
 
 /// What an experiment takes the time of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timed {
     /// A message of two ranks of one node, or of two nodes.
     Message(Level),

@@ -15,6 +15,7 @@ mod protocols;
 mod repetitions;
 mod rules;
 mod starts;
+mod states;
 mod statistics;
 mod summary;
 mod synthetic;

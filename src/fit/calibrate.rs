@@ -1,23 +1,18 @@
 //! Calibration: machine parameters that the experiments do not determine well are fitted to the measured times of
 //! colltune's own algorithms, all at once, by simulating these algorithms.
 
-mod parameter;
-
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use argmin::core::{CostFunction, Executor, Gradient};
 use argmin::solver::linesearch::{BacktrackingLineSearch, condition::ArmijoCondition};
 use argmin::solver::quasinewton::LBFGS;
-use model::{Cache, Level, Machine, Setting, Topology, simulate};
+use model::{Cache, Level, Line, Link, Machine, Setting, Topology, simulate};
 use schedule::{Collective, Schedule};
 use vocabulary::{Candidate, Cell, CommShape, Subject};
 
-use parameter::{Parameter, Protocol, link};
-
-use crate::misfits::contents;
 use crate::{Foreseen, MachineFit};
-use results::{Expected, Summary, Timed};
+use results::{Expected, Summary};
 
 /// Schedules with more messages are left out: the search simulates each schedule about a thousand times.
 const MOST_MESSAGES: f64 = 600.0;
@@ -49,10 +44,79 @@ struct Time {
     cell: Cell,
     schedule: Schedule,
     seconds: f64,
-    /// Levels and sizes of its messages.
-    messages: Vec<(Level, u64)>,
     /// The half of the sizes to which its size belongs; `None` for the smallest and largest, which both halves have.
     side: Option<usize>,
+}
+
+/// The sizes of messages that are sent by one protocol: from `from` up to, but without, `end` bytes.
+#[derive(Clone, Copy, Debug)]
+struct Protocol {
+    from: u64,
+    end: u64,
+}
+
+/// A parameter that is fitted. The search varies the logarithm of a factor: the parameter is this factor times its
+/// value from the experiments, or the factor itself where the experiments have no such parameter.
+#[derive(Clone, Copy, Debug)]
+enum Parameter {
+    Alpha(Level, Protocol),
+    Beta(Level, Protocol),
+    Exchange(Level, Protocol),
+    Fresh(Level, Protocol),
+    CacheBytes,
+    Beyond,
+}
+
+impl Parameter {
+    /// The standard deviation of the prior: how far, in logarithms, the factor is expected to be from 1.
+    fn spread(self) -> f64 {
+        match self {
+            Self::Alpha(..) => 0.5,
+            Self::Beta(..) | Self::Exchange(..) => 0.3,
+            Self::Fresh(..) | Self::CacheBytes | Self::Beyond => 1.0,
+        }
+    }
+
+    fn apply(self, machine: &mut Machine, factor: f64) {
+        match self {
+            Self::Alpha(level, sizes) => with_lines(machine, level, sizes, |line| {
+                line.alpha *= factor;
+                line.overhead = line.overhead.map(|overhead| overhead * factor);
+            }),
+            Self::Beta(level, sizes) => {
+                with_lines(machine, level, sizes, |line| line.beta *= factor);
+            }
+            Self::Exchange(level, sizes) => with_lines(machine, level, sizes, |line| {
+                line.exchange = Some(line.exchange.unwrap_or(1.0) * factor);
+            }),
+            Self::Fresh(level, sizes) => {
+                with_lines(machine, level, sizes, |line| line.fresh = Some(factor));
+            }
+            Self::CacheBytes => {
+                if let Some(cache) = &mut machine.cache {
+                    cache.bytes *= factor;
+                }
+            }
+            Self::Beyond => {
+                if let Some(cache) = &mut machine.cache {
+                    cache.beyond = factor;
+                }
+            }
+        }
+    }
+}
+
+fn link(machine: &mut Machine, level: Level) -> Option<&mut Link> {
+    match level {
+        Level::Node => machine.node.as_mut(),
+        Level::Network => machine.network.as_mut(),
+    }
+}
+
+fn with_lines(machine: &mut Machine, level: Level, of: Protocol, change: impl Fn(&mut Line)) {
+    let lines = link(machine, level).map_or(&mut [][..], |link| &mut link.lines);
+    let of_protocol = |line: &&mut Line| (of.from..of.end).contains(&line.from);
+    lines.iter_mut().filter(of_protocol).for_each(change);
 }
 
 impl MachineFit {
@@ -111,17 +175,8 @@ impl MachineFit {
                 let given = summary.candidate.parameters();
                 let algorithm = schedule::find(summary.candidate.algorithm())?;
                 let schedule = Schedule::new(algorithm, &cell.request(&given)).ok()?;
-                if model::expected_messages(&schedule) > MOST_MESSAGES {
-                    return None;
-                }
-                let contents = contents(&schedule, &cell, &self.topology(&cell));
-                let messages = contents.into_iter().filter_map(|(what, bytes)| match what {
-                    Timed::Message(level) => Some((level, bytes)),
-                    Timed::Combine(..) | Timed::Copy => None,
-                });
-                Some(Time {
+                (model::expected_messages(&schedule) <= MOST_MESSAGES).then_some(Time {
                     cell,
-                    messages: messages.collect(),
                     schedule,
                     seconds: summary.median_seconds,
                     side: sizes.side(&cell),
@@ -185,15 +240,11 @@ impl MachineFit {
             .collect()
     }
 
-    fn topology(&self, cell: &Cell) -> Topology {
-        Topology::new(cell.shape.nodes, cell.shape.ppn, self.placement)
-    }
-
     fn seconds(&self, machine: Option<&Machine>, time: &Time) -> Option<f64> {
         let machine = self.machine_of(&time.cell, machine?);
         let setting = Setting {
             machine: &machine,
-            topology: self.topology(&time.cell),
+            topology: Topology::new(time.cell.shape.nodes, time.cell.shape.ppn, self.placement),
             unit_bytes: time.cell.datatype.size_bytes(),
         };
         let seconds = simulate(&time.schedule, &setting).ok()?.seconds;
@@ -272,23 +323,16 @@ impl<'a> Search<'a> {
         machine
     }
 
-    /// The loss of a time on a machine.
-    fn loss_of(&self, machine: &Machine, time: &Time) -> f64 {
-        loss(self.fit.error(machine, time))
-    }
-
-    /// The loss of each time.
-    fn losses(&self, logarithms: &[f64]) -> Vec<f64> {
+    /// The mean loss of all times, with the penalty of the prior.
+    fn loss(&self, logarithms: &[f64]) -> f64 {
         let machine = self.machine(logarithms);
-        let losses = self.times.iter().map(|time| self.loss_of(&machine, time));
-        losses.collect()
-    }
-
-    /// The mean of the losses of all times, with the penalty of the prior.
-    fn mean(&self, losses: impl Iterator<Item = f64>, logarithms: &[f64]) -> f64 {
+        let errors = self
+            .times
+            .iter()
+            .map(|time| loss(self.fit.error(&machine, time)));
         let far = self.parameters.iter().zip(logarithms);
         let far = far.map(|(parameter, logarithm)| (logarithm / parameter.spread()).powi(2));
-        (losses.sum::<f64>() + far.sum::<f64>()) / self.times.len().max(1) as f64
+        (errors.sum::<f64>() + far.sum::<f64>()) / self.times.len().max(1) as f64
     }
 
     /// The machine with the smallest loss that the search met.
@@ -312,7 +356,7 @@ impl CostFunction for &Search<'_> {
     type Output = f64;
 
     fn cost(&self, logarithms: &Vec<f64>) -> Result<f64, argmin::core::Error> {
-        let loss = self.mean(self.losses(logarithms).into_iter(), logarithms);
+        let loss = self.loss(logarithms);
         let mut best = self.best.borrow_mut();
         if loss < best.0 {
             *best = (loss, logarithms.clone());
@@ -326,22 +370,12 @@ impl Gradient for &Search<'_> {
     type Gradient = Vec<f64>;
 
     fn gradient(&self, logarithms: &Vec<f64>) -> Result<Vec<f64>, argmin::core::Error> {
-        let losses = self.losses(logarithms);
-        let here = self.mean(losses.iter().copied(), logarithms);
-        let slope = |(place, parameter): (usize, &Parameter)| {
+        let here = self.loss(logarithms);
+        let slope = |place: usize| {
             let mut moved = logarithms.clone();
             moved[place] += STEP;
-            let machine = self.machine(&moved);
-            let times = self.times.iter().zip(&losses);
-            let losses =
-                times.map(
-                    |(time, loss)| match parameter.affects(self.start, &time.messages) {
-                        true => self.loss_of(&machine, time),
-                        false => *loss,
-                    },
-                );
-            (self.mean(losses, &moved) - here) / STEP
+            (self.loss(&moved) - here) / STEP
         };
-        Ok(self.parameters.iter().enumerate().map(slope).collect())
+        Ok((0..logarithms.len()).map(slope).collect())
     }
 }

@@ -116,11 +116,7 @@ fn meets_misfit(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
 }
 
 /// What a schedule does, and with how many bytes; each once.
-pub(crate) fn contents(
-    schedule: &Schedule,
-    cell: &Cell,
-    topology: &Topology,
-) -> BTreeSet<(Timed, u64)> {
+fn contents(schedule: &Schedule, cell: &Cell, topology: &Topology) -> BTreeSet<(Timed, u64)> {
     let mut found = BTreeSet::new();
     let mut round = Round::default();
     for rank in 0..schedule.shape().ranks {

@@ -261,6 +261,7 @@ fn fit_finds_the_machine_again() {
             "blocks",
             "candidates",
             "library",
+            "misfits",
             "models",
             "name",
             "parameters",

@@ -69,19 +69,15 @@ fn what_most_launches_agree_on_is_used() {
     assert!(matches!(status, Status::Uncertain { .. }), "{status:?}");
 }
 
-/// One line for all sizes has no start that launches agree on, but the segments have.
+/// In half of the launches the line through all sizes starts as the shortest messages do, in the others far above: its
+/// start is open, but those of the segments are not.
 #[test]
 fn a_level_whose_messages_follow_several_lines_has_the_start_of_the_shortest_ones() {
-    let fit = after(&[3, 6], openmpi);
-    near(alpha(&fit), 0.17e-6, 0.2);
+    let fit = after(&[2, 4, 6], openmpi);
+    near(alpha(&fit), (0.17e-6 + 0.42e-6) / 2.0, 0.1);
     let link = fit
         .machine
         .and_then(|machine| machine.node)
         .expect("a node");
-    near(Some(link.line(1024).alpha), 0.31e-6, 0.2);
-    near(
-        Some(link.line(65_536).seconds(65_536)),
-        2.1e-6 + 66e-12 * 65_536.0,
-        0.1,
-    );
+    near(Some(link.line(1024).alpha), (0.31e-6 + 0.8e-6) / 2.0, 0.1);
 }

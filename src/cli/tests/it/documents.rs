@@ -21,8 +21,9 @@ collectives: [allreduce]
 sizes: [1K, 64K, 256K]
 candidates: {include: [allreduce/recursive_doubling, \"native:allreduce/recursive_doubling\"]}
 strategy: exhaustive
-repetitions: {minimum: 10, maximum: 300, slice: 10ms}
-launches: 3
+confirmation: off
+repetitions: {minimum: 10, maximum: 100, slice: 10ms}
+launches: 2
 budget: 20s
 ";
 

@@ -150,7 +150,6 @@ impl Choices {
             assumed: assumed.filter(|shape| counts(*shape)).collect(),
             extrapolate: options.policy.extrapolate,
         };
-        let mut left_out = 0;
         let mut torn = Vec::new();
         for (&collective, entries) in &table.collectives {
             // Rules of the model are not confirmed.
@@ -167,7 +166,7 @@ impl Choices {
                     && entry.deployments.cover(Deployment::Library)
                     && !ranks.contains(&entry.shape.ranks())
             }));
-            let ranks = told.by_ranks(collective, &entries, &mut left_out);
+            let ranks = told.by_ranks(collective, &entries);
             torn.extend(
                 ranks
                     .iter()
@@ -190,13 +189,6 @@ impl Choices {
                 "Left to the library, since shapes with the same number of ranks have different rules and it \
                  cannot tell them apart: {}. `--assume-shape` names the shape whose rules are written.",
                 torn.join(", ")
-            ));
-        }
-        if left_out > 0 {
-            choices.notes.push(format!(
-                "Left out: {} that only colltune can carry out, where the table has no decision for \
-                 the library's own settings; the library decides for itself there.",
-                counted(left_out, "rule")
             ));
         }
         choices
@@ -265,12 +257,7 @@ struct Told {
 
 impl Told {
     /// The rules of each number of ranks, by ascending number.
-    fn by_ranks(
-        &self,
-        collective: Collective,
-        entries: &[&ShapeRules],
-        left_out: &mut usize,
-    ) -> Vec<RanksRules> {
+    fn by_ranks(&self, collective: Collective, entries: &[&ShapeRules]) -> Vec<RanksRules> {
         let mut places: BTreeMap<u32, BTreeSet<(CommShape, RankOrder)>> = BTreeMap::new();
         for entry in entries {
             let shape = entry.shape;
@@ -292,7 +279,7 @@ impl Told {
             }
             let mut said: Vec<Vec<Choice>> = found
                 .into_iter()
-                .map(|entry| entry.map_or_else(silence, |entry| of_entry(entry, left_out)))
+                .map(|entry| entry.map_or_else(silence, of_entry))
                 .collect();
             said.dedup();
             let mut shapes: Vec<CommShape> = places.into_iter().map(|(shape, _)| shape).collect();
@@ -343,27 +330,23 @@ fn silence() -> Vec<Choice> {
     }]
 }
 
-/// The choices of an entry; counts what the library cannot be told.
-fn of_entry(entry: &ShapeRules, left_out: &mut usize) -> Vec<Choice> {
-    let mut choice = |rule: &Rule| {
+/// The choices of an entry, as far as the library can be told.
+fn of_entry(entry: &ShapeRules) -> Vec<Choice> {
+    let choice = |rule: &Rule| {
         let native = match &rule.candidate {
             Candidate::Native { parameters, .. } => Some(Native {
                 id: rule.candidate.id().to_owned(),
                 segment_bytes: parameters.segment_bytes,
                 fanout: parameters.fanout,
             }),
-            Candidate::Default => None,
-            _ => {
-                *left_out += 1;
-                None
-            }
+            _ => None,
         };
         Choice {
             from_bytes: rule.from_bytes,
             native,
         }
     };
-    let mut choices: Vec<Choice> = entry.rules.iter().map(&mut choice).collect();
+    let mut choices: Vec<Choice> = entry.rules.iter().map(choice).collect();
     choices.dedup_by(|next, before| next.native == before.native);
     choices
 }

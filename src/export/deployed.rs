@@ -2,6 +2,7 @@
 
 use table::{Deployment, Deployments, Policy, Rule, ShapeRules, Table, Usage};
 
+use crate::choices::counted;
 use crate::{ExportError, Options};
 
 /// The table as a policy deploys it, and full sentences that count the rules that it withholds, and those that it
@@ -9,7 +10,7 @@ use crate::{ExportError, Options};
 ///
 /// Rules for candidates of all kinds are counted if `of_all_kinds`, otherwise those for the library's own settings.
 pub(crate) fn deployed(table: &Table, policy: Policy, of_all_kinds: bool) -> (Table, Vec<String>) {
-    let told = told(table, of_all_kinds);
+    let (told, only_colltune) = told(table, of_all_kinds);
     let usage = |table: &Table, policy| table.usage(policy, Deployment::Library);
     let (left, used) = (usage(&told, policy), told.deployed(policy).0);
     let doubtful = usage(&used, Policy::default());
@@ -27,13 +28,22 @@ pub(crate) fn deployed(table: &Table, policy: Policy, of_all_kinds: bool) -> (Ta
     if doubtful.unused() > 0 {
         notes.push(format!("Used as asked for; by default, {doubtful}."));
     }
+    if only_colltune > 0 {
+        notes.push(format!(
+            "Left out: {} that only colltune can carry out, where the table has no decision for the library's own \
+             settings; the library decides for itself there.",
+            counted(only_colltune, "rule")
+        ));
+    }
     (table.deployed(policy).0, notes)
 }
 
 /// The rules that a file is made from, as entries for any deployment. Unless `of_all_kinds`, entries for colltune
-/// contribute the library's own algorithms, where there is no entry for the library's settings.
-fn told(table: &Table, of_all_kinds: bool) -> Table {
+/// contribute the library's own algorithms, where there is no entry for the library's settings; their other rules are
+/// counted.
+fn told(table: &Table, of_all_kinds: bool) -> (Table, usize) {
     let mut told = table.clone();
+    let mut only_colltune = 0;
     for (collective, entries) in &mut told.collectives {
         let all = &table.collectives[collective];
         let is_hidden = |entry: &ShapeRules| {
@@ -50,12 +60,14 @@ fn told(table: &Table, of_all_kinds: bool) -> Table {
         for entry in entries {
             entry.deployments = Deployments::Any;
             if !of_all_kinds {
+                let before = entry.rules.len();
                 let offers = |rule: &Rule| Deployment::Library.offers(&rule.candidate);
                 entry.rules.retain(offers);
+                only_colltune += before - entry.rules.len();
             }
         }
     }
-    told
+    (told, only_colltune)
 }
 
 /// The options that use the rules that are not used, with the verb.

@@ -203,21 +203,23 @@ fn tell_batches(ranking: &[Ranked], pattern: Pattern) -> String {
 fn row(ranked: &Ranked, chosen: &str) -> [String; 11] {
     let candidate = ranked.candidate.to_string();
     let speedup = ranked.speedup;
+    // A single launch says nothing of how launches differ.
+    let interval = |low: String, high: String| match ranked.counts.launches {
+        1 => "-".to_owned(),
+        _ => format!("{low} to {high}"),
+    };
     [
         if candidate == chosen { "*" } else { "" }.to_owned(),
         candidate,
         format_seconds(ranked.median_seconds),
-        format!(
-            "{} to {}",
+        interval(
             format_seconds(ranked.interval.low),
-            format_seconds(ranked.interval.high)
+            format_seconds(ranked.interval.high),
         ),
         speedup.map_or_else(String::new, |speedup| format!("{:.2}", speedup.median)),
         speedup.map_or_else(String::new, |speedup| {
-            format!(
-                "{:.2} to {:.2}",
-                speedup.interval.low, speedup.interval.high
-            )
+            let [low, high] = [speedup.interval.low, speedup.interval.high];
+            interval(format!("{low:.2}"), format!("{high:.2}"))
         }),
         ranked
             .predicted_seconds

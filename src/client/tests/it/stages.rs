@@ -139,7 +139,7 @@ fn a_folder_that_cannot_be_written_keeps_its_table() {
 #[test]
 fn many_pulls_at_once_end_with_one_whole_table() {
     let place = Arc::new(Place::new());
-    place.site.release(table("0"));
+    place.site.release(table("first"));
     let done = Arc::new(AtomicBool::new(false));
     let watcher = thread::spawn({
         let (place, done) = (Arc::clone(&place), Arc::clone(&done));

@@ -16,8 +16,8 @@ pub(crate) struct Derived {
 }
 
 impl Derived {
-    /// Pieces of a memory, in bytes, as one element at its beginning.
-    // Long programs make such datatypes round by round: without memory of ours.
+    /// Pieces of a buffer, in bytes, as one element of a datatype that begins where the buffer does.
+    // Long programs make such datatypes in every round, so nothing is allocated here.
     pub(crate) fn of_runs(unit: &Unit, runs: [Run; 2]) -> Result<Self, ExecError> {
         let lengths = [
             unit.count(runs[0].length as usize)?,
@@ -49,7 +49,8 @@ impl Derived {
         }
     }
 
-    /// The pieces of a run, each of so many elements, from the first one on; not to be communicated itself.
+    /// A vector datatype of the pieces of a run, each of `elements` elements, beginning at the first piece. It is not
+    /// committed: only datatypes that contain it are communicated.
     fn of_run(run: Run, elements: c_int, datatype: ffi::MPI_Datatype) -> Result<Self, ExecError> {
         let (pieces, stride) = (count(run.count)?, run.stride as ffi::MPI_Aint);
         // SAFETY: the handle is written by the call.
@@ -85,8 +86,10 @@ impl Derived {
         }
     }
 
+    /// Commits a datatype, which is freed when what is returned is dropped.
+    ///
     /// # Safety
-    /// The handle is of a datatype that was made just now.
+    /// The handle is that of a datatype that was just made, and of which nobody else has a handle.
     unsafe fn committed(mut raw: ffi::MPI_Datatype) -> Result<Self, ExecError> {
         let derived = Self { raw };
         // SAFETY: the caller's.

@@ -71,7 +71,7 @@ pub use extend::extend;
 pub use foreseen::Foreseen;
 pub use fresh::{Fresh, confirming_launches};
 pub use machine::{MachineFit, fit_machine};
-pub use misfits::trusted_seconds;
+pub use misfits::parameters_hold;
 pub use orders::Orders;
 pub use pairs::compare_pairs;
 pub use prediction::{best_blocks, compare_blocks, predicted_seconds};

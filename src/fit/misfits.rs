@@ -9,7 +9,7 @@ use vocabulary::{Candidate, Cell};
 use crate::MachineFit;
 use crate::experiments::Experiments;
 use crate::line::Point;
-use crate::prediction::{MOST_MESSAGES, call, predicted_seconds};
+use crate::prediction::{MOST_MESSAGES, call};
 use results::{Misfit, Timed};
 
 /// The sizes at which the median error over turns is large.
@@ -80,22 +80,15 @@ fn of_experiment(experiment: Timed, points: &[Point], seconds: impl Fn(u64) -> f
         .collect()
 }
 
-/// The time that is predicted for a candidate in a cell, as by [`predicted_seconds`]; `None` also where its schedule does
-/// something of a size at which the machine's parameters do not hold ([`MachineFit::misfits`]). For what is
-/// decided by predictions alone, as which candidates a search leaves out.
-pub fn trusted_seconds(machine: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
-    match meets_misfit(machine, cell, candidate) {
-        true => None,
-        false => predicted_seconds(machine, cell, candidate),
-    }
+/// Whether the machine's parameters hold at every size at which a candidate's schedule sends, combines or copies in a
+/// cell ([`MachineFit::misfits`]). Where they do not, nothing should be decided by predictions alone, such as which
+/// candidates a search leaves out. Of a schedule that is too long to be simulated, only the size of the largest blocks
+/// is checked; of the library's own algorithms nothing is known, and nothing is predicted.
+pub fn parameters_hold(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
+    fit.misfits.is_empty() || !meets_misfit(fit, cell, candidate)
 }
 
-/// Whether a candidate's schedule does something of a size at which the parameters do not hold. Of a schedule that
-/// is too long to be simulated, its largest blocks are looked at alone.
 fn meets_misfit(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
-    if fit.misfits.is_empty() {
-        return false;
-    }
     let concerns = |what, bytes| bytes > 0 && fit.misfits.iter().any(|m| m.concerns(what, bytes));
     let parameters = candidate.parameters();
     let Some(algorithm) = schedule::find(candidate.algorithm()) else {

@@ -18,7 +18,7 @@ const SEED: u64 = 1979;
 
 /// The summaries of cells as they would be with other launches: as many, drawn with replacement from those that there
 /// are, the same ones for all cells and candidates (the bootstrap; Efron 1979, "Bootstrap methods: another look at the
-/// jackknife"). Nothing if there are too few launches, or so many summaries that it would take long.
+/// jackknife"). The iterator is empty if there are too few launches, or so many summaries that it would take too long.
 pub(crate) fn summaries(of: &[Summary]) -> impl Iterator<Item = Vec<Summary>> {
     let launches = of.iter().flat_map(|summary| &summary.launch_medians);
     let launches: BTreeSet<u32> = launches.map(|(launch, _)| *launch).collect();

@@ -87,7 +87,7 @@ pub struct Common {
 }
 
 impl Common {
-    /// The two.
+    /// The methods that are compared.
     pub const METHODS: [Method; 2] = [Method::LogLog, Method::Table];
 }
 

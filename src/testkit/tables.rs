@@ -18,6 +18,29 @@ pub fn yaml(name: &str, library: &str, version: &str, collectives: &str) -> Stri
     )
 }
 
+/// The text of a table of broadcasts on two shapes, such as `2x4` and `8x4`, with times of the default and of one
+/// candidate, which no rule chooses. On the shape between them the times are geometric means: 4 us at 64 bytes and 80 us
+/// at 4 KiB of the default, 12 and 20 us of the candidate, which is thus the faster one from 402 bytes on.
+///
+/// # Panics
+/// If a shape is not written like that.
+pub fn enclosing(shapes: [&str; 2], library: &str, version: &str, candidate: &str) -> String {
+    let times = [("[4, 40]", "[9, 40]"), ("[4, 160]", "[16, 10]")];
+    let entries = shapes.into_iter().zip(times).map(|(shape, (default, other))| {
+        let (nodes, ppn) = shape.split_once('x').expect("nodes x ranks per node");
+        format!(
+            "      - nodes: {nodes}\n        ppn: {ppn}\n        deployment: any\n        rules:\n          \
+             - {{from: 0, candidate: default, confidence: high}}\n        measured:\n          \
+             bytes:                [64, 4K]\n          microseconds:         {default}\n          \
+             default_microseconds: {default}\n          candidates:\n            \
+             - {{candidate: '{candidate}', microseconds: {other}}}\n"
+        )
+    });
+    let entries: String = entries.collect();
+    let head = "  bcast:\n    message_size: bytes of one rank's vector\n    shapes:\n";
+    yaml("between", library, version, &format!("{head}{entries}"))
+}
+
 /// The table with this text.
 ///
 /// # Panics

@@ -126,7 +126,10 @@ struct OfMachine<'a>(&'a MachineFit);
 
 impl Expectation for OfMachine<'_> {
     fn seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
-        fit::trusted_seconds(self.0, cell, candidate)
+        match fit::parameters_hold(self.0, cell, candidate) {
+            true => fit::predicted_seconds(self.0, cell, candidate),
+            false => None,
+        }
     }
 
     fn block_bytes(&self, cell: &Cell, family: &Family) -> Option<u64> {
@@ -143,6 +146,5 @@ impl Expectation for OfMachine<'_> {
 pub(crate) fn predicted_block(machine: &MachineFit, cell: &Cell, family: &Family) -> Option<u64> {
     let best = fit::best_blocks(machine, cell, family.algorithm, &family.parameters)?;
     let member = family.candidate(cell, best.block_bytes)?;
-    fit::trusted_seconds(machine, cell, &member)?;
-    Some(best.block_bytes)
+    fit::parameters_hold(machine, cell, &member).then_some(best.block_bytes)
 }

@@ -3,7 +3,7 @@
 //! The word after `console` says who runs a block's commands. None: [`commands_run`]. `mpi`:
 //! [`commands_run_under_openmpi`]. `build`: continuous integration, whose own commands they are. `program`: the tests
 //! of `run` and the C interface, with programs of their own. `service`: the tests of the service and the browser.
-//! `cluster`: nobody here; they need one. Of all of them the options must exist.
+//! `cluster`: no test, as they need a cluster. Every command, of whichever kind, is checked for options that do not exist.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -147,38 +147,9 @@ fn the_compiled_header_answers_as_lookup_does() {
     }
 }
 
-/// Two shapes with times of candidates: on 4x4 nodes the default and, from some size on, chain.
-const ENCLOSING: &str = "
-  bcast:
-    message_size: bytes of one rank's vector
-    shapes:
-      - nodes: 2
-        ppn: 4
-        deployment: any
-        rules:
-          - {from: 0, candidate: default, confidence: high}
-        measured:
-          bytes:                [64, 4K]
-          microseconds:         [4, 40]
-          default_microseconds: [4, 40]
-          candidates:
-            - {candidate: 'native:bcast/chain', microseconds: [9, 40]}
-      - nodes: 8
-        ppn: 4
-        deployment: any
-        rules:
-          - {from: 0, candidate: default, confidence: high}
-        measured:
-          bytes:                [64, 4K]
-          microseconds:         [4, 160]
-          default_microseconds: [4, 160]
-          candidates:
-            - {candidate: 'native:bcast/chain', microseconds: [16, 10]}
-";
-
 #[test]
 fn shapes_between_measured_ones_are_written_out() {
-    let text = testkit::tables::yaml("enclosing", "openmpi", "4.1.4", ENCLOSING);
+    let text = testkit::tables::enclosing(["2x4", "8x4"], "openmpi", "4.1.4", "native:bcast/chain");
     let table = testkit::tables::parsed(&text);
     let collective = Collective::Bcast;
     for (unconfirmed, extrapolate) in [(false, false), (true, false), (true, true)] {

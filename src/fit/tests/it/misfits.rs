@@ -1,6 +1,6 @@
 //! Sizes at which the parameters do not tell what they were fitted to.
 
-use fit::{MachineFit, predicted_seconds, trusted_seconds};
+use fit::{MachineFit, parameters_hold, predicted_seconds};
 use model::Level;
 use results::Timed;
 use vocabulary::ExperimentKind;
@@ -48,8 +48,11 @@ fn what_sends_messages_of_such_a_size_is_not_trusted_to_predictions() {
         cell.collective = schedule::Collective::Allgather;
         cell.operator = None;
         assert!(predicted_seconds(&fit, &cell, &candidate).is_some());
-        let trusted = trusted_seconds(&fit, &cell, &candidate);
-        assert_eq!(trusted.is_some(), expected, "{bytes}");
+        assert_eq!(
+            parameters_hold(&fit, &cell, &candidate),
+            expected,
+            "{bytes}"
+        );
     };
     check(1448, true);
     check(1456, false);

@@ -263,7 +263,7 @@ pub(crate) fn report() -> Fallible<String> {
             "## 2. Why binary can beat Fibonacci\n\n\
              The formula lets a rank take its children's messages one after the other, each for a whole alpha + \
              beta m. Then Fibonacci is better by construction: the first child's subtree is done a round before the \
-             second's, and nobody waits. But the tree is deeper for it:\n\n{}\n\
+             second's, and their messages do not wait for each other. In return the tree is deeper:\n\n{}\n\
              If short messages are eager and a start keeps ports busy for only a part of alpha, the messages of two \
              children travel at the same time, and edges count instead of steps. Binary then pays 9 times alpha where \
              Fibonacci pays 11 times; in return the second child's message takes the port and the processor of each \

@@ -39,6 +39,9 @@ pub fn evaluate(
     let mut scores = Vec::new();
     for by in [HeldOut::Sizes, HeldOut::Shapes] {
         let splits = held_out::splits(&points, by);
+        if splits.is_empty() {
+            continue;
+        }
         let choices = |summaries: &[Summary], methods: &[Method]| {
             let points = &held_out::points(summaries, failures);
             let mut choices = Vec::new();

@@ -1,4 +1,4 @@
-//! Where the machine's parameters do not tell the times that they were fitted to.
+//! Sizes at which the machine's parameters do not reproduce the times that they were fitted to.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -113,17 +113,17 @@ fn launch_lines(points: &[Point], joint: &Line) -> Result<Vec<(Line, Shares)>, F
     Ok(lines)
 }
 
-/// What launches say about a parameter.
+/// A parameter's values over launches.
 struct OverLaunches {
     value: f64,
     interval: Interval,
-    /// Whether most launches say about the same, whatever the others do: a machine may be another one in some launches,
-    /// as a virtual one whose processors are moved to cores that share a cache. Then the median is that of the
-    /// usual machine, as are the medians of collectives' times, though the interval spans both.
+    /// Whether most launches agree, whatever the others say. A machine may behave differently in some launches, as a
+    /// virtual one whose processors were moved to other cores. The median is then that of the usual behaviour, like the
+    /// medians of collectives' times, although the interval spans both.
     most_agree: bool,
 }
 
-/// Launches whose values are within this factor of the median, either way, say about the same.
+/// Launches agree if their values are within this factor of the median, either way.
 const AGREEING: f64 = 1.5;
 /// The fewest of them.
 const FEWEST_AGREEING: usize = 4;

@@ -1,4 +1,4 @@
-//! What other launches might have said.
+//! The bootstrap over launches: summaries as they would be with launches drawn anew.
 
 use std::collections::BTreeSet;
 

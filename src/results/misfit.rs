@@ -1,4 +1,4 @@
-//! Where what the machine's parameters say is far from what they were fitted to.
+//! Sizes at which the machine's parameters do not reproduce the times that they were fitted to.
 
 use std::fmt;
 
@@ -36,11 +36,11 @@ impl Serialize for Timed {
     }
 }
 
-/// Sizes at which the machine's parameters do not hold: an experiment of the size that was measured among them took
-/// another time than they say.
+/// Sizes at which the machine's parameters do not hold: at the measured size among them, an experiment took more than
+/// [`Misfit::LARGE`] longer or shorter than the parameters say.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Misfit {
-    /// Of what.
+    /// What was measured.
     pub experiment: Timed,
     /// The size that was measured.
     pub bytes: u64,
@@ -53,10 +53,10 @@ pub struct Misfit {
 }
 
 impl Misfit {
-    /// A residual above this is large: predictions are off by more.
+    /// The largest residual at which the parameters are taken to hold.
     pub const LARGE: f64 = 0.3;
 
-    /// Whether something of a size is concerned.
+    /// Whether the parameters do not hold for this, of this size.
     pub fn concerns(&self, what: Timed, bytes: u64) -> bool {
         self.experiment == what && (self.from_bytes..self.below_bytes).contains(&bytes)
     }

@@ -1,4 +1,4 @@
-//! Memory of several pieces at one distance.
+//! Strided memory: pieces of one length whose beginnings have one distance.
 
 use std::ops::Range;
 
@@ -68,7 +68,7 @@ impl Run {
         }
     }
 
-    /// The same pieces in memory that begins elsewhere.
+    /// The same pieces, shifted from offset `from` to offset `to`.
     pub(crate) fn moved(self, from: u64, to: u64) -> Self {
         match self.is_empty() {
             true => self,
@@ -79,7 +79,7 @@ impl Run {
         }
     }
 
-    /// The same pieces counted in smaller units, so many for each.
+    /// The same pieces, counted in smaller units: `units` of them for each unit here.
     #[must_use]
     pub fn times(self, units: u64) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl Run {
         }
     }
 
-    /// Both as one, if the other goes on where this ends.
+    /// Both as one run, if `next` continues this one without a gap, or at the same stride.
     pub(crate) fn followed_by(self, next: Self) -> Option<Self> {
         if next.is_empty() {
             return Some(self);
@@ -115,7 +115,7 @@ impl Run {
         })
     }
 
-    /// Whether they have units in common. Of runs with two distances that may be said without need.
+    /// Whether they have units in common. Errs towards true where the strides of both differ.
     pub fn overlaps(self, other: Self) -> bool {
         if self.is_empty() || other.is_empty() {
             return false;

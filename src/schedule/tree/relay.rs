@@ -28,9 +28,9 @@ impl Node {
     }
 }
 
-/// Where blocks arrive that are to be combined: two scratch buffers of one block each, in turn, so that
-/// a block may arrive while the one before it is combined. In turn by receives, not by blocks: both
-/// children's block `j` would have one place.
+/// Where blocks arrive that are to be combined: two scratch buffers of one block each, which receives use
+/// in turn, so that a block may arrive while the one before it is combined. They alternate with every
+/// receive and not with every block, since both children send a block `j`.
 #[derive(Clone, Copy)]
 pub(crate) struct Arrivals {
     /// The first of the two scratch buffers.
@@ -38,13 +38,13 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    /// The buffers of a rank that receives this often.
+    /// The scratch buffers of a rank that receives `receives` blocks in all.
     pub(crate) fn rooms(blocks: u32, receives: u64) -> impl Iterator<Item = Room> {
         let window = Room::window(Partition::Even(blocks), 1);
         std::iter::repeat_n(window, receives.min(2) as usize)
     }
 
-    /// Where what is received after `earlier` others arrives.
+    /// Where a block arrives before which `earlier` others were received.
     pub(crate) fn buffer(self, earlier: u64) -> Buffer {
         Buffer::Scratch(self.first + (earlier % 2) as u8)
     }

@@ -28,7 +28,7 @@ pub(crate) struct Definition {
     pub(crate) sizes: Option<SizesDefinition>,
     pub(crate) datatype: Option<Scalar>,
     pub(crate) operator: Option<OneOrMany<Scalar>>,
-    pub(crate) candidates: Option<CandidatesDefinition>,
+    pub(crate) candidates: Option<Shorthand<OneOrMany<Scalar>, CandidatesDefinition>>,
     pub(crate) parameters: Option<ParametersDefinition>,
     pub(crate) strategy: Option<Strategy>,
     pub(crate) target_regret: Option<f64>,
@@ -214,7 +214,7 @@ pub(crate) struct ShapeDefinition {
     pub(crate) ppn: OneOrMany<u32>,
 }
 
-/// `candidates`.
+/// `candidates`, spelled out.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CandidatesDefinition {

@@ -9,7 +9,7 @@ use thiserror::Error;
 pub(crate) const CAMPAIGN: Kind = Kind {
     name: "a campaign",
     start: "begin with `name: ...`; `colltune init` writes an example",
-    reference: Some("tuning/reference.yaml shows every key in use"),
+    reference: Some("`colltune init --reference` prints every key"),
 };
 pub(crate) const JOB: Kind = Kind {
     name: "a job specification",

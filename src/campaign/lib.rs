@@ -30,4 +30,4 @@ pub use candidates::{Candidates, Family, Selection};
 pub use error::CampaignError;
 pub use launching::{Launching, SimulatedOptions};
 pub(crate) use problem::Problem;
-pub use template::template;
+pub use template::{REFERENCE, template};

@@ -232,7 +232,7 @@ impl Problem {
             Self::NoMatch { .. } => "`colltune schedule list` prints all algorithms",
             Self::DefaultExcluded => "remove it from `exclude`",
             Self::Variable { .. } => "use a name without `=`",
-            _ => "see tuning/reference.yaml",
+            _ => "`colltune init --reference` prints every key",
         }
     }
 }

@@ -5,6 +5,9 @@ use schedule::Collective;
 
 use crate::validate::auto_shapes;
 
+/// Every key of a campaign with its default and what it means: `tuning/reference.yaml`.
+pub const REFERENCE: &str = include_str!("../../tuning/reference.yaml");
+
 /// A commented campaign for a machine of this many cores; `library` is an MPI library that was
 /// found on it.
 pub fn template(cores: u32, library: Option<&str>) -> String {

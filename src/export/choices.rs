@@ -129,13 +129,10 @@ impl Choices {
     ) -> Self {
         let mut choices = Self::default();
         let measured = &table.provenance.library;
-        if measured.name != library.name || series(&measured.version) != series(&library.version) {
-            let rules = table.entries().flat_map(|entry| &entry.rules);
-            let left_out = rules.filter(|rule| rule.candidate != Candidate::Default);
+        if !is_about(table, library) {
             choices.notes.push(format!(
-                "The table is about {measured}, not about {library}, whose own decisions therefore \
-                 stay as they are: left out are {}.",
-                counted(left_out.count(), "rule")
+                "The table was measured with {measured}, so none of its rules is written: {library} decides as it does \
+                 without this file."
             ));
             return choices;
         }
@@ -220,6 +217,13 @@ pub(crate) fn release(
 ) -> Result<Library, ExportError> {
     let measured = &table.provenance.library;
     let is_it = measured.name == library.name();
+    let other = |library: String| ExportError::OtherLibrary {
+        library,
+        measured: measured.to_string(),
+    };
+    if !is_it && !options.stock {
+        return Err(other(library.facts().title.to_owned()));
+    }
     let version = options.version.as_ref();
     let version = version.or(is_it.then_some(&measured.version));
     let version = version.cloned().ok_or_else(|| ExportError::NoRelease {
@@ -233,10 +237,20 @@ pub(crate) fn release(
             known: format.releases(),
         });
     }
-    Ok(Library {
+    let library = Library {
         name: library.name().to_owned(),
         version,
-    })
+    };
+    if !options.stock && !is_about(table, &library) {
+        return Err(other(library.to_string()));
+    }
+    Ok(library)
+}
+
+/// Whether a table's decisions hold for a library: they do within a series of its releases.
+fn is_about(table: &Table, library: &Library) -> bool {
+    let measured = &table.provenance.library;
+    measured.name == library.name && series(&measured.version) == series(&library.version)
 }
 
 /// As in "1 rule" and "2 rules".

@@ -30,6 +30,14 @@ pub enum ExportError {
         /// That of the table, as displayed.
         measured: String,
     },
+    /// A table of another library, or of another series of its releases.
+    #[error("the table was measured with {measured} and says nothing about {library}")]
+    OtherLibrary {
+        /// The library to write for.
+        library: String,
+        /// That of the table, as displayed.
+        measured: String,
+    },
     /// The library's own decisions are needed and cannot be had.
     #[error("what {library} decides by itself is not known: {reason}")]
     NoStock {
@@ -77,6 +85,9 @@ impl ExportError {
             Self::NoRelease { .. } => {
                 Some("name it with `--library-version`, as in 4.1.4".to_owned())
             }
+            Self::OtherLibrary { library, .. } => Some(format!(
+                "measure {library} with `colltune tune`; `--stock` writes a file that leaves everything to it"
+            )),
             Self::NoStock { .. } => Some(
                 "name the library's file of that release with `--library`, as in `--library \
                  PREFIX/lib/libmpi.so.12`"

@@ -99,6 +99,9 @@ pub struct Options {
     /// The shapes whose rules are written by a format that cannot tell shapes with the same number of ranks apart;
     /// one for a number of ranks at most.
     pub assume_shapes: Vec<CommShape>,
+    /// Whether a file may be written for a library that the table is not about, where it leaves everything to that
+    /// library.
+    pub stock: bool,
     /// Further notes, to stand among [`Exported::notes`].
     pub remarks: Vec<String>,
 }

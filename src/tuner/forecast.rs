@@ -1,6 +1,9 @@
 //! What measuring would come to.
 
-use campaign::Campaign;
+use std::collections::BTreeMap;
+
+use campaign::{Campaign, Launching};
+use launcher::{Allocation, BatchOptions};
 use store::{Lock, Store};
 use vocabulary::{Library, Purpose};
 
@@ -27,6 +30,8 @@ pub struct Forecast {
     /// Time to come, that of the simulated machine in simulations, at most about this, and no more than is left of
     /// the budget: precise candidates end their turns early; 0 if the budget is spent.
     pub seconds: f64,
+    /// Nodes held times `seconds`, in hours; `None` for a simulated machine.
+    pub node_hours: Option<f64>,
     /// The part of `seconds` that is kept for confirming choices, in further launches.
     pub confirming_seconds: f64,
 }
@@ -59,7 +64,8 @@ impl Agenda {
             false => 0.0,
         };
         let slice = repetition(campaign, self, &stock, &[], left).slice_seconds;
-        let turns_left = self.turns_left(&stock);
+        let by_nodes = self.turns_left(&stock);
+        let turns_left = by_nodes.values().sum();
         let turns = turns_left as f64;
         let calibrated = self.is_calibrated(&stock);
         let open = self.launches_left(&stock);
@@ -72,6 +78,7 @@ impl Agenda {
         // Launches end with the budget, whatever is left to do.
         let now = (starting + turns * slice).min(left);
         let seconds = (now + confirming_seconds).min(unspent);
+        let nodes = nodes_held(campaign, &by_nodes);
         Ok(Forecast {
             progress: self.progress(&stock),
             launches_left,
@@ -79,8 +86,29 @@ impl Agenda {
             calibrated,
             spent_seconds,
             seconds,
+            node_hours: nodes.map(|nodes| nodes * seconds / 3600.0),
             confirming_seconds,
         })
+    }
+}
+
+/// How many nodes are held on average while turns are taken, of which there are so many by number of nodes.
+fn nodes_held(campaign: &Campaign, turns: &BTreeMap<u32, u64>) -> Option<f64> {
+    let most = || campaign.shapes.iter().map(|shape| shape.nodes).max();
+    let all: u64 = turns.values().sum();
+    match &campaign.launcher {
+        Launching::Simulated(_) => None,
+        Launching::Batch(BatchOptions {
+            allocation: Allocation::Shared,
+            ..
+        }) => most().map(f64::from),
+        _ if all == 0 => most().map(f64::from),
+        _ => {
+            let weighed = turns
+                .iter()
+                .map(|(&nodes, &turns)| f64::from(nodes) * turns as f64);
+            Some(weighed.sum::<f64>() / all as f64)
+        }
     }
 }
 

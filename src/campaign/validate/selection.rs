@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use glob::Pattern;
 use schedule::Collective;
-use strict_yaml::{Field, OneOrMany, Scalar, nearest};
+use strict_yaml::{Field, OneOrMany, Scalar, Shorthand, nearest};
 use vocabulary::{Candidate, MOCKUPS, Mockup};
 
 use super::{Check, Checked};
@@ -21,14 +21,22 @@ const DEFAULT_RADICES: [u32; 4] = [2, 4, 8, 16];
 const DEFAULT_INNER: &str = schedule::Parameters::DEFAULT_PART;
 
 impl Check<'_> {
-    pub(super) fn selection(&self, given: Option<&CandidatesDefinition>) -> Checked<Selection> {
+    pub(super) fn selection(
+        &self,
+        given: Option<&Shorthand<OneOrMany<Scalar>, CandidatesDefinition>>,
+    ) -> Checked<Selection> {
         let field = Field::of("candidates");
-        let (include, exclude) = given.map_or((None, None), |candidates| {
-            (candidates.include.as_ref(), candidates.exclude.as_ref())
-        });
-        let include = match include {
-            None => self.patterns(&field, &OneOrMany(vec![Scalar("*".to_owned())]))?,
-            Some(patterns) => self.patterns(&field.key("include"), patterns)?,
+        let all = OneOrMany(vec![Scalar("*".to_owned())]);
+        let (include, exclude) = match given {
+            None => (self.patterns(&field, &all)?, None),
+            Some(Shorthand::Short(patterns)) => (self.patterns(&field, patterns)?, None),
+            Some(Shorthand::Full(CandidatesDefinition { include, exclude })) => {
+                let include = include.as_ref().unwrap_or(&all);
+                (
+                    self.patterns(&field.key("include"), include)?,
+                    exclude.as_ref(),
+                )
+            }
         };
         let exclude = match exclude {
             None => Vec::new(),

@@ -22,9 +22,9 @@ use crate::values;
 /// --output, JSON files get a text beside them that says how to activate them.
 ///
 /// Libraries can choose only among their own algorithms, so it is the table's decisions for the
-/// library's own settings that are written: of the library and series of releases that was measured,
-/// with its own algorithms (`native:*`) among the candidates. Everywhere else the library goes on
-/// deciding for itself, and a warning says so. What was written is read again, strictly, and compared
+/// library's own settings that are written, with its own algorithms (`native:*`) among the candidates. They hold for
+/// the library and the series of releases that was measured; a file for others is refused. Where the table decides
+/// nothing, the library goes on deciding for itself, and a warning says so. What was written is read again, strictly, and compared
 /// with the table. The file says how to activate it, and, where the library's measuring program is built here,
 /// which other part of the library carries out collectives before the file is asked.
 ///
@@ -43,6 +43,9 @@ pub(crate) struct Args {
     format: String,
     #[command(flatten)]
     options: OptionArgs,
+    /// Write for a library or a series of releases that was not measured: the file leaves everything to the library
+    #[arg(long)]
+    stock: bool,
     /// Write to this file instead of printing it
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -118,7 +121,10 @@ impl Args {
             // The argument's parser has no other names.
             return Ok(Answer::No);
         };
-        let options = self.options.options(&table, Some(format));
+        let options = Options {
+            stock: self.stock,
+            ..self.options.options(&table, Some(format))
+        };
         let driver = self.options.driver(&table);
         let exported = tuner::render_export(format, &table, &options, driver.as_deref())?;
         for warning in table.provenance.warnings.iter().chain(&exported.notes) {

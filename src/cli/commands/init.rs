@@ -18,15 +18,23 @@ pub(crate) struct Args {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
+    /// Print a campaign with every key, its default and what it means, and write nothing
+    #[arg(long, conflicts_with_all = ["output", "force"])]
+    reference: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   colltune init
-  colltune init --output tuning/cluster.yaml";
+  colltune init --output tuning/cluster.yaml
+  colltune init --reference | less";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        if self.reference {
+            console.print(campaign::REFERENCE.trim_end())?;
+            return Ok(Answer::Good);
+        }
         let path = &self.output;
         if !self.force && path.exists() {
             return Err(CliError::Exists { path: path.clone() });

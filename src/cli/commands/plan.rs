@@ -29,8 +29,8 @@ use crate::exit::Answer;
 /// as a simpler one), `calibrated` (whether predicted block sizes are among them), `done` and `total`
 /// (measurements of one cell in one launch; of a guided campaign by what is known now), `strategy`,
 /// `turns_left` and `exhaustive_turns` (one a candidate, cell and launch), `budget_seconds`,
-/// `spent_seconds`, `estimated_seconds`, `confirming_seconds` (of these to confirm what is chosen, in
-/// further launches), `collectives` (each with `collective`, `cells`, `bytes`,
+/// `spent_seconds`, `estimated_seconds`, `estimated_node_hours` (null in simulations), `confirming_seconds` (of
+/// `estimated_seconds` to confirm what is chosen, in further launches), `collectives` (each with `collective`, `cells`, `bytes`,
 /// `candidates` by full name, `merged`, a number by shape), `warnings`; with --render also `scripts` (each
 /// with `nodes`, `ppn`, `script`).
 #[derive(Debug, clap::Args)]
@@ -182,6 +182,7 @@ impl Plan<'_> {
             "budget_seconds": at.campaign.budget_seconds,
             "spent_seconds": forecast.spent_seconds,
             "estimated_seconds": forecast.seconds,
+            "estimated_node_hours": forecast.node_hours,
             "confirming_seconds": forecast.confirming_seconds,
             "collectives": collectives.collect::<Vec<_>>(),
             "warnings": at.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -200,7 +201,7 @@ impl Plan<'_> {
         let mut lines = vec![
             ("campaign", campaign.name.clone()),
             ("library", at.library.to_string()),
-            ("driver", describe_driver(at.driver.as_deref())),
+            ("program", describe_driver(at.driver.as_deref())),
             ("shapes", shapes.join(", ")),
             (
                 "cells",
@@ -285,6 +286,7 @@ impl Plan<'_> {
             launches_left,
             spent_seconds,
             seconds,
+            node_hours,
             ..
         } = self.forecast;
         let budget = self.at.campaign.budget_seconds;
@@ -296,12 +298,12 @@ impl Plan<'_> {
                 duration(budget)
             )
         } else {
-            let whose = match self.at.campaign.is_simulated() {
-                true => " of the simulated machine's time",
-                false => "",
+            let held = match node_hours {
+                None => " of the simulated machine's time".to_owned(),
+                Some(hours) => format!(" ({hours:.1} node-hours)"),
             };
             format!(
-                "at most about {}{whose}; {} of the budget of {} are spent",
+                "at most about {}{held}; {} of the budget of {} are spent",
                 duration(seconds),
                 duration(spent_seconds),
                 duration(budget)
@@ -333,7 +335,12 @@ impl Share<'_> {
             (Some(only), _) => format!("{} bytes", format_bytes(*only)),
             _ => "no size".to_owned(),
         };
-        let mut algorithms: Vec<&str> = self.candidates.iter().map(|c| c.id()).collect();
+        // Of the library's own the full names, which campaigns and tables use; ours go without the collective.
+        let names = self.candidates.iter().map(|candidate| match candidate {
+            Candidate::Ours { .. } => candidate.id(),
+            _ => candidate.algorithm(),
+        });
+        let mut algorithms: Vec<&str> = names.collect();
         algorithms.dedup();
         format!(
             "{} cells, {sizes}, {} candidates: {}",

@@ -208,6 +208,12 @@ impl Args {
             Format::Svg => curves::render(&call, &rows)?,
             Format::Table | Format::Trace => rows::to_table(&rows),
         };
+        if format == Format::Table && self.output.is_none() {
+            console.remark(format_args!(
+                "On the machine `{}`, {} placement:",
+                machine.name, call.placement
+            ))?;
+        }
         if format != Format::Json {
             for reason in rows::reasons(&skipped) {
                 console.warn(reason);

@@ -1,5 +1,7 @@
 //! What of an agenda is left to do after what a store has.
 
+use std::collections::BTreeMap;
+
 use fit::Trial;
 use vocabulary::{Candidate, Cell, Pattern, Subject};
 use wire::{Task, Work};
@@ -181,8 +183,8 @@ impl Agenda {
         self.search.is_some() && self.confirming.is_none() && tasks.iter().all(is_first)
     }
 
-    /// Turns left after what is in the store; of a search about as many.
-    pub(crate) fn turns_left(&self, stock: &Stock) -> u64 {
+    /// Turns left after what is in the store, by the number of nodes that they take; of a search about as many.
+    pub(crate) fn turns_left(&self, stock: &Stock) -> BTreeMap<u32, u64> {
         let search = self.search.as_ref().filter(|_| self.confirming.is_none());
         let turns = |item: Item<'_>| {
             let launches = u64::from(item.wanted - item.done.min(item.wanted));
@@ -192,7 +194,12 @@ impl Agenda {
                 _ => launches * able,
             }
         };
-        self.ahead(stock).map(turns).sum()
+        let mut left = BTreeMap::new();
+        for item in self.ahead(stock) {
+            let nodes = item.subject.shape().nodes;
+            *left.entry(nodes).or_default() += turns(item);
+        }
+        left
     }
 
     /// Whether nothing is left to explore.

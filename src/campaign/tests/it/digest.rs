@@ -17,6 +17,17 @@ fn the_way_of_writing_makes_no_difference() {
     ] {
         assert_eq!(campaign(same).digest(), plain, "{same}");
     }
+    let included = "candidates: {include: [bcast/*, allreduce/ring]}\n";
+    for same in [
+        "candidates: [bcast/*, allreduce/ring]\n",
+        "candidates:\n- bcast/*\n- allreduce/ring\n",
+    ] {
+        assert_eq!(
+            campaign(same).digest(),
+            campaign(included).digest(),
+            "{same}"
+        );
+    }
     let (version, hex) = plain.split_once('-').expect("a version");
     assert_eq!((version, hex.len()), ("v2", 64));
     assert!(hex.chars().all(|c| c.is_ascii_hexdigit()));

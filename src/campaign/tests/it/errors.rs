@@ -121,11 +121,11 @@ fn forms_are_strict() {
     check("", (1, 1), "", "one mapping", "colltune init");
     check("- a\n- b\n", (1, 1), "", "one mapping", "colltune init");
     check(
-        "name: x\ncandidates: [\"bcast/*\", \"allreduce/*\"]\n",
-        (2, 13),
-        "candidates",
-        "expected a mapping",
-        "write a mapping",
+        "name: x\ncandidates: [\"bcast/*\",\n  allreduce/dual-root]\n",
+        (3, 3),
+        "candidates[1]",
+        "matches no algorithm",
+        "allreduce/dual_root",
     );
     check(
         "name: x\n---\nname: y\n",

@@ -210,6 +210,9 @@ fn what_only_the_library_has_becomes_a_table_under_either_library() {
             "campaign.yaml",
             format!("name: real\nlibrary: {library}\n{LIBRARY_ONLY}"),
         );
+        let planned = run(&place, &["plan", "campaign.yaml"]);
+        let native = format!("native:barrier/{barrier}");
+        assert!(planned.out.contains(&native), "{}", planned.out);
         assert_eq!(finish(&place)["failures"], 0);
         let table = table::Table::load(&place.path("tables/real.yaml")).unwrap();
         let named = [Collective::Alltoall, Collective::Barrier, Collective::Scan];
@@ -222,7 +225,7 @@ fn what_only_the_library_has_becomes_a_table_under_either_library() {
             let told = run(&place, &[&explain, question].concat()).json();
             told["evidence"][0]["ranking"].to_string()
         };
-        assert!(ranking(&["barrier"]).contains(&format!("native:barrier/{barrier}")));
+        assert!(ranking(&["barrier"]).contains(&native));
         for question in [["alltoall", "-b64"], ["scan", "-b4K"]] {
             let native = format!("native:{}/", question[0]);
             assert!(ranking(&question).contains(&native), "{question:?}");

@@ -37,6 +37,15 @@ fn init_writes_a_campaign_that_plan_understands() {
 }
 
 #[test]
+fn the_reference_is_printed_and_is_a_campaign() {
+    let place = Place::new();
+    let printed = place.run(&["init", "--reference"]).good().out;
+    assert!(place.files().is_empty());
+    let campaign = campaign::Campaign::parse(&printed, "reference.yaml".as_ref()).unwrap();
+    assert_eq!(campaign.name, "reference");
+}
+
+#[test]
 fn plan_works_without_a_store_and_leaves_none() {
     let place = Place::with_mpirun("exit 1");
     place.write("campaign.yaml", made::CAMPAIGN);
@@ -64,6 +73,7 @@ fn plan_knows_what_is_done() {
             "confirming_seconds",
             "done",
             "driver",
+            "estimated_node_hours",
             "estimated_seconds",
             "exhaustive_turns",
             "experiments",

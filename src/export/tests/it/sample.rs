@@ -82,10 +82,11 @@ pub(crate) fn export(
     export::find(name).expect("a format").render(table, options)
 }
 
-/// For this release.
+/// For this release, even if the table is not about it.
 pub(crate) fn of(version: &str) -> Options {
     Options {
         version: Some(version.to_owned()),
+        stock: true,
         ..Options::default()
     }
 }

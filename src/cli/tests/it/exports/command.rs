@@ -93,14 +93,33 @@ fn what_cannot_be_exported_is_refused() {
     );
     check(
         &["--format", "mpich"],
-        &["the table is about openmpi-4.1.4", "--library-version"],
+        &[
+            "measured with openmpi-4.1.4 and says nothing about MPICH",
+            "--stock",
+        ],
     );
     check(
-        &["--format", "mpich", "--library-version", "3.4.1"],
+        &["--format", "mpich", "--stock"],
+        &["the table is about openmpi-4.1.4", "--library-version"],
+    );
+    for other in [
+        &["--format", "mpich", "--library-version", "4.0.2"],
+        &["--format", "openmpi", "--library-version", "5.0.3"],
+    ] {
+        check(
+            other,
+            &[
+                "measured with openmpi-4.1.4 and says nothing about",
+                "--stock",
+            ],
+        );
+    }
+    check(
+        &["--format", "mpich", "--library-version", "3.4.1", "--stock"],
         &["known for MPICH 4.0 to 4.3 and 5.0, not for 3.4.1"],
     );
     check(
-        &["--format", "mpich", "--library-version", "4.3.9"],
+        &["--format", "mpich", "--library-version", "4.3.9", "--stock"],
         &[
             "what mpich-4.3.9 decides by itself is not known",
             "--library",
@@ -113,6 +132,7 @@ fn what_cannot_be_exported_is_refused() {
         "4.3.9",
         "--library",
         "tables/night.yaml",
+        "--stock",
     ];
     check(
         &unknown,

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
-use ::environment::variables::{is_setting, unsettled};
+use ::environment::variables::{is_setting, lists_files, unsettled};
 
 use crate::error::DriverError;
 
 /// The argument that makes this program print its library's control variables.
 pub(crate) const PRINT: &str = "--control-variables";
 
-/// Prints the control variables that steer collectives, with their values, as one JSON object.
+/// Prints the control variables that steer collectives, and the one that lists files of settings, with their values,
+/// as one JSON object.
 pub(crate) fn print_all() -> Result<(), DriverError> {
-    let values = exec::control_variables(is_setting)?;
+    let values = exec::control_variables(|name| is_setting(name) || lists_files(name))?;
     println!("{}", serde_json::to_string(&values)?);
     Ok(())
 }
@@ -44,8 +45,9 @@ pub(crate) fn changed<'a>(
     }
     plain.envs(set);
     let (here, plain) = (answer(here)?, answer(plain)?);
-    let differs =
-        |(name, value): &(String, String)| plain.get(name).is_some_and(|built| built != value);
+    let differs = |(name, value): &(String, String)| {
+        !lists_files(name) && plain.get(name).is_some_and(|built| built != value)
+    };
     Some(here.into_iter().filter(differs).collect())
 }
 

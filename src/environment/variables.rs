@@ -14,6 +14,12 @@ pub fn is_setting(name: &str) -> bool {
     libraries.any(|library| library.is_setting(name))
 }
 
+/// Whether a control variable lists a library's files of settings.
+pub fn lists_files(name: &str) -> bool {
+    let mut libraries = LibraryName::ALL.iter();
+    libraries.any(|library| library.facts().files_setting == Some(name))
+}
+
 /// What becomes of this process's environment variables in one in which libraries have the settings
 /// that they were built with: those to be removed, and those to be set.
 pub fn unsettled() -> (Vec<OsString>, Vec<(&'static str, &'static str)>) {

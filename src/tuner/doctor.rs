@@ -1,7 +1,7 @@
 //! Whether this machine is ready to be tuned.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use environment::{governor, judge, kernel, others_running, own_cpus, variables};
 use launcher::{Installation, discover, find_driver, list_settings, list_variables};
@@ -41,10 +41,21 @@ pub struct DriverFound {
     pub driver: Option<PathBuf>,
     /// What users have set in it ([`Environment::settings`]), in this process's environment; unknown
     /// without a measuring program.
-    pub settings: Option<BTreeMap<String, String>>,
+    pub settings: Option<BTreeMap<String, Setting>>,
     /// Which parts of the library carry out collectives, by its control variables in this process's environment;
     /// empty without a measuring program.
     pub serving: Vec<Serving>,
+}
+
+/// A control variable that has another value than the library was built with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its value.
+    pub value: String,
+    /// Where it is set: `environment`, or a file; `None` if that is not known.
+    pub place: Option<String>,
+    /// Whether it changes which algorithms the library chooses.
+    pub decides: bool,
 }
 
 impl Diagnosis {
@@ -66,20 +77,25 @@ pub fn diagnose(places: &Places) -> Diagnosis {
         .map(|installation: &Installation| {
             let library = installation.library();
             let driver = find_driver(&library, &directories).ok();
+            let variables = driver.as_deref().map(list_variables);
+            let variables = variables.unwrap_or_default();
+            let settings = driver.as_deref().and_then(list_settings);
             DriverFound {
                 library,
                 launcher: installation.launcher.clone(),
-                settings: driver.as_deref().and_then(list_settings),
-                serving: driver.as_deref().map_or_else(Vec::new, |driver| {
-                    installation.name.serving(&list_variables(driver))
-                }),
+                settings: settings.map(|settings| with_places(&settings, &variables)),
+                serving: match driver {
+                    Some(_) => installation.name.serving(&variables),
+                    None => Vec::new(),
+                },
                 driver,
             }
         })
         .collect();
     // Libraries have different names for what can be set.
-    let settings = libraries.iter().flat_map(|found| found.settings.clone());
-    let (environment, threads) = here(settings.flatten().collect());
+    let settings = libraries.iter().flat_map(|found| &found.settings).flatten();
+    let settings = settings.map(|(name, setting)| (name.clone(), setting.value.clone()));
+    let (environment, threads) = here(settings.collect());
     let mut advice = advice(&libraries, environment.cores);
     advice.extend(deployed(&environment));
     let unusable = found
@@ -94,6 +110,49 @@ pub fn diagnose(places: &Places) -> Diagnosis {
         libraries,
         advice,
     }
+}
+
+/// Settings with where they are set, given all control variables.
+fn with_places(
+    settings: &BTreeMap<String, String>,
+    variables: &BTreeMap<String, String>,
+) -> BTreeMap<String, Setting> {
+    let environment = variables::of_this_process();
+    let deciding = variables::deciding(&environment, settings);
+    let lists = variables
+        .iter()
+        .filter(|(name, _)| variables::lists_files(name));
+    let paths = lists.flat_map(|(_, list)| list.split([':', ',']).map(str::trim));
+    // The first file in which a variable stands decides about it.
+    let files: Vec<(&str, String)> = paths
+        .filter_map(|path| Some((path, files::read_text(Path::new(path)).ok()?)))
+        .collect();
+    let place = |name: &str, variable: &str| {
+        if environment.contains_key(variable) {
+            return Some("environment".to_owned());
+        }
+        let sets = |line: &str| {
+            line.split_once('=')
+                .is_some_and(|(set, _)| set.trim() == name)
+        };
+        let mut files = files.iter();
+        let (path, _) = files.find(|(_, text)| text.lines().any(sets))?;
+        Some((*path).to_owned())
+    };
+    let setting = |(name, value): (&String, &String)| {
+        let variable = variables::variable(name);
+        let is_named = |told: &String| {
+            told.split_once('=')
+                .is_some_and(|(told, _)| told == name || told == variable)
+        };
+        let setting = Setting {
+            value: value.clone(),
+            place: place(name, &variable),
+            decides: deciding.iter().any(is_named),
+        };
+        (name.clone(), setting)
+    };
+    settings.iter().map(setting).collect()
 }
 
 /// This machine with what is set in its libraries, and its hardware threads.

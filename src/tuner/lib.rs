@@ -39,7 +39,7 @@ mod workplace;
 
 pub use agenda::{Agenda, Merged, Progress};
 pub use analysis::{Analysis, Deciding};
-pub use doctor::{Diagnosis, DriverFound, diagnose};
+pub use doctor::{Diagnosis, DriverFound, Setting, diagnose};
 pub use error::TunerError;
 pub use explain::explain;
 pub use exports::{

@@ -1,7 +1,8 @@
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use libraries::Serving;
-use tuner::{Diagnosis, DriverFound};
+use tuner::{Diagnosis, DriverFound, Setting};
 use vocabulary::units::format_seconds;
 use wire::Environment;
 
@@ -24,7 +25,8 @@ use crate::exit::Answer;
 /// tasks), `timer_resolution_seconds`, `timer_overhead_seconds`, `variables` (environment variables
 /// that steer MPI, by name), `libraries` (each with `name`, `version`, `launcher`, `driver`, null
 /// if it is not built, `settings`, the control variables that have other values than the
-/// library was built with, null if unknown, and `serving`, the parts that come first for collectives, each with
+/// library was built with, null if unknown: each with `value`, `place` (`environment`, a file or null) and `decides`,
+/// whether it changes which algorithms the library chooses; and `serving`, the parts that come first for collectives, each with
 /// `component`, `collectives`, `over_nodes` (on communicators over several nodes only), `remedy` (the setting that
 /// leaves them to exported rules, null if these are asked)), `unusable` (each with `launcher`, `reason`),
 /// `searched` (folders), `advice` and `warnings` (sentences).
@@ -68,7 +70,7 @@ fn findings(diagnosis: &Diagnosis) -> serde_json::Value {
             "version": found.library.version,
             "launcher": found.launcher,
             "driver": found.driver,
-            "settings": found.settings,
+            "settings": found.settings.as_ref().map(settings_json),
             "serving": found.serving.iter().map(serving_json).collect::<Vec<_>>(),
         })
     };
@@ -97,6 +99,19 @@ fn findings(diagnosis: &Diagnosis) -> serde_json::Value {
     })
 }
 
+fn settings_json(settings: &BTreeMap<String, Setting>) -> serde_json::Value {
+    let object = |(name, setting): (&String, &Setting)| {
+        let Setting {
+            value,
+            place,
+            decides,
+        } = setting;
+        let object = serde_json::json!({"value": value, "place": place, "decides": decides});
+        (name.clone(), object)
+    };
+    serde_json::Value::Object(settings.iter().map(object).collect())
+}
+
 fn serving_json(serving: &Serving) -> serde_json::Value {
     serde_json::json!({
         "component": serving.component,
@@ -121,6 +136,21 @@ fn serves(serving: &Serving) -> String {
         serving.names().join(", "),
         remedy.unwrap_or_default()
     )
+}
+
+/// A setting of a library, as a line.
+fn set(name: &str, setting: &Setting) -> String {
+    let Setting {
+        value,
+        place,
+        decides,
+    } = setting;
+    let place = place.as_deref().unwrap_or("a place unknown to colltune");
+    let effect = match decides {
+        true => "changes which algorithms the library chooses",
+        false => "does not choose algorithms",
+    };
+    format!("{name}={value}, set in {place}, {effect}")
 }
 
 fn describe(diagnosis: &Diagnosis) -> String {
@@ -149,8 +179,8 @@ fn describe(diagnosis: &Diagnosis) -> String {
             |driver| driver.display().to_string(),
         );
         let _ = writeln!(text, "  measuring program: {driver}");
-        for (name, value) in settings.iter().flatten() {
-            let _ = writeln!(text, "  not as it was built: {name}={value}");
+        for (name, setting) in settings.iter().flatten() {
+            let _ = writeln!(text, "  {}", set(name, setting));
         }
         for serving in serving {
             let _ = writeln!(text, "  {}", serves(serving));

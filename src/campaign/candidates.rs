@@ -5,7 +5,7 @@ use std::fmt;
 
 use glob::Pattern;
 use schedule::{Algorithm, Collective, Parameter, Schedule};
-use vocabulary::{Candidate, Cell, Parameters, out_of_order};
+use vocabulary::{Candidate, Cell, Parameters, RankOrder, out_of_order};
 
 use crate::Campaign;
 
@@ -155,11 +155,16 @@ impl Campaign {
     /// The algorithms that may serve a cell, with each choice of what is not a block size.
     pub fn families(&self, cell: &Cell) -> Vec<Family> {
         let mut families = Vec::new();
-        for algorithm in self.selection.of(cell.collective) {
+        // With one node, or one rank a node, those that know nodes are one of their parts; they combine in rank
+        // order only where consecutive ranks share a node.
+        let is_in_order = cell.commutes() || self.rank_order().may_be(RankOrder::Block);
+        let is_for_nodes = cell.shape.has_orders() && is_in_order;
+        let serves = |algorithm: &&Algorithm| is_for_nodes || !algorithm.knows_nodes();
+        for algorithm in self.selection.of(cell.collective).filter(serves) {
             let compositions = self.compositions(algorithm).into_iter();
             let inner = compositions.flat_map(|inner| self.radices(algorithm, cell, inner));
             families.extend(inner.map(|parameters| Family {
-                is_cut: cares(algorithm, &parameters, Parameter::Blocks),
+                is_cut: algorithm.uses(Parameter::Blocks, &parameters.in_units(1)),
                 algorithm,
                 parameters,
             }));
@@ -168,8 +173,22 @@ impl Campaign {
         families
     }
 
-    /// The inner algorithms of a composition; one without any for other algorithms.
+    /// The inner algorithms of a composition; one without any for other algorithms. Of what is done within and
+    /// between nodes one is varied at a time: models say what is best of each, and pairs would be many.
     fn compositions(&self, algorithm: &Algorithm) -> Vec<Parameters> {
+        if algorithm.knows_nodes() {
+            let others = |parameter| algorithm.choices(parameter).iter().skip(1);
+            let nodes = others(Parameter::Node).map(|id| Parameters {
+                node: Some((*id).to_owned()),
+                ..Parameters::default()
+            });
+            let networks = others(Parameter::Network).map(|id| Parameters {
+                network: Some((*id).to_owned()),
+                ..Parameters::default()
+            });
+            let default = std::iter::once(Parameters::default());
+            return default.chain(nodes).chain(networks).collect();
+        }
         let ids = |parameter, ids: &[String]| -> Vec<Option<String>> {
             if algorithm.takes(parameter) {
                 ids.iter().cloned().map(Some).collect()
@@ -192,7 +211,7 @@ impl Campaign {
 
     /// The same parameters with every radix, if the algorithm has one.
     fn radices(&self, algorithm: &Algorithm, cell: &Cell, inner: Parameters) -> Vec<Parameters> {
-        if !cares(algorithm, &inner, Parameter::Radix) {
+        if !algorithm.uses(Parameter::Radix, &inner.in_units(1)) {
             return vec![inner];
         }
         let widest = cell
@@ -248,7 +267,7 @@ impl Family {
             ..parameters.clone()
         };
         Some(Self {
-            is_cut: cares(algorithm, &parameters, Parameter::Blocks),
+            is_cut: algorithm.uses(Parameter::Blocks, &parameters.in_units(1)),
             algorithm,
             parameters,
         })
@@ -290,24 +309,6 @@ impl Family {
             parameters,
         })
     }
-}
-
-/// Whether a parameter changes anything: in a composition, a part that is given must take it.
-fn cares(algorithm: &Algorithm, inner: &Parameters, parameter: Parameter) -> bool {
-    let parts = [
-        (Collective::Reduce, &inner.reduce),
-        (Collective::Bcast, &inner.bcast),
-    ];
-    let mut parts = parts
-        .into_iter()
-        .filter_map(|(collective, id)| Some((collective, id.as_ref()?)))
-        .peekable();
-    let takes = |algorithm: &Algorithm| algorithm.takes(parameter);
-    takes(algorithm)
-        && (parts.peek().is_none()
-            || parts.any(|(collective, id)| {
-                schedule::find(&format!("{collective}/{id}")).is_some_and(takes)
-            }))
 }
 
 /// The power of two that is nearest as a ratio.

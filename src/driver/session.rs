@@ -236,9 +236,10 @@ impl Session<'_> {
         };
         let nodes = self.topology.nodes_among(&members);
         let is_member = members.contains(&self.world.rank());
-        let Some(communicator) = self.world.subset(is_member)? else {
+        let Some(mut communicator) = self.world.subset(is_member)? else {
             return Ok(());
         };
+        communicator.set_nodes(schedule::Nodes::of_lists(&nodes));
         let (measurements, spent) = match &task.work {
             Work::Compare { cell, candidates } => {
                 self.compare(task, (cell, candidates), &communicator, &nodes)?

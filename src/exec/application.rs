@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use schedule::{Algorithm, Request, Schedule};
+use schedule::{Algorithm, Placed, Request, Schedule};
 use vocabulary::Parameters;
 
 use crate::combiner::Combiner;
@@ -76,6 +76,7 @@ impl ApplicationCall {
                 _ => None,
             },
             parameters: parameters.in_units(unit_bytes),
+            placed: Placed::On(communicator.nodes()),
         };
         let schedule = Schedule::new(algorithm, &request)?;
         Ok(Self {

@@ -1,6 +1,6 @@
 //! What is called.
 
-use schedule::{Collective, Request, Schedule};
+use schedule::{Collective, Nodes, Placed, Request, Schedule};
 use vocabulary::{Cell, Datatype, Operator, Parameters};
 
 use crate::ExecError;
@@ -55,7 +55,7 @@ impl Call {
         }
     }
 
-    /// What an algorithm of ours does for the call.
+    /// What an algorithm of ours does for the call on these nodes.
     ///
     /// # Errors
     ///
@@ -64,20 +64,21 @@ impl Call {
         &self,
         algorithm: &str,
         parameters: &Parameters,
-        ranks: u32,
+        nodes: &Nodes,
     ) -> Result<Schedule, ExecError> {
         let found = schedule::find(algorithm)
             .filter(|found| found.collective == self.collective)
             .ok_or_else(|| ExecError::UnknownAlgorithm(algorithm.to_owned()))?;
         let unit_bytes = self.unit_bytes();
         let request = Request {
-            ranks,
+            ranks: nodes.ranks(),
             root: self.root,
             in_place: self.in_place,
             commutative: self.operator.is_none_or(Operator::commutes),
             units: self.bytes / unit_bytes,
             counts: None,
             parameters: parameters.in_units(unit_bytes),
+            placed: Placed::On(nodes),
         };
         Ok(Schedule::new(found, &request)?)
     }

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::time::Duration;
 
 use mpi::ffi;
+use schedule::Nodes;
 
 use crate::ExecError;
 use crate::api::{byte, check, count, is_finalized};
@@ -81,6 +82,7 @@ pub struct Communicator {
     raw: ffi::MPI_Comm,
     rank: u32,
     size: u32,
+    nodes: Nodes,
 }
 
 impl Communicator {
@@ -128,6 +130,7 @@ impl Communicator {
             raw,
             rank: rank as u32,
             size: size as u32,
+            nodes: Nodes::together(size as u32),
         })
     }
 
@@ -145,6 +148,16 @@ impl Communicator {
     /// Number of ranks.
     pub fn size(&self) -> u32 {
         self.size
+    }
+
+    /// Which of its ranks share a node, as far as [`Communicator::set_nodes`] was told; all of them before.
+    pub fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    /// Says which of its ranks share a node, for algorithms that know nodes. All ranks must say the same.
+    pub fn set_nodes(&mut self, nodes: Nodes) {
+        self.nodes = nodes;
     }
 
     /// A communicator of the same ranks with traffic of its own. Collective.

@@ -52,7 +52,7 @@ impl Runner {
                 algorithm,
                 parameters,
             } => {
-                let schedule = call.schedule(algorithm, parameters, ranks)?;
+                let schedule = call.schedule(algorithm, parameters, communicator.nodes())?;
                 Executor::new(&schedule, call, rank, wait)
                     .map(Box::new)
                     .map(Self::Ours)

@@ -11,7 +11,7 @@ use model::{Cache, Level, Line, Link, Machine, Setting, Topology, simulate};
 use schedule::{Collective, Schedule};
 use vocabulary::{Candidate, Cell, CommShape, Subject};
 
-use crate::{Foreseen, MachineFit};
+use crate::{Foreseen, MachineFit, prediction};
 use results::{Expected, Summary};
 
 /// Schedules with more messages are left out: the search simulates each schedule about a thousand times.
@@ -172,9 +172,7 @@ impl MachineFit {
                 else {
                     return None;
                 };
-                let given = summary.candidate.parameters();
-                let algorithm = schedule::find(summary.candidate.algorithm())?;
-                let schedule = Schedule::new(algorithm, &cell.request(&given)).ok()?;
+                let schedule = prediction::schedule(self, &cell, &summary.candidate)?;
                 (model::expected_messages(&schedule) <= MOST_MESSAGES).then_some(Time {
                     cell,
                     schedule,

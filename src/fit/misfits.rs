@@ -9,7 +9,7 @@ use vocabulary::{Candidate, Cell};
 use crate::MachineFit;
 use crate::experiments::Experiments;
 use crate::line::Point;
-use crate::prediction::{MOST_MESSAGES, call};
+use crate::prediction::{self, MOST_MESSAGES, call};
 use results::{Misfit, Timed};
 
 /// The sizes at which the median error over turns is large.
@@ -94,7 +94,7 @@ fn meets_misfit(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
     let Some(algorithm) = schedule::find(candidate.algorithm()) else {
         return false;
     };
-    let Ok(schedule) = Schedule::new(algorithm, &cell.request(&parameters)) else {
+    let Some(schedule) = prediction::schedule(fit, cell, candidate) else {
         return false;
     };
     if model::expected_messages(&schedule) > MOST_MESSAGES {
@@ -102,8 +102,7 @@ fn meets_misfit(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
         let level = Timed::Message(Level::of_nodes(cell.shape.nodes));
         return blocks.is_some_and(|(_, largest)| concerns(level, largest));
     }
-    let topology = Topology::new(cell.shape.nodes, cell.shape.ppn, fit.placement);
-    contents(&schedule, cell, &topology)
+    contents(&schedule, cell, &prediction::topology(fit, cell))
         .into_iter()
         .any(|(what, bytes)| concerns(what, bytes))
 }

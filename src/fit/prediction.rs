@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{Call, Machine, Prediction, Setting, Topology};
-use schedule::{Algorithm, Schedule};
+use schedule::{Algorithm, Request, Schedule};
 use vocabulary::{Candidate, Cell, Parameters, Subject};
 
 use crate::MachineFit;
@@ -78,20 +78,35 @@ pub(crate) fn seconds_on(
     simulated.or_else(|| closed_form_seconds(fit, cell, candidate))
 }
 
+/// Where the ranks of a cell stand.
+pub(crate) fn topology(fit: &MachineFit, cell: &Cell) -> Topology {
+    Topology::new(cell.shape.nodes, cell.shape.ppn, fit.placement)
+}
+
+/// What a candidate of ours does in a cell, on nodes as they were measured.
+pub(crate) fn schedule(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<Schedule> {
+    let algorithm = schedule::find(candidate.algorithm())?;
+    let parameters = candidate.parameters();
+    let request = Request {
+        placed: topology(fit, cell).placed(),
+        ..cell.request(&parameters)
+    };
+    Schedule::new(algorithm, &request).ok()
+}
+
 fn simulated_on(
     fit: &MachineFit,
     machine: &Machine,
     cell: &Cell,
     candidate: &Candidate,
 ) -> Option<f64> {
-    let algorithm = schedule::find(candidate.algorithm())?;
-    let schedule = Schedule::new(algorithm, &cell.request(&candidate.parameters())).ok()?;
+    let schedule = schedule(fit, cell, candidate)?;
     if model::expected_messages(&schedule) > MOST_MESSAGES {
         return None;
     }
     let setting = Setting {
         machine,
-        topology: Topology::new(cell.shape.nodes, cell.shape.ppn, fit.placement),
+        topology: topology(fit, cell),
         unit_bytes: cell.datatype.size_bytes(),
     };
     let simulation = model::simulate(&schedule, &setting).ok()?;
@@ -240,5 +255,6 @@ pub(crate) fn call<'a>(cell: &Cell, parameters: &'a Parameters) -> Call<'a> {
         bytes: cell.bytes,
         unit_bytes,
         parameters: parameters.in_units(unit_bytes),
+        placed: cell.request(parameters).placed,
     }
 }

@@ -1,7 +1,7 @@
 //! What the closed forms say about an algorithm of the registry.
 
 use schedule::{
-    Algorithm, Collective, Cost, Parameter, Parameters, PipelineCost, Request, Schedule,
+    Algorithm, Collective, Cost, Parameter, Parameters, PipelineCost, Placed, Request, Schedule,
 };
 
 use crate::{Pipeline, Rates};
@@ -19,6 +19,8 @@ pub struct Call<'a> {
     pub unit_bytes: u64,
     /// The parameters of the algorithm; sizes of blocks count units.
     pub parameters: Parameters<'a>,
+    /// Which ranks share a node.
+    pub placed: Placed<'a>,
 }
 
 impl Default for Call<'_> {
@@ -29,6 +31,7 @@ impl Default for Call<'_> {
             bytes: 1,
             unit_bytes: 1,
             parameters: Parameters::default(),
+            placed: Placed::default(),
         }
     }
 }
@@ -53,13 +56,14 @@ impl Cut {
         let request = Request {
             units: call.bytes.div_ceil(unit_bytes),
             parameters: call.parameters,
+            placed: call.placed,
             ..Request::ranks(call.ranks)
         };
         let schedule = Schedule::new(algorithm, &request).ok()?;
         Some(Self {
             piece: schedule
                 .vector_units()
-                .div_ceil(algorithm.pieces(call.ranks).max(1).into()),
+                .div_ceil(schedule.pieces().max(1).into()),
             blocks: schedule.shape().blocks,
             unit_bytes,
         })

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use exec::constants::{MPI_Comm, MPI_Datatype};
 use exec::{Communicator, ExecError, RawCall, check};
 use mpi::ffi;
-use schedule::Collective;
+use schedule::{Algorithm, Collective, Nodes, Placed};
 use table::OperatorClass;
 use table::dispatch::{Choice, CommunicatorRules};
 use vocabulary::{Candidate, CommShape, RankOrder, RankPlace};
@@ -16,7 +16,7 @@ use crate::PassedOn;
 use crate::agree::{greatest, rank_and_size, sum};
 use crate::arguments::measured;
 use crate::devices;
-use crate::place::{is_of_this_world, place};
+use crate::place::{firsts, is_of_this_world, place};
 use crate::plan::Plans;
 use crate::versions::{Version, Versions};
 
@@ -182,9 +182,15 @@ impl Silenced {
             };
             let out_of_block = is_out(&RankPlace::is_in_block);
             let out_of_turn = is_out(&|place| place.is_in_turn(nodes as u32));
-            let mut most = [node_ranks, private as i32, out_of_block, out_of_turn];
+            let mut most = [
+                node_ranks,
+                -node_ranks,
+                private as i32,
+                out_of_block,
+                out_of_turn,
+            ];
             greatest(self.communicator, &mut most)?;
-            let [ppn, private, out_of_block, out_of_turn] = most;
+            let [ppn, least, private, out_of_block, out_of_turn] = most;
             if with_devices > 0 {
                 return Ok(none(PassedOn::Devices));
             }
@@ -225,17 +231,48 @@ impl Silenced {
                     .min()
                     .unwrap_or(u64::MAX)
             });
+            let knows_nodes = |choice: &Choice| {
+                let found = schedule::find(choice.candidate.algorithm());
+                found.is_some_and(Algorithm::knows_nodes)
+            };
+            let found = match order {
+                _ if least != -ppn => None,
+                RankOrder::Block => Some(Placed::Block {
+                    per_node: shape.ppn,
+                }),
+                RankOrder::Cyclic => Some(Placed::Cyclic { nodes: shape.nodes }),
+                RankOrder::Other | RankOrder::Unknown => None,
+            };
+            let nodes = match found.and_then(|placed| placed.nodes(shape.ranks())) {
+                Some(nodes) => Some(nodes),
+                None if !Collective::MEASURED
+                    .into_iter()
+                    .flat_map(choices)
+                    .any(knows_nodes) =>
+                {
+                    None
+                }
+                None => {
+                    let first = place.as_ref().map_or(0, |place| place.rank.first);
+                    Some(Nodes::of_list(&firsts(self.communicator, first)?))
+                }
+            };
             let private = Communicator::duplicate_of_raw(self.communicator);
             let mut failed = [i32::from(private.is_err())];
             greatest(self.communicator, &mut failed)?;
             Ok(match private {
-                Ok(private) if failed == [0] => Ok(Tuned {
-                    version,
-                    rules,
-                    least_bytes,
-                    plans: Plans::default(),
-                    private,
-                }),
+                Ok(mut private) if failed == [0] => {
+                    if let Some(nodes) = nodes {
+                        private.set_nodes(nodes);
+                    }
+                    Ok(Tuned {
+                        version,
+                        rules,
+                        least_bytes,
+                        plans: Plans::default(),
+                        private,
+                    })
+                }
                 _ => none(PassedOn::NoCommunicator),
             })
         }

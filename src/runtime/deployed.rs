@@ -39,7 +39,7 @@ impl DeployedCall {
         } = candidate
         {
             // Where the algorithm cannot serve the call, a table leaves it to the library and does not say why.
-            call.schedule(algorithm, parameters, communicator.size())?;
+            call.schedule(algorithm, parameters, communicator.nodes())?;
         }
         let prepared = LibraryCall::new(call, communicator.rank(), communicator.size())?;
         let settings = Settings {

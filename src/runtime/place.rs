@@ -55,6 +55,30 @@ pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
     })
 }
 
+/// For each rank of a communicator the first one on its node, of which every rank knows its own. Collective.
+///
+/// # Safety
+///
+/// `communicator` is a valid intracommunicator.
+pub(crate) unsafe fn firsts(communicator: MPI_Comm, own: u32) -> Result<Vec<u32>, ExecError> {
+    // SAFETY: the caller's; there is room for a number of each rank.
+    unsafe {
+        let (_, ranks) = rank_and_size(communicator)?;
+        let mut firsts = vec![0_u32; ranks as usize];
+        let code = ffi::PMPI_Allgather(
+            (&raw const own).cast(),
+            1,
+            ffi::RSMPI_UINT32_T,
+            firsts.as_mut_ptr().cast(),
+            1,
+            ffi::RSMPI_UINT32_T,
+            communicator,
+        );
+        check("MPI_Allgather", code)?;
+        Ok(firsts)
+    }
+}
+
 /// Whether all ranks of a communicator are among those of `MPI_COMM_WORLD`. All of them come to the
 /// same answer: ranks of two worlds see each other as strangers.
 ///

@@ -1,10 +1,13 @@
 //! An algorithm bound to a call.
 
 use crate::layout::Layout;
+use crate::phases::{self, Phase};
 use crate::program::{CopyOwn, Nothing, Program};
 use crate::shape::Parts;
 use crate::vector::{Sizes, Vector};
-use crate::{Algorithm, Blocks, Collective, Parameter, Parameters, Rank, Shape, Span, find};
+use crate::{
+    Algorithm, Blocks, Collective, Nodes, Parameter, Parameters, Placed, Rank, Shape, Span, find,
+};
 use std::fmt;
 
 /// A call for which a schedule is wanted.
@@ -25,10 +28,12 @@ pub struct Request<'a> {
     pub counts: Option<&'a [u64]>,
     /// What is chosen about the algorithm.
     pub parameters: Parameters<'a>,
+    /// Which ranks share a node; most algorithms do not mind.
+    pub placed: Placed<'a>,
 }
 
 impl Request<'_> {
-    /// A call among `ranks` with root 0, nothing in place, one unit and default parameters.
+    /// A call among `ranks` on one node with root 0, nothing in place, one unit and default parameters.
     pub fn ranks(ranks: u32) -> Self {
         Self {
             ranks,
@@ -38,6 +43,7 @@ impl Request<'_> {
             units: 1,
             counts: None,
             parameters: Parameters::default(),
+            placed: Placed::Together,
         }
     }
 }
@@ -79,6 +85,16 @@ pub enum Unsupported {
         algorithm: String,
         /// Ranks in the communicator.
         ranks: u32,
+    },
+    /// The nodes are none, or those of another number of ranks.
+    Nodes {
+        /// Ranks in the communicator.
+        ranks: u32,
+    },
+    /// The algorithm needs nodes with as many ranks each, some also block or cyclic order.
+    UnlikeNodes {
+        /// The algorithm's full name.
+        algorithm: String,
     },
     /// The algorithm combines out of rank order, which the operator does not bear.
     Unordered {
@@ -127,6 +143,13 @@ impl fmt::Display for Unsupported {
             Self::OddRanks { algorithm, ranks } => {
                 write!(f, "{algorithm} needs an even number of ranks, not {ranks}")
             }
+            Self::Nodes { ranks } => {
+                write!(f, "these are not the nodes of {ranks} ranks")
+            }
+            Self::UnlikeNodes { algorithm } => write!(
+                f,
+                "{algorithm} needs nodes with as many ranks each, in block or cyclic order where all ranks have a part"
+            ),
             Self::Unordered { algorithm } => write!(
                 f,
                 "{algorithm} combines out of rank order: not for operators that do not commute"
@@ -188,31 +211,37 @@ impl Schedule {
             });
         }
         let vector = vector(collective, request)?;
-        let blocks = match parameters.blocks {
-            Some(Blocks::Count(0) | Blocks::Size(0)) => return Err(Unsupported::ZeroBlocks),
-            Some(blocks) => {
-                let pieces = algorithm.pieces(ranks).into();
-                blocks.count(vector.units.div_ceil(pieces))
-            }
-            None => 1,
-        };
         let radix = parameters.radix.unwrap_or(Parameters::DEFAULT_RADIX);
         if !Parameters::RADICES.contains(&radix) {
             return Err(Unsupported::Radix { radix });
         }
+        let nodes = request.placed.nodes(ranks);
+        let nodes = nodes.ok_or(Unsupported::Nodes { ranks })?;
+        let parts = Parts {
+            reduce: part(Collective::Reduce, parameters.reduce)?,
+            bcast: part(Collective::Bcast, parameters.bcast)?,
+            phases: phases(algorithm, &parameters, &nodes)?,
+        };
+        let mut shape = Shape {
+            ranks,
+            root,
+            in_place: request.in_place && collective.allows_in_place(),
+            blocks: 1,
+            radix,
+            parts,
+            nodes,
+        };
+        shape.blocks = match parameters.blocks {
+            Some(Blocks::Count(0) | Blocks::Size(0)) => return Err(Unsupported::ZeroBlocks),
+            Some(blocks) => {
+                let pieces = pieces(algorithm, &shape).into();
+                blocks.count(vector.units.div_ceil(pieces))
+            }
+            None => 1,
+        };
         let schedule = Self {
             algorithm,
-            shape: Shape {
-                ranks,
-                root,
-                in_place: request.in_place && collective.allows_in_place(),
-                blocks,
-                radix,
-                parts: Parts {
-                    reduce: part(Collective::Reduce, parameters.reduce)?,
-                    bcast: part(Collective::Bcast, parameters.bcast)?,
-                },
-            },
+            shape,
             units,
             vector,
         };
@@ -240,6 +269,11 @@ impl Schedule {
         self.units
     }
 
+    /// Into how many pieces the algorithm cuts the whole vector by itself; blocks are cut from those.
+    pub fn pieces(&self) -> u32 {
+        pieces(self.algorithm, &self.shape)
+    }
+
     /// Length of the whole vector.
     pub fn vector_units(&self) -> u64 {
         self.vector.units
@@ -257,21 +291,33 @@ impl Schedule {
         self.unordered().is_none()
     }
 
-    /// The algorithm, or the inner reduce, that combines out of order.
+    /// The algorithm, or the inner one, that combines out of order.
     fn unordered(&self) -> Option<&'static Algorithm> {
         let Shape {
-            ranks, root, parts, ..
+            ranks,
+            root,
+            parts,
+            ref nodes,
+            ..
         } = self.shape;
         let at_end = root == 0 || root + 1 == ranks;
         let is_ordered = |algorithm: &Algorithm, at_end: bool| {
             algorithm.ordered || algorithm.ordered_at_ends && at_end
         };
-        if !is_ordered(self.algorithm, at_end) {
+        let by_nodes = parts.phases().next().is_some();
+        if !is_ordered(self.algorithm, at_end) || by_nodes && !nodes.are_consecutive() {
             return Some(self.algorithm);
         }
         // Inner reduces are towards rank 0.
         let combines = self.algorithm.takes(Parameter::Reduce);
-        (combines && !is_ordered(parts.reduce, true)).then_some(parts.reduce)
+        let reduce = combines.then_some((parts.reduce, true));
+        let phases = parts
+            .phases()
+            .filter(|(phase, _)| phase.collective.is_reduction());
+        let phases = phases.map(|(phase, part)| (part, phase.has_root_at_end(nodes, root)));
+        let mut inner = reduce.into_iter().chain(phases);
+        let unordered = inner.find(|(part, at_end)| !is_ordered(part, *at_end));
+        unordered.map(|(part, _)| part)
     }
 
     /// Where a rank's buffers stand in its memory.
@@ -331,10 +377,44 @@ fn vector(collective: Collective, request: &Request<'_>) -> Result<Vector, Unsup
 /// Longer vectors are refused: scratch memory of several times the length must be countable too.
 const MOST_UNITS: u64 = 1 << 60;
 
+fn pieces(algorithm: &Algorithm, shape: &Shape) -> u32 {
+    match algorithm.phases {
+        [] => algorithm.pieces(shape.ranks),
+        _ => phases::pieces(shape),
+    }
+}
+
+type Phases = [Option<(&'static Phase, &'static Algorithm)>; Phase::MOST];
+
+/// The phases of an algorithm that knows nodes, and the algorithms of the registry that carry them out.
+fn phases(
+    algorithm: &'static Algorithm,
+    parameters: &Parameters<'_>,
+    nodes: &Nodes,
+) -> Result<Phases, Unsupported> {
+    let mut phases = [None; Phase::MOST];
+    for (place, phase) in phases.iter_mut().zip(algorithm.phases) {
+        if !phase.serves(nodes) {
+            let algorithm = algorithm.name();
+            return Err(Unsupported::UnlikeNodes { algorithm });
+        }
+        let part = part(phase.collective, Some(phase.id(parameters)))?;
+        if !phase.admits(part) {
+            return Err(Unsupported::Part {
+                collective: phase.collective,
+                id: part.id.to_owned(),
+            });
+        }
+        *place = Some((phase, part));
+    }
+    Ok(phases)
+}
+
 /// The algorithm for a part of a composition; binomial trees unless named.
 fn part(collective: Collective, id: Option<&str>) -> Result<&'static Algorithm, Unsupported> {
     let id = id.unwrap_or(Parameters::DEFAULT_PART);
-    find(&format!("{collective}/{id}")).ok_or_else(|| Unsupported::Part {
+    let part = find(&format!("{collective}/{id}")).filter(|part| !part.knows_nodes());
+    part.ok_or_else(|| Unsupported::Part {
         collective,
         id: id.to_owned(),
     })

@@ -95,7 +95,7 @@ impl Room {
                     if run.is_empty() || within(&begin) {
                         Some(run.moved(begin.start, 0))
                     } else if within(&rest) {
-                        Some(run.moved(0, length(&begin)))
+                        Some(run.moved(rest.start, length(&begin)))
                     } else {
                         None
                     }

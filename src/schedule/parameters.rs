@@ -14,11 +14,22 @@ pub enum Parameter {
     Reduce,
     /// The inner broadcast of a composition.
     Bcast,
+    /// What the ranks of a node do, of an algorithm that knows nodes.
+    Node,
+    /// What is done between nodes, of an algorithm that knows nodes.
+    Network,
 }
 
 impl Parameter {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Blocks, Self::Radix, Self::Reduce, Self::Bcast];
+    pub const ALL: [Self; 6] = [
+        Self::Blocks,
+        Self::Radix,
+        Self::Reduce,
+        Self::Bcast,
+        Self::Node,
+        Self::Network,
+    ];
 }
 
 impl fmt::Display for Parameter {
@@ -28,6 +39,8 @@ impl fmt::Display for Parameter {
             Self::Radix => "radix",
             Self::Reduce => "reduce",
             Self::Bcast => "bcast",
+            Self::Node => "node",
+            Self::Network => "network",
         })
     }
 }
@@ -54,7 +67,7 @@ impl Blocks {
 }
 
 /// Values of parameters; what is absent has the algorithm's default: one block, radix 4, binomial
-/// trees.
+/// trees, and within and between nodes the first of [`crate::Phase::choices`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Parameters<'a> {
     /// How the vector is cut.
@@ -65,6 +78,10 @@ pub struct Parameters<'a> {
     pub reduce: Option<&'a str>,
     /// Id of the inner broadcast.
     pub bcast: Option<&'a str>,
+    /// Id of the algorithms within nodes.
+    pub node: Option<&'a str>,
+    /// Id of the algorithm between nodes.
+    pub network: Option<&'a str>,
 }
 
 impl Parameters<'_> {
@@ -93,6 +110,8 @@ impl Parameters<'_> {
             self.radix.map(|_| Parameter::Radix),
             self.reduce.map(|_| Parameter::Reduce),
             self.bcast.map(|_| Parameter::Bcast),
+            self.node.map(|_| Parameter::Node),
+            self.network.map(|_| Parameter::Network),
         ]
         .into_iter()
         .flatten()

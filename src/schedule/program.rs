@@ -74,6 +74,18 @@ impl Names {
             scratch: ScratchNames::After(others as u8),
         }
     }
+
+    /// What a buffer of the inner program is called outside.
+    pub(crate) fn rename(&self, buffer: Buffer) -> Buffer {
+        match (buffer, self.scratch) {
+            (Buffer::Input, _) => self.input,
+            (Buffer::Output, _) => self.output,
+            (Buffer::Scratch(index), ScratchNames::After(others)) => {
+                Buffer::Scratch(index + others)
+            }
+            (Buffer::Scratch(_), ScratchNames::Are(buffer)) => buffer,
+        }
+    }
 }
 
 /// What the scratch buffers of an inner program are called outside.
@@ -91,19 +103,6 @@ pub(crate) struct Renamed {
     pub(crate) names: Names,
 }
 
-impl Renamed {
-    fn rename(&self, span: &mut Span) {
-        span.buffer = match (span.buffer, self.names.scratch) {
-            (Buffer::Input, _) => self.names.input,
-            (Buffer::Output, _) => self.names.output,
-            (Buffer::Scratch(index), ScratchNames::After(others)) => {
-                Buffer::Scratch(index + others)
-            }
-            (Buffer::Scratch(_), ScratchNames::Are(buffer)) => buffer,
-        };
-    }
-}
-
 impl Program for Renamed {
     fn rounds(&self) -> u64 {
         self.program.rounds()
@@ -113,7 +112,7 @@ impl Program for Renamed {
         let outer = round.actions().len();
         self.program.round(index, round);
         for action in &mut round.actions_mut()[outer..] {
-            action.spans_mut(|span| self.rename(span));
+            action.spans_mut(|span| span.buffer = self.names.rename(span.buffer));
         }
     }
 }

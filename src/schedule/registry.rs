@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::program::{Names, Nothing, Program, Renamed};
-use crate::{Collective, Cost, Parameter, Rank, Room, Shape};
+use crate::{Collective, Cost, Parameter, Parameters, Phase, Rank, Room, Shape};
 use crate::{allgather, allreduce, bcast, gather, reduce, reduce_scatter, scatter};
 
 /// An algorithm and everything that is known about it.
@@ -35,6 +35,9 @@ pub struct Algorithm {
     pub ordered_at_ends: bool,
     /// Whether it serves only even numbers of ranks (and one).
     pub even_ranks: bool,
+    /// What it does one after the other within and between nodes, if it knows nodes; at most
+    /// [`Phase::MOST`].
+    pub phases: &'static [Phase],
     /// The closed form on this many ranks, at least 2, where there is one.
     pub(crate) cost: fn(ranks: u32) -> Option<Cost>,
     /// Into how many pieces it cuts the whole vector by itself; blocks are cut from those.
@@ -58,6 +61,8 @@ pub static ALGORITHMS: &[Algorithm] = &[
     bcast::scatter_allgather_ring::ALGORITHM,
     bcast::two_tree::ALGORITHM,
     bcast::circulant::ALGORITHM,
+    bcast::leaders::ALGORITHM,
+    bcast::lanes::ALGORITHM,
     reduce::linear::ALGORITHM,
     reduce::mst::ALGORITHM,
     reduce::binomial::ALGORITHM,
@@ -71,6 +76,8 @@ pub static ALGORITHMS: &[Algorithm] = &[
     reduce::reduce_scatter_gather_ring::ALGORITHM,
     reduce::two_tree::ALGORITHM,
     reduce::circulant::ALGORITHM,
+    reduce::leaders::ALGORITHM,
+    reduce::lanes::ALGORITHM,
     allreduce::recursive_doubling::ALGORITHM,
     allreduce::ring::ALGORITHM,
     allreduce::ring_segmented::ALGORITHM,
@@ -81,6 +88,8 @@ pub static ALGORITHMS: &[Algorithm] = &[
     allreduce::dual_root::ALGORITHM,
     allreduce::two_tree::ALGORITHM,
     allreduce::circulant::ALGORITHM,
+    allreduce::leaders::ALGORITHM,
+    allreduce::lanes::ALGORITHM,
     gather::linear::ALGORITHM,
     gather::linear_nonblocking::ALGORITHM,
     gather::linear_sync::ALGORITHM,
@@ -103,6 +112,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     allgather::gather_broadcast::ALGORITHM,
     allgather::linear::ALGORITHM,
     allgather::circulant::ALGORITHM,
+    allgather::lanes::ALGORITHM,
     reduce_scatter::ring::ALGORITHM,
     reduce_scatter::recursive_halving::ALGORITHM,
     reduce_scatter::pairwise::ALGORITHM,
@@ -138,15 +148,60 @@ pub fn of(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
         .filter(move |algorithm| algorithm.collective == collective)
 }
 
+/// The algorithms of a collective that compositions may be made of: none of those that know nodes, which
+/// are compositions themselves.
+pub fn parts_of(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
+    of(collective).filter(|algorithm| !algorithm.knows_nodes())
+}
+
 impl Algorithm {
     /// The full name, `collective/id`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.collective, self.id)
     }
 
+    /// Whether what it does depends on which ranks share a node.
+    pub fn knows_nodes(&self) -> bool {
+        !self.phases.is_empty()
+    }
+
+    /// The ids that are worth trying for a parameter that names what is done within or between nodes; the
+    /// first is the default.
+    pub fn choices(&self, parameter: Parameter) -> &'static [&'static str] {
+        let mut named = self.phases.iter();
+        let phase = named.find(|phase| phase.named_by == Some(parameter));
+        phase.map_or(&[], |phase| phase.choices)
+    }
+
+    /// The inner algorithms of a composition, as these parameters name them; those that there are.
+    pub fn parts(&self, parameters: &Parameters<'_>) -> impl Iterator<Item = &'static Self> {
+        let of = |parameter, collective, id: Option<&str>| {
+            let id = id.unwrap_or(Parameters::DEFAULT_PART);
+            self.takes(parameter)
+                .then(|| find(&format!("{collective}/{id}")))?
+        };
+        let parts = [
+            of(Parameter::Reduce, Collective::Reduce, parameters.reduce),
+            of(Parameter::Bcast, Collective::Bcast, parameters.bcast),
+        ];
+        let phases = self.phases.iter().map(|phase| {
+            let id = phase.id(parameters);
+            find(&format!("{}/{id}", phase.collective))
+        });
+        let phases: Vec<_> = phases.collect();
+        parts.into_iter().chain(phases).flatten()
+    }
+
     /// Whether it takes a parameter.
     pub fn takes(&self, parameter: Parameter) -> bool {
         self.parameters.contains(&parameter)
+    }
+
+    /// Whether a parameter makes a difference: in a composition, to one of the parts that the others name.
+    pub fn uses(&self, parameter: Parameter, given: &Parameters<'_>) -> bool {
+        let mut parts = self.parts(given).peekable();
+        let is_whole = parts.peek().is_none();
+        self.takes(parameter) && (is_whole || parts.any(|part| part.takes(parameter)))
     }
 
     /// The closed form for root 0; `None` below 2 ranks or where none is known.
@@ -222,6 +277,7 @@ pub(crate) const PLAIN: Algorithm = Algorithm {
     ordered: true,
     ordered_at_ends: true,
     even_ranks: false,
+    phases: &[],
     cost: |_| None,
     pieces: |_| 1,
     scratch: |_, _| Vec::new(),

@@ -1,6 +1,6 @@
 //! What an algorithm is told about a call.
 
-use crate::{Algorithm, Parameter};
+use crate::{Algorithm, Nodes, Parameter, Phase};
 
 /// The number of a process within its communicator, from 0.
 pub type Rank = u32;
@@ -8,7 +8,7 @@ pub type Rank = u32;
 /// The arguments of an algorithm: all that its communication depends on.
 ///
 /// Two ranks that are given the same shape produce programs that fit each other.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Shape {
     /// Ranks in the communicator, at least 1.
     pub ranks: u32,
@@ -23,6 +23,8 @@ pub struct Shape {
     pub radix: u32,
     /// The algorithms that a composed one is made of.
     pub parts: Parts,
+    /// Which ranks share a node.
+    pub nodes: Nodes,
 }
 
 /// The inner algorithms of a composition.
@@ -32,6 +34,15 @@ pub struct Parts {
     pub reduce: &'static Algorithm,
     /// The inner broadcast.
     pub bcast: &'static Algorithm,
+    /// What an algorithm that knows nodes does, one after the other.
+    pub phases: [Option<(&'static Phase, &'static Algorithm)>; Phase::MOST],
+}
+
+impl Parts {
+    /// The phases, first to last, and who carries them out.
+    pub fn phases(&self) -> impl Iterator<Item = (&'static Phase, &'static Algorithm)> + use<> {
+        self.phases.into_iter().flatten()
+    }
 }
 
 impl Shape {
@@ -45,7 +56,7 @@ impl Shape {
         Self {
             root: 0,
             blocks,
-            ..*self
+            ..self.clone()
         }
     }
 }

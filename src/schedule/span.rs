@@ -47,6 +47,26 @@ pub enum Partition {
         /// Blocks a part.
         chunks: u32,
     },
+    /// One of `parts` even parts of the vector and nothing else of it, in `pieces` even pieces of `chunks`
+    /// even blocks each: block `piece * chunks + chunk`. So the ranks of a node or a lane cut what is theirs.
+    Within {
+        /// Even parts of the vector.
+        parts: u32,
+        /// Which of them.
+        part: u32,
+        /// Even pieces of this part.
+        pieces: u32,
+        /// Blocks a piece.
+        chunks: u32,
+    },
+    /// The parts of `rows * columns` ranks, row by row; block `c` is column `c`, a part of every row. Only where
+    /// all parts are of one size.
+    Columns {
+        /// Rows of parts.
+        rows: u32,
+        /// Parts a row.
+        columns: u32,
+    },
 }
 
 impl Partition {
@@ -61,10 +81,19 @@ impl Partition {
     /// Number of blocks.
     pub fn blocks(self) -> u64 {
         match self {
-            Self::Even(blocks) => blocks.into(),
-            Self::PerRank { ranks, chunks } | Self::ByChunk { ranks, chunks } => {
-                u64::from(ranks) * u64::from(chunks)
+            Self::Even(blocks)
+            | Self::Columns {
+                columns: blocks, ..
+            } => blocks.into(),
+            Self::PerRank {
+                ranks: pieces,
+                chunks,
             }
+            | Self::ByChunk {
+                ranks: pieces,
+                chunks,
+            }
+            | Self::Within { pieces, chunks, .. } => u64::from(pieces) * u64::from(chunks),
         }
     }
 }
@@ -132,7 +161,8 @@ impl fmt::Display for Span {
     /// `output 2/3` is the third of three blocks, `output 2..4/5` two blocks, `output 4..1/5` the
     /// last and the first of five, `output` the whole vector, `output 1.2/4.3` the third of three
     /// chunks of the second of four ranks' parts, `output 1..3/4 [2/3]` the third chunks of the second
-    /// and third part.
+    /// and third part, `output 0..2/4 of 1/3` the first half of the second of three parts,
+    /// `output 1/4 of 3 rows` the second of four columns.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let BlockRange { start, count } = self.blocks;
         // Blocks of one chunk are told by their ranks.
@@ -140,11 +170,16 @@ impl fmt::Display for Span {
             Partition::ByChunk { ranks, .. } => (start % u64::from(ranks), ranks.into()),
             partition => (start, partition.blocks()),
         };
+        let within = match self.partition {
+            Partition::Within { parts, part, .. } if parts > 1 => Some(format!("{part}/{parts}")),
+            _ => None,
+        };
         if self.partition.blocks() == 1 {
-            return write!(f, "{}", self.buffer);
+            write!(f, "{}", self.buffer)?;
+            return within.map_or(Ok(()), |part| write!(f, " {part}"));
         }
         let number = |block: u64| match self.partition {
-            Partition::PerRank { chunks, .. } if chunks > 1 => {
+            Partition::PerRank { chunks, .. } | Partition::Within { chunks, .. } if chunks > 1 => {
                 let chunks = u64::from(chunks);
                 format!("{}.{}", block / chunks, block % chunks)
             }
@@ -157,11 +192,21 @@ impl fmt::Display for Span {
             (end, _) => write!(f, "..{}", number(end))?,
         }
         match self.partition {
-            Partition::PerRank { ranks, chunks } if chunks > 1 => write!(f, "/{ranks}.{chunks}"),
-            Partition::ByChunk { chunks, .. } => {
-                write!(f, "/{all} [{}/{chunks}]", self.blocks.start / all)
+            Partition::PerRank {
+                ranks: pieces,
+                chunks,
             }
-            _ => write!(f, "/{all}"),
+            | Partition::Within { pieces, chunks, .. }
+                if chunks > 1 =>
+            {
+                write!(f, "/{pieces}.{chunks}")?;
+            }
+            Partition::ByChunk { chunks, .. } => {
+                write!(f, "/{all} [{}/{chunks}]", self.blocks.start / all)?;
+            }
+            Partition::Columns { rows, .. } => write!(f, "/{all} of {rows} rows")?,
+            _ => write!(f, "/{all}")?,
         }
+        within.map_or(Ok(()), |part| write!(f, " of {part}"))
     }
 }

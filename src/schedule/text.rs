@@ -2,12 +2,15 @@
 
 use std::fmt::Write;
 
-use crate::{Action, Parameter, Rank, Round, Schedule};
+use crate::{Action, Parameter, Phase, Rank, Round, Schedule};
 
 /// What is shown, in a line: the algorithm, the communicator and the parameters it takes.
 pub fn headline(schedule: &Schedule) -> String {
     let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
     let mut line = format!("{algorithm} on {}", count(shape.ranks, "rank"));
+    if algorithm.knows_nodes() {
+        let _ = write!(line, " of {}", count(shape.nodes.count(), "node"));
+    }
     if algorithm.collective.is_rooted() {
         let _ = write!(line, ", root {}", shape.root);
     }
@@ -17,6 +20,12 @@ pub fn headline(schedule: &Schedule) -> String {
             Parameter::Radix => write!(line, ", radix {}", shape.radix),
             Parameter::Reduce => write!(line, ", {}", shape.parts.reduce),
             Parameter::Bcast => write!(line, ", {}", shape.parts.bcast),
+            Parameter::Node | Parameter::Network => {
+                let named = |(phase, _): &(&Phase, _)| phase.named_by == Some(*parameter);
+                let parts = shape.parts.phases().filter(named);
+                let parts: Vec<String> = parts.map(|(_, part)| part.name()).collect();
+                write!(line, ", {parameter} {}", parts.join(" and "))
+            }
         };
     }
     if shape.in_place {

@@ -55,6 +55,17 @@ impl Vector {
         }
     }
 
+    /// What a partition cuts: the whole vector, or a part of it.
+    fn cut(&self, partition: Partition) -> Range<u64> {
+        match partition {
+            Partition::Within { parts, part, .. } => {
+                let start = |part: u32| even(part.into(), parts.into(), self.units);
+                start(part)..start(part + 1)
+            }
+            _ => 0..self.units,
+        }
+    }
+
     fn start(&self, partition: Partition, block: u64) -> u64 {
         match partition {
             Partition::Even(blocks) => even(block, blocks.into(), self.units),
@@ -69,6 +80,19 @@ impl Vector {
             Partition::ByChunk { ranks, chunks } => {
                 let (chunk, rank) = (block / u64::from(ranks), block % u64::from(ranks));
                 self.part(rank) + even(chunk, chunks.into(), self.part(1))
+            }
+            Partition::Columns { rows, columns } => {
+                block * (self.units / (u64::from(rows) * u64::from(columns)))
+            }
+            Partition::Within { pieces, chunks, .. } => {
+                let (piece, chunk) = (block / u64::from(chunks), block % u64::from(chunks));
+                let cut = self.cut(partition);
+                let start = |piece| even(piece, pieces.into(), length(&cut));
+                let within = match chunk {
+                    0 => 0,
+                    _ => even(chunk, chunks.into(), start(piece + 1) - start(piece)),
+                };
+                cut.start + start(piece) + within
             }
         }
     }
@@ -109,14 +133,21 @@ impl Vector {
                 };
                 part.div_ceil(chunks.into())
             }
+            Partition::Columns { columns, .. } => self.units.div_ceil(columns.into()),
+            Partition::Within { pieces, chunks, .. } => {
+                let part = length(&self.cut(partition));
+                part.div_ceil(pieces.into()).div_ceil(chunks.into())
+            }
         }
     }
 
-    /// The units of a cyclic range of blocks of any partition: up to the end of the vector, and from its
-    /// beginning. `None` if there are no such blocks.
+    /// The units of a cyclic range of blocks of any partition: up to the end of what it cuts, and from
+    /// there on where that begins. `None` if there are no such blocks.
     pub(crate) fn runs(&self, partition: Partition, range: BlockRange) -> Option<[Run; 2]> {
-        let Partition::ByChunk { ranks, chunks } = partition else {
-            return Some(self.pieces(partition, range)?.map(Run::from));
+        let (ranks, chunks) = match partition {
+            Partition::ByChunk { ranks, chunks } => (ranks, chunks),
+            Partition::Columns { rows, columns } => return self.columns(rows, columns, range),
+            _ => return Some(self.pieces(partition, range)?.map(Run::from)),
         };
         let all = u64::from(ranks);
         let (chunk, start, count) = (range.start / all, range.start % all, range.count);
@@ -134,6 +165,22 @@ impl Vector {
         Some([run(start, before_the_end), run(0, count - before_the_end)])
     }
 
+    /// The units of a cyclic range of columns.
+    fn columns(&self, rows: u32, columns: u32, range: BlockRange) -> Option<[Run; 2]> {
+        let (rows, all) = (u64::from(rows), u64::from(columns));
+        let BlockRange { start, count } = range;
+        let parts_are_equal = self.parts.is_none() && self.units.is_multiple_of(rows * all);
+        if !parts_are_equal || start >= all || count > all {
+            return None;
+        }
+        let part = self.units / (rows * all);
+        let run = |first: u64, count: u64| {
+            Run::new(first * part..(first + count) * part, rows, all * part)
+        };
+        let before_the_end = count.min(all - start);
+        Some([run(start, before_the_end), run(0, count - before_the_end)])
+    }
+
     /// The same of a partition whose blocks stand one after the other, as ranges.
     pub(crate) fn pieces(
         &self,
@@ -142,13 +189,16 @@ impl Vector {
     ) -> Option<[Range<u64>; 2]> {
         let BlockRange { start, count } = range;
         let all = partition.blocks();
-        if start >= all || count > all {
+        if start >= all || count > all || matches!(partition, Partition::Columns { .. }) {
             return None;
         }
         let first = self.start(partition, start);
         Some(match (start + count).checked_sub(all) {
             None | Some(0) => [first..self.start(partition, start + count), 0..0],
-            Some(over) => [first..self.units, 0..self.start(partition, over)],
+            Some(over) => {
+                let cut = self.cut(partition);
+                [first..cut.end, cut.start..self.start(partition, over)]
+            }
         })
     }
 }

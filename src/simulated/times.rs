@@ -133,7 +133,13 @@ impl Times {
                 },
             ) if !cell.commutes() => {
                 let found = schedule::find(algorithm);
-                match found.and_then(|algorithm| out_of_order(algorithm, parameters)) {
+                let found = found.and_then(|algorithm| match algorithm.knows_nodes() {
+                    true if self.placement == Placement::Cyclic && cell.shape.has_orders() => {
+                        Some(algorithm.name())
+                    }
+                    _ => out_of_order(algorithm, parameters),
+                });
+                match found {
                     Some(unordered) => Err(Refusal(format!(
                         "{unordered} combines out of rank order: wrong for {cell}"
                     ))),
@@ -199,9 +205,11 @@ impl Times {
         let unknown = || Refusal(format!("there is no algorithm {name}"));
         let algorithm = schedule::find(name).ok_or_else(unknown)?;
         let parameters = candidate.parameters();
+        let topology = Topology::new(cell.shape.nodes, cell.shape.ppn, self.placement);
         // What order contributions are combined in makes no difference to the time.
         let request = Request {
             commutative: true,
+            placed: topology.placed(),
             ..cell.request(&parameters)
         };
         let schedule = Schedule::new(algorithm, &request).map_err(refused)?;
@@ -213,7 +221,7 @@ impl Times {
         }
         let setting = Setting {
             machine: &self.machine,
-            topology: Topology::new(cell.shape.nodes, cell.shape.ppn, self.placement),
+            topology,
             unit_bytes: cell.datatype.size_bytes(),
         };
         let slowed = self.slowed.iter().filter(|(slowed, _)| slowed == name);

@@ -182,7 +182,7 @@ pub(crate) fn candidate(candidate: &Candidate) -> Result<String, fmt::Error> {
     for (key, value) in candidate.parameters().given() {
         match key {
             // Ids; the others are numbers.
-            "reduce" | "bcast" => write!(text, ", {key}: {}", scalar(&value))?,
+            "reduce" | "bcast" | "node" | "network" => write!(text, ", {key}: {}", scalar(&value))?,
             _ => write!(text, ", {key}: {value}")?,
         }
     }

@@ -266,6 +266,7 @@ fn shape_rules(
     }
     let group = Group {
         shape,
+        order: definition.order.unwrap_or_default(),
         operators,
         // All that tables of version 1 say.
         deployments: definition.deployment.unwrap_or(Deployments::Colltune),

@@ -1,9 +1,9 @@
 //! One rule of a table, checked against the registry.
 
-use schedule::{Algorithm, Collective, Parameter, Request, Schedule, Unsupported};
+use schedule::{Algorithm, Collective, Parameter, Placed, Request, Schedule, Unsupported};
 use strict_yaml::{Mistake, Scalar};
 use vocabulary::bounds::{RANKS, SPEEDUP};
-use vocabulary::{Candidate, CommShape, Parameters, out_of_order};
+use vocabulary::{Candidate, CommShape, Parameters, RankOrder, out_of_order};
 
 use crate::other;
 use crate::parse::{Checked, Place, bytes};
@@ -14,12 +14,14 @@ const DEFAULT: &str = "default";
 pub(crate) const SIZE: &str = "a size in bytes, as in 1500, 64K or 8MiB";
 
 /// The parameters as files spell them, and what the registry calls them.
-pub(crate) const PARAMETERS: [(&str, Parameter); 5] = [
+pub(crate) const PARAMETERS: [(&str, Parameter); 7] = [
     ("block_bytes", Parameter::Blocks),
     ("blocks", Parameter::Blocks),
     ("radix", Parameter::Radix),
     ("reduce", Parameter::Reduce),
     ("bcast", Parameter::Bcast),
+    ("node", Parameter::Node),
+    ("network", Parameter::Network),
 ];
 
 /// What the rules of an entry hold for.
@@ -28,6 +30,7 @@ pub(crate) struct Group<'a> {
     pub(crate) collective: Collective,
     pub(crate) library: &'a str,
     pub(crate) shape: CommShape,
+    pub(crate) order: RankOrder,
     pub(crate) operators: Operators,
     pub(crate) deployments: Deployments,
     /// The version of the file's format.
@@ -45,6 +48,7 @@ impl<'a> Group<'a> {
             library,
             version,
             shape: CommShape { nodes: 1, ppn: 1 },
+            order: RankOrder::Unknown,
             operators: Operators::Any,
             deployments: Deployments::Colltune,
         }
@@ -67,6 +71,8 @@ macro_rules! names_candidate {
             radix: Option<u32>,
             reduce: Option<String>,
             bcast: Option<String>,
+            node: Option<String>,
+            network: Option<String>,
             segment_bytes: Option<strict_yaml::Scalar>,
             fanout: Option<u32>,
             $($(#[$of_field])* $field: $Field,)*
@@ -81,6 +87,8 @@ macro_rules! names_candidate {
                     radix: self.radix,
                     reduce: self.reduce.as_deref(),
                     bcast: self.bcast.as_deref(),
+                    node: self.node.as_deref(),
+                    network: self.network.as_deref(),
                     segment_bytes: self.segment_bytes.as_ref(),
                     fanout: self.fanout,
                 }
@@ -109,6 +117,8 @@ pub(crate) struct NamedCandidate<'d> {
     pub(crate) radix: Option<u32>,
     pub(crate) reduce: Option<&'d str>,
     pub(crate) bcast: Option<&'d str>,
+    pub(crate) node: Option<&'d str>,
+    pub(crate) network: Option<&'d str>,
     pub(crate) segment_bytes: Option<&'d Scalar>,
     pub(crate) fanout: Option<u32>,
 }
@@ -126,6 +136,8 @@ impl NamedCandidate<'_> {
             ("radix", self.radix.is_some()),
             ("reduce", self.reduce.is_some()),
             ("bcast", self.bcast.is_some()),
+            ("node", self.node.is_some()),
+            ("network", self.network.is_some()),
             ("segment_bytes", self.segment_bytes.is_some()),
             ("fanout", self.fanout.is_some()),
         ];
@@ -201,6 +213,8 @@ fn any_candidate(
         radix: named.radix,
         reduce: inner(place, "reduce", named.reduce, Collective::Reduce)?,
         bcast: inner(place, "bcast", named.bcast, Collective::Bcast)?,
+        node: named.node.map(str::to_owned),
+        network: named.network.map(str::to_owned),
         ..Parameters::default()
     };
     if parameters.blocks.is_some() && parameters.block_bytes.is_some() {
@@ -251,12 +265,19 @@ fn refuse_unsupported(
 ) -> Checked<()> {
     let request = Request {
         parameters: parameters.in_units(1),
+        placed: Placed::Block {
+            per_node: group.shape.ppn,
+        },
         ..Request::ranks(group.shape.ranks())
     };
     let radix = parameters.radix.map_or("candidate", |_| "radix");
     if let Err(unsupported) = Schedule::new(algorithm, &request) {
         let key = match unsupported {
             Unsupported::Radix { .. } => radix,
+            Unsupported::Part { ref id, .. } if parameters.node.as_ref() == Some(id) => "node",
+            Unsupported::Part { ref id, .. } if parameters.network.as_ref() == Some(id) => {
+                "network"
+            }
             _ => "candidate",
         };
         return Err(place.key(key).fault(Problem::Unsupported(unsupported)));
@@ -265,7 +286,12 @@ fn refuse_unsupported(
     if operators == Operators::Commutative {
         return Ok(());
     }
-    match out_of_order(algorithm, parameters) {
+    let is_in_block = group.order.may_be(RankOrder::Block);
+    let unordered = match algorithm.knows_nodes() && !is_in_block {
+        true => Some(algorithm.name()),
+        false => out_of_order(algorithm, parameters),
+    };
+    match unordered {
         None => Ok(()),
         Some(candidate) => {
             let is_inner = candidate != algorithm.name() && parameters.reduce.is_some();
@@ -320,14 +346,14 @@ fn inner(
     given: Option<&str>,
     collective: Collective,
 ) -> Checked<Option<String>> {
-    let is_known = |id: &str| schedule::of(collective).any(|algorithm| algorithm.id == id);
+    let is_known = |id: &str| schedule::parts_of(collective).any(|algorithm| algorithm.id == id);
     match given {
         Some(id) if !is_known(id) => {
             let kind = match collective {
                 Collective::Bcast => "inner broadcast",
                 _ => "inner reduce",
             };
-            let known = schedule::of(collective).map(|algorithm| algorithm.id);
+            let known = schedule::parts_of(collective).map(|algorithm| algorithm.id);
             Err(place.key(key).fault(Mistake::unknown(kind, id, known)))
         }
         given => Ok(given.map(str::to_owned)),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use schedule::{ALGORITHMS, Algorithm, Collective, Request, Schedule, Unsupported, first_alike};
+use schedule::{
+    ALGORITHMS, Algorithm, Collective, Placed, Request, Schedule, Unsupported, first_alike,
+};
 
 use crate::{Candidate, Cell, MOCKUPS, Parameters};
 
@@ -110,14 +112,17 @@ fn place(name: &str) -> Option<usize> {
 /// The full name of the algorithm, the given one or its inner reduce, that combines out of rank
 /// order for some root: not for operators that need not commute. `None` where nothing is combined.
 ///
-/// Tables hold for every root, whatever root was measured.
+/// Tables hold for every root, whatever root was measured. What knows nodes is in order only where the ranks of
+/// every node are consecutive, which is taken for granted here.
 pub fn out_of_order(algorithm: &'static Algorithm, parameters: &Parameters) -> Option<String> {
-    // Neither the first nor the last of an even number of ranks: what is ordered there is ordered.
+    // Neither the first nor the last of an even number of ranks, on its node, and of the nodes: what is ordered
+    // there is ordered.
     let request = Request {
-        root: 1,
+        root: 5,
         commutative: false,
         parameters: parameters.in_units(1),
-        ..Request::ranks(4)
+        placed: Placed::Block { per_node: 4 },
+        ..Request::ranks(16)
     };
     match Schedule::new(algorithm, &request) {
         Err(Unsupported::Unordered { algorithm }) => Some(algorithm),

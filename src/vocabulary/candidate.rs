@@ -179,6 +179,12 @@ pub struct Parameters {
     /// Id of the inner broadcast of a composed algorithm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bcast: Option<String>,
+    /// Id of what an algorithm that knows nodes does within a node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Id of what it does between nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
     /// Size of a native algorithm's pipeline segment in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment_bytes: Option<u64>,
@@ -202,6 +208,8 @@ impl Parameters {
             ("radix", self.radix.map(number)),
             ("reduce", self.reduce.clone()),
             ("bcast", self.bcast.clone()),
+            ("node", self.node.clone()),
+            ("network", self.network.clone()),
             ("segment_bytes", self.segment_bytes.map(format_bytes)),
             ("fanout", self.fanout.map(number)),
         ];
@@ -220,6 +228,8 @@ impl Parameters {
             radix: self.radix,
             reduce: self.reduce.as_deref(),
             bcast: self.bcast.as_deref(),
+            node: self.node.as_deref(),
+            network: self.network.as_deref(),
         }
     }
 }

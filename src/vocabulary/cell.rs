@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use schedule::{Collective, Request};
+use schedule::{Collective, Placed, Request};
 use serde::{Deserialize, Serialize};
 
 use crate::Parameters;
@@ -179,13 +179,17 @@ impl Cell {
         }
     }
 
-    /// The call that a schedule is asked for, with root 0: lengths count elements.
+    /// The call that a schedule is asked for, with root 0 and consecutive ranks on a node: lengths count
+    /// elements.
     pub fn request<'a>(&self, parameters: &'a Parameters) -> Request<'a> {
         let unit_bytes = self.datatype.size_bytes();
         Request {
             units: self.bytes.div_ceil(unit_bytes),
             parameters: parameters.in_units(unit_bytes),
             commutative: self.commutes(),
+            placed: Placed::Block {
+                per_node: self.shape.ppn,
+            },
             ..Request::ranks(self.shape.ranks())
         }
     }

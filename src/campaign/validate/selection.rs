@@ -168,7 +168,7 @@ impl Check<'_> {
         collective: Collective,
     ) -> Checked<Vec<String>> {
         let given = given.unwrap_or_else(|| OneOrMany(vec![Scalar(DEFAULT_INNER.to_owned())]));
-        let known: Vec<(&str, &str)> = schedule::of(collective)
+        let known: Vec<(&str, &str)> = schedule::parts_of(collective)
             .map(|algorithm| (algorithm.id, algorithm.id))
             .collect();
         let mut ids = BTreeSet::new();

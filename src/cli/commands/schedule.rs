@@ -1,4 +1,4 @@
-mod call;
+pub(super) mod call;
 mod export;
 mod list;
 mod show;

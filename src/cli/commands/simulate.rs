@@ -9,9 +9,10 @@ mod trace;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use model::{Placement, Topology};
+use model::Topology;
 use schedule::{Algorithm, Blocks, Collective, Parameters, Rank};
 
+use super::schedule::call::{NodeArgs, Placing};
 use super::schedule::named;
 use crate::console::Console;
 use crate::error::CliError;
@@ -75,8 +76,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     machine: MachineArgs,
     /// Whether neighbouring ranks share a node
-    #[arg(long, value_enum, default_value_t = Placed::Block)]
-    placement: Placed,
+    #[arg(long, value_enum, default_value_t = Placing::Block)]
+    placement: Placing,
     #[command(flatten)]
     parameters: ParameterArgs,
     /// The root, of collectives that have one
@@ -119,6 +120,8 @@ struct ParameterArgs {
     /// Id of the inner broadcast of a composition [default: binomial]
     #[arg(long, value_name = "ID")]
     bcast: Option<String>,
+    #[command(flatten)]
+    nodes: NodeArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -133,14 +136,6 @@ enum Format {
     Trace,
     /// One object
     Json,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Placed {
-    /// A node is filled before the next one
-    Block,
-    /// Ranks are dealt to the nodes in turn
-    Cyclic,
 }
 
 /// Numbers of ranks or nodes: one argument, as of clap's a `Vec` would be several.
@@ -177,7 +172,7 @@ impl Args {
         let points = self.points(&algorithms, machine.ranks_per_node);
         let call = Call {
             machine: &machine,
-            placement: self.placement(),
+            placement: self.placement.placement(),
             root: self.root,
             element_bytes: self.element_bytes,
             parameters: Parameters {
@@ -185,6 +180,8 @@ impl Args {
                 radix: self.parameters.radix,
                 reduce: self.parameters.reduce.as_deref(),
                 bcast: self.parameters.bcast.as_deref(),
+                node: self.parameters.nodes.node.as_deref(),
+                network: self.parameters.nodes.network.as_deref(),
             },
             block_bytes: self.parameters.block_bytes,
         };
@@ -247,17 +244,10 @@ impl Args {
         self.algorithm.iter().map(of_collective).collect()
     }
 
-    fn placement(&self) -> Placement {
-        match self.placement {
-            Placed::Block => Placement::Block,
-            Placed::Cyclic => Placement::Cyclic,
-        }
-    }
-
     /// Every algorithm on every communicator with every size.
     fn points(&self, algorithms: &[&'static Algorithm], ranks_per_node: u32) -> Vec<Point> {
         let ppn = self.ppn.unwrap_or(ranks_per_node);
-        let placement = self.placement();
+        let placement = self.placement.placement();
         let by_ranks = self.ranks.iter().flatten();
         let by_ranks = by_ranks.map(|ranks| {
             (

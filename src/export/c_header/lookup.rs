@@ -31,6 +31,8 @@ struct colltune_choice {
     uint32_t radix;
     const char *reduce;
     const char *bcast;
+    const char *node;
+    const char *network;
     uint64_t segment_bytes;
     uint32_t fanout;
 };

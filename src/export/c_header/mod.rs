@@ -175,6 +175,8 @@ fn choice(rule: &Rule) -> String {
         radix,
         reduce,
         bcast,
+        node,
+        network,
         segment_bytes,
         fanout,
     } = rule.candidate.parameters();
@@ -188,6 +190,8 @@ fn choice(rule: &Rule) -> String {
         radix.unwrap_or(0).to_string(),
         text(reduce),
         text(bcast),
+        text(node),
+        text(network),
         format!("UINT64_C({})", segment_bytes.unwrap_or(0)),
         fanout.unwrap_or(0).to_string(),
     ]

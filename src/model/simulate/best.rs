@@ -49,7 +49,7 @@ pub fn best_blocks(
     request: &Request<'_>,
     setting: &Setting<'_>,
 ) -> Result<Option<BestBlocks>, SimulationError> {
-    if !algorithm.takes(Parameter::Blocks) {
+    if !algorithm.uses(Parameter::Blocks, &request.parameters) {
         return Ok(None);
     }
     let mut search = Search::new(algorithm, request, setting)?;
@@ -100,8 +100,9 @@ impl<'a> Search<'a> {
             piece: 0,
             known: HashMap::new(),
         };
-        let pieces = algorithm.pieces(request.ranks).max(1).into();
-        search.piece = search.schedule(1)?.vector_units().div_ceil(pieces);
+        let schedule = search.schedule(1)?;
+        let pieces = schedule.pieces().max(1).into();
+        search.piece = schedule.vector_units().div_ceil(pieces);
         Ok(search)
     }
 
@@ -128,6 +129,7 @@ impl<'a> Search<'a> {
                 blocks: None,
                 ..self.request.parameters
             },
+            placed: self.request.placed,
         };
         Some(predict_best(self.algorithm, rates, &call)?.blocks)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use schedule::Rank;
+use schedule::{Placed, Rank};
 use vocabulary::RankOrder;
 
 use crate::Level;
@@ -84,6 +84,16 @@ impl Topology {
     /// Every rank on a node of its own.
     pub fn flat(ranks: u32) -> Self {
         Self::new(ranks, 1, Placement::Block)
+    }
+
+    /// The same for a schedule.
+    pub fn placed(&self) -> Placed<'static> {
+        match self.placement {
+            Placement::Block => Placed::Block {
+                per_node: self.ranks_per_node,
+            },
+            Placement::Cyclic => Placed::Cyclic { nodes: self.nodes },
+        }
     }
 
     /// How many nodes there are.

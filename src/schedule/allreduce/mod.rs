@@ -4,6 +4,8 @@ pub(crate) mod circulant;
 mod doubly_pipelined;
 pub(crate) mod doubly_pipelined_tree;
 pub(crate) mod dual_root;
+pub(crate) mod lanes;
+pub(crate) mod leaders;
 pub(crate) mod pipelined_tree;
 pub(crate) mod rabenseifner;
 pub(crate) mod recursive_doubling;

@@ -23,14 +23,14 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 };
 
 fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
-    let Parts { reduce, bcast } = shape.parts;
+    let Parts { reduce, bcast, .. } = shape.parts;
     let mut scratch = reduce.part_scratch(shape, rank);
     scratch.extend(bcast.part_scratch(shape, rank));
     scratch
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let Parts { reduce, bcast } = shape.parts;
+    let Parts { reduce, bcast, .. } = shape.parts;
     let others = reduce.part_scratch(shape, rank).len();
     Box::new(Sequence(
         reduce.part_program(shape, rank, Names::own_after(0)),

@@ -41,7 +41,7 @@ pub(super) fn scattered(
     // The combined part goes to its own place in the output, where nothing else is.
     let shape = Shape {
         in_place: false,
-        ..*shape
+        ..shape.clone()
     };
     let scatter = (scatter.program)(&shape, rank);
     Box::new(Sequence(scatter, gathering(gather, &shape, rank)))

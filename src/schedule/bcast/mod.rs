@@ -6,6 +6,8 @@ pub(crate) mod chain;
 pub(crate) mod circulant;
 mod descending;
 pub(crate) mod knomial;
+pub(crate) mod lanes;
+pub(crate) mod leaders;
 pub(crate) mod linear;
 pub(crate) mod linear_nonblocking;
 pub(crate) mod mst;

@@ -34,7 +34,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         Box::new(Chunked {
             rank,
             branch: binary(rank, shape.root, shape.ranks),
-            shape: *shape,
+            shape: shape.clone(),
         })
     },
     ..PLAIN

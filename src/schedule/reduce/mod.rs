@@ -9,6 +9,8 @@ pub(crate) mod circulant;
 pub(crate) mod fibonacci;
 pub(crate) mod fibonacci_pipelined;
 pub(crate) mod halving;
+pub(crate) mod lanes;
+pub(crate) mod leaders;
 pub(crate) mod linear;
 pub(crate) mod mst;
 pub(crate) mod rabenseifner;

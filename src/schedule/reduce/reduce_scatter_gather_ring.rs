@@ -41,7 +41,7 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
     // The parts have memory of their own: for the halves the call is not in place.
     let shape = Shape {
         in_place: false,
-        ..*shape
+        ..shape.clone()
     };
     let scatter = Renamed {
         program: (SCATTER.program)(&shape, rank),

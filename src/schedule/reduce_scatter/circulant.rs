@@ -34,7 +34,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     },
     program: |shape, rank| {
         Box::new(Circulant {
-            shape: *shape,
+            shape: shape.clone(),
             rank,
         })
     },

@@ -13,7 +13,8 @@ pub(super) const TOP: u64 = 76;
 /// What a rank's line has before the first step and after the last.
 pub(super) const LEAD: u64 = 14;
 
-const ROW: u64 = 40;
+/// The height of a rank's row.
+pub(super) const ROW: u64 = 40;
 /// Between the edge of a step and its arrows: marks stand there.
 const GAP: u64 = 9;
 const LEGEND: u64 = 64;

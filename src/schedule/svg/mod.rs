@@ -124,6 +124,24 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
         );
     }
 
+    /// Bands behind the ranks, a colour a node, where there are several with several ranks.
+    fn bands(&self, svg: &mut String) {
+        let (geometry, nodes) = (&self.geometry, &self.schedule.shape().nodes);
+        let several = if nodes.are_levels() { nodes.ranks() } else { 0 };
+        let left = geometry::MARGIN / 2;
+        let width = geometry.x(self.timeline.steps) + geometry::LEAD - left;
+        for rank in 0..several {
+            let (node, local) = nodes.place(rank);
+            let hue = 360 * u64::from(node) / u64::from(nodes.count());
+            let _ = writeln!(
+                svg,
+                r#"<rect x="{left}" y="{}" width="{width}" height="{}" fill="hsl({hue}, 75%, 42%)" fill-opacity="0.12"><title>node {node}, local rank {local}</title></rect>"#,
+                geometry.y(rank) - geometry::ROW / 2,
+                geometry::ROW
+            );
+        }
+    }
+
     /// The lines of the ranks, and stripes for the steps.
     fn grid(&self, svg: &mut String) {
         let geometry = &self.geometry;
@@ -146,6 +164,7 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
                 geometry::TOP - 8
             );
         }
+        self.bands(svg);
         let is_rooted = self.schedule.algorithm().collective.is_rooted();
         for rank in 0..shape.ranks {
             let y = geometry.y(rank);

@@ -134,7 +134,7 @@ impl Timetable {
         };
         let steps = 0..graph.levels();
         Self {
-            shape: *shape,
+            shape: shape.clone(),
             node,
             sends: steps.map(|step| receives(after(step))[step]).collect(),
             receives: receives(node),

@@ -2,7 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{Algorithm, Blocks, Collective, Parameter, Parameters, Rank, Request, find, of};
+use crate::{
+    Algorithm, Blocks, Collective, Parameter, Parameters, Placed, Rank, Request, parts_of,
+};
 
 /// Ranges of what a call may be; [`Grid::requests`] has every combination that makes a difference.
 #[derive(Clone, Debug)]
@@ -23,7 +25,8 @@ impl Grid {
     /// Calls `visit` with every call on a communicator of this size, until it fails.
     ///
     /// The lengths leave blocks empty and uneven. Parts of a reduce-scatter also have different
-    /// lengths.
+    /// lengths. An algorithm that knows nodes has one of the lengths, and is in place or not, on each number of
+    /// nodes.
     ///
     /// # Errors
     /// The first error of `visit`.
@@ -39,7 +42,8 @@ impl Grid {
             false => &[false],
         };
         let roots = self.roots(algorithm, ranks);
-        for parameters in self.parameters(algorithm) {
+        let placements = self.placements(algorithm, ranks);
+        for (turn, parameters) in self.parameters(algorithm).into_iter().enumerate() {
             let blocks = blocks(algorithm, &parameters, ranks);
             let uneven = uneven_counts(ranks, blocks);
             let total = uneven.iter().sum();
@@ -47,17 +51,26 @@ impl Grid {
             if collective == Collective::ReduceScatter {
                 lengths.push((total, Some(&uneven[..])));
             }
-            for (units, counts) in lengths {
-                for &root in &roots {
-                    for &in_place in places {
-                        visit(&Request {
-                            root,
-                            in_place,
-                            units,
-                            counts,
-                            parameters,
-                            ..Request::ranks(ranks)
-                        })?;
+            for (other, &placed) in placements.iter().enumerate() {
+                // On many nodes each length and in place in turn.
+                let turn = turn + other;
+                let in_turn = |count: usize, by: usize| match placements.len() {
+                    1 => 0..count,
+                    _ => turn / by % count..turn / by % count + 1,
+                };
+                for &(units, counts) in &lengths[in_turn(lengths.len(), 1)] {
+                    for &in_place in &places[in_turn(places.len(), 2)] {
+                        for &root in &roots {
+                            visit(&Request {
+                                root,
+                                in_place,
+                                units,
+                                counts,
+                                parameters,
+                                placed,
+                                ..Request::ranks(ranks)
+                            })?;
+                        }
                     }
                 }
             }
@@ -79,12 +92,25 @@ impl Grid {
         roots
     }
 
+    /// One node, and for an algorithm that knows nodes all numbers of nodes with as many ranks each, in
+    /// block and in cyclic order.
+    pub fn placements(&self, algorithm: &Algorithm, ranks: u32) -> Vec<Placed<'static>> {
+        let mut placements = vec![Placed::Together];
+        let several = (2..=ranks).filter(|nodes| ranks.is_multiple_of(*nodes));
+        for nodes in several.filter(|_| algorithm.knows_nodes()) {
+            let per_node = ranks / nodes;
+            placements.push(Placed::Block { per_node });
+            placements.extend((per_node > 1).then_some(Placed::Cyclic { nodes }));
+        }
+        placements
+    }
+
     /// Every inner algorithm of a composition, and every block count and radix that makes a
     /// difference.
     pub fn parameters(&self, algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
         let mut all = Vec::new();
         for given in compositions(algorithm) {
-            let takes = |parameter| takes(algorithm, &given, parameter);
+            let takes = |parameter| algorithm.uses(parameter, &given);
             let blocks: Vec<Option<Blocks>> = match takes(Parameter::Blocks) {
                 true => self
                     .blocks
@@ -110,50 +136,43 @@ impl Grid {
 }
 
 /// Every inner reduce with the default broadcast, and every inner broadcast with the default
-/// reduce: the parts run one after the other and do not know of each other, so that pairs would
-/// prove nothing that these do not. What is no composition has the one without parts.
-fn compositions(algorithm: &Algorithm) -> Vec<Parameters<'static>> {
+/// reduce; so with what is done within and between nodes. The parts run one after the other and do not know
+/// of each other, so that pairs would prove nothing that these do not. What is no composition has the one
+/// without parts.
+fn compositions(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
+    let none = Parameters::default();
     let ids = |parameter, collective| {
-        let ids = of(collective).map(|part| part.id);
+        let ids = parts_of(collective).map(|part| part.id);
         ids.filter(move |_| algorithm.takes(parameter))
     };
     let reduces = ids(Parameter::Reduce, Collective::Reduce).map(|id| Parameters {
         reduce: Some(id),
-        ..Parameters::default()
+        ..none
     });
     let bcasts = ids(Parameter::Bcast, Collective::Bcast).map(|id| Parameters {
         bcast: Some(id),
-        ..Parameters::default()
+        ..none
     });
-    let all: Vec<_> = reduces.chain(bcasts).collect();
+    let choices = |parameter| algorithm.choices(parameter).iter().copied();
+    let nodes = choices(Parameter::Node).map(|id| Parameters {
+        node: Some(id),
+        ..none
+    });
+    let networks = choices(Parameter::Network).map(|id| Parameters {
+        network: Some(id),
+        ..none
+    });
+    let all = reduces.chain(bcasts).chain(nodes).chain(networks);
+    let all: Vec<_> = all.collect();
     match all.is_empty() {
-        true => vec![Parameters::default()],
+        true => vec![none],
         false => all,
     }
 }
 
-/// The inner algorithms that are named.
-fn parts(parameters: &Parameters<'_>) -> impl Iterator<Item = &'static Algorithm> {
-    let part = |collective: Collective, id: Option<&str>| {
-        id.and_then(|id| find(&format!("{collective}/{id}")))
-    };
-    [
-        part(Collective::Reduce, parameters.reduce),
-        part(Collective::Bcast, parameters.bcast),
-    ]
-    .into_iter()
-    .flatten()
-}
-
-/// Whether a parameter makes a difference: in a composition, to the part that is named.
-fn takes(algorithm: &Algorithm, given: &Parameters<'_>, parameter: Parameter) -> bool {
-    let by_part = given.reduce.is_some() || given.bcast.is_some();
-    algorithm.takes(parameter) && (!by_part || parts(given).any(|part| part.takes(parameter)))
-}
-
 /// Into how many blocks what the length of the call says is cut.
 fn blocks(algorithm: &Algorithm, parameters: &Parameters<'_>, ranks: u32) -> u64 {
-    let pieces = parts(parameters).map(|part| part.pieces(ranks));
+    let pieces = algorithm.parts(parameters).map(|part| part.pieces(ranks));
     let pieces = pieces.max().unwrap_or(1).max(algorithm.pieces(ranks));
     let each = match parameters.blocks {
         Some(Blocks::Count(blocks)) => blocks,

@@ -1,6 +1,8 @@
 //! A call whose schedule is wanted.
 
-use schedule::{Algorithm, Blocks, Parameters, Rank, Request};
+use model::{Placement, Topology};
+use schedule::{Algorithm, Blocks, Parameters, Placed, Rank, Request};
+use vocabulary::CommShape;
 
 use super::named;
 use crate::error::CliError;
@@ -12,9 +14,15 @@ pub(super) struct CallArgs {
     /// The algorithm, as in allreduce/dual_root
     #[arg(value_name = "NAME")]
     name: String,
-    /// Ranks in the communicator
-    #[arg(long, value_parser = values::count)]
-    pub(super) ranks: u32,
+    /// Ranks in the communicator, all on one node
+    #[arg(long, value_parser = values::count, required_unless_present = "shape")]
+    ranks: Option<u32>,
+    /// Nodes and ranks on each, as in 4x2, instead of --ranks
+    #[arg(long, value_name = "SHAPE", value_parser = values::shape, conflicts_with = "ranks")]
+    shape: Option<CommShape>,
+    /// Whether neighbouring ranks share a node
+    #[arg(long, value_enum, default_value_t = Placing::Block, requires = "shape")]
+    placement: Placing,
     /// The root, of collectives that have one
     #[arg(long, default_value_t = 0)]
     root: Rank,
@@ -33,6 +41,37 @@ pub(super) struct CallArgs {
     /// Id of the inner broadcast of a composition [default: binomial]
     #[arg(long, value_name = "ID")]
     bcast: Option<String>,
+    #[command(flatten)]
+    nodes: NodeArgs,
+}
+
+/// What is chosen about algorithms that know nodes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct NodeArgs {
+    /// Id of what an algorithm that knows nodes does within them [default: the algorithm's own]
+    #[arg(long, value_name = "ID")]
+    pub(crate) node: Option<String>,
+    /// Id of what it does between them [default: the algorithm's own]
+    #[arg(long, value_name = "ID")]
+    pub(crate) network: Option<String>,
+}
+
+/// Where neighbours stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Placing {
+    /// A node is filled before the next one
+    Block,
+    /// Ranks are dealt to the nodes in turn
+    Cyclic,
+}
+
+impl Placing {
+    pub(crate) fn placement(self) -> Placement {
+        match self {
+            Self::Block => Placement::Block,
+            Self::Cyclic => Placement::Cyclic,
+        }
+    }
 }
 
 fn radices() -> clap::builder::RangedI64ValueParser<u32> {
@@ -58,14 +97,26 @@ impl CallArgs {
                 radix: self.radix,
                 reduce: self.reduce.as_deref(),
                 bcast: self.bcast.as_deref(),
+                node: self.nodes.node.as_deref(),
+                network: self.nodes.network.as_deref(),
             },
-            ..Request::ranks(self.ranks)
+            placed: self.shape.map_or(Placed::Together, |shape| {
+                Topology::new(shape.nodes, shape.ppn, self.placement.placement()).placed()
+            }),
+            ..Request::ranks(self.ranks())
         }
+    }
+
+    /// Ranks in the communicator.
+    pub(super) fn ranks(&self) -> u32 {
+        // The command line has one of the two.
+        let shape = || self.shape.map_or(1, CommShape::ranks);
+        self.ranks.unwrap_or_else(shape)
     }
 
     /// A length with which all blocks of any cut that algorithms make hold as many units, and some.
     pub(super) fn ample_units(&self) -> u64 {
-        let ranks = u64::from(self.ranks);
+        let ranks = u64::from(self.ranks());
         let blocks = u64::from(self.blocks.unwrap_or(1));
         let units = (ranks * ranks.next_power_of_two()).saturating_mul(blocks);
         // One rank's part, which there are as many of as ranks, may be meant.

@@ -100,7 +100,7 @@ impl Args {
     }
 
     fn ranks(&self) -> std::ops::Range<Rank> {
-        0..self.call.ranks
+        0..self.call.ranks()
     }
 
     fn goal(&self, console: Console, goal: &Goal<'_>) -> Result<(), CliError> {
@@ -131,7 +131,7 @@ impl Args {
         }
         // Last, so that a list names only traces that are there.
         tuner::write(&folder.join(LIST), &list)?;
-        console.remark(replay(&folder.join(LIST), self.call.ranks))
+        console.remark(replay(&folder.join(LIST), self.call.ranks()))
     }
 }
 

@@ -14,7 +14,8 @@ use crate::values;
 /// rank's part in gather, scatter and allgather, `b` the number of blocks, `H` the height of the
 /// tree, `alpha` the time of a message, `beta` of a byte moved and `gamma` of a byte combined. What
 /// is ordered combines in rank order, as operators that do not commute need: `at ends` only if the
-/// root is the first or the last rank, `by part` if the inner reduce does.
+/// root is the first or the last rank, `by part` if the inner algorithms do. What knows nodes (`node`, `network`)
+/// needs consecutive ranks on each node for that.
 ///
 /// With --json, prints an array of objects with `collective`, `id`, `summary`, `ordered`,
 /// `ordered_at_ends`, `parameters` (names as in tables), `cost` (the formula), `ranks` (`any`, or
@@ -84,6 +85,7 @@ fn section(collective: Collective) -> String {
 fn row(algorithm: &Algorithm) -> [String; 4] {
     let ordered = match (algorithm.ordered, algorithm.ordered_at_ends) {
         (true, _) if algorithm.takes(Parameter::Reduce) => "by part",
+        (true, _) if algorithm.knows_nodes() && algorithm.collective.is_reduction() => "by part",
         (true, _) => "yes",
         (false, true) => "at ends",
         (false, false) => "no",
@@ -109,6 +111,8 @@ fn parameter_names(algorithm: &Algorithm) -> Vec<&'static str> {
             Parameter::Radix => &["radix"],
             Parameter::Reduce => &["reduce"],
             Parameter::Bcast => &["bcast"],
+            Parameter::Node => &["node"],
+            Parameter::Network => &["network"],
         }
     };
     algorithm

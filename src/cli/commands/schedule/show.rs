@@ -1,5 +1,5 @@
 use clap::ValueEnum;
-use schedule::{Action, Buffer, Layout, Partition, Rank, Round, Schedule, Span, svg, text};
+use schedule::{Action, Buffer, Layout, Nodes, Partition, Rank, Round, Schedule, Span, svg, text};
 use serde_json::{Value, json};
 
 use super::call::CallArgs;
@@ -19,7 +19,8 @@ use crate::exit::Answer;
 /// under way if each takes one step once both ends are ready, with its blocks in their colour.
 ///
 /// With --json, prints one object: `collective`, `algorithm`, `ranks`, `root` (null if there is
-/// none), `in_place`, `radix`, `reduce`, `bcast` (null unless the algorithm takes them), `blocks`
+/// none), `in_place`, `radix`, `reduce`, `bcast`, `node`, `network` (null unless the algorithm takes them), `nodes`
+/// (the ranks on each), `blocks`
 /// (of the finest cut of the vector), `block_units` (units of each of these; null without --units)
 /// and `programs`, each with `rank` and `rounds`, an array of arrays of actions in words.
 #[derive(Debug, clap::Args)]
@@ -73,7 +74,7 @@ impl Args {
         let units = self.units.unwrap_or_else(|| self.call.ample_units());
         let request = self.call.request(units, self.block_units);
         let schedule = Schedule::new(self.call.algorithm()?, &request)?;
-        let ranks = self.call.ranks;
+        let ranks = self.call.ranks();
         if let Some(rank) = self.rank.filter(|rank| *rank >= ranks) {
             return Err(CliError::NoSuchRank { rank, ranks });
         }
@@ -110,8 +111,13 @@ impl Args {
     }
 
     fn to_json(&self, schedule: &Schedule) -> Value {
-        use schedule::Parameter::{Bcast, Radix, Reduce};
+        use schedule::Parameter::{Bcast, Network, Node, Radix, Reduce};
         let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
+        let part = |parameter| {
+            let mut phases = shape.parts.phases();
+            let phase = phases.find(|(phase, _)| phase.named_by == Some(parameter));
+            phase.map(|(_, part)| part.id)
+        };
         let finest = self.cuts(schedule).into_iter().next_back();
         let programs = self
             .shown(schedule)
@@ -125,6 +131,9 @@ impl Args {
             "radix": algorithm.takes(Radix).then_some(shape.radix),
             "reduce": algorithm.takes(Reduce).then_some(shape.parts.reduce.id),
             "bcast": algorithm.takes(Bcast).then_some(shape.parts.bcast.id),
+            "node": part(Node),
+            "network": part(Network),
+            "nodes": nodes(&shape.nodes),
             "blocks": finest.as_ref().map_or(1, Vec::len),
             "block_units": self.units.and(finest),
             "programs": programs.collect::<Vec<_>>(),
@@ -158,6 +167,14 @@ impl Args {
         cuts.dedup();
         cuts
     }
+}
+
+/// The ranks on each node.
+fn nodes(nodes: &Nodes) -> Vec<Vec<Rank>> {
+    let ranks = |node| (0..nodes.size(node)).map(move |local| nodes.rank(node, local));
+    (0..nodes.count())
+        .map(|node| ranks(node).collect())
+        .collect()
 }
 
 /// The units of the blocks that a partition makes.

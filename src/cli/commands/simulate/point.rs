@@ -110,11 +110,17 @@ impl Call<'_> {
             radix: self.parameters.radix.filter(|_| takes(Parameter::Radix)),
             reduce: self.parameters.reduce.filter(|_| takes(Parameter::Reduce)),
             bcast: self.parameters.bcast.filter(|_| takes(Parameter::Bcast)),
+            node: self.parameters.node.filter(|_| takes(Parameter::Node)),
+            network: self
+                .parameters
+                .network
+                .filter(|_| takes(Parameter::Network)),
         };
         let mut request = Request {
             root: self.root,
             units,
             parameters: given,
+            placed: point.topology.placed(),
             ..Request::ranks(ranks)
         };
         let unsupported = |error| SimulateError::Simulation(model::SimulationError::from(error));
@@ -161,7 +167,13 @@ impl Call<'_> {
                 radix: takes(Parameter::Radix).then_some(shape.radix),
                 reduce: takes(Parameter::Reduce).then_some(shape.parts.reduce.id),
                 bcast: takes(Parameter::Bcast).then_some(shape.parts.bcast.id),
+                node: self.parameters.node.filter(|_| takes(Parameter::Node)),
+                network: self
+                    .parameters
+                    .network
+                    .filter(|_| takes(Parameter::Network)),
             },
+            placed: topology.placed(),
         };
         let level = topology.only_level(shape.ranks).unwrap_or(Level::Network);
         let rates = self.machine.rates(level).filter(|_| shape.root == 0);

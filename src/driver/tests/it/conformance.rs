@@ -56,7 +56,7 @@ fn variants(algorithm: &Algorithm) -> Vec<Parameters> {
     let blocks = choices(algorithm, Parameter::Blocks, &[1, 3, 7, 1500]);
     let radices = choices(algorithm, Parameter::Radix, &[2, 3, 64]);
     let ids = |parameter, collective| {
-        let ids: Vec<&str> = schedule::of(collective).map(|part| part.id).collect();
+        let ids: Vec<&str> = schedule::parts_of(collective).map(|part| part.id).collect();
         choices(algorithm, parameter, &ids)
     };
     let reduces = ids(Parameter::Reduce, Collective::Reduce);

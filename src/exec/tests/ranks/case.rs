@@ -3,7 +3,7 @@
 use std::fmt;
 
 use exec::{ApplicationCall, Communicator, ExecError, OperatorHandle, Wait};
-use schedule::{Algorithm, Request, Schedule, Unsupported};
+use schedule::{About, Algorithm, Nodes, Phase, Placed, Request, Schedule, Unsupported};
 use vocabulary::Parameters;
 
 use crate::kind::Kind;
@@ -23,6 +23,8 @@ pub(crate) struct Case<'a> {
     /// Elements of each rank's part in a `reduce_scatter`.
     pub(crate) counts: Vec<u64>,
     pub(crate) ranks: u32,
+    /// Which ranks are said to share a node.
+    pub(crate) nodes: Nodes,
     pub(crate) root: u32,
     pub(crate) in_place: bool,
     pub(crate) wait: Wait,
@@ -35,10 +37,11 @@ impl fmt::Display for Case<'_> {
         let operator = self.operator.map_or("moved", |(name, _)| name);
         write!(
             f,
-            "{}{} on {} ranks, root {}, {} {:?} of {} (or {}) {operator}{}, {:?}",
+            "{}{} on {} ranks ({:?}), root {}, {} {:?} of {} (or {}) {operator}{}, {:?}",
             self.algorithm,
             self.parameters,
             self.ranks,
+            self.nodes,
             self.root,
             self.count,
             self.counts,
@@ -66,10 +69,21 @@ pub(crate) enum Outcome {
 }
 
 impl Case<'_> {
-    /// Whether the algorithm must be refused: out of order, or on an odd number of ranks.
+    /// Whether the algorithm must be refused: out of order, on an odd number of ranks, or on unlike nodes.
     fn must_be_refused(&self) -> bool {
         let is_odd = self.ranks > 1 && self.ranks % 2 == 1;
         if self.algorithm.even_ranks && is_odd {
+            return true;
+        }
+        let is_refused = |phase: &Phase| match phase.about {
+            About::All => false,
+            About::Even => !self.nodes.are_alike(),
+            About::Own | About::Lanes => {
+                let are_rows = self.nodes.are_consecutive() || self.nodes.are_cyclic();
+                !(self.nodes.are_alike() && are_rows)
+            }
+        };
+        if self.algorithm.phases.iter().any(is_refused) {
             return true;
         }
         let commutes = |(_, operator): (_, OperatorHandle)| operator.is_commutative();
@@ -81,6 +95,7 @@ impl Case<'_> {
             in_place: self.in_place,
             units: self.count,
             parameters: self.parameters.in_units(1),
+            placed: Placed::On(&self.nodes),
             ..Request::ranks(self.ranks)
         };
         Schedule::new(self.algorithm, &request).is_ok_and(|schedule| !schedule.ordered())
@@ -102,7 +117,9 @@ impl Case<'_> {
             (Ok(ours), false) => ours,
             (
                 Err(ExecError::Unsupported(
-                    Unsupported::Unordered { .. } | Unsupported::OddRanks { .. },
+                    Unsupported::Unordered { .. }
+                    | Unsupported::OddRanks { .. }
+                    | Unsupported::UnlikeNodes { .. },
                 )),
                 true,
             ) => return Ok(Outcome::Refused),
@@ -159,6 +176,7 @@ impl Case<'_> {
                 .and_then(|(name, _)| Some((name, kind.operator(name)?))),
             parameters: self.parameters.clone(),
             counts: self.counts.clone(),
+            nodes: self.nodes.clone(),
             ..*self
         };
         let is_moved = self.operator.is_none();

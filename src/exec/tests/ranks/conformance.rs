@@ -37,8 +37,8 @@ pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
     let sizes = (1..=world.size()).filter(|size| *size <= 9 || *size == world.size());
     for size in sizes {
         let part = world.subset(world.rank() < size)?;
-        if let Some(part) = part {
-            try_all(&part, &kinds, size > cores, &mut score)?;
+        if let Some(mut part) = part {
+            try_all(&mut part, &kinds, size > cores, &mut score)?;
             if size <= 4 {
                 score.failed += runners::check(&part)?;
             }
@@ -57,7 +57,7 @@ pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
 }
 
 fn try_all(
-    communicator: &Communicator,
+    communicator: &mut Communicator,
     kinds: &[Kind],
     is_crowded: bool,
     score: &mut Score,
@@ -66,6 +66,7 @@ fn try_all(
     for algorithm in ALGORITHMS {
         for case in matrix::cases(algorithm, ranks, kinds, is_crowded) {
             doing(format!("{} of {case}", score.agreed));
+            communicator.set_nodes(case.nodes.clone());
             match case.run(communicator)? {
                 Outcome::Agreed => {
                     score.agreed += 1;

@@ -4,7 +4,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use exec::Wait;
-use schedule::{Algorithm, Collective, Parameter, Parameters as Bounds};
+use schedule::{Algorithm, Collective, Nodes, Parameter, Parameters as Bounds, Placed};
 use vocabulary::Parameters;
 
 use crate::case::Case;
@@ -69,6 +69,7 @@ pub(crate) fn cases<'a>(
                         operator,
                         count,
                         counts: counts(&mut dice, algorithm.collective, ranks, count),
+                        nodes: nodes(&mut dice, algorithm, ranks),
                         ranks,
                         root,
                         in_place,
@@ -91,6 +92,27 @@ fn roots(collective: Collective, ranks: u32) -> Vec<u32> {
         0..=5 => (0..ranks).collect(),
         _ => vec![0, ranks / 2, ranks - 1],
     }
+}
+
+/// Nodes as they are pretended to be: for an algorithm that knows nodes two or more of two or three ranks, in
+/// block and in cyclic order, and some as they come.
+fn nodes(dice: &mut Dice, algorithm: &Algorithm, ranks: u32) -> Nodes {
+    if !algorithm.knows_nodes() || ranks < 2 {
+        return Nodes::together(ranks);
+    }
+    let sizes = (2..ranks).filter(|size| ranks.is_multiple_of(*size));
+    let per_node = *dice.pick(&sizes.chain([1, ranks]).collect::<Vec<_>>());
+    let placed = match dice.below(4) {
+        0 => {
+            let labels: Vec<u32> = (0..ranks).map(|_| dice.below(3) as u32).collect();
+            return Nodes::of_list(&labels);
+        }
+        1 => Placed::Cyclic {
+            nodes: ranks / per_node,
+        },
+        _ => Placed::Block { per_node },
+    };
+    placed.nodes(ranks).unwrap_or(Nodes::together(ranks))
 }
 
 fn count(dice: &mut Dice, collective: Collective, ranks: u32) -> u64 {
@@ -129,7 +151,11 @@ fn counts(dice: &mut Dice, collective: Collective, ranks: u32, count: u64) -> Ve
 
 fn parameters(dice: &mut Dice, algorithm: &Algorithm, count: u64) -> Parameters {
     let mut parameters = Parameters::default();
-    let ids = |collective| -> Vec<_> { schedule::of(collective).map(|found| found.id).collect() };
+    let ids = |collective| -> Vec<_> {
+        schedule::parts_of(collective)
+            .map(|found| found.id)
+            .collect()
+    };
     for parameter in algorithm.parameters {
         match parameter {
             Parameter::Blocks => match dice.below(8) {
@@ -152,6 +178,13 @@ fn parameters(dice: &mut Dice, algorithm: &Algorithm, count: u64) -> Parameters 
             Parameter::Bcast => {
                 let id = *dice.pick(&ids(Collective::Bcast));
                 parameters.bcast = Some(id.to_owned());
+            }
+            Parameter::Node | Parameter::Network => {
+                let id = (*dice.pick(algorithm.choices(*parameter))).to_owned();
+                match parameter {
+                    Parameter::Node => parameters.node = Some(id),
+                    _ => parameters.network = Some(id),
+                }
             }
         }
     }

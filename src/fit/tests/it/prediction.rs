@@ -311,7 +311,7 @@ fn times_of_other_shapes_grow_as_one_model_says() {
             ranks: cell.shape.ranks(),
             bytes: cell.bytes,
             unit_bytes: 8,
-            parameters: schedule::Parameters::default(),
+            ..model::Call::default()
         };
         let rates = fit.rates(cell, cell.bytes).expect("two levels");
         let found = model::predict(algorithm, rates, &call).expect("closed form");

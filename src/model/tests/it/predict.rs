@@ -24,6 +24,7 @@ fn call(ranks: u32, parameters: Parameters<'_>) -> Call<'_> {
         bytes: BYTES,
         unit_bytes: 8,
         parameters,
+        ..Call::default()
     }
 }
 
@@ -227,7 +228,7 @@ fn variants(algorithm: &Algorithm, blocks: u32) -> Vec<Parameters<'static>> {
         ..Parameters::default()
     };
     let parts = |parameter, collective| {
-        schedule::of(collective).filter(move |_| algorithm.takes(parameter))
+        schedule::parts_of(collective).filter(move |_| algorithm.takes(parameter))
     };
     let reduces = parts(Parameter::Reduce, Collective::Reduce).map(|part| Parameters {
         reduce: Some(part.id),
@@ -282,6 +283,7 @@ fn predictions_count_what_the_schedules_do() {
                         bytes: units,
                         unit_bytes: 1,
                         parameters,
+                        ..Call::default()
                     };
                     predict(algorithm, rates, &call).map(|found| found.seconds.round() as u64)
                 };

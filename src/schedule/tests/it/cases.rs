@@ -2,7 +2,7 @@
 
 use schedule::verify::Grid;
 use schedule::{
-    Algorithm, Collective, Parameter, Parameters, Rank, Request, Schedule, Unsupported, of,
+    Algorithm, Collective, Parameter, Parameters, Rank, Request, Schedule, Unsupported, parts_of,
 };
 
 /// Every root of a small communicator; the first, the middle and the last of others.
@@ -20,8 +20,8 @@ pub(crate) fn parameters(algorithm: &'static Algorithm) -> Vec<Parameters<'stati
     let takes_both = all.iter().any(|given| given.reduce.is_some())
         && all.iter().any(|given| given.bcast.is_some());
     if takes_both {
-        let bcasts: Vec<_> = of(Collective::Bcast).collect();
-        let pairs = of(Collective::Reduce).zip(bcasts.iter().cycle());
+        let bcasts: Vec<_> = parts_of(Collective::Bcast).collect();
+        let pairs = parts_of(Collective::Reduce).zip(bcasts.iter().cycle());
         all.extend(pairs.map(|(reduce, bcast)| Parameters {
             reduce: Some(reduce.id),
             bcast: Some(bcast.id),

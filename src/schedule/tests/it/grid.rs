@@ -3,7 +3,9 @@
 use std::ops::RangeInclusive;
 
 use schedule::verify::{Grid, Unprovable, Verdict, Verify, verify};
-use schedule::{ALGORITHMS, Algorithm, Collective, Fault, Parameter, Request, Schedule, find, of};
+use schedule::{
+    ALGORITHMS, Algorithm, Collective, Fault, Parameter, Request, Schedule, find, parts_of,
+};
 
 fn grid(ranks: RangeInclusive<u32>, blocks: &[u32]) -> Grid {
     Grid {
@@ -74,10 +76,10 @@ fn parameters_are_tried_where_they_matter() {
     let grid = grid(1..=1, &[1, 5]);
     let taking = |collective, parameter| {
         let takes = |part: &&Algorithm| part.takes(parameter);
-        of(collective).filter(takes).count()
+        parts_of(collective).filter(takes).count()
     };
     let of_part = |collective| {
-        of(collective).count()
+        parts_of(collective).count()
             + taking(collective, Parameter::Blocks)
             + 4 * taking(collective, Parameter::Radix)
     };

@@ -11,6 +11,7 @@ mod faults;
 mod grid;
 mod house;
 mod lengths;
+mod levels;
 mod memory;
 mod mutants;
 mod naive;

@@ -1,11 +1,11 @@
 //! Broken copies of algorithms must be caught: a verifier that passes everything proves nothing.
 
 use schedule::{
-    ALGORITHMS, Action, Algorithm, Buffer, Collective, Parameter, Program, Rank, Request, Round,
-    Schedule, Span, find, verify::verify_programs,
+    ALGORITHMS, Action, Algorithm, Buffer, Collective, Parameter, Placed, Program, Rank, Request,
+    Round, Schedule, Span, find, verify::verify_programs,
 };
 
-use crate::cases::{parameters, schedule, supported};
+use crate::cases::{grid, parameters, schedule, supported};
 use crate::naive::is_right;
 use crate::random::Random;
 
@@ -295,6 +295,10 @@ fn try_mutants(algorithm: &'static Algorithm) -> Vec<Trial> {
                 false => 0,
             },
             in_place: random.below(3) == 0,
+            placed: match algorithm.knows_nodes() {
+                true => random.pick(&grid().placements(algorithm, ranks)),
+                false => Placed::Together,
+            },
             ..Request::ranks(ranks)
         };
         if let Some(schedule) = supported(algorithm, &request) {

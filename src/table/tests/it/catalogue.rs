@@ -171,7 +171,7 @@ fn radices_are_within_their_range() {
 /// Compositions with an inner reduce that is out of order, or in order at the ends alone.
 #[test]
 fn inner_reduces_out_of_order_are_for_commutative_operators() {
-    let reduces = || schedule::of(Collective::Reduce);
+    let reduces = || schedule::parts_of(Collective::Reduce);
     assert!(reduces().any(|inner| !inner.ordered && !inner.ordered_at_ends));
     for composed in ALGORITHMS.iter().filter(|a| a.takes(Parameter::Reduce)) {
         for inner in reduces() {

@@ -25,7 +25,7 @@ fn size() -> impl Strategy<Value = u64> {
 }
 
 fn id_of(collective: Collective) -> impl Strategy<Value = Option<String>> {
-    let ids: Vec<_> = schedule::of(collective)
+    let ids: Vec<_> = schedule::parts_of(collective)
         .map(|algorithm| algorithm.id.to_owned())
         .collect();
     prop::option::of(select(ids))
@@ -39,7 +39,19 @@ fn ours(algorithm: &'static Algorithm) -> impl Strategy<Value = Candidate> {
     ];
     let radix = prop::option::of(schedule::Parameters::RADICES);
     let parts = (id_of(Collective::Reduce), id_of(Collective::Bcast));
-    (cut, radix, parts).prop_map(move |(cut, radix, (reduce, bcast))| {
+    let phases = [Parameter::Node, Parameter::Network].map(|parameter| {
+        let ids: Vec<_> = algorithm
+            .choices(parameter)
+            .iter()
+            .map(|id| (*id).to_owned())
+            .collect();
+        // What is not taken is left out below.
+        prop::option::of(select(match ids.is_empty() {
+            true => vec![String::new()],
+            false => ids,
+        }))
+    });
+    (cut, radix, parts, phases).prop_map(move |(cut, radix, (reduce, bcast), [node, network])| {
         let (block_bytes, blocks) = if algorithm.takes(Parameter::Blocks) {
             cut
         } else {
@@ -51,6 +63,8 @@ fn ours(algorithm: &'static Algorithm) -> impl Strategy<Value = Candidate> {
             radix: radix.filter(|_| algorithm.takes(Parameter::Radix)),
             reduce: reduce.filter(|_| algorithm.takes(Parameter::Reduce)),
             bcast: bcast.filter(|_| algorithm.takes(Parameter::Bcast)),
+            node: node.filter(|_| algorithm.takes(Parameter::Node)),
+            network: network.filter(|_| algorithm.takes(Parameter::Network)),
             ..Parameters::default()
         };
         Candidate::Ours {

@@ -358,6 +358,7 @@ fn collective_seconds(cell: &Cell, candidate: &Candidate) -> f64 {
         bytes: cell.bytes,
         unit_bytes,
         parameters,
+        ..model::Call::default()
     };
     let algorithm = schedule::find(candidate.algorithm());
     let predicted = algorithm.and_then(|algorithm| model::predict(algorithm, rates, &call));

@@ -125,6 +125,7 @@ fn expected(cluster: &Cluster, lemma: Entry, elements: u64) -> Option<f64> {
                 blocks,
                 ..Parameters::default()
             },
+            ..Call::default()
         };
         predict(lemma.algorithm, rates, &call).map(|prediction| prediction.seconds)
     };

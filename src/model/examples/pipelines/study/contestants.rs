@@ -38,6 +38,7 @@ pub(crate) fn with_lemma(cluster: &Cluster, entry: Entry, elements: u64) -> Fall
         bytes: elements * ELEMENT_BYTES,
         unit_bytes: ELEMENT_BYTES,
         parameters: entry.parameters,
+        ..Call::default()
     };
     let best = rates.and_then(|rates| predict_best(entry.algorithm, rates, &call));
     let best = best.ok_or_else(|| format!("{} has no closed form", entry.algorithm.id))?;

@@ -46,6 +46,7 @@ impl Case {
             bytes: self.units * UNIT_BYTES,
             unit_bytes: UNIT_BYTES,
             parameters: self.parameters(),
+            ..Call::default()
         };
         predict(algorithm, rates, &call).unwrap().seconds
     }

@@ -8,7 +8,7 @@ use model::{
 };
 use proptest::prelude::*;
 use schedule::{
-    ALGORITHMS, Action, Parameter, Parameters, Program, Rank, Request, Round, Schedule,
+    ALGORITHMS, Action, Parameter, Parameters, Placed, Program, Rank, Request, Round, Schedule,
 };
 
 /// A send and a receive that match; either may be absent so far.
@@ -319,6 +319,7 @@ fn schedules() -> impl Strategy<Value = Schedule> {
                 units,
                 in_place,
                 parameters,
+                placed: Placed::Cyclic { nodes: blocks },
                 ..Request::ranks(ranks)
             };
             Schedule::new(algorithm, &request).ok()

@@ -90,6 +90,7 @@ fn call(elements: u64) -> Call<'static> {
             blocks: Some(Blocks::Size(BLOCK)),
             ..Parameters::default()
         },
+        ..Call::default()
     }
 }
 

@@ -1,0 +1,38 @@
+//! An allgather in every lane at once, then an allgather on every node of what its lanes have.
+
+use crate::phases::{self, About, Among, Phase};
+use crate::registry::{Algorithm, PLAIN};
+use crate::{Collective, Parameter};
+
+/// Costs the sum of its parts: of contributions of `m` bytes, and on nodes of contributions of `n m` bytes
+/// from `n` nodes.
+///
+/// All nodes must have as many ranks, in block or in cyclic order. In block order what a lane has stands at
+/// one distance, so that messages on the nodes are strided.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Allgather,
+    id: "lanes",
+    summary: "an allgather between nodes in every lane, then an allgather on every node",
+    source: "Träff, Hunold, CLUSTER 2020",
+    formula: "the sum of its parts",
+    parameters: &[Parameter::Node, Parameter::Network],
+    phases: &[
+        Phase {
+            about: About::Own,
+            ..Phase::between(Among::Lane, Collective::Allgather, CHOICES)
+        },
+        Phase {
+            about: About::Lanes,
+            ..Phase::of_node(Collective::Allgather, CHOICES)
+        },
+    ],
+    scratch: |shape, rank| phases::scratch(Collective::Allgather, shape, rank),
+    program: |shape, rank| phases::program(Collective::Allgather, shape, rank),
+    ..PLAIN
+};
+
+const CHOICES: &[&str] = &[
+    super::circulant::ALGORITHM.id,
+    super::ring::ALGORITHM.id,
+    super::recursive_doubling::ALGORITHM.id,
+];

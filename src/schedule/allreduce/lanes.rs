@@ -1,0 +1,48 @@
+//! A reduce-scatter on every node, an allreduce in every lane at once, an allgather on every node.
+
+use crate::phases::{self, Among, Phase};
+use crate::registry::{Algorithm, PLAIN};
+use crate::{Collective, Parameter, allgather, reduce_scatter};
+
+/// Costs the sum of its parts. With `q` ranks a node each of the `q` lanes, of the ranks with one local
+/// rank, combines a q-th of the vector, so that all ranks of a node send and receive between nodes at once.
+///
+/// All nodes must have as many ranks. Combines in rank order if its parts do and the ranks of every node are
+/// consecutive.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Allreduce,
+    id: "lanes",
+    summary: "a reduce-scatter on every node, an allreduce of each part between nodes, an allgather on every node",
+    source: "Träff, Hunold, CLUSTER 2020",
+    formula: "the sum of its parts",
+    parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
+    phases: &[
+        Phase::of_node(
+            Collective::ReduceScatter,
+            &[
+                reduce_scatter::circulant::ALGORITHM.id,
+                reduce_scatter::ring::ALGORITHM.id,
+            ],
+        ),
+        Phase::between(
+            Among::Lane,
+            Collective::Allreduce,
+            &[
+                super::recursive_doubling::ALGORITHM.id,
+                super::rabenseifner::ALGORITHM.id,
+                super::circulant::ALGORITHM.id,
+                super::ring::ALGORITHM.id,
+            ],
+        ),
+        Phase::of_node(
+            Collective::Allgather,
+            &[
+                allgather::circulant::ALGORITHM.id,
+                allgather::ring::ALGORITHM.id,
+            ],
+        ),
+    ],
+    scratch: |shape, rank| phases::scratch(Collective::Allreduce, shape, rank),
+    program: |shape, rank| phases::program(Collective::Allreduce, shape, rank),
+    ..PLAIN
+};

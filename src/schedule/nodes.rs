@@ -1,0 +1,220 @@
+//! Which ranks of a communicator share a node.
+
+use std::sync::Arc;
+
+use crate::Rank;
+
+/// Which ranks share a node, as a call is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Placed<'a> {
+    /// All of them.
+    #[default]
+    Together,
+    /// Consecutive ranks fill a node before the next one; the last may have fewer.
+    Block {
+        /// Ranks that fill a node.
+        per_node: u32,
+    },
+    /// Rank `r` is on node `r mod nodes`.
+    Cyclic {
+        /// Number of nodes.
+        nodes: u32,
+    },
+    /// As was found out.
+    On(&'a Nodes),
+}
+
+impl Placed<'_> {
+    /// The nodes of this many ranks; `None` if a number is zero or what was found out is of other ranks.
+    pub fn nodes(self, ranks: u32) -> Option<Nodes> {
+        let order = match self {
+            Self::Together => return Some(Nodes::together(ranks)),
+            Self::Block { per_node: 0 } | Self::Cyclic { nodes: 0 } => return None,
+            Self::Block { per_node } => Order::Block {
+                per_node: per_node.min(ranks.max(1)),
+            },
+            Self::Cyclic { nodes } => Order::Cyclic {
+                nodes: nodes.min(ranks.max(1)),
+            },
+            Self::On(nodes) => return (nodes.ranks == ranks).then(|| nodes.clone()),
+        };
+        Some(Nodes { ranks, order })
+    }
+}
+
+/// The nodes of a communicator, counted by their first ranks, and the ranks on each, in ascending order.
+///
+/// A rank is number `local` on its node: its local rank. Block and cyclic order are arithmetic, so that a
+/// million ranks need no table; every question takes constant time in any order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nodes {
+    ranks: u32,
+    order: Order,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Order {
+    Block { per_node: u32 },
+    Cyclic { nodes: u32 },
+    Listed(Arc<List>),
+}
+
+/// Nodes whose ranks follow no rule.
+#[derive(Debug, PartialEq, Eq)]
+struct List {
+    /// The node and the local rank of each rank.
+    places: Vec<(u32, u32)>,
+    /// The ranks of the first node, then those of the next.
+    ranks: Vec<Rank>,
+    /// Where each node begins among these, and the end.
+    starts: Vec<u32>,
+    are_consecutive: bool,
+    largest: u32,
+}
+
+impl Nodes {
+    /// The nodes of ranks that are listed with anything that tells their nodes apart.
+    pub fn of_list(labels: &[u32]) -> Self {
+        let mut known = std::collections::HashMap::new();
+        let mut members: Vec<Vec<Rank>> = Vec::new();
+        let mut places = Vec::with_capacity(labels.len());
+        for (rank, label) in (0..).zip(labels) {
+            let node = *known.entry(*label).or_insert(members.len());
+            if node == members.len() {
+                members.push(Vec::new());
+            }
+            places.push((node as u32, members[node].len() as u32));
+            members[node].push(rank);
+        }
+        let mut starts = vec![0];
+        for node in &members {
+            starts.push(starts[starts.len() - 1] + node.len() as u32);
+        }
+        let sizes: Vec<u32> = members.iter().map(|node| node.len() as u32).collect();
+        let largest = sizes.iter().max().copied().unwrap_or(1);
+        let listed = Self {
+            ranks: labels.len() as u32,
+            order: Order::Listed(Arc::new(List {
+                ranks: members.concat(),
+                are_consecutive: members.concat().is_sorted(),
+                largest,
+                places,
+                starts,
+            })),
+        };
+        // Where a rule gives the same, it is cheaper.
+        let rules = [
+            Placed::Block { per_node: largest },
+            Placed::Cyclic {
+                nodes: sizes.len().max(1) as u32,
+            },
+        ];
+        let rules = rules
+            .into_iter()
+            .filter_map(|rule| rule.nodes(listed.ranks));
+        let mut same = rules
+            .filter(|nodes| (0..listed.ranks).all(|rank| nodes.place(rank) == listed.place(rank)));
+        same.next().unwrap_or(listed)
+    }
+
+    /// The nodes of which these are the ranks, all of them from 0.
+    pub fn of_lists(nodes: &[Vec<Rank>]) -> Self {
+        let mut labels = vec![0; nodes.iter().map(Vec::len).sum()];
+        for (label, ranks) in (0..).zip(nodes) {
+            for rank in ranks {
+                if let Some(place) = labels.get_mut(*rank as usize) {
+                    *place = label;
+                }
+            }
+        }
+        Self::of_list(&labels)
+    }
+
+    /// One node of this many ranks.
+    pub fn together(ranks: u32) -> Self {
+        Self {
+            ranks,
+            order: Order::Block {
+                per_node: ranks.max(1),
+            },
+        }
+    }
+
+    /// Ranks of the communicator.
+    pub fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    /// Number of nodes.
+    pub fn count(&self) -> u32 {
+        match &self.order {
+            Order::Block { per_node } => self.ranks.div_ceil(*per_node),
+            Order::Cyclic { nodes } => *nodes,
+            Order::Listed(list) => list.starts.len() as u32 - 1,
+        }
+    }
+
+    /// The node of a rank, and its number on it.
+    pub fn place(&self, rank: Rank) -> (u32, u32) {
+        match &self.order {
+            Order::Block { per_node } => (rank / per_node, rank % per_node),
+            Order::Cyclic { nodes } => (rank % nodes, rank / nodes),
+            Order::Listed(list) => list.places[rank as usize],
+        }
+    }
+
+    /// Ranks on a node.
+    pub fn size(&self, node: u32) -> u32 {
+        match &self.order {
+            Order::Block { per_node } => (self.ranks - node * per_node).min(*per_node),
+            Order::Cyclic { nodes } => (self.ranks - node).div_ceil(*nodes),
+            Order::Listed(list) => list.starts[node as usize + 1] - list.starts[node as usize],
+        }
+    }
+
+    /// The rank that is number `local` on a node.
+    pub fn rank(&self, node: u32, local: u32) -> Rank {
+        match &self.order {
+            Order::Block { per_node } => node * per_node + local,
+            Order::Cyclic { nodes } => local * nodes + node,
+            Order::Listed(list) => list.ranks[(list.starts[node as usize] + local) as usize],
+        }
+    }
+
+    /// Ranks on the fullest node.
+    pub fn largest(&self) -> u32 {
+        match &self.order {
+            Order::Block { per_node } => *per_node,
+            Order::Cyclic { nodes } => self.ranks.div_ceil(*nodes),
+            Order::Listed(list) => list.largest,
+        }
+    }
+
+    /// Whether all nodes have as many ranks.
+    pub fn are_alike(&self) -> bool {
+        u64::from(self.ranks) == u64::from(self.count()) * u64::from(self.largest())
+    }
+
+    /// Whether the ranks of every node are consecutive, as what combines in rank order needs.
+    pub fn are_consecutive(&self) -> bool {
+        match &self.order {
+            Order::Block { .. } => true,
+            Order::Cyclic { nodes } => *nodes == 1 || *nodes == self.ranks,
+            Order::Listed(list) => list.are_consecutive,
+        }
+    }
+
+    /// Whether rank `r` is on node `r mod n` of `n`.
+    pub fn are_cyclic(&self) -> bool {
+        match self.order {
+            Order::Block { per_node } => per_node == 1 || per_node == self.ranks,
+            Order::Cyclic { .. } => true,
+            Order::Listed(_) => false,
+        }
+    }
+
+    /// Whether there are several nodes, and several ranks on one of them.
+    pub fn are_levels(&self) -> bool {
+        (2..self.ranks).contains(&self.count())
+    }
+}

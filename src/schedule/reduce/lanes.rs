@@ -1,0 +1,47 @@
+//! A reduce-scatter on every node, a reduce in every lane at once, a gather on the root's node.
+
+use crate::phases::{self, About, Among, Phase};
+use crate::registry::{Algorithm, PLAIN};
+use crate::{Collective, Parameter, gather, reduce_scatter};
+
+/// Costs the sum of its parts. With `q` ranks a node each of the `q` lanes, of the ranks with one local
+/// rank, combines a q-th of the vector. All nodes must have as many ranks.
+///
+/// Combines in rank order if its parts do and the ranks of every node are consecutive.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Reduce,
+    id: "lanes",
+    summary: "a reduce-scatter on every node, a reduce of each part between nodes, a gather on the root's node",
+    source: "Träff, Hunold, CLUSTER 2020",
+    formula: "the sum of its parts",
+    parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
+    phases: &[
+        Phase::of_node(
+            Collective::ReduceScatter,
+            &[
+                reduce_scatter::circulant::ALGORITHM.id,
+                reduce_scatter::ring::ALGORITHM.id,
+            ],
+        ),
+        Phase::between(
+            Among::Lane,
+            Collective::Reduce,
+            &[
+                super::binomial::ALGORITHM.id,
+                super::rabenseifner::ALGORITHM.id,
+                super::chain::ALGORITHM.id,
+                super::binary_pipelined::ALGORITHM.id,
+            ],
+        ),
+        Phase {
+            among: Among::RootNode,
+            about: About::All,
+            collective: Collective::Gather,
+            named_by: None,
+            choices: &[gather::binomial::ALGORITHM.id],
+        },
+    ],
+    scratch: |shape, rank| phases::scratch(Collective::Reduce, shape, rank),
+    program: |shape, rank| phases::program(Collective::Reduce, shape, rank),
+    ..PLAIN
+};

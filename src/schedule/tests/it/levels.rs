@@ -1,0 +1,294 @@
+//! Nodes, and the algorithms that know them, on nodes of any kind.
+
+use proptest::prelude::*;
+use schedule::{
+    ALGORITHMS, About, Algorithm, Nodes, Parameter, Parameters, Placed, Rank, Request, Schedule,
+    Unsupported, find, parts_of, verify::verify,
+};
+
+use crate::cases::{grid, in_blocks, parameters, schedule};
+use crate::random::Random;
+
+/// All algorithms that know nodes.
+fn levelled() -> impl Iterator<Item = &'static Algorithm> {
+    ALGORITHMS
+        .iter()
+        .filter(|algorithm| algorithm.knows_nodes())
+}
+
+/// What the nodes are by their lists must be what they say in constant time.
+fn check_nodes(nodes: &Nodes, expected: &[Vec<Rank>]) {
+    assert_eq!(nodes.count() as usize, expected.len());
+    let ranks: usize = expected.iter().map(Vec::len).sum();
+    assert_eq!(nodes.ranks() as usize, ranks);
+    for (node, members) in (0..).zip(expected) {
+        assert_eq!(nodes.size(node) as usize, members.len());
+        for (local, rank) in (0..).zip(members) {
+            assert_eq!(nodes.place(*rank), (node, local));
+            assert_eq!(nodes.rank(node, local), *rank);
+        }
+    }
+    let largest = expected.iter().map(Vec::len).max().unwrap();
+    assert_eq!(nodes.largest() as usize, largest);
+    let are_alike = expected.iter().all(|node| node.len() == largest);
+    assert_eq!(nodes.are_alike(), are_alike);
+    let gap = |node: &Vec<Rank>| node.windows(2).any(|pair| pair[0] + 1 != pair[1]);
+    assert_eq!(nodes.are_consecutive(), !expected.iter().any(gap));
+}
+
+/// The ranks on each node, from labels, the nodes by their first ranks.
+fn lists(labels: &[u32]) -> Vec<Vec<Rank>> {
+    let mut seen: Vec<u32> = Vec::new();
+    let mut lists: Vec<Vec<Rank>> = Vec::new();
+    for (rank, label) in (0..).zip(labels) {
+        match seen.iter().position(|known| known == label) {
+            Some(node) => lists[node].push(rank),
+            None => {
+                seen.push(*label);
+                lists.push(vec![rank]);
+            }
+        }
+    }
+    lists
+}
+
+#[test]
+fn orders_that_are_arithmetic_are_what_their_lists_are() {
+    for ranks in 1..=40 {
+        for size in 1..=ranks + 2 {
+            let block: Vec<u32> = (0..ranks).map(|rank| rank / size).collect();
+            let cyclic: Vec<u32> = (0..ranks).map(|rank| rank % size).collect();
+            for (placed, labels) in [
+                (Placed::Block { per_node: size }, block),
+                (Placed::Cyclic { nodes: size }, cyclic),
+            ] {
+                let nodes = placed.nodes(ranks).unwrap();
+                check_nodes(&nodes, &lists(&labels));
+                check_nodes(&Nodes::of_list(&labels), &lists(&labels));
+                check_nodes(&Nodes::of_lists(&lists(&labels)), &lists(&labels));
+            }
+        }
+    }
+    assert_eq!(Placed::Block { per_node: 0 }.nodes(3), None);
+    assert_eq!(Placed::On(&Nodes::together(4)).nodes(3), None);
+}
+
+proptest! {
+    #[test]
+    fn listed_nodes_are_what_their_lists_are(labels in prop::collection::vec(0_u32..6, 1..40)) {
+        check_nodes(&Nodes::of_list(&labels), &lists(&labels));
+    }
+}
+
+/// Whether an algorithm works on lanes and the nodes have none, or not in rows.
+fn needs_rows(algorithm: &Algorithm, nodes: &Nodes) -> bool {
+    let about = |what| algorithm.phases.iter().any(|phase| phase.about == what);
+    let are_rows = nodes.are_consecutive() || nodes.are_cyclic();
+    match nodes.are_alike() {
+        true => about(About::Own) && !are_rows,
+        false => about(About::Even) || about(About::Own),
+    }
+}
+
+/// Proves an algorithm on these nodes, from some roots, in place and not.
+fn prove(algorithm: &'static Algorithm, parameters: Parameters<'_>, nodes: &Nodes, units: u64) {
+    for root in grid().roots(algorithm, nodes.ranks()) {
+        for in_place in [false, true] {
+            prove_call(algorithm, parameters, nodes, units, (root, in_place));
+        }
+    }
+}
+
+fn prove_call(
+    algorithm: &'static Algorithm,
+    parameters: Parameters<'_>,
+    nodes: &Nodes,
+    units: u64,
+    (root, in_place): (Rank, bool),
+) {
+    let request = Request {
+        root,
+        in_place,
+        units,
+        parameters,
+        placed: Placed::On(nodes),
+        ..Request::ranks(nodes.ranks())
+    };
+    match Schedule::new(algorithm, &request) {
+        Err(Unsupported::UnlikeNodes { .. }) => assert!(needs_rows(algorithm, nodes)),
+        schedule => {
+            let schedule = schedule.unwrap();
+            if let Err(fault) = verify(&schedule) {
+                panic!("{algorithm} {request:?}: {fault}");
+            }
+        }
+    }
+}
+
+/// All ways to fill nodes with consecutive ranks, and each with the ranks shuffled.
+#[test]
+fn nodes_of_any_sizes_are_served() {
+    for algorithm in levelled() {
+        let choices = parameters(algorithm);
+        let mut random = Random::named(&algorithm.name());
+        for ranks in 1..=12_u32 {
+            for ends in 0..1_u32 << (ranks - 1) {
+                let mut labels: Vec<u32> = (0..ranks)
+                    .map(|rank| (ends & ((1 << rank) - 1)).count_ones())
+                    .collect();
+                let mut call = || (random.below(ranks.into()) as Rank, random.below(2) == 0);
+                let (first, second) = (call(), call());
+                let nodes = Nodes::of_list(&labels);
+                prove_call(algorithm, random.pick(&choices), &nodes, 7, first);
+                for place in (1..labels.len()).rev() {
+                    labels.swap(place, random.below(place as u64 + 1) as usize);
+                }
+                let nodes = Nodes::of_list(&labels);
+                prove_call(algorithm, random.pick(&choices), &nodes, 3, second);
+            }
+        }
+    }
+}
+
+#[test]
+fn many_ranks_on_random_nodes_are_served() {
+    for algorithm in levelled() {
+        let choices = parameters(algorithm);
+        let mut random = Random::named(&algorithm.name());
+        for _ in 0..60 {
+            let ranks = 13 + random.below(120) as u32;
+            let nodes = 1 + random.below(ranks.into());
+            let labels: Vec<u32> = (0..ranks).map(|_| random.below(nodes) as u32).collect();
+            prove(
+                algorithm,
+                random.pick(&choices),
+                &Nodes::of_list(&labels),
+                40,
+            );
+        }
+        // Alike, and in no order.
+        for (nodes, per_node) in [(2, 3), (3, 2), (4, 4), (5, 3), (7, 8), (16, 5)] {
+            let mut labels: Vec<u32> = (0..nodes * per_node).map(|rank| rank % nodes).collect();
+            for place in (1..labels.len()).rev() {
+                labels.swap(place, random.below(place as u64 + 1) as usize);
+            }
+            for parameters in &choices {
+                prove(algorithm, *parameters, &Nodes::of_list(&labels), 90);
+            }
+        }
+    }
+}
+
+/// Not only those that are worth trying.
+#[test]
+fn any_algorithm_may_be_a_phase() {
+    let mut proved = 0;
+    for algorithm in levelled() {
+        for parameter in [Parameter::Node, Parameter::Network] {
+            let phases = || algorithm.phases.iter();
+            let named = || phases().filter(|phase| phase.named_by == Some(parameter));
+            let first = named().next().unwrap();
+            for part in parts_of(first.collective) {
+                let with = Parameters {
+                    node: (parameter == Parameter::Node).then_some(part.id),
+                    network: (parameter == Parameter::Network).then_some(part.id),
+                    ..in_blocks(algorithm, 3)
+                };
+                for (nodes, per_node) in [(1, 5), (4, 1), (2, 3), (3, 2), (4, 4), (3, 5)] {
+                    for placed in [Placed::Block { per_node }, Placed::Cyclic { nodes }] {
+                        let ranks = nodes * per_node;
+                        let request = Request {
+                            parameters: with,
+                            placed,
+                            ..Request::ranks(ranks)
+                        };
+                        match Schedule::new(algorithm, &request) {
+                            Err(Unsupported::Part { .. }) => continue,
+                            schedule => drop(schedule.unwrap()),
+                        }
+                        proved += 1;
+                        prove(algorithm, with, &placed.nodes(ranks).unwrap(), 50);
+                    }
+                }
+            }
+        }
+    }
+    assert!(proved > 700, "{proved}");
+}
+
+#[test]
+fn what_knows_nodes_is_in_order_where_ranks_of_nodes_are_consecutive() {
+    for name in ["allreduce/leaders", "reduce/leaders"] {
+        let algorithm = find(name).unwrap();
+        let of = |placed| Request {
+            commutative: false,
+            placed,
+            ..Request::ranks(12)
+        };
+        let in_block = schedule(algorithm, &of(Placed::Block { per_node: 4 }));
+        assert!(verify(&in_block).unwrap().ordered);
+        let cyclic = Schedule::new(algorithm, &of(Placed::Cyclic { nodes: 3 }));
+        let algorithm = name.to_owned();
+        assert_eq!(cyclic.unwrap_err(), Unsupported::Unordered { algorithm });
+    }
+}
+
+#[test]
+fn what_knows_nodes_is_no_part_of_a_composition() {
+    let algorithm = find("allreduce/reduce_broadcast").unwrap();
+    let request = Request {
+        parameters: Parameters {
+            reduce: Some("leaders"),
+            ..Parameters::default()
+        },
+        ..Request::ranks(4)
+    };
+    let refusal = Schedule::new(algorithm, &request).unwrap_err();
+    assert!(matches!(refusal, Unsupported::Part { .. }), "{refusal}");
+}
+
+/// Between nodes the leaders alone talk, or each lane about its part.
+#[test]
+fn little_passes_between_nodes() {
+    let between = |name: &str, network: &'static str| {
+        let request = Request {
+            units: 24,
+            parameters: Parameters {
+                network: Some(network),
+                ..Parameters::default()
+            },
+            placed: Placed::Block { per_node: 4 },
+            ..Request::ranks(16)
+        };
+        let schedule = schedule(find(name).unwrap(), &request);
+        let nodes = &schedule.shape().nodes;
+        let mut units = 0;
+        let mut round = schedule::Round::default();
+        for rank in 0..16 {
+            let program = schedule.program(rank);
+            for index in 0..program.rounds() {
+                round.clear();
+                program.round(index, &mut round);
+                for action in round.actions() {
+                    if let schedule::Action::Send { to, span } = action
+                        && nodes.place(*to).0 != nodes.place(rank).0
+                    {
+                        units += schedule.span_units(span);
+                    }
+                }
+            }
+        }
+        units
+    };
+    // Four nodes exchange whole vectors twice, by leaders as by lanes.
+    assert_eq!(
+        between("allreduce/leaders", "recursive_doubling"),
+        4 * 2 * 24
+    );
+    assert_eq!(between("allreduce/lanes", "recursive_doubling"), 4 * 2 * 24);
+    assert_eq!(between("allreduce/lanes", "ring"), 2 * 3 * 24);
+    assert_eq!(between("bcast/leaders", "binomial"), 3 * 24);
+    assert_eq!(between("bcast/lanes", "binomial"), 3 * 24);
+    assert_eq!(between("reduce/leaders", "binomial"), 3 * 24);
+    assert_eq!(between("reduce/lanes", "binomial"), 3 * 24);
+}

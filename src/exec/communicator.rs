@@ -1,13 +1,14 @@
 //! Communicators with checked calls, and what the driver needs of them beside collectives.
 
 use std::ffi::{c_int, c_void};
+use std::rc::Rc;
 use std::time::Duration;
 
 use mpi::ffi;
 
-use crate::ExecError;
 use crate::api::{byte, check, count, is_finalized};
 use crate::tool::Tool;
+use crate::{ExecError, NodeChannels};
 
 /// MPI, initialised.
 ///
@@ -81,6 +82,7 @@ pub struct Communicator {
     raw: ffi::MPI_Comm,
     rank: u32,
     size: u32,
+    channels: Option<Rc<NodeChannels>>,
 }
 
 impl Communicator {
@@ -128,6 +130,7 @@ impl Communicator {
             raw,
             rank: rank as u32,
             size: size as u32,
+            channels: None,
         })
     }
 
@@ -145,6 +148,17 @@ impl Communicator {
     /// Number of ranks.
     pub fn size(&self) -> u32 {
         self.size
+    }
+
+    /// Gives calls on this communicator channels of shared memory, which were opened for the same ranks. What is called
+    /// on communicators with the same channels must be called in the same order on all ranks.
+    pub fn set_channels(&mut self, channels: Rc<NodeChannels>) {
+        self.channels = Some(channels);
+    }
+
+    /// Its channels, if it was given any.
+    pub fn channels(&self) -> Option<&Rc<NodeChannels>> {
+        self.channels.as_ref()
     }
 
     /// A communicator of the same ranks with traffic of its own. Collective.

@@ -11,6 +11,7 @@ use model::{Cache, Level, Line, Link, Machine, Setting, Topology, simulate};
 use schedule::{Collective, Schedule};
 use vocabulary::{Candidate, Cell, CommShape, Subject};
 
+use crate::prediction::is_modelled;
 use crate::{Foreseen, MachineFit};
 use results::{Expected, Summary};
 
@@ -172,6 +173,9 @@ impl MachineFit {
                 else {
                     return None;
                 };
+                if !is_modelled(&summary.candidate) {
+                    return None;
+                }
                 let given = summary.candidate.parameters();
                 let algorithm = schedule::find(summary.candidate.algorithm())?;
                 let schedule = Schedule::new(algorithm, &cell.request(&given)).ok()?;

@@ -13,7 +13,7 @@ use table::{
     Table,
 };
 use vocabulary::bounds::BYTES;
-use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder};
+use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder, Through};
 
 /// What all times and their ratios may be.
 fn positive() -> impl Strategy<Value = f64> {
@@ -39,7 +39,8 @@ fn ours(algorithm: &'static Algorithm) -> impl Strategy<Value = Candidate> {
     ];
     let radix = prop::option::of(schedule::Parameters::RADICES);
     let parts = (id_of(Collective::Reduce), id_of(Collective::Bcast));
-    (cut, radix, parts).prop_map(move |(cut, radix, (reduce, bcast))| {
+    let through = select(Through::ALL.map(|(_, through)| through).to_vec());
+    (cut, radix, parts, through).prop_map(move |(cut, radix, (reduce, bcast), through)| {
         let (block_bytes, blocks) = if algorithm.takes(Parameter::Blocks) {
             cut
         } else {
@@ -51,6 +52,7 @@ fn ours(algorithm: &'static Algorithm) -> impl Strategy<Value = Candidate> {
             radix: radix.filter(|_| algorithm.takes(Parameter::Radix)),
             reduce: reduce.filter(|_| algorithm.takes(Parameter::Reduce)),
             bcast: bcast.filter(|_| algorithm.takes(Parameter::Bcast)),
+            through,
             ..Parameters::default()
         };
         Candidate::Ours {

@@ -10,7 +10,7 @@ use strict_yaml::Document;
 use strum_macros::Display;
 use table::Confidence;
 use vocabulary::{
-    Cache, CommShape, Datatype, Operator, Pattern, RankOrder, Synchronisation, Warning,
+    Cache, CommShape, Datatype, Operator, Pattern, RankOrder, Synchronisation, Through, Warning,
 };
 
 use crate::Launching;
@@ -127,6 +127,9 @@ pub struct ParameterGrid {
     pub reduce: Vec<String>,
     /// Ids of inner broadcasts of compositions.
     pub bcast: Vec<String>,
+    /// What carries messages within nodes; all there is if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub through: Option<Vec<Through>>,
 }
 
 /// When a candidate has been repeated often enough within a launch.
@@ -316,6 +319,15 @@ impl Campaign {
     /// Whether times are those of a simulated machine, and so is the time that a budget is about.
     pub fn is_simulated(&self) -> bool {
         matches!(self.launcher, Launching::Simulated(_))
+    }
+
+    /// What may carry messages of our algorithms within nodes. On simulated machines everything goes through MPI.
+    pub fn transports(&self) -> &[Through] {
+        match (&self.parameters.through, self.is_simulated()) {
+            (Some(given), _) => given,
+            (None, true) => &[Through::Mpi],
+            (None, false) => &[Through::Mpi, Through::Shared],
+        }
     }
 
     /// What is drawn from where something is left to chance, such as the order of candidates.

@@ -163,6 +163,7 @@ impl Campaign {
         for algorithm in self.selection.of(cell.collective).filter(serves) {
             let compositions = self.compositions(algorithm).into_iter();
             let inner = compositions.flat_map(|inner| self.radices(algorithm, cell, inner));
+            let inner = inner.flat_map(|parameters| self.through(cell, parameters));
             families.extend(inner.map(|parameters| Family {
                 is_cut: algorithm.uses(Parameter::Blocks, &parameters.in_units(1)),
                 algorithm,
@@ -207,6 +208,17 @@ impl Campaign {
                 })
             })
             .collect()
+    }
+
+    /// The same parameters through MPI and through shared memory, where ranks that share a node have data to send.
+    fn through(&self, cell: &Cell, parameters: Parameters) -> impl Iterator<Item = Parameters> {
+        let is_shared = cell.shape.ppn > 1 && cell.bytes > 0;
+        let transports = self.transports().iter();
+        let possible = transports.filter(move |through| through.is_mpi() || is_shared);
+        possible.map(move |through| Parameters {
+            through: *through,
+            ..parameters.clone()
+        })
     }
 
     /// The same parameters with every radix, if the algorithm has one.

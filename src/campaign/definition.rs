@@ -231,6 +231,7 @@ pub(crate) struct ParametersDefinition {
     pub(crate) radix: Option<OneOrMany<u32>>,
     pub(crate) reduce: Option<OneOrMany<Scalar>>,
     pub(crate) bcast: Option<OneOrMany<Scalar>>,
+    pub(crate) through: Option<OneOrMany<Scalar>>,
 }
 
 /// `repetitions`.

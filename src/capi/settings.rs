@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
+use environment::shared_memory;
 use files::{MOST_QUOTED, Plain, quoted};
 use runtime::{Loaded, RuntimeError, Settings};
 use table::{Confidence, Policy};
@@ -22,19 +23,33 @@ pub fn is_set(name: &str) -> bool {
 }
 
 /// Reads a table, and its settings from `COLLTUNE_FORCE`, `COLLTUNE_RELOAD` and the policy's variables, which must be
-/// the same on all ranks. An invalid value of a variable is returned as the table's error.
+/// the same on all ranks, and from `COLLTUNE_SHARED_MEMORY`. An invalid value of a variable is returned as the table's error.
 pub fn read(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
-    let settings = |policy| Settings {
+    let settings = |policy, shared_bytes| Settings {
         force: is_set("COLLTUNE_FORCE"),
         reload: is_set("COLLTUNE_RELOAD"),
         policy,
         timed: false,
         warn: Some(warn),
+        shared_memory_bytes: Some(shared_bytes),
     };
-    match policy() {
-        Ok(policy) => (Loaded::read(table).map_err(Into::into), settings(policy)),
-        Err(error) => (Err(error), settings(Policy::default())),
+    match (policy(), shared_bytes()) {
+        (Ok(policy), Ok(shared_bytes)) => {
+            let table = Loaded::read(table).map_err(Into::into);
+            (table, settings(policy, shared_bytes))
+        }
+        (Err(error), _) | (_, Err(error)) => (Err(error), settings(Policy::default(), 0)),
     }
+}
+
+/// `COLLTUNE_SHARED_MEMORY`: what a process may share with others of its node, in bytes.
+fn shared_bytes() -> Result<u64, RuntimeError> {
+    let value = given(shared_memory::VARIABLE);
+    shared_memory::limit(value.as_deref()).ok_or_else(|| RuntimeError::Variable {
+        name: shared_memory::VARIABLE,
+        value: quoted(&value.unwrap_or_default().to_string_lossy(), MOST_QUOTED),
+        expected: shared_memory::EXPECTED,
+    })
 }
 
 /// `COLLTUNE_MIN_CONFIDENCE`, `COLLTUNE_UNCONFIRMED` and `COLLTUNE_EXTRAPOLATE`.

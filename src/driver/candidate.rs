@@ -1,9 +1,11 @@
 //! Candidates as they are called.
 
+use std::rc::Rc;
+
 use benchmarking::Failure;
-use exec::{Call, Communicator, ExecError, Runner, Turn, Wait};
+use exec::{Call, Communicator, ExecError, NoChannels, NodeChannels, Runner, Turn, Wait};
 use runtime::{DeployedCall, RuntimeError};
-use vocabulary::Candidate;
+use vocabulary::{Candidate, Through};
 use wire::FailureKind;
 
 use crate::error::{DriverError, failure};
@@ -25,17 +27,24 @@ pub(crate) enum CandidateTurn<'a> {
 }
 
 impl<'a> CandidateCall<'a> {
-    /// Prepares a candidate. Collective over the communicator. An error of the candidate is inside; one of MPI,
+    /// Prepares a candidate, with the communicator's channels if they could be had. Collective over the communicator. An error of the candidate is inside; one of MPI,
     /// which has no communicator to spare, is outside and ends the launch.
     pub(crate) fn new(
         candidate: &Candidate,
         call: &Call,
         communicator: &'a Communicator,
+        channels: Result<&Rc<NodeChannels>, NoChannels>,
     ) -> Result<Result<Self, Failure>, DriverError> {
+        if let (Through::Shared, Err(reason)) = (candidate.parameters().through, channels) {
+            return Ok(Err(Failure {
+                kind: FailureKind::Unsupported,
+                message: format!("no shared memory: {reason}"),
+            }));
+        }
         // Tables leave calls of one rank alone and calls without data to the library.
         let is_deployed = communicator.size() > 1 && call.bytes > 0;
         if is_deployed && matches!(candidate, Candidate::Ours { .. }) {
-            return match DeployedCall::new(candidate, call, communicator) {
+            return match DeployedCall::new(candidate, call, communicator, channels.ok()) {
                 Ok(deployed) => Ok(Ok(Self::Ours(Box::new(deployed), communicator))),
                 Err(RuntimeError::Exec(error)) if !matches!(error, ExecError::Mpi { .. }) => {
                     Ok(Err(failure(&error)))

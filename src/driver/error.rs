@@ -1,8 +1,10 @@
 //! What ends a launch.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use benchmarking::Failure;
+use environment::shared_memory;
 use exec::ExecError;
 use runtime::RuntimeError;
 use thiserror::Error;
@@ -46,6 +48,12 @@ pub(crate) enum DriverError {
         "the plan asks in task {0} for ranks that arrive one after the other, without `synchronisation: window`"
     )]
     SkewedAtBarrier(u32),
+    #[error(
+        "{} is {value:?}, not {}",
+        shared_memory::VARIABLE,
+        shared_memory::EXPECTED
+    )]
+    SharedMemory { value: OsString },
     #[error("cannot append to the spool {}: {source}", path.display())]
     Spool {
         path: PathBuf,
@@ -91,6 +99,7 @@ impl DriverError {
             | Self::ParsePlan { .. }
             | Self::PlanVersion(_)
             | Self::NoRoom { .. }
+            | Self::SharedMemory { .. }
             | Self::SkewedAtBarrier(_) => exit_code::PLAN,
             Self::OtherLibrary { .. } => exit_code::LIBRARY,
             Self::Settings

@@ -1,10 +1,11 @@
 //! Carries out calls on MPI.
 
+use std::rc::Rc;
 use std::time::Instant;
 
 use benchmarking::clocks::{Nanoseconds, nanoseconds};
 use benchmarking::{Arrivals, Attempt, Calls, Executor, Failure, Ranks, Samples};
-use exec::{Call, Communicator};
+use exec::{Call, Communicator, NoChannels, NodeChannels};
 use schedule::Collective;
 use vocabulary::Candidate;
 use wire::{FailureKind, Record};
@@ -27,6 +28,8 @@ pub(crate) struct MpiExecutor<'a> {
     pub(crate) synchroniser: &'a Synchroniser<'a>,
     /// The ranks that take part.
     pub(crate) communicator: &'a Communicator,
+    /// Their channels, for the candidates that use them, or why there are none.
+    pub(crate) channels: Result<Rc<NodeChannels>, NoChannels>,
     pub(crate) spool: &'a Spool,
     pub(crate) watchdog: &'a Watchdog,
     /// When work on the cell began.
@@ -65,7 +68,8 @@ impl<'a> Executor for MpiExecutor<'a> {
     }
 
     fn prepare(&mut self, index: u32, candidate: &Candidate) -> Attempt<Prepared<'a>, DriverError> {
-        let call = CandidateCall::new(candidate, &self.call, self.communicator)?;
+        let channels = self.channels.as_ref().map_err(|reason| *reason);
+        let call = CandidateCall::new(candidate, &self.call, self.communicator, channels)?;
         Ok(self.agree(call)?.map(|call| Prepared {
             index,
             call,

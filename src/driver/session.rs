@@ -2,15 +2,16 @@
 
 use std::num::NonZero;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ::environment::is_crowded;
+use ::environment::{is_crowded, shared_memory};
 use benchmarking::CellBenchmark;
-use exec::{Call, Communicator, ExecError, Universe, Wait};
+use exec::{Call, Communicator, ExecError, NoChannels, NodeChannels, Universe, Wait};
 use statistics::clock::Clock;
 use vocabulary::{
     Cache, Candidate, Cell, CommShape, Experiment, Node, Pattern, RankOrder, Repetition,
-    Synchronisation,
+    Synchronisation, Through,
 };
 use wire::{
     ColdCaches, FailureKind, Finish, LaunchStart, Measurement, Plan, Record, Spending, Task,
@@ -95,6 +96,7 @@ fn carry_out(
         timer,
         cold,
         clock,
+        shared_bytes: shared_bytes()?,
         until: environment::until(),
         spool,
         watchdog,
@@ -103,6 +105,14 @@ fn carry_out(
         .carry_out(start)
         .map_err(|error| session.attribute(error))?;
     session.spool.write(&Record::Finished { reason })
+}
+
+/// What this process may share with others of its node, in bytes.
+fn shared_bytes() -> Result<u64, DriverError> {
+    let value = std::env::var_os(shared_memory::VARIABLE);
+    shared_memory::limit(value.as_deref()).ok_or_else(|| DriverError::SharedMemory {
+        value: value.unwrap_or_default(),
+    })
 }
 
 /// Seconds since the Unix epoch, on this host.
@@ -173,6 +183,8 @@ struct Session<'a> {
     cold: Option<ColdCaches>,
     /// Kept from task to task, where starts are agreed upon.
     clock: Option<GlobalClock>,
+    /// What this process may share with others of its node.
+    shared_bytes: u64,
     /// When the batch system's time is over, in seconds since 1970, if there is a batch system.
     until: Option<u64>,
     spool: Spool,
@@ -294,6 +306,7 @@ impl Session<'_> {
             seed,
             synchroniser: &synchroniser,
             communicator,
+            channels: self.channels(candidates, cell.shape, communicator)?,
             spool: &self.spool,
             watchdog: &self.watchdog,
             began,
@@ -301,6 +314,24 @@ impl Session<'_> {
         let (measurements, mut spent) = benchmark.run(&mut executor)?;
         spent.starting_seconds += looking_seconds;
         Ok((measurements, spent))
+    }
+
+    /// Channels of shared memory, if any of these candidates needs them. Collective.
+    fn channels(
+        &self,
+        candidates: &[Candidate],
+        shape: CommShape,
+        communicator: &Communicator,
+    ) -> Result<Result<Rc<NodeChannels>, NoChannels>, ExecError> {
+        let mut needed = candidates
+            .iter()
+            .map(|candidate| candidate.parameters().through);
+        if !needed.any(|through| through == Through::Shared) {
+            return Ok(Err(NoChannels::SwitchedOff));
+        }
+        let is_crowded = is_crowded(&self.nodes, shape);
+        let node = communicator.node()?;
+        NodeChannels::open(communicator, &node, self.shared_bytes, is_crowded)
     }
 
     /// Measures the machine itself; the ranks of the communicator stand on these nodes. Says where the

@@ -39,7 +39,8 @@ impl ApplicationCall {
     /// # Errors
     ///
     /// If the algorithm cannot serve the call, an unordered one with an operator that does not
-    /// commute for instance, the arguments contradict each other, or a message would be too large.
+    /// commute for instance, the arguments contradict each other, a message would be too large, or the
+    /// communicator has no channels and the parameters ask for them.
     pub fn new(
         algorithm: &'static Algorithm,
         parameters: &Parameters,
@@ -82,7 +83,14 @@ impl ApplicationCall {
         Ok(Self {
             is_empty: unit_bytes == 0 || schedule.vector_units() == 0,
             sides: Side::of(arguments, rank, ranks, in_place)?,
-            executor: Executor::with_unit(&schedule, rank, unit, combiner, wait)?,
+            executor: Executor::with_unit(
+                &schedule,
+                unit,
+                combiner,
+                communicator,
+                parameters.through,
+                wait,
+            )?,
         })
     }
 

@@ -1,14 +1,15 @@
 //! Communicators with checked calls, and what the driver needs of them beside collectives.
 
 use std::ffi::{c_int, c_void};
+use std::rc::Rc;
 use std::time::Duration;
 
 use mpi::ffi;
 use schedule::Nodes;
 
-use crate::ExecError;
 use crate::api::{byte, check, count, is_finalized};
 use crate::tool::Tool;
+use crate::{ExecError, NodeChannels};
 
 /// MPI, initialised.
 ///
@@ -83,6 +84,7 @@ pub struct Communicator {
     rank: u32,
     size: u32,
     nodes: Nodes,
+    channels: Option<Rc<NodeChannels>>,
 }
 
 impl Communicator {
@@ -131,6 +133,7 @@ impl Communicator {
             rank: rank as u32,
             size: size as u32,
             nodes: Nodes::together(size as u32),
+            channels: None,
         })
     }
 
@@ -158,6 +161,17 @@ impl Communicator {
     /// Says which of its ranks share a node, for algorithms that know nodes. All ranks must say the same.
     pub fn set_nodes(&mut self, nodes: Nodes) {
         self.nodes = nodes;
+    }
+
+    /// Gives calls on this communicator channels of shared memory, which were opened for the same ranks. What is called
+    /// on communicators with the same channels must be called in the same order on all ranks.
+    pub fn set_channels(&mut self, channels: Rc<NodeChannels>) {
+        self.channels = Some(channels);
+    }
+
+    /// Its channels, if it was given any.
+    pub fn channels(&self) -> Option<&Rc<NodeChannels>> {
+        self.channels.as_ref()
     }
 
     /// A communicator of the same ranks with traffic of its own. Collective.

@@ -1,5 +1,9 @@
 //! Copying units from one place to another.
 
+use std::ops::Range;
+
+use schedule::Run;
+
 use crate::unit::Unit;
 use crate::{Bytes, ExecError};
 
@@ -59,5 +63,198 @@ impl Copier {
             done += count;
         }
         Ok(())
+    }
+}
+
+/// Pieces of a message, whose data is packed: one unit after the other, without gaps.
+impl Copier {
+    /// Bytes of a packed unit.
+    pub(crate) fn packed_unit(&self) -> usize {
+        self.unit
+            .sparse
+            .map_or(self.unit.stride, |datatype| datatype.size())
+    }
+
+    /// Bytes of `length` bytes of memory when they are packed.
+    fn packed(&self, length: u64) -> usize {
+        match self.unit.sparse {
+            None => length as usize,
+            Some(datatype) => length as usize / self.unit.stride * datatype.size(),
+        }
+    }
+
+    /// Bytes of a run when it is packed.
+    pub(crate) fn packed_length(&self, run: Run) -> usize {
+        self.packed(run.length) * run.count as usize
+    }
+
+    /// Fills `chunk` with a message's packed data from `offset` on. Runs begin at `base`.
+    ///
+    /// # Safety
+    ///
+    /// The memory of the runs may be read, and the message is long enough.
+    #[inline]
+    pub(crate) unsafe fn take_out(
+        &mut self,
+        base: *const u8,
+        runs: &[Run; 2],
+        offset: usize,
+        chunk: &mut [u8],
+    ) -> Result<(), ExecError> {
+        if let (None, [run, rest]) = (self.unit.sparse, runs)
+            && run.count == 1
+            && rest.is_empty()
+        {
+            let from = base.wrapping_add(run.start as usize + offset);
+            // SAFETY: the caller's; a chunk of a channel lies in no rank's memory.
+            unsafe { std::ptr::copy_nonoverlapping(from, chunk.as_mut_ptr(), chunk.len()) };
+            return Ok(());
+        }
+        self.each_piece(runs, offset, chunk.len(), |copier, start, within, at| {
+            // SAFETY: the caller's.
+            unsafe { copier.take_out_piece(base.wrapping_add(start), within, &mut chunk[at]) }
+        })
+    }
+
+    /// Puts packed data of a message in its place, from `offset` on. Runs begin at `base`.
+    ///
+    /// # Safety
+    ///
+    /// The memory of the runs may be written, and the message is long enough.
+    #[inline]
+    pub(crate) unsafe fn put_in(
+        &mut self,
+        base: *mut u8,
+        runs: &[Run; 2],
+        offset: usize,
+        chunk: &[u8],
+    ) -> Result<(), ExecError> {
+        if let (None, [run, rest]) = (self.unit.sparse, runs)
+            && run.count == 1
+            && rest.is_empty()
+        {
+            let into = base.wrapping_add(run.start as usize + offset);
+            // SAFETY: the caller's; a chunk of a channel lies in no rank's memory.
+            unsafe { std::ptr::copy_nonoverlapping(chunk.as_ptr(), into, chunk.len()) };
+            return Ok(());
+        }
+        self.each_piece(runs, offset, chunk.len(), |copier, start, within, at| {
+            // SAFETY: the caller's.
+            unsafe { copier.put_in_piece(base.wrapping_add(start), within, &chunk[at]) }
+        })
+    }
+
+    /// Calls `with` for each piece of memory that `length` bytes of a message from `offset` on lie in: with where the
+    /// piece begins, how many packed bytes of it lie before those that are meant, and where these stand among the
+    /// `length` bytes.
+    fn each_piece(
+        &mut self,
+        runs: &[Run; 2],
+        mut offset: usize,
+        length: usize,
+        mut with: impl FnMut(&mut Self, usize, usize, Range<usize>) -> Result<(), ExecError>,
+    ) -> Result<(), ExecError> {
+        let mut done = 0;
+        for run in runs {
+            let all = self.packed_length(*run);
+            if offset >= all {
+                offset -= all;
+                continue;
+            }
+            let of_piece = self.packed(run.length);
+            while offset < all && done < length {
+                let (piece, within) = (offset / of_piece, offset % of_piece);
+                let start = run.start as usize + piece * run.stride as usize;
+                let bytes = (of_piece - within).min(length - done);
+                with(self, start, within, done..done + bytes)?;
+                done += bytes;
+                offset += bytes;
+            }
+            offset = 0;
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// The units from `memory` on that are meant may be read.
+    unsafe fn take_out_piece(
+        &mut self,
+        memory: *const u8,
+        within: usize,
+        chunk: &mut [u8],
+    ) -> Result<(), ExecError> {
+        let Some(datatype) = self.unit.sparse else {
+            // SAFETY: the caller's.
+            let data = unsafe { std::slice::from_raw_parts(memory.add(within), chunk.len()) };
+            chunk.copy_from_slice(data);
+            return Ok(());
+        };
+        let mut done = 0;
+        while done < chunk.len() {
+            let part = Part::of(datatype.size(), within + done, chunk.len() - done);
+            let from = memory.wrapping_add(part.first * self.unit.stride);
+            let packed = &mut self.packed.as_mut_slice()[..part.units * datatype.size()];
+            // SAFETY: the caller's.
+            unsafe { datatype.pack(from, part.units, packed)? };
+            chunk[done..done + part.bytes.len()].copy_from_slice(&packed[part.bytes.clone()]);
+            done += part.bytes.len();
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// The units from `memory` on that are meant may be written.
+    unsafe fn put_in_piece(
+        &mut self,
+        memory: *mut u8,
+        within: usize,
+        chunk: &[u8],
+    ) -> Result<(), ExecError> {
+        let Some(datatype) = self.unit.sparse else {
+            let into = memory.wrapping_add(within);
+            // SAFETY: the caller's; a chunk of a channel lies in no rank's memory.
+            unsafe { std::ptr::copy_nonoverlapping(chunk.as_ptr(), into, chunk.len()) };
+            return Ok(());
+        };
+        let mut done = 0;
+        while done < chunk.len() {
+            let part = Part::of(datatype.size(), within + done, chunk.len() - done);
+            let into = memory.wrapping_add(part.first * self.unit.stride);
+            let packed = &mut self.packed.as_mut_slice()[..part.units * datatype.size()];
+            // SAFETY: the caller's.
+            unsafe {
+                if part.bytes.len() < packed.len() {
+                    // Of a unit that comes in pieces, the others stay what they are.
+                    datatype.pack(into, part.units, packed)?;
+                }
+                packed[part.bytes.clone()].copy_from_slice(&chunk[done..done + part.bytes.len()]);
+                datatype.unpack(packed, into, part.units)?;
+            }
+            done += part.bytes.len();
+        }
+        Ok(())
+    }
+}
+
+/// As many units as are packed at once, of those that some packed bytes belong to.
+struct Part {
+    first: usize,
+    units: usize,
+    /// The bytes among those of the units.
+    bytes: Range<usize>,
+}
+
+impl Part {
+    /// Of `length` bytes, the first `start` bytes after a unit's beginning; a unit has `size`.
+    fn of(size: usize, start: usize, length: usize) -> Self {
+        let (first, skipped) = (start / size, start % size);
+        let units = (skipped + length).div_ceil(size).min(piece_units(size));
+        Self {
+            first,
+            units,
+            bytes: skipped..(units * size).min(skipped + length),
+        }
     }
 }

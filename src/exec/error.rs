@@ -91,6 +91,15 @@ pub enum ExecError {
         /// Bytes that are expected of it.
         received: u64,
     },
+    /// The communicator has no channels of shared memory.
+    #[error("the communicator has no channels of shared memory")]
+    NoChannels,
+    /// An earlier call failed, which may have left messages in the channels.
+    #[error("channels of shared memory cannot be used any more since an earlier call failed")]
+    ChannelsLost,
+    /// A rank sends more or less than another one receives.
+    #[error("a message has another length at its sender than at its receiver")]
+    MessageLength,
     /// A reduction was asked for without an operator.
     #[error("a reduction needs an operator")]
     NoOperator,

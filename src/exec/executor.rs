@@ -1,13 +1,16 @@
 //! Carries out one rank's program on MPI.
 
+use std::rc::Rc;
+
 use schedule::{Buffer, Layout, Program, RESOLVED_ROUNDS, Round, Schedule};
+use vocabulary::Through;
 
 use crate::combiner::Combiner;
 use crate::machine::Machine;
 use crate::requests::Wait;
 use crate::steps::{Resolver, Steps};
 use crate::unit::Unit;
-use crate::{Call, Communicator, ExecError};
+use crate::{Call, Communicator, ExecError, NodeChannels};
 
 /// One rank's part in a schedule, with the scratch memory it needs. Calling it a second time does
 /// not allocate.
@@ -34,24 +37,37 @@ impl std::fmt::Debug for Executor {
 }
 
 impl Executor {
-    /// Prepares the part of `rank`.
+    /// Prepares this rank's part. Messages within a node go through what is said.
     ///
     /// # Errors
     ///
-    /// If a message would be too large for MPI, or a reduction has no operator.
-    pub fn new(schedule: &Schedule, call: &Call, rank: u32, wait: Wait) -> Result<Self, ExecError> {
+    /// If a message would be too large for MPI, a reduction has no operator, or the communicator no channels.
+    pub fn new(
+        schedule: &Schedule,
+        call: &Call,
+        communicator: &Communicator,
+        through: Through,
+        wait: Wait,
+    ) -> Result<Self, ExecError> {
         let unit = Unit::bytes(call.unit_bytes() as usize);
-        Self::with_unit(schedule, rank, unit, Combiner::of(call)?, wait)
+        let combiner = Combiner::of(call)?;
+        Self::with_unit(schedule, unit, combiner, communicator, through, wait)
     }
 
     /// The same for units of any kind.
     pub(crate) fn with_unit(
         schedule: &Schedule,
-        rank: u32,
         unit: Unit,
         combiner: Option<Combiner>,
+        communicator: &Communicator,
+        through: Through,
         wait: Wait,
     ) -> Result<Self, ExecError> {
+        let rank = communicator.rank();
+        let channels = match through {
+            Through::Mpi => None,
+            Through::Shared => Some(communicator.channels().ok_or(ExecError::NoChannels)?),
+        };
         let layout = schedule.layout(rank);
         let program = schedule.program(rank);
         let mut executor = Self {
@@ -61,11 +77,15 @@ impl Executor {
             round: Round::default(),
             window: [Steps::default(), Steps::default()],
             lengths: lengths(&layout, &unit)?,
-            machine: Machine::new(&layout, &unit, combiner, wait)?,
-            resolver: Resolver::new(layout, unit),
+            machine: Machine::new(&layout, &unit, combiner, wait, channels.cloned())?,
+            resolver: Resolver::new(layout, unit, channels.cloned()),
         };
         if executor.is_resolved {
             executor.resolve_all()?;
+            let is_whole = |channels: &Rc<NodeChannels>| unit.stride <= channels.largest_unit();
+            if unit.sparse.is_none() && channels.is_some_and(is_whole) {
+                executor.steps.fuse();
+            }
         } else if unit
             .count((schedule.vector_units() as usize).saturating_mul(unit.stride))
             .is_err()
@@ -108,7 +128,7 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// If MPI reports an error; the communicator must then not be used again.
+    /// If MPI reports an error; the communicator must then not be used again, and channels are not.
     ///
     /// # Panics
     ///
@@ -144,6 +164,7 @@ impl Executor {
         input: *const u8,
         output: *mut u8,
     ) -> Result<(), ExecError> {
+        self.machine.check()?;
         self.machine.lend(input, output);
         let outcome = match self.is_resolved {
             true => self.run_resolved(communicator),

@@ -5,7 +5,8 @@
 //! a mock-up made of its other collectives, or a [`schedule::Schedule`] whose rounds are posted as
 //! the cheapest MPI calls that fit: a lone send is `MPI_Send`, a send with a receive `MPI_Sendrecv`,
 //! anything wider nonblocking with the local work in between. Large receives are posted a round
-//! ahead where they disturb nothing. What a library calls that takes the place of MPI is an
+//! ahead where they disturb nothing. Messages between ranks of one node can go through [`NodeChannels`]
+//! instead. What a library calls that takes the place of MPI is an
 //! [`ApplicationCall`]: the same schedules on any memory, datatype and operator.
 //!
 //! Nothing here prints or reads the environment.
@@ -21,8 +22,10 @@ pub mod constants;
 mod copier;
 mod derived;
 mod error;
+mod exchange;
 mod executor;
 mod forward;
+mod fused;
 mod handle;
 mod kernel;
 mod library;
@@ -30,6 +33,7 @@ mod machine;
 mod messages;
 mod mockup;
 mod native;
+mod node_channels;
 mod noncommutative;
 mod raw;
 mod requests;
@@ -57,6 +61,7 @@ pub use native::{
     NativeCall, RulesInFiles, allow_forcing, change_environment, enabling_variables,
     is_forced_in_vain, natives, preset, rules_in_files,
 };
+pub use node_channels::{NoChannels, NodeChannels};
 pub use raw::RawCall;
 pub use requests::{Wait, leaves_core};
 pub use runner::{Runner, Turn};

@@ -1,14 +1,17 @@
 //! One rank's memory, and the carrying out of rounds on it.
 
+use std::rc::Rc;
+
 use schedule::{Buffer, Layout};
 
 use crate::combiner::{Addresses, Combiner};
 use crate::copier::Copier;
+use crate::exchange::{Exchange, Memories};
 use crate::messages::Message;
 use crate::requests::{Requests, Wait};
 use crate::steps::{INPUT, OUTPUT, Place, SCRATCH, Step, Transfer, Work};
 use crate::unit::Unit;
-use crate::{Bytes, Communicator, ExecError};
+use crate::{Bytes, Communicator, ExecError, NodeChannels};
 
 /// The memory that steps name and what is needed to work on it.
 ///
@@ -28,6 +31,8 @@ pub(crate) struct Machine {
     pub(crate) combiner: Option<Combiner>,
     copier: Copier,
     wait: Wait,
+    /// The messages that go through channels.
+    exchange: Option<Box<Exchange>>,
 }
 
 /// Below this, local work is done before messages and not beside them: it takes less time than the
@@ -40,6 +45,7 @@ impl Machine {
         unit: &Unit,
         combiner: Option<Combiner>,
         wait: Wait,
+        channels: Option<Rc<NodeChannels>>,
     ) -> Result<Self, ExecError> {
         let mut bases = vec![std::ptr::null_mut(); SCRATCH];
         let mut memories = Vec::new();
@@ -57,6 +63,7 @@ impl Machine {
             combiner,
             copier: Copier::new(*unit),
             wait,
+            exchange: channels.map(Exchange::new).map(Box::new),
         })
     }
 
@@ -89,6 +96,9 @@ impl Machine {
         next: Option<Step<'_>>,
         communicator: &Communicator,
     ) -> Result<(), ExecError> {
+        if self.exchange.is_some() && step.uses_channels() {
+            return self.exchange(step, communicator);
+        }
         let next = next.filter(|next| next.is_posted_ahead);
         if self.wait == Wait::Yield || step.is_posted_ahead || next.is_some() {
             return self.start_and_finish(step, next, communicator);
@@ -146,18 +156,78 @@ impl Machine {
                 // SAFETY: in bounds, and read only, see `Machine`.
                 outcome = outcome.and(unsafe { communicator.send(self.message(send)) });
             }
-            sends => {
-                for send in sends {
-                    // SAFETY: the same; all paths lead to `finish`.
-                    let request = unsafe { communicator.start_send(self.message(send)) };
-                    outcome = outcome.and(request.map(|request| self.current.push(request)));
-                }
-            }
+            sends => outcome = outcome.and(self.start_sends(sends, communicator)),
         }
         for work in step.work {
             outcome = outcome.and(self.work(work));
         }
         outcome.and(self.current.finish(self.wait))
+    }
+
+    /// A round with messages through channels, and perhaps others.
+    fn exchange(&mut self, step: Step<'_>, communicator: &Communicator) -> Result<(), ExecError> {
+        let Some(mut exchange) = self.exchange.take() else {
+            return Ok(());
+        };
+        let outcome = self.exchange_with(&mut exchange, step, communicator);
+        self.exchange = Some(exchange);
+        outcome
+    }
+
+    fn exchange_with(
+        &mut self,
+        exchange: &mut Exchange,
+        step: Step<'_>,
+        communicator: &Communicator,
+    ) -> Result<(), ExecError> {
+        // The two change places, as in `start_and_finish`.
+        for requests in [&mut self.current, &mut self.ahead] {
+            requests.reserve(step.sends.len() + step.recvs.len());
+        }
+        let mut outcome = self.start_recvs(step.recvs, communicator);
+        std::mem::swap(&mut self.current, &mut self.ahead);
+        outcome = outcome.and(self.start_sends(step.sends, communicator));
+        exchange.begin(step, &self.copier);
+        // What others wait for goes first.
+        let mut has_ended = self.advance(exchange, step);
+        for work in step.work {
+            outcome = outcome.and(self.work(work));
+        }
+        let mut looks = 0;
+        while let Ok(false) = has_ended {
+            looks += 1;
+            let paused = exchange.pause(looks, communicator, &mut self.current);
+            has_ended = paused.and_then(|()| self.advance(exchange, step));
+        }
+        outcome
+            .and(has_ended.map(drop))
+            .and(self.current.finish(self.wait))
+    }
+
+    /// Moves all messages of a round on. Returns whether those that go through channels have ended.
+    #[inline]
+    fn advance(&mut self, exchange: &mut Exchange, step: Step<'_>) -> Result<bool, ExecError> {
+        let memories = Memories {
+            bases: &self.bases,
+            copier: &mut self.copier,
+            combiner: self.combiner.as_ref(),
+        };
+        // SAFETY: in bounds and disjoint, see `Machine`.
+        unsafe { exchange.advance(step, memories) }
+    }
+
+    fn start_sends(
+        &mut self,
+        sends: &[Transfer],
+        communicator: &Communicator,
+    ) -> Result<(), ExecError> {
+        let mut outcome = Ok(());
+        for send in sends.iter().filter(|send| send.place.is_none()) {
+            // SAFETY: in bounds, and read only, see `Machine`; all paths lead to `finish`.
+            let request = unsafe { communicator.start_send(self.message(send)) };
+            outcome = outcome.and(request.map(|request| self.current.push(request)));
+        }
+        outcome
     }
 
     /// Posts receives, to be finished with the next round.
@@ -167,7 +237,7 @@ impl Machine {
         communicator: &Communicator,
     ) -> Result<(), ExecError> {
         let mut outcome = Ok(());
-        for recv in recvs {
+        for recv in recvs.iter().filter(|recv| recv.place.is_none()) {
             // SAFETY: in bounds and not touched before `finish` or `cancel`, see `Machine`.
             let request = unsafe { communicator.start_recv(self.message(recv)) };
             outcome = outcome.and(request.map(|request| self.ahead.push(request)));
@@ -175,13 +245,25 @@ impl Machine {
         outcome
     }
 
-    /// After an error: gives up what was posted ahead.
+    /// # Errors
+    ///
+    /// If the channels that are needed have been lost.
+    pub(crate) fn check(&self) -> Result<(), ExecError> {
+        let exchange = self.exchange.as_ref();
+        exchange.map_or(Ok(()), |exchange| exchange.channels().check())
+    }
+
+    /// After an error: gives up what was posted ahead, and the channels, in which messages may stand.
     pub(crate) fn abandon(&mut self) {
         self.ahead.cancel();
+        if let Some(exchange) = &self.exchange {
+            exchange.channels().lose();
+        }
     }
 
     fn work(&mut self, work: &Work) -> Result<(), ExecError> {
         match work {
+            Work::Nothing => Ok(()),
             Work::Copy { from, into } => {
                 let addresses = (self.address(from), self.address(into));
                 // SAFETY: in bounds and disjoint, see `Machine`.

@@ -61,6 +61,17 @@ impl Communicator {
         unsafe { self.exchange(send, recv) }
     }
 
+    /// Lets MPI move messages on.
+    pub(crate) fn make_progress(&self) -> Result<(), ExecError> {
+        let mut is_there = 0;
+        // SAFETY: the result is written by the call, which receives nothing.
+        let code = unsafe {
+            let any = ffi::RSMPI_ANY_SOURCE;
+            ffi::MPI_Iprobe(any, TAG, self.raw(), &mut is_there, status_ignore())
+        };
+        check("MPI_Iprobe", code)
+    }
+
     /// Sends the same bytes to each rank of `to` while receiving from each of `from`, all at once. A
     /// rank that is named twice has two messages. What is received stands in `recv` in pieces of equal
     /// length, in the order of `from`; what a division leaves over is not touched.

@@ -86,23 +86,29 @@ impl Requests {
     }
 
     fn ask_for_all(&mut self) -> Result<(), ExecError> {
-        loop {
-            let mut done = 0;
-            // SAFETY: as in `wait_for_all`.
-            let code = unsafe {
-                ffi::MPI_Testall(
-                    self.started.len() as c_int,
-                    self.started.as_mut_ptr(),
-                    &mut done,
-                    ffi::RSMPI_STATUSES_IGNORE,
-                )
-            };
-            check("MPI_Testall", code)?;
-            if done != 0 {
-                return Ok(());
-            }
+        while !self.test()? {
             std::thread::yield_now();
         }
+        Ok(())
+    }
+
+    /// Whether all of them have ended.
+    pub(crate) fn test(&mut self) -> Result<bool, ExecError> {
+        let mut done = 0;
+        // SAFETY: as in `wait_for_all`.
+        let code = unsafe {
+            ffi::MPI_Testall(
+                self.started.len() as c_int,
+                self.started.as_mut_ptr(),
+                &mut done,
+                ffi::RSMPI_STATUSES_IGNORE,
+            )
+        };
+        check("MPI_Testall", code).map(|()| done != 0)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.started.is_empty()
     }
 
     fn finish_each(&mut self) -> Result<(), ExecError> {

@@ -53,7 +53,7 @@ impl Runner {
                 parameters,
             } => {
                 let schedule = call.schedule(algorithm, parameters, communicator.nodes())?;
-                Executor::new(&schedule, call, rank, wait)
+                Executor::new(&schedule, call, communicator, parameters.through, wait)
                     .map(Box::new)
                     .map(Self::Ours)
             }

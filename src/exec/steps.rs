@@ -2,13 +2,15 @@
 
 use std::ffi::c_int;
 use std::ops::Range;
+use std::rc::Rc;
 
 use mpi::ffi;
 use schedule::{Action, Buffer, Layout, Round, Run, Span};
 
-use crate::ExecError;
 use crate::derived::Derived;
+use crate::fused::Arrival;
 use crate::unit::Unit;
+use crate::{ExecError, NodeChannels};
 
 /// A piece of one of the executor's memories, in bytes; [`Resolver`] has checked its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ impl Place {
             && other.start < self.start + self.length
     }
 
-    fn meets(&self, (slot, run): &(usize, Run)) -> bool {
+    pub(crate) fn meets(&self, (slot, run): &(usize, Run)) -> bool {
         let own = self.start as u64..(self.start + self.length) as u64;
         self.slot == *slot && run.overlaps(Run::from(own))
     }
@@ -49,15 +51,19 @@ pub(crate) const SCRATCH: usize = 2;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
     pub(crate) peer: c_int,
+    /// The peer's place on this rank's node, if the message goes through a channel.
+    pub(crate) place: Option<u32>,
     /// Which memory, see [`slot`].
     pub(crate) slot: usize,
-    /// What is moved, in bytes; the second run is empty unless the message wraps around.
-    runs: [Run; 2],
+    /// What is moved, in bytes of memory; the second run is empty unless the message wraps around.
+    pub(crate) runs: [Run; 2],
     /// Where the message begins in its memory.
     pub(crate) start: usize,
     pub(crate) count: c_int,
     /// The unit's, or one that [`Steps`] keep.
     pub(crate) datatype: ffi::MPI_Datatype,
+    /// What becomes of it, if it is received through a channel and not kept.
+    pub(crate) arrival: Option<Arrival>,
 }
 
 impl Transfer {
@@ -78,6 +84,8 @@ pub(crate) enum Work {
         from: Place,
         into: Place,
     },
+    /// What has been done by an [`Arrival`].
+    Nothing,
 }
 
 /// What rounds of a program become. Rounds, transfers and work that move nothing are left out.
@@ -132,13 +140,22 @@ impl Step<'_> {
         }) || self.work.iter().any(|work| match work {
             Work::Combine { left, right, into } => [left, right, into].into_iter().any(conflicts),
             Work::Copy { from, into } => [from, into].into_iter().any(conflicts),
+            Work::Nothing => false,
         }))
+    }
+
+    /// Whether any of its messages goes through a channel.
+    #[inline]
+    pub(crate) fn uses_channels(&self) -> bool {
+        let mut messages = self.sends.iter().chain(self.recvs);
+        messages.any(|message| message.place.is_some())
     }
 
     /// Whether the receives of the next round can and should be posted together with this one.
     pub(crate) fn admits(&self, next: &Step<'_>) -> bool {
         let bytes: usize = next.recvs.iter().map(Transfer::bytes).sum();
-        bytes >= AHEAD_BYTES && self.bears(next.recvs)
+        let by_mpi = || !self.uses_channels() && !next.uses_channels();
+        bytes >= AHEAD_BYTES && by_mpi() && self.bears(next.recvs)
     }
 }
 
@@ -167,6 +184,26 @@ impl Steps {
         })
     }
 
+    /// Where the work of a round stands among all.
+    pub(crate) fn works(&self, index: usize) -> Range<usize> {
+        self.rounds[index].work.clone()
+    }
+
+    pub(crate) fn work_at(&self, work: usize) -> Option<&Work> {
+        self.work.get(work)
+    }
+
+    /// Where the receives of a round stand among all.
+    pub(crate) fn recvs(&self, index: usize) -> Range<usize> {
+        self.rounds[index].recvs.clone()
+    }
+
+    /// Combines the data of a receive as it arrives instead of later.
+    pub(crate) fn arrive(&mut self, recv: usize, arrival: Arrival, work: usize) {
+        self.recvs[recv].arrival = Some(arrival);
+        self.work[work] = Work::Nothing;
+    }
+
     /// The round, if its receives are posted with the round before it.
     #[inline]
     pub(crate) fn posted_ahead(&self, index: usize) -> Option<Step<'_>> {
@@ -187,11 +224,22 @@ impl Steps {
 pub(crate) struct Resolver {
     layout: Layout,
     unit: Unit,
+    channels: Option<Rc<NodeChannels>>,
 }
 
 impl Resolver {
-    pub(crate) fn new(layout: Layout, unit: Unit) -> Self {
-        Self { layout, unit }
+    /// Messages go through the channels where these lead.
+    pub(crate) fn new(layout: Layout, unit: Unit, channels: Option<Rc<NodeChannels>>) -> Self {
+        Self {
+            layout,
+            unit,
+            channels,
+        }
+    }
+
+    /// The place of a peer that is reached through a channel.
+    fn place_of(&self, peer: u32) -> Option<u32> {
+        *self.channels.as_ref()?.places().get(peer as usize)?
     }
 
     /// Adds the step of a round; none if the round moves nothing.
@@ -269,13 +317,15 @@ impl Resolver {
         }
         let mut transfer = Transfer {
             peer: peer as c_int,
+            place: self.place_of(peer),
             slot,
             runs,
             start: first.start as usize,
             count,
             datatype: self.unit.datatype,
+            arrival: None,
         };
-        if first.count > 1 || !second.is_empty() {
+        if transfer.place.is_none() && (first.count > 1 || !second.is_empty()) {
             let datatype = Derived::of_runs(&self.unit, runs)?;
             transfer.start = 0;
             transfer.count = 1;
@@ -289,11 +339,13 @@ impl Resolver {
     fn signal(&self, peer: u32) -> Transfer {
         Transfer {
             peer: peer as c_int,
+            place: self.place_of(peer),
             slot: OUTPUT,
             runs: [Run::default(); 2],
             start: 0,
             count: 0,
             datatype: self.unit.datatype,
+            arrival: None,
         }
     }
 

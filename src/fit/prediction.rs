@@ -43,7 +43,15 @@ pub(crate) fn predicted_ratio(
     by_simulation.or_else(|| Some(closed(long)? / closed(short)?))
 }
 
+/// The machine's parameters are those of messages through MPI.
+pub(crate) fn is_modelled(candidate: &Candidate) -> bool {
+    candidate.parameters().through.is_mpi()
+}
+
 fn closed_form_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+    if !is_modelled(candidate) {
+        return None;
+    }
     let algorithm = schedule::find(candidate.algorithm())?;
     let parameters = candidate.parameters();
     let call = call(cell, &parameters);
@@ -83,8 +91,11 @@ pub(crate) fn topology(fit: &MachineFit, cell: &Cell) -> Topology {
     Topology::new(cell.shape.nodes, cell.shape.ppn, fit.placement)
 }
 
-/// What a candidate of ours does in a cell, on nodes as they were measured.
+/// What a candidate of ours does in a cell, on nodes as they were measured; `None` if the model knows nothing of it.
 pub(crate) fn schedule(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<Schedule> {
+    if !is_modelled(candidate) {
+        return None;
+    }
     let algorithm = schedule::find(candidate.algorithm())?;
     let parameters = candidate.parameters();
     let request = Request {
@@ -205,13 +216,17 @@ fn best(
 }
 
 /// The number of blocks that the pipelining lemma expects to be best: of those that it finds with the rates of
-/// each of the level's lines, the one with which the call is predicted to be fastest.
+/// each of the level's lines, the one with which the call is predicted to be fastest. `None` also where messages go
+/// through shared memory.
 pub fn best_blocks(
     machine: &MachineFit,
     cell: &Cell,
     algorithm: &'static Algorithm,
     parameters: &Parameters,
 ) -> Option<Prediction> {
+    if !parameters.through.is_mpi() {
+        return None;
+    }
     let lemma = |rates| model::predict_best(algorithm, rates, &call(cell, parameters));
     let rates = machine.all_rates(cell);
     if let [rates] = rates[..] {

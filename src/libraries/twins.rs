@@ -22,7 +22,8 @@ pub fn twin(library: &Library, cell: &Cell, candidate: &Candidate) -> Option<Can
     let native = algorithms.find(|a| a.collective.name() == collective && a.twin == Some(ours))?;
     // What has a radix of 4 on fewer ranks is called by their number.
     let radix = KNOMIAL_RADIX.min(cell.shape.ranks());
-    let is_other = parameters.radix.is_some_and(|given| given != radix)
+    let is_other = !parameters.through.is_mpi()
+        || parameters.radix.is_some_and(|given| given != radix)
         || parameters.blocks.is_some_and(|blocks| blocks != 1);
     (!is_other).then(|| Candidate::Native {
         algorithm: format!("{}{collective}/{}", Candidate::NATIVE, native.id),

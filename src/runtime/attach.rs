@@ -5,12 +5,12 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use exec::constants::{MPI_Comm, MPI_Datatype};
-use exec::{Communicator, ExecError, RawCall, check};
+use exec::{Communicator, ExecError, NoChannels, NodeChannels, RawCall, check};
 use mpi::ffi;
 use schedule::{Algorithm, Collective, Nodes, Placed};
 use table::OperatorClass;
 use table::dispatch::{Choice, CommunicatorRules};
-use vocabulary::{Candidate, CommShape, RankOrder, RankPlace};
+use vocabulary::{Candidate, CommShape, RankOrder, RankPlace, Through};
 
 use crate::PassedOn;
 use crate::agree::{greatest, rank_and_size, sum};
@@ -72,6 +72,8 @@ pub(crate) struct Tuned {
     // Datatypes of plans are freed before the communicator.
     pub(crate) plans: Plans,
     pub(crate) private: Communicator,
+    /// Why there are no channels, if rules ask for them.
+    pub(crate) lacking: Option<NoChannels>,
 }
 
 impl Tuned {
@@ -79,6 +81,39 @@ impl Tuned {
     /// `u64::MAX` if they leave all of them to it.
     pub(crate) fn least_bytes(&self, collective: Collective) -> u64 {
         self.least_bytes[collective as usize]
+    }
+}
+
+/// What there is for communicators.
+#[derive(Debug)]
+pub(crate) struct Means {
+    /// Whether programs that have loaded a driver of accelerators are served.
+    pub(crate) allows_devices: bool,
+    /// What this process may share with others of its node.
+    pub(crate) shared_bytes: u64,
+    /// Whether the ranks of this node outnumber its cores.
+    pub(crate) is_crowded: bool,
+    /// Channels for all communicators, which have the same ranks; otherwise each has its own.
+    pub(crate) channels: Option<Rc<NodeChannels>>,
+}
+
+impl Means {
+    /// Gives a communicator channels, if there are any. Collective; all ranks come to the same.
+    fn open_channels(&self, private: &mut Communicator) -> Result<Option<NoChannels>, ExecError> {
+        let opened = match &self.channels {
+            Some(channels) => Ok(Rc::clone(channels)),
+            None => {
+                let node = private.node()?;
+                NodeChannels::open(private, &node, self.shared_bytes, self.is_crowded)?
+            }
+        };
+        match opened {
+            Ok(channels) => {
+                private.set_channels(channels);
+                Ok(None)
+            }
+            Err(reason) => Ok(Some(reason)),
+        }
     }
 }
 
@@ -103,7 +138,7 @@ impl State {
         communicator: MPI_Comm,
         versions: &Versions,
         private: usize,
-        allows_devices: bool,
+        means: &Means,
     ) -> Result<Self, ExecError> {
         // SAFETY: the caller's.
         let (rank, ranks) = unsafe { rank_and_size(communicator)? };
@@ -119,7 +154,7 @@ impl State {
             } else if !is_of_this_world(communicator)? {
                 none(PassedOn::OtherWorld)
             } else {
-                Silenced::new(communicator)?.tune(versions, private, allows_devices)?
+                Silenced::new(communicator)?.tune(versions, private, means)?
             }
         };
         Ok(Self {
@@ -166,13 +201,13 @@ impl Silenced {
         &self,
         versions: &Versions,
         private: usize,
-        allows_devices: bool,
+        means: &Means,
     ) -> Result<Result<Tuned, Reasons>, ExecError> {
         // SAFETY: the caller's.
         unsafe {
             let place = place(self.communicator);
             let leads = place.as_ref().is_ok_and(|place| place.rank.lower == 0);
-            let has_devices = !allows_devices && devices::may_be_in_use();
+            let has_devices = !means.allows_devices && devices::may_be_in_use();
             let mut sums = [leads, place.is_err(), has_devices].map(i32::from);
             sum(self.communicator, &mut sums)?;
             let [nodes, failed, with_devices] = sums;
@@ -260,21 +295,30 @@ impl Silenced {
             let private = Communicator::duplicate_of_raw(self.communicator);
             let mut failed = [i32::from(private.is_err())];
             greatest(self.communicator, &mut failed)?;
-            Ok(match private {
-                Ok(mut private) if failed == [0] => {
-                    if let Some(nodes) = nodes {
-                        private.set_nodes(nodes);
-                    }
-                    Ok(Tuned {
-                        version,
-                        rules,
-                        least_bytes,
-                        plans: Plans::default(),
-                        private,
-                    })
-                }
-                _ => none(PassedOn::NoCommunicator),
-            })
+            let (Ok(mut private), [0]) = (private, failed) else {
+                return Ok(none(PassedOn::NoCommunicator));
+            };
+            if let Some(nodes) = nodes {
+                private.set_nodes(nodes);
+            }
+            let is_shared =
+                |choice: &Choice| choice.candidate.parameters().through == Through::Shared;
+            let asks = Collective::MEASURED
+                .into_iter()
+                .flat_map(choices)
+                .any(is_shared);
+            let lacking = match asks {
+                true => means.open_channels(&mut private)?,
+                false => None,
+            };
+            Ok(Ok(Tuned {
+                version,
+                rules,
+                least_bytes,
+                plans: Plans::default(),
+                private,
+                lacking,
+            }))
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
+use std::rc::Rc;
 
-use exec::{Call, Communicator, ExecError, LibraryCall, check};
+use exec::{Call, Communicator, ExecError, LibraryCall, NodeChannels, check};
 use table::{
     Confidence, Deployments, Operators, Policy, Provenance, Rule, RuleSource, ShapeRules, Table,
 };
@@ -22,7 +23,8 @@ pub struct DeployedCall {
 }
 
 impl DeployedCall {
-    /// Prepares the call. Collective over the communicator, which must outlive the value.
+    /// Prepares the call. Collective over the communicator, which must outlive the value. A candidate through shared
+    /// memory uses the given channels, which were opened for the same ranks, or opens its own.
     ///
     /// # Errors
     ///
@@ -32,6 +34,7 @@ impl DeployedCall {
         candidate: &Candidate,
         call: &Call,
         communicator: &Communicator,
+        channels: Option<&Rc<NodeChannels>>,
     ) -> Result<Self, RuntimeError> {
         if let Candidate::Ours {
             algorithm,
@@ -53,7 +56,8 @@ impl DeployedCall {
         };
         let loaded = Loaded::from(only(candidate, call));
         // SAFETY: MPI runs as long as there are communicators of ours.
-        let tuner = unsafe { Tuner::new(Ok(loaded), communicator.raw(), settings)? };
+        let mut tuner = unsafe { Tuner::new(Ok(loaded), communicator.raw(), settings)? };
+        tuner.means.channels = channels.cloned();
         Ok(Self {
             tuner,
             call: prepared,

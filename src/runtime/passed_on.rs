@@ -1,5 +1,6 @@
 //! Why a call is left to the library.
 
+use exec::NoChannels;
 use thiserror::Error;
 
 /// Why a call is left to the library. All ranks of a communicator come to the same reason.
@@ -47,6 +48,10 @@ pub enum PassedOn {
     /// The table chooses another candidate, but the policy does not deploy the rule.
     #[error("default (the table's rule is not used)")]
     Withheld,
+    /// The table chooses an algorithm through shared memory, of which there is none. That the same is the best through
+    /// MPI nothing tells.
+    #[error("default (no shared memory: {0})")]
+    NoChannels(NoChannels),
     /// Some rank has loaded what gives out memory of accelerators, which we cannot read.
     #[error("default (buffers may be on accelerators)")]
     Devices,

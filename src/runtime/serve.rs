@@ -9,7 +9,7 @@ use exec::{ApplicationCall, Communicator, ExecError, OperatorHandle, RawCall, is
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
-use vocabulary::Candidate;
+use vocabulary::{Candidate, Through};
 
 use crate::arguments::{Length, arguments, is_defined, length, measured, parts};
 use crate::attach::{Passed, Reasons, State, Tuned};
@@ -151,7 +151,7 @@ impl Tuner {
                 Ok(plan) => plan,
                 Err(error) => {
                     return Served {
-                        row: self.row(call.collective, "error", By::Table),
+                        row: self.row(call.collective, "error", By::Table, Through::Mpi),
                         gain_seconds: 0.0,
                         outcome: Some(Err(Box::new(error))),
                     };
@@ -227,10 +227,11 @@ impl Tuner {
                 call: ours,
                 name,
                 by,
+                through,
                 gain_seconds,
                 bytes,
             }) => {
-                let row = self.row(call.collective, &name, by);
+                let row = self.row(call.collective, &name, by, through);
                 (Way::Ours(Box::new(ours)), row, gain_seconds, bytes)
             }
             Err(Refused::PassedOn(reason)) => {
@@ -283,6 +284,9 @@ impl Tuner {
             }
             _ => return Err(PassedOn::Native.into()),
         };
+        if let (Through::Shared, Some(reason)) = (parameters.through, tuned.lacking) {
+            return Err(PassedOn::NoChannels(reason).into());
+        }
         let algorithm = schedule::find(algorithm).ok_or(PassedOn::Unsuited)?;
         let counts: Vec<u64> = counts.iter().map(|count| *count as u64).collect();
         // SAFETY: the caller's.
@@ -310,17 +314,20 @@ impl Tuner {
             call: prepared.map_err(|_| PassedOn::Unsuited)??,
             name,
             by,
+            through: parameters.through,
             gain_seconds: version.gain_seconds(rules, collective, class, bytes),
             bytes: 2 * vector_bytes,
         })
     }
 
-    fn row(&self, collective: Collective, decision: &str, by: By) -> usize {
-        self.summary.borrow_mut().row(collective, decision, by)
+    fn row(&self, collective: Collective, decision: &str, by: By, through: Through) -> usize {
+        let mut summary = self.summary.borrow_mut();
+        summary.row(collective, decision, by, through)
     }
 
     fn passed_row(&self, collective: Collective, reason: PassedOn) -> usize {
-        self.row(collective, &reason.to_string(), By::Library(reason))
+        let by = By::Library(reason);
+        self.row(collective, &reason.to_string(), by, Through::Mpi)
     }
 
     #[inline(always)]
@@ -339,6 +346,7 @@ struct Decided {
     call: ApplicationCall,
     name: String,
     by: By,
+    through: Through,
     gain_seconds: f64,
     bytes: u64,
 }

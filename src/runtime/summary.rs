@@ -3,6 +3,7 @@
 use std::fmt;
 
 use schedule::Collective;
+use vocabulary::Through;
 
 use crate::PassedOn;
 
@@ -37,6 +38,8 @@ pub struct Row {
     pub decision: String,
     /// What carried it out.
     pub by: By,
+    /// What carried its messages within nodes, if one of our algorithms did.
+    pub through: Through,
     /// How often.
     pub calls: u64,
     /// How long all of them took, in seconds, waiting for other ranks included; 0 if not timed.
@@ -81,8 +84,21 @@ impl Summary {
         all
     }
 
+    /// Calls of our algorithms whose messages within nodes went through shared memory.
+    pub fn shared_calls(&self) -> u64 {
+        let shared = self.rows.iter();
+        let shared = shared.filter(|row| row.through == Through::Shared);
+        shared.map(|row| row.calls).sum()
+    }
+
     /// The row of a decision, made if it is not there.
-    pub(crate) fn row(&mut self, collective: Collective, decision: &str, by: By) -> usize {
+    pub(crate) fn row(
+        &mut self,
+        collective: Collective,
+        decision: &str,
+        by: By,
+        through: Through,
+    ) -> usize {
         let found = self
             .rows
             .iter()
@@ -92,6 +108,7 @@ impl Summary {
                 collective,
                 decision: decision.to_owned(),
                 by,
+                through,
                 calls: 0,
                 seconds: 0.0,
                 expected_gain_seconds: 0.0,
@@ -137,6 +154,10 @@ impl fmt::Display for Summary {
             let mark = if place == 0 { "\ncalls: " } else { ", " };
             write!(f, "{mark}{calls} {by}")?;
         }
+        match self.shared_calls() {
+            0 => {}
+            calls => write!(f, "; {calls} of them through shared memory")?,
+        }
         Ok(())
     }
 }
@@ -144,6 +165,7 @@ impl fmt::Display for Summary {
 #[cfg(test)]
 mod tests {
     use schedule::Collective;
+    use vocabulary::Through;
 
     use super::{By, Summary};
     use crate::PassedOn;
@@ -154,7 +176,7 @@ mod tests {
         assert!(!summary.to_string().contains("calls:"), "{summary}");
         let shape = By::Library(PassedOn::Shape);
         let mut count = |collective, decision: &str, by, calls| {
-            let row = summary.row(collective, decision, by);
+            let row = summary.row(collective, decision, by, Through::Mpi);
             summary.rows[row].calls += calls;
             summary.rows[row].expected_gain_seconds += 0.5;
         };
@@ -180,5 +202,21 @@ mod tests {
              shape"
         );
         assert_eq!(summary.calls(), 18);
+        let mut count = |through| {
+            let row = summary.row(
+                Collective::Bcast,
+                &format!("bcast/{through:?}"),
+                By::Table,
+                through,
+            );
+            summary.rows[row].calls += 2;
+        };
+        count(Through::Mpi);
+        count(Through::Shared);
+        let text = summary.to_string();
+        assert!(
+            text.ends_with(" of the nearest measured shape; 2 of them through shared memory"),
+            "{text}"
+        );
     }
 }

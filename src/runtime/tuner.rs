@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::rc::Rc;
 
+use environment::shared_memory;
 use exec::constants::MPI_Comm;
 use exec::{ExecError, RawCall, Wait, check};
 use mpi::ffi;
@@ -13,7 +14,7 @@ use table::{Deployment, Policy, Table, Usage};
 use vocabulary::{CommShape, RankOrder};
 
 use crate::agree::{greatest, is_first, is_same};
-use crate::attach::State;
+use crate::attach::{Means, State};
 use crate::attribute::Attributes;
 use crate::fitness::Host;
 use crate::place::place;
@@ -36,6 +37,9 @@ pub struct Settings {
     pub warn: Option<fn(&str)>,
     /// Take the time of every call, for the summary. Costs some 50 ns a call.
     pub timed: bool,
+    /// Bytes of memory that this process may share with others of its node, all communicators together;
+    /// [`environment::shared_memory::DEFAULT_BYTES`] if absent.
+    pub shared_memory_bytes: Option<u64>,
 }
 
 /// A table at work: decides about calls, carries them out or passes them on.
@@ -48,7 +52,10 @@ pub struct Tuner {
     versions: Versions,
     pub(crate) timed: bool,
     pub(crate) wait: Wait,
-    allows_devices: bool,
+    pub(crate) means: Means,
+    warn: Option<fn(&str)>,
+    /// Whether it has been said that there are no channels.
+    has_said: Cell<bool>,
     pub(crate) attributes: Rc<Attributes>,
     /// Whether a call of ours is under way.
     pub(crate) is_busy: Cell<bool>,
@@ -154,15 +161,23 @@ impl Tuner {
     ) -> Result<Self, ExecError> {
         // SAFETY: the caller's.
         let node_ranks = unsafe { place(communicator)?.node_ranks };
-        let wait = wait(node_ranks)?;
+        let is_crowded = is_crowded(node_ranks);
+        let memory = settings.shared_memory_bytes;
         Ok(Self {
             versions: Versions::new(loaded, settings.policy, |first| {
                 let is_watched = settings.reload;
                 is_watched.then(|| Watch::new(first, host, settings))
             }),
             timed: settings.timed,
-            wait,
-            allows_devices: settings.force,
+            wait: wait(is_crowded)?,
+            means: Means {
+                allows_devices: settings.force,
+                shared_bytes: memory.unwrap_or(shared_memory::DEFAULT_BYTES),
+                is_crowded,
+                channels: None,
+            },
+            warn: settings.warn,
+            has_said: Cell::new(false),
             attributes: Attributes::open()?,
             is_busy: Cell::new(false),
             summary: RefCell::default(),
@@ -289,11 +304,23 @@ impl Tuner {
         }
         let private = self.attributes.private();
         // SAFETY: the caller's.
-        let state =
-            unsafe { State::new(communicator, &self.versions, private, self.allows_devices) };
+        let state = unsafe { State::new(communicator, &self.versions, private, &self.means) };
         // An error here is one that the library has nothing to say about but to this rank.
         let state = Box::new(state.ok()?);
+        self.tell_if_without_channels(&state);
         self.attributes.set(state).ok()
+    }
+
+    /// Warns, once, of rules that cannot be carried out for lack of channels.
+    fn tell_if_without_channels(&self, state: &State) {
+        let lacking = state.tuned.as_ref().ok().and_then(|tuned| tuned.lacking);
+        if let (Some(warn), Some(reason), 0) = (self.warn, lacking, state.rank)
+            && !self.has_said.replace(true)
+        {
+            warn(&format!(
+                "calls that the table's rules carry out through shared memory are left to the library: {reason}"
+            ));
+        }
     }
 }
 
@@ -330,10 +357,14 @@ unsafe fn admit(
     Ok(())
 }
 
-/// How ranks wait: they give up their cores where they outnumber these, unless the library does so.
-fn wait(node_ranks: c_int) -> Result<Wait, ExecError> {
+/// Whether the ranks of this node outnumber its cores.
+fn is_crowded(node_ranks: c_int) -> bool {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let is_crowded = node_ranks as usize > cores && !is_bound(cores);
+    node_ranks as usize > cores && !is_bound(cores)
+}
+
+/// How ranks wait in MPI: crowded ones give up their cores, unless the library does so.
+fn wait(is_crowded: bool) -> Result<Wait, ExecError> {
     Ok(match is_crowded && !exec::leaves_core()? {
         true => Wait::Yield,
         false => Wait::Block,

@@ -13,7 +13,7 @@ use model::{
 };
 use schedule::{Request, Schedule};
 use thiserror::Error;
-use vocabulary::{Candidate, Cell, CommShape, Pattern, Subject, out_of_order};
+use vocabulary::{Candidate, Cell, CommShape, Pattern, Subject, Through, out_of_order};
 
 use crate::experiments;
 use crate::rules::Rules;
@@ -200,6 +200,10 @@ impl Times {
     ) -> Time {
         if !matches!(candidate, Candidate::Ours { .. }) {
             return Err(Refusal(format!("{candidate} cannot be simulated")));
+        }
+        if candidate.parameters().through == Through::Shared {
+            let message = format!("{candidate}: shared memory cannot be simulated");
+            return Err(Refusal(message));
         }
         let name = candidate.algorithm();
         let unknown = || Refusal(format!("there is no algorithm {name}"));

@@ -8,8 +8,8 @@ use vocabulary::units::format_bytes;
 use crate::decimal::shifted;
 use crate::parse::FORMAT_NAME;
 use crate::{
-    Confidence, Deployments, FORMAT_VERSION, MeasuredPoint, Operators, Provenance, Rule,
-    RuleSource, ShapeRules, Table,
+    Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
+    Table,
 };
 use crate::{candidate_times, message_size, scalar::scalar, verdicts};
 
@@ -36,7 +36,8 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{HEADER}format: {FORMAT_NAME} {FORMAT_VERSION}\nname: {}\n",
+            "{HEADER}format: {FORMAT_NAME} {}\nname: {}\n",
+            self.format_version(),
             scalar(&self.name)
         )?;
         provenance(f, &self.provenance)?;

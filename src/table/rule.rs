@@ -3,7 +3,7 @@
 use schedule::{Algorithm, Collective, Parameter, Placed, Request, Schedule, Unsupported};
 use strict_yaml::{Mistake, Scalar};
 use vocabulary::bounds::{RANKS, SPEEDUP};
-use vocabulary::{Candidate, CommShape, Parameters, RankOrder, out_of_order};
+use vocabulary::{Candidate, CommShape, Parameters, RankOrder, Through, out_of_order};
 
 use crate::other;
 use crate::parse::{Checked, Place, bytes};
@@ -12,6 +12,9 @@ use crate::{Confidence, Deployments, Operators, Problem, Rule};
 /// The name of the library's own choice.
 const DEFAULT: &str = "default";
 pub(crate) const SIZE: &str = "a size in bytes, as in 1500, 64K or 8MiB";
+
+/// The parameter that every algorithm of ours takes.
+const THROUGH: &str = "through";
 
 /// The parameters as files spell them, and what the registry calls them.
 pub(crate) const PARAMETERS: [(&str, Parameter); 7] = [
@@ -75,6 +78,7 @@ macro_rules! names_candidate {
             network: Option<String>,
             segment_bytes: Option<strict_yaml::Scalar>,
             fanout: Option<u32>,
+            through: Option<vocabulary::Through>,
             $($(#[$of_field])* $field: $Field,)*
         }
 
@@ -91,6 +95,7 @@ macro_rules! names_candidate {
                     network: self.network.as_deref(),
                     segment_bytes: self.segment_bytes.as_ref(),
                     fanout: self.fanout,
+                    through: self.through.unwrap_or_default(),
                 }
             }
         }
@@ -121,6 +126,7 @@ pub(crate) struct NamedCandidate<'d> {
     pub(crate) network: Option<&'d str>,
     pub(crate) segment_bytes: Option<&'d Scalar>,
     pub(crate) fanout: Option<u32>,
+    pub(crate) through: Through,
 }
 
 impl NamedCandidate<'_> {
@@ -140,6 +146,7 @@ impl NamedCandidate<'_> {
             ("network", self.network.is_some()),
             ("segment_bytes", self.segment_bytes.is_some()),
             ("fanout", self.fanout.is_some()),
+            (THROUGH, !self.through.is_mpi()),
         ];
         let mut given = given.into_iter().filter(|(_, is_given)| *is_given);
         match given.find(|(parameter, _)| !takes.contains(parameter)) {
@@ -215,6 +222,7 @@ fn any_candidate(
         bcast: inner(place, "bcast", named.bcast, Collective::Bcast)?,
         node: named.node.map(str::to_owned),
         network: named.network.map(str::to_owned),
+        through: named.through,
         ..Parameters::default()
     };
     if parameters.blocks.is_some() && parameters.block_bytes.is_some() {
@@ -253,7 +261,8 @@ fn algorithm(place: &Place<'_>, name: &str, group: Group<'_>) -> Checked<&'stati
 fn taken_by(algorithm: Option<&Algorithm>) -> Vec<&'static str> {
     let takes = |parameter| algorithm.is_some_and(|algorithm| algorithm.takes(parameter));
     let taken = PARAMETERS.iter().filter(|(_, parameter)| takes(*parameter));
-    taken.map(|(name, _)| *name).collect()
+    let of_all = algorithm.map(|_| THROUGH);
+    taken.map(|(name, _)| *name).chain(of_all).collect()
 }
 
 /// Refuses what the registry says of the call that the rule is for.

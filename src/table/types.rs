@@ -5,12 +5,16 @@ use std::collections::BTreeMap;
 use schedule::Collective;
 use serde::{Deserialize, Serialize};
 use strum_macros::{Display, IntoStaticStr};
-use vocabulary::{Candidate, CommShape, Library, Pattern, RankOrder};
+use vocabulary::{Candidate, CommShape, Library, Pattern, RankOrder, Through};
 
 use crate::{CandidateTimes, Deployments, Operators, RuleSource, Verdict};
 
-/// The version of the file format that this crate writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 3;
+/// The newest version of the file format that this crate reads and writes.
+pub const FORMAT_VERSION: u32 = 4;
+
+/// The version that is written for tables in which no message goes through shared memory, so that older versions of this
+/// crate read them.
+const VERSION_WITHOUT_SHARED: u32 = 3;
 
 /// A decision table: which candidate to use for a collective, communicator shape, operator class
 /// and message size.
@@ -33,6 +37,21 @@ pub struct Table {
 }
 
 impl Table {
+    /// The version of the format in which the table is written.
+    pub(crate) fn format_version(&self) -> u32 {
+        let chosen = self.entries().flat_map(|entry| &entry.rules);
+        let timed = self.entries().flat_map(|entry| &entry.candidates);
+        let judged = self.verdicts.iter().map(|verdict| &verdict.candidate);
+        let mut named = chosen
+            .map(|rule| &rule.candidate)
+            .chain(timed.map(|times| &times.candidate))
+            .chain(judged);
+        match named.any(|candidate| candidate.parameters().through == Through::Shared) {
+            true => FORMAT_VERSION,
+            false => VERSION_WITHOUT_SHARED,
+        }
+    }
+
     /// The decisions for all collectives.
     pub fn entries(&self) -> impl Iterator<Item = &ShapeRules> {
         self.collectives.values().flatten()

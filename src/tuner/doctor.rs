@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use environment::{governor, judge, kernel, others_running, own_cpus, variables};
+use channel::{Layout, Segment, SegmentError};
+use environment::{governor, judge, kernel, others_running, own_cpus, shared_memory, variables};
 use launcher::{Installation, discover, find_driver, list_settings, list_variables};
 use libraries::{LibraryName, Serving};
+use vocabulary::units::format_bytes;
 use vocabulary::{Library, Warning};
 use wire::Environment;
 
@@ -20,6 +22,8 @@ pub struct Diagnosis {
     pub environment: Environment,
     /// Hardware threads that this process may use.
     pub threads: u32,
+    /// Bytes of memory that a process may share with others of its node, or why ranks here could not share any.
+    pub shared_memory: Result<u64, String>,
     /// The MPI libraries.
     pub libraries: Vec<DriverFound>,
     /// Programs called like launchers that are of no use, and why.
@@ -105,6 +109,7 @@ pub fn diagnose(places: &Places) -> Diagnosis {
     Diagnosis {
         environment,
         threads,
+        shared_memory: shared_memory(),
         unusable: unusable.collect(),
         searched: found.searched.clone(),
         libraries,
@@ -153,6 +158,35 @@ fn with_places(
         (name.clone(), setting)
     };
     settings.iter().map(setting).collect()
+}
+
+/// Tries what ranks do that open channels.
+fn shared_memory() -> Result<u64, String> {
+    let value = std::env::var_os(shared_memory::VARIABLE);
+    let limit = shared_memory::limit(value.as_deref());
+    let limit = limit.ok_or_else(|| {
+        let value = value.unwrap_or_default();
+        format!(
+            "{} is {value:?}, not {}",
+            shared_memory::VARIABLE,
+            shared_memory::EXPECTED
+        )
+    })?;
+    if limit == 0 {
+        return Err(format!("{}=0 switches it off", shared_memory::VARIABLE));
+    }
+    let layout = Layout::within(2, usize::try_from(limit).unwrap_or(usize::MAX));
+    let layout = layout.ok_or_else(|| {
+        let limit = format_bytes(limit);
+        format!(
+            "{}={limit} is too little for two ranks",
+            shared_memory::VARIABLE
+        )
+    })?;
+    let told = |error: SegmentError| error.to_string();
+    let segment = Segment::create(layout.bytes()).map_err(told)?;
+    Segment::open(&segment.ticket()).map_err(told)?;
+    Ok(limit)
 }
 
 /// This machine with what is set in its libraries, and its hardware threads.

@@ -6,7 +6,7 @@ use schedule::{
     ALGORITHMS, Algorithm, Collective, Placed, Request, Schedule, Unsupported, first_alike,
 };
 
-use crate::{Candidate, Cell, MOCKUPS, Parameters};
+use crate::{Candidate, Cell, MOCKUPS, Parameters, Through};
 
 impl Cell {
     /// For each of several candidates the place of the simplest of them that is the same schedule in this
@@ -14,17 +14,19 @@ impl Cell {
     ///
     /// The simplest is one that combines in rank order for every root, if any does; of these the one with
     /// the fewest parameters, then the one that comes first in the registry, itself and then by its parts,
-    /// then the one with the smallest parameters. A candidate that is not ours is like no other. Candidates that
-    /// are the same schedule here may differ in other cells, from other roots, and in place.
+    /// then the one with the smallest parameters. A candidate that is not ours is like no other, and messages through
+    /// MPI and through shared memory differ. Candidates that are the same schedule here may differ in other cells,
+    /// from other roots, and in place.
     pub fn simplest_alike(&self, candidates: &[&Candidate]) -> Vec<usize> {
         let mut simplest: Vec<usize> = (0..candidates.len()).collect();
         let ours = candidates.iter().enumerate();
         let (places, schedules): (Vec<usize>, Vec<Schedule>) = ours
             .filter_map(|(place, candidate)| Some((place, self.schedule(candidate)?)))
             .unzip();
-        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut groups: BTreeMap<(usize, Through), Vec<usize>> = BTreeMap::new();
         for (place, first) in places.iter().zip(first_alike(&schedules)) {
-            groups.entry(first).or_default().push(*place);
+            let through = candidates[*place].parameters().through;
+            groups.entry((first, through)).or_default().push(*place);
         }
         for group in groups.values().filter(|group| group.len() > 1) {
             let stands_for_all = group
@@ -51,6 +53,7 @@ impl Cell {
             blocks,
             segment_bytes,
             fanout,
+            through,
             ..
         } = candidate.parameters();
         let is_zero = block_bytes == Some(0)
@@ -67,6 +70,7 @@ impl Cell {
         match candidate {
             Candidate::Default | Candidate::Placebo => true,
             _ if is_zero || !is_named() => false,
+            Candidate::Native { .. } | Candidate::Foreign { .. } if !through.is_mpi() => false,
             Candidate::Ours { .. } => {
                 self.schedule(candidate).is_some() && (blocks.is_none() || block_bytes.is_none())
             }

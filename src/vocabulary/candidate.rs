@@ -160,7 +160,8 @@ impl NativeAlgorithm {
 /// The parameters of an algorithm, in the units that people write.
 ///
 /// At most one of `block_bytes` and `blocks` may be given. The registry in `schedule` says which
-/// parameters an algorithm of ours takes; `segment_bytes` and `fanout` are those of native ones.
+/// parameters an algorithm of ours takes; `segment_bytes` and `fanout` are those of native ones. Any algorithm of ours
+/// can be had `through` shared memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -191,6 +192,40 @@ pub struct Parameters {
     /// Children of a node of a native algorithm's tree, or its number of chains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fanout: Option<u32>,
+    /// What carries the messages of an algorithm of ours between ranks of one node.
+    #[serde(default, skip_serializing_if = "Through::is_mpi")]
+    pub through: Through,
+}
+
+/// What carries messages between ranks of one node. Messages between nodes always go through MPI.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Through {
+    /// MPI, which names do not mention.
+    #[default]
+    Mpi,
+    /// Shared memory.
+    Shared,
+}
+
+impl Through {
+    /// All of them, by name.
+    pub const ALL: [(&str, Self); 2] = [("mpi", Self::Mpi), ("shared", Self::Shared)];
+
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mpi => "mpi",
+            Self::Shared => "shared",
+        }
+    }
+
+    /// Whether messages within a node go through MPI too.
+    pub const fn is_mpi(&self) -> bool {
+        matches!(self, Self::Mpi)
+    }
 }
 
 impl Parameters {
@@ -202,6 +237,7 @@ impl Parameters {
     /// Those that are given, by name, as people write them.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, String)> {
         let number = |number: u32| number.to_string();
+        let through = (!self.through.is_mpi()).then_some(self.through);
         let all = [
             ("block_bytes", self.block_bytes.map(format_bytes)),
             ("blocks", self.blocks.map(number)),
@@ -212,6 +248,7 @@ impl Parameters {
             ("network", self.network.clone()),
             ("segment_bytes", self.segment_bytes.map(format_bytes)),
             ("fanout", self.fanout.map(number)),
+            ("through", through.map(|through| through.name().to_owned())),
         ];
         all.into_iter()
             .filter_map(|(name, value)| Some((name, value?)))

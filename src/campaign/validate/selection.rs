@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use glob::Pattern;
 use schedule::Collective;
 use strict_yaml::{Field, OneOrMany, Scalar, Shorthand, nearest};
-use vocabulary::{Candidate, MOCKUPS, Mockup};
+use vocabulary::{Candidate, MOCKUPS, Mockup, Through};
 
 use super::{Check, Checked};
 use crate::Launching;
@@ -132,6 +132,7 @@ impl Check<'_> {
     pub(super) fn parameters(
         &self,
         given: Option<&ParametersDefinition>,
+        launcher: &Launching,
     ) -> Checked<ParameterGrid> {
         let field = Field::of("parameters");
         let given = given.cloned().unwrap_or_default();
@@ -144,7 +145,34 @@ impl Check<'_> {
             radix: self.radices(&field.key("radix"), given.radix)?,
             reduce: self.inner(&field.key("reduce"), given.reduce, Collective::Reduce)?,
             bcast: self.inner(&field.key("bcast"), given.bcast, Collective::Bcast)?,
+            through: self.through(&field.key("through"), given.through, launcher)?,
         })
+    }
+
+    /// What carries messages within nodes, each once; nothing if that is all there is.
+    fn through(
+        &self,
+        field: &Field,
+        given: Option<OneOrMany<Scalar>>,
+        launcher: &Launching,
+    ) -> Checked<Option<Vec<Through>>> {
+        let Some(given) = given else {
+            return Ok(None);
+        };
+        let is_simulated = matches!(launcher, Launching::Simulated(_));
+        let mut words = BTreeSet::new();
+        for (index, word) in self.entries(field, &given)?.iter().enumerate() {
+            let field = field.index(index);
+            let through = self
+                .document
+                .word(&field, &word.0, "transport", &Through::ALL)?;
+            if is_simulated && !through.is_mpi() {
+                return Err(self.error(&field, Problem::SimulatedTransport));
+            }
+            words.insert(through);
+        }
+        let is_all = is_simulated || words.len() == Through::ALL.len();
+        Ok((!is_all).then(|| words.into_iter().collect()))
     }
 
     /// Radices of trees: ascending, each once.

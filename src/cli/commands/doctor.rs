@@ -3,7 +3,7 @@ use std::fmt::Write;
 
 use libraries::Serving;
 use tuner::{Diagnosis, DriverFound, Setting};
-use vocabulary::units::format_seconds;
+use vocabulary::units::{format_bytes, format_seconds};
 use wire::Environment;
 
 use super::workplace::places;
@@ -14,7 +14,7 @@ use crate::exit::Answer;
 /// Check whether this machine is ready to be tuned
 ///
 /// Looks for MPI libraries with their launchers and measuring programs, counts cores, tries the
-/// timer, looks at what else runs and at settings that change what the library chooses by itself,
+/// timer and shared memory, looks at what else runs and at settings that change what the library chooses by itself,
 /// and says what is missing and how to get it. It also says which part of each library comes first for each
 /// collective. This follows from priorities and settings alone; a part that declines leaves the collective to the
 /// next. Exits with 3 if no library can be measured;
@@ -22,7 +22,9 @@ use crate::exit::Answer;
 ///
 /// With --json, prints one object: `fit`, `cores` (more ranks a node share them), `threads`
 /// (hardware threads), `cpu`, `kernel`, `governor` (empty if unknown), `load` (other running
-/// tasks), `timer_resolution_seconds`, `timer_overhead_seconds`, `variables` (environment variables
+/// tasks), `timer_resolution_seconds`, `timer_overhead_seconds`, `shared_memory_bytes` (what a process may share with
+/// others of its node for channels, null if they cannot be had, then `no_shared_memory` says why), `variables`
+/// (environment variables
 /// that steer MPI, by name), `libraries` (each with `name`, `version`, `launcher`, `driver`, null
 /// if it is not built, `settings`, the control variables that have other values than the
 /// library was built with, null if unknown: each with `value`, `place` (`environment`, a file or null) and `decides`,
@@ -90,6 +92,8 @@ fn findings(diagnosis: &Diagnosis) -> serde_json::Value {
         "load": environment.load,
         "timer_resolution_seconds": environment.timer_resolution_seconds,
         "timer_overhead_seconds": environment.timer_overhead_seconds,
+        "shared_memory_bytes": diagnosis.shared_memory.as_ref().ok(),
+        "no_shared_memory": diagnosis.shared_memory.as_ref().err(),
         "variables": environment.variables,
         "libraries": diagnosis.libraries.iter().map(library).collect::<Vec<_>>(),
         "unusable": unusable.collect::<Vec<_>>(),
@@ -233,6 +237,13 @@ fn machine(diagnosis: &Diagnosis) -> String {
             format_seconds(*timer_overhead_seconds)
         ),
     ];
+    lines.push(match &diagnosis.shared_memory {
+        Ok(bytes) => format!(
+            "shared memory: at most {} for the channels of one process (COLLTUNE_SHARED_MEMORY)",
+            format_bytes(*bytes)
+        ),
+        Err(reason) => format!("shared memory: none for channels, {reason}"),
+    });
     let variables = variables.iter();
     lines.extend(variables.map(|(name, value)| format!("environment: {name}={value}")));
     lines.join("\n") + "\n"

@@ -144,6 +144,9 @@ impl Args {
         if let Some(least) = policy.min_confidence {
             variables.push(("COLLTUNE_MIN_CONFIDENCE", least.to_string().into()));
         }
+        if let Some(limit) = std::env::var_os("COLLTUNE_SHARED_MEMORY") {
+            variables.push(("COLLTUNE_SHARED_MEMORY", limit));
+        }
         warn_if_unused(&path, &table, policy, console);
         let Some(line) = line else {
             return self.print(&preloaded, &variables, console);

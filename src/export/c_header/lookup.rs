@@ -35,6 +35,7 @@ struct colltune_choice {
     const char *network;
     uint64_t segment_bytes;
     uint32_t fanout;
+    const char *through; /* what carries messages within a node: 0 for MPI, or \"shared\" */
 };
 
 /* The choices of one collective on one shape: nodes x ranks on each. In `deployments`, 4 says that they are
@@ -83,7 +84,7 @@ static inline const struct colltune_choice *colltune_lookup(enum colltune_collec
                                                             enum colltune_operator operators,
                                                             enum colltune_deployment deployment)
 {
-    static const struct colltune_choice by_default = {0, \"default\", \"default\", 0, 0, 0, 0, 0, 0, 0};
+    static const struct colltune_choice by_default = {0, \"default\", \"default\", 0, 0, 0, 0, 0, 0, 0, 0};
     const struct colltune_entry *best = 0, *entry;
     const struct colltune_choice *choice;
     uint32_t low, high;

@@ -130,7 +130,7 @@ fn text(table: &Table, extrapolate: bool, notes: &[String]) -> String {
         _ = writeln!(text, "    {{{}}},", choice(rule));
     }
     // Arrays must not be empty.
-    text += "    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}\n};\n\n";
+    text += "    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}\n};\n\n";
     text += "static const struct colltune_entry colltune_entries[] = {\n";
     let mut first = 0;
     for (collective, entries) in &table.collectives {
@@ -179,6 +179,7 @@ fn choice(rule: &Rule) -> String {
         network,
         segment_bytes,
         fanout,
+        through,
     } = rule.candidate.parameters();
     let text = |text: Option<String>| text.map_or_else(|| "0".to_owned(), |text| quoted(&text));
     [
@@ -194,6 +195,7 @@ fn choice(rule: &Rule) -> String {
         text(network),
         format!("UINT64_C({})", segment_bytes.unwrap_or(0)),
         fanout.unwrap_or(0).to_string(),
+        text((!through.is_mpi()).then(|| through.name().to_owned())),
     ]
     .join(", ")
 }

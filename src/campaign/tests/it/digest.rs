@@ -48,6 +48,10 @@ fn campaigns_keep_the_digest_under_which_they_were_measured() {
         "v2-55f56df576cb28f3cc6e9127312a6b887d9f16626b798b90bc7c18a692191d19",
     );
     check(
+        "shapes: 1x2\nstrategy: exhaustive\nparameters: {through: [shared, mpi]}\n",
+        "v2-55f56df576cb28f3cc6e9127312a6b887d9f16626b798b90bc7c18a692191d19",
+    );
+    check(
         "shapes: 1x2\nstrategy: exhaustive\n\
          launcher: {local: {options: -q, oversubscribe: always, environment: {A: b}}}\n",
         "v2-cc346ae5ada30f4ec7c66de0b16201e90a617feab1264d896aaa8abeff0f4baa",
@@ -83,6 +87,8 @@ fn every_key_makes_a_difference() {
         "parameters: {block_bytes: 1K}\n",
         "parameters: {predicted: false}\n",
         "parameters: {bcast: chain}\n",
+        "parameters: {through: mpi}\n",
+        "parameters: {through: shared}\n",
         "launches: 7\n",
         "confirmation: off\n",
         "min_confidence: low\n",

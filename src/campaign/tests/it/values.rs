@@ -454,6 +454,24 @@ fn patterns_select_something() {
 }
 
 #[test]
+fn simulated_machines_share_no_memory() {
+    check(
+        "name: x\nlauncher: simulated\nshapes: 1x2\nparameters: {through: [mpi, shared]}\n",
+        (4, 29),
+        "parameters.through[1]",
+        "messages through shared memory cannot be simulated",
+        "remove `through`, or measure with `launcher: local`",
+    );
+    check(
+        "name: x\nparameters: {through: sharde}\n",
+        (2, 23),
+        "parameters.through",
+        "unknown transport `sharde`",
+        "did you mean `shared`?",
+    );
+}
+
+#[test]
 fn radices_are_those_of_trees() {
     for (radix, column, field) in [
         ("1", 21, "parameters.radix"),

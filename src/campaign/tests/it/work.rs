@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use campaign::{Campaign, Candidates, Family};
 use schedule::{Collective, Parameter, Parameters, Request, Round, Schedule};
-use vocabulary::{Cell, CommShape, Datatype, Operator};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator};
 
 use crate::campaign;
 
@@ -36,9 +36,43 @@ fn algorithms(campaign: &Campaign, cell: &Cell) -> BTreeSet<String> {
         .collect()
 }
 
-/// The candidates of a cell when the model predicts blocks of `predicted` bytes for everything.
+/// The candidates of a cell when the model predicts blocks of `predicted` bytes for everything, without those through
+/// shared memory.
 fn candidates(campaign: &Campaign, cell: &Cell, predicted: Option<u64>) -> Vec<String> {
-    texts(campaign.candidates(cell, &|_| predicted).distinct)
+    texts(through_mpi(campaign.candidates(cell, &|_| predicted)).distinct)
+}
+
+fn through_mpi(mut candidates: Candidates) -> Candidates {
+    let is_mpi = |candidate: &Candidate| candidate.parameters().through.is_mpi();
+    candidates.distinct.retain(is_mpi);
+    candidates.merged.retain(|(candidate, _)| is_mpi(candidate));
+    candidates
+}
+
+#[test]
+fn messages_within_nodes_go_through_mpi_and_through_shared_memory() {
+    let check = |lines: &str, shape: (u32, u32), bytes: u64, expected: &[&str]| {
+        let lines = format!("candidates: {{include: allreduce/r*}}\n{lines}");
+        let cell = Cell {
+            shape: CommShape {
+                nodes: shape.0,
+                ppn: shape.1,
+            },
+            ..cell(Collective::Allreduce, bytes)
+        };
+        let candidates = campaign(&lines).candidates(&cell, &|_| None);
+        let mut found = texts(candidates.distinct);
+        found.retain(|name| name.starts_with("allreduce/ring"));
+        assert_eq!(found, expected, "{lines} {shape:?} {bytes}");
+    };
+    let (mpi, shared) = ("allreduce/ring", "allreduce/ring[through=shared]");
+    check("", (1, 4), 64, &[mpi, shared]);
+    check("", (2, 4), 64, &[mpi, shared]);
+    // Nothing is sent within a node.
+    check("", (4, 1), 64, &[mpi]);
+    check("parameters: {through: mpi}\n", (1, 4), 64, &[mpi]);
+    check("parameters: {through: [shared]}\n", (1, 4), 64, &[shared]);
+    check("launcher: simulated\nshapes: 1x4\n", (1, 4), 64, &[mpi]);
 }
 
 #[test]
@@ -374,7 +408,7 @@ fn predictions_are_asked_for_with_the_parts() {
         shape: CommShape { nodes: 1, ppn: 8 },
         ..cell(Collective::Allreduce, 1 << 20)
     };
-    let found: Vec<String> = texts(campaign.candidates(&cell, &predicted).distinct);
+    let found = texts(through_mpi(campaign.candidates(&cell, &predicted)).distinct);
     let cut = |size: &str, bcast: &str| {
         let name = format!("reduce_broadcast[block_bytes={size},reduce=binomial,bcast={bcast}]");
         assert!(found.contains(&format!("allreduce/{name}")), "{found:?}");
@@ -450,6 +484,7 @@ fn the_placebo_takes_part_where_it_is_asked_for() {
 fn on_two_ranks_the_simplest_stands_for_what_is_the_same_schedule() {
     let check = |lines: &str, collective, distinct: &[&str], merged: usize| {
         let found = campaign(lines).candidates(&cell(collective, 1024), &|_| None);
+        let found = through_mpi(found);
         let expected = ["default"].into_iter().chain(distinct.iter().copied());
         assert_eq!(
             texts(&found.distinct),
@@ -488,6 +523,7 @@ fn blocks_that_are_the_same_have_one_name_at_all_sizes() {
     };
     for bytes in [1 << 16, 1 << 20] {
         let found = campaign.candidates(&cell(Collective::Bcast, bytes), &predicted);
+        let found = through_mpi(found);
         let expected = [
             "default",
             "bcast/chain[block_bytes=4K]",

@@ -106,7 +106,9 @@ fn doctor_finds_what_is_there() {
             "kernel",
             "libraries",
             "load",
+            "no_shared_memory",
             "searched",
+            "shared_memory_bytes",
             "threads",
             "timer_overhead_seconds",
             "timer_resolution_seconds",
@@ -116,6 +118,27 @@ fn doctor_finds_what_is_there() {
         ]
     );
     assert_eq!(findings["fit"], true);
+    assert_eq!(findings["shared_memory_bytes"], 64 << 20);
+    assert_eq!(findings["no_shared_memory"], serde_json::Value::Null);
+    for (limit, said) in [
+        ("0", "COLLTUNE_SHARED_MEMORY=0 switches it off"),
+        (
+            "1K",
+            "COLLTUNE_SHARED_MEMORY=1K is too little for two ranks",
+        ),
+        (
+            "much",
+            "COLLTUNE_SHARED_MEMORY is \"much\", not a size, as in 64M, or 0",
+        ),
+    ] {
+        let (text, json) = doctor(&place, &[("COLLTUNE_SHARED_MEMORY", limit)]);
+        assert!(
+            text.contains(&format!("none for channels, {said}")),
+            "{text}"
+        );
+        assert_eq!(json["no_shared_memory"], said);
+        assert_eq!(json["shared_memory_bytes"], serde_json::Value::Null);
+    }
     let library = &findings["libraries"][0];
     assert_eq!(
         keys(library),

@@ -27,6 +27,16 @@ fn every_algorithm_does_what_mpi_does() {
 }
 
 #[test]
+fn every_algorithm_does_what_mpi_does_through_shared_memory() {
+    let ranks = match family() {
+        LibraryName::OpenMpi => 8,
+        LibraryName::Mpich => 4,
+    };
+    let printed = run("shared", ranks);
+    assert!(printed.contains(" cases agree with the library"));
+}
+
+#[test]
 fn a_second_call_on_mpi_allocates_nothing_and_a_million_blocks_little() {
     let ranks = match family() {
         LibraryName::OpenMpi => 3,

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use exec::{Communicator, ExecError};
 use schedule::ALGORITHMS;
+use vocabulary::Through;
 
 use crate::case::Outcome;
 use crate::kind::{Kind, kinds};
@@ -12,15 +13,17 @@ use crate::{doing, kernels, matrix, runners};
 
 /// Comparisons among several ranks that every algorithm must have had.
 const LEAST: u32 = 30;
+/// Of the cases through shared memory one in so many is tried.
+const SHARED_EVERY: usize = 4;
 /// Failures that a rank tells in full.
 const TOLD: u32 = 5;
 
 /// What was done.
 #[derive(Default)]
-struct Score {
+pub(crate) struct Score {
     agreed: u32,
     refused: u32,
-    failed: u32,
+    pub(crate) failed: u32,
     /// Agreed cases of several ranks, by algorithm.
     compared: BTreeMap<String, u32>,
 }
@@ -38,9 +41,9 @@ pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
     for size in sizes {
         let part = world.subset(world.rank() < size)?;
         if let Some(mut part) = part {
-            try_all(&mut part, &kinds, size > cores, &mut score)?;
+            try_all(&mut part, &kinds, size > cores, Through::Mpi, &mut score)?;
             if size <= 4 {
-                score.failed += runners::check(&part)?;
+                score.failed += runners::check(&part, Through::Mpi)?;
             }
             if world.rank() == 0 {
                 println!("{size} ranks: {:.1} s", start.elapsed().as_secs_f64());
@@ -56,15 +59,27 @@ pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
     Ok(score.failed)
 }
 
-fn try_all(
+/// Tries what there is, through shared memory one case in a few.
+pub(crate) fn try_all(
     communicator: &mut Communicator,
     kinds: &[Kind],
     is_crowded: bool,
+    through: Through,
     score: &mut Score,
 ) -> Result<(), ExecError> {
     let ranks = communicator.size();
     for algorithm in ALGORITHMS {
-        for case in matrix::cases(algorithm, ranks, kinds, is_crowded) {
+        let cases = matrix::cases(algorithm, ranks, kinds, is_crowded);
+        let every = match through {
+            Through::Mpi => 1,
+            Through::Shared => SHARED_EVERY,
+        };
+        for mut case in cases
+            .into_iter()
+            .skip(ranks as usize % every)
+            .step_by(every)
+        {
+            case.parameters.through = through;
             doing(format!("{} of {case}", score.agreed));
             communicator.set_nodes(case.nodes.clone());
             match case.run(communicator)? {
@@ -86,7 +101,7 @@ fn try_all(
 }
 
 impl Score {
-    fn report(&self) {
+    pub(crate) fn report(&self) {
         println!(
             "{} cases agree with the library, {} are refused, {} fail",
             self.agreed, self.refused, self.failed
@@ -97,7 +112,7 @@ impl Score {
     }
 
     /// Algorithms that have not been compared often enough.
-    fn missing(&self) -> u32 {
+    pub(crate) fn missing(&self) -> u32 {
         let mut missing = 0;
         for algorithm in ALGORITHMS {
             let compared = self.compared.get(&algorithm.name()).copied().unwrap_or(0);

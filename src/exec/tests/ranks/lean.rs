@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use exec::{ApplicationCall, Arguments, Communicator, Elements, ExecError, Wait};
 use schedule::{ALGORITHMS, Algorithm, Collective, Parameter, Unsupported};
-use vocabulary::Parameters;
+use vocabulary::{Parameters, Through};
 
 use crate::doing;
 use crate::kind::{Kind, kinds};
 use crate::memory::Memory;
+use crate::shared;
 
 /// Counts the allocations of this process; the library's own are not among them.
 struct Counting;
@@ -47,21 +48,30 @@ static ALLOCATOR: Counting = Counting;
 const COUNT: u64 = 3000;
 
 /// Returns the number of failures on this rank.
-pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
+pub(crate) fn run(world: &mut Communicator) -> Result<u32, ExecError> {
+    shared::connect(world, |_| 0, shared::LIMIT)?;
+    let world = &*world;
     let kinds = kinds()?;
     let (mut calls, mut failures) = (0, 0);
     for algorithm in ALGORITHMS {
         for kind in &kinds {
             for blocks in blocks(algorithm) {
-                for wait in [Wait::Block, Wait::Yield] {
+                let ways = [
+                    (Wait::Block, Through::Mpi),
+                    (Wait::Yield, Through::Mpi),
+                    (Wait::Yield, Through::Shared),
+                ];
+                for way @ (wait, through) in ways {
                     doing(format!("{algorithm} of {}, {blocks:?} blocks", kind.name));
-                    let Some(count) = second_call(algorithm, kind, blocks, wait, world)? else {
+                    let parameters = parameters(blocks, through);
+                    let Some(count) = second_call(algorithm, kind, &parameters, wait, world)?
+                    else {
                         continue;
                     };
                     calls += 1;
                     if count > 0 {
                         eprintln!(
-                            "{algorithm} of {}, {blocks:?} blocks, {wait:?}: {count} allocations",
+                            "{algorithm} of {}, {blocks:?} blocks, {way:?}: {count} allocations",
                             kind.name
                         );
                         failures += 1;
@@ -91,7 +101,8 @@ fn constant_memory(kind: &Kind, world: &Communicator) -> Result<u32, ExecError> 
         for (needed, blocks) in needed.iter_mut().zip([2000, 1_000_000]) {
             doing(format!("{algorithm}, {blocks} blocks"));
             let before = BYTES.load(Ordering::Relaxed);
-            let Some(_) = second_call(algorithm, kind, Some(blocks), Wait::Block, world)? else {
+            let parameters = parameters(Some(blocks), Through::Mpi);
+            let Some(_) = second_call(algorithm, kind, &parameters, Wait::Block, world)? else {
                 continue;
             };
             *needed = BYTES.load(Ordering::Relaxed) - before;
@@ -116,11 +127,19 @@ fn blocks(algorithm: &Algorithm) -> Vec<Option<u32>> {
     }
 }
 
+fn parameters(blocks: Option<u32>, through: Through) -> Parameters {
+    Parameters {
+        blocks,
+        through,
+        ..Parameters::default()
+    }
+}
+
 /// How often a second call allocates; `None` if there can be no call.
 fn second_call(
     algorithm: &'static Algorithm,
     kind: &Kind,
-    blocks: Option<u32>,
+    parameters: &Parameters,
     wait: Wait,
     communicator: &Communicator,
 ) -> Result<Option<u64>, ExecError> {
@@ -129,18 +148,8 @@ fn second_call(
     let Some(arguments) = arguments(algorithm, kind, &counts) else {
         return Ok(None);
     };
-    let parameters = Parameters {
-        blocks,
-        ..Parameters::default()
-    };
-    let prepared = ApplicationCall::new(
-        algorithm,
-        &parameters,
-        &arguments,
-        false,
-        communicator,
-        wait,
-    );
+    let prepared =
+        ApplicationCall::new(algorithm, parameters, &arguments, false, communicator, wait);
     let mut call = match prepared {
         Err(ExecError::Unsupported(
             Unsupported::Unordered { .. } | Unsupported::OddRanks { .. },

@@ -1,6 +1,6 @@
 //! What the tests of this crate start on several ranks.
 //!
-//! usage: `exec-ranks conformance|lean [DEADLINE-SECONDS]`. Rank 0 prints what was done; the exit code
+//! usage: `exec-ranks conformance|shared|lean [DEADLINE-SECONDS]`. Rank 0 prints what was done; the exit code
 //! is 0 only if all ranks found everything right. `exec-ranks preset`, on its own, prints which of the
 //! library's algorithms the environment forces.
 
@@ -14,6 +14,7 @@ mod library;
 mod matrix;
 mod memory;
 mod runners;
+mod shared;
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -46,9 +47,10 @@ fn main() -> Result<(), ExecError> {
     let universe = Universe::start()?;
     let failures = match mode.as_str() {
         "conformance" => conformance::run(universe.world())?,
-        "lean" => lean::run(universe.world())?,
+        "shared" => shared::run(universe.world())?,
+        "lean" => lean::run(&mut universe.world().duplicate()?)?,
         _ => {
-            eprintln!("usage: exec-ranks conformance|lean|preset");
+            eprintln!("usage: exec-ranks conformance|shared|lean|preset");
             exit_now(2);
         }
     };

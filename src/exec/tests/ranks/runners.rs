@@ -2,12 +2,13 @@
 
 use exec::{Bytes, Call, Communicator, ExecError, Runner, Wait};
 use schedule::{Collective, Unsupported};
-use vocabulary::{Candidate, Datatype, MOCKUPS, NativeAlgorithm, Operator, Parameters};
+use vocabulary::{Candidate, Datatype, MOCKUPS, NativeAlgorithm, Operator, Parameters, Through};
 
 use crate::doing;
 
 /// Compares all candidates of all collectives with the library; returns the number of failures.
-pub(crate) fn check(communicator: &Communicator) -> Result<u32, ExecError> {
+/// Messages of ours go `through` what is said.
+pub(crate) fn check(communicator: &Communicator, through: Through) -> Result<u32, ExecError> {
     let mut failures = 0;
     for collective in Collective::MEASURED {
         for in_place in [false, true] {
@@ -25,21 +26,27 @@ pub(crate) fn check(communicator: &Communicator) -> Result<u32, ExecError> {
                     root: if collective.is_rooted() { root } else { 0 },
                     in_place,
                 };
-                failures += compare(&call, communicator)?;
+                failures += compare(&call, communicator, through)?;
             }
         }
     }
     Ok(failures)
 }
 
-fn compare(call: &Call, communicator: &Communicator) -> Result<u32, ExecError> {
+fn compare(call: &Call, communicator: &Communicator, through: Through) -> Result<u32, ExecError> {
     let expected = result(&Candidate::Default, call, communicator)?;
-    let mut failures = compare_others(call, communicator, &expected)?;
+    let mut failures = match through {
+        Through::Mpi => compare_others(call, communicator, &expected)?,
+        Through::Shared => 0,
+    };
     for algorithm in schedule::of(call.collective) {
         doing(format!("{algorithm}: {call:?}"));
         let candidate = Candidate::Ours {
             algorithm: algorithm.name(),
-            parameters: Parameters::default(),
+            parameters: Parameters {
+                through,
+                ..Parameters::default()
+            },
         };
         match result(&candidate, call, communicator) {
             Err(ExecError::Unsupported(Unsupported::OddRanks { .. })) => {}

@@ -151,7 +151,7 @@ fn documents() {
 
 #[test]
 fn formats() {
-    let help = "a table begins with `format: colltune-table 3`";
+    let help = "a table begins with `format: colltune-table 4`";
     let none = "this is not a decision table: it has no `format`";
     check("format: colltune-table 3\n", "", none, "1:1", help);
     let message = "`colltune-tables 3` is not the format of a decision table";
@@ -173,8 +173,8 @@ fn formats() {
     // The version comes first, whatever else a later format may hold.
     check(
         "colltune-table 3\nname",
-        "colltune-table 4\ntitle",
-        "the table has format version 4; this colltune reads versions up to 3",
+        "colltune-table 5\ntitle",
+        "the table has format version 5; this colltune reads versions up to 4",
         "1:9 (format)",
         "update colltune",
     );
@@ -409,7 +409,7 @@ fn parameters() {
         "bcast/binomial, block_bytes: 8K,",
         "`bcast/binomial` takes no `block_bytes`",
         "20:63 (collectives.bcast.shapes[0].rules[0].block_bytes)",
-        "it has no parameters: remove `block_bytes`",
+        "it takes: through",
     );
     check(
         "default, confidence",
@@ -423,7 +423,21 @@ fn parameters() {
         "reduce: binomial",
         "`allreduce/dual_root` takes no `reduce`",
         &format!("29:66 ({rules}[1].reduce)"),
-        "it takes: block_bytes, blocks",
+        "it takes: block_bytes, blocks, through",
+    );
+    check(
+        "default, confidence",
+        "default, through: shared, confidence",
+        "`default` takes no `through`",
+        &format!("28:52 ({rules}[0].through)"),
+        "it has no parameters: remove `through`",
+    );
+    check(
+        "block_bytes: 64K",
+        "through: shred",
+        "unknown through `shred`",
+        &format!("29:67 ({rules}[1].through)"),
+        "did you mean `shared`?",
     );
     check(
         "block_bytes: 64K",

@@ -2,12 +2,34 @@
 
 use schedule::Collective;
 use table::{MeasuredPoint, Table};
+use vocabulary::{Parameters, Through};
 
 use crate::sample;
 
 #[test]
 fn a_table_is_made_for_review() {
     insta::assert_snapshot!(sample::table().to_yaml());
+}
+
+#[test]
+fn tables_without_shared_memory_can_be_read_by_earlier_versions() {
+    let mut table = sample::table();
+    assert!(table.to_yaml().contains("\nformat: colltune-table 3\n"));
+    let bcast = table.collectives.get_mut(&Collective::Bcast);
+    let rule = &mut bcast.expect("bcast")[0].rules[0];
+    rule.candidate = sample::ours(
+        "bcast/chain",
+        Parameters {
+            through: Through::Shared,
+            ..sample::block_bytes(64)
+        },
+    );
+    let text = table.to_yaml();
+    assert!(text.contains("\nformat: colltune-table 4\n"), "{text}");
+    let written = "candidate: bcast/chain, block_bytes: 64, through: shared,";
+    assert!(text.contains(written), "{text}");
+    let read = Table::parse(&text, "t.yaml".as_ref()).expect("valid");
+    assert_eq!(read, table);
 }
 
 #[test]

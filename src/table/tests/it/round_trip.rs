@@ -13,7 +13,7 @@ use table::{
     Table,
 };
 use vocabulary::bounds::BYTES;
-use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder};
+use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder, Through};
 
 /// What all times and their ratios may be.
 fn positive() -> impl Strategy<Value = f64> {
@@ -51,27 +51,31 @@ fn ours(algorithm: &'static Algorithm) -> impl Strategy<Value = Candidate> {
             false => ids,
         }))
     });
-    (cut, radix, parts, phases).prop_map(move |(cut, radix, (reduce, bcast), [node, network])| {
-        let (block_bytes, blocks) = if algorithm.takes(Parameter::Blocks) {
-            cut
-        } else {
-            (None, None)
-        };
-        let parameters = Parameters {
-            block_bytes,
-            blocks,
-            radix: radix.filter(|_| algorithm.takes(Parameter::Radix)),
-            reduce: reduce.filter(|_| algorithm.takes(Parameter::Reduce)),
-            bcast: bcast.filter(|_| algorithm.takes(Parameter::Bcast)),
-            node: node.filter(|_| algorithm.takes(Parameter::Node)),
-            network: network.filter(|_| algorithm.takes(Parameter::Network)),
-            ..Parameters::default()
-        };
-        Candidate::Ours {
-            algorithm: algorithm.name(),
-            parameters,
-        }
-    })
+    let through = select(Through::ALL.map(|(_, through)| through).to_vec());
+    (cut, radix, parts, phases, through).prop_map(
+        move |(cut, radix, (reduce, bcast), [node, network], through)| {
+            let (block_bytes, blocks) = if algorithm.takes(Parameter::Blocks) {
+                cut
+            } else {
+                (None, None)
+            };
+            let parameters = Parameters {
+                block_bytes,
+                blocks,
+                radix: radix.filter(|_| algorithm.takes(Parameter::Radix)),
+                reduce: reduce.filter(|_| algorithm.takes(Parameter::Reduce)),
+                bcast: bcast.filter(|_| algorithm.takes(Parameter::Bcast)),
+                node: node.filter(|_| algorithm.takes(Parameter::Node)),
+                network: network.filter(|_| algorithm.takes(Parameter::Network)),
+                through,
+                ..Parameters::default()
+            };
+            Candidate::Ours {
+                algorithm: algorithm.name(),
+                parameters,
+            }
+        },
+    )
 }
 
 fn candidate(collective: Collective, operators: Operators) -> impl Strategy<Value = Candidate> {

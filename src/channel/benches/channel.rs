@@ -1,0 +1,265 @@
+//! What messages between two processes cost over channels, beside the two things that bound them: the time in
+//! which two cores exchange a cache line, and the time in which both copy memory.
+//!
+//! `cargo bench -p channel` runs it on the first two cores. Times are medians over turns in microseconds; all
+//! columns of a row are measured in turn. An *exchange* is one message each way at once, as in an allreduce;
+//! *ping-pong* is half of there and back; *stream* is a message of many in one direction; *copy* is what both
+//! processes take to copy as many bytes at the same time: an exchange has to copy twice.
+
+use std::fs::File;
+use std::process::{Child, Command};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use channel::{Channels, Layout, Progress, Segment, Ticket};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+use rustix::mm::{MapFlags, ProtFlags};
+
+type Error = Box<dyn std::error::Error>;
+
+/// Tickets of the channels' segment and of the lines', for the second process.
+const TICKETS: &str = "COLLTUNE_BENCH_TICKETS";
+const LIMIT: usize = 64 << 20;
+const TURNS: usize = 31;
+const SIZES: [usize; 11] = [
+    0,
+    8,
+    64,
+    256,
+    1 << 10,
+    4 << 10,
+    16 << 10,
+    64 << 10,
+    256 << 10,
+    1 << 20,
+    4 << 20,
+];
+
+fn main() -> Result<(), Error> {
+    let layout = Layout::within(2, LIMIT).ok_or("no layout")?;
+    let Ok(tickets) = std::env::var(TICKETS) else {
+        return first(layout);
+    };
+    let tickets = tickets.split(',').map(ticket);
+    let [segment, lines] = &tickets.collect::<Result<Vec<_>, _>>()?[..] else {
+        return Err("two tickets".into());
+    };
+    let channels = Channels::new(Segment::open(segment)?, layout, 1)?;
+    measure(Node::new(channels, 1, Lines::of(lines)?)?);
+    Ok(())
+}
+
+fn first(layout: Layout) -> Result<(), Error> {
+    let segment = Segment::create(layout.bytes())?;
+    let lines = Segment::create(4096)?;
+    let tickets = [&segment, &lines].map(|segment| {
+        let bytes = segment.ticket().to_bytes();
+        bytes.map(|byte| format!("{byte:02x}")).concat()
+    });
+    let lines_here = Lines::of(&lines.ticket())?;
+    let channels = Channels::new(segment, layout, 0)?;
+    let mut second = Command::new(std::env::current_exe()?);
+    second.env(TICKETS, tickets.join(","));
+    let mut second = Second(second.spawn()?);
+    let node = Node::new(channels, 0, lines_here)?;
+    measure(node);
+    second.0.wait()?;
+    Ok(())
+}
+
+/// The other process, which would wait for ever if this one failed.
+struct Second(Child);
+
+impl Drop for Second {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+    }
+}
+
+fn ticket(digits: &str) -> Result<Ticket, Error> {
+    let mut bytes = [0; Ticket::BYTES];
+    for (byte, digits) in bytes.iter_mut().zip(digits.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits)?, 16)?;
+    }
+    Ok(Ticket::from_bytes(bytes))
+}
+
+/// One cache line of each process.
+struct Lines(NonNull<[Line; 2]>);
+
+#[repr(align(128))]
+struct Line(AtomicU64);
+
+impl Lines {
+    fn of(ticket: &Ticket) -> Result<Self, Error> {
+        let bytes = ticket.to_bytes();
+        let [process, descriptor] = [0, 4]
+            .map(|at| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]));
+        let file = format!("/proc/{process}/fd/{descriptor}");
+        let file = File::options().read(true).write(true).open(file)?;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: new memory, which is kept until the process ends.
+        let lines = unsafe {
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                4096,
+                protection,
+                MapFlags::SHARED,
+                file,
+                0,
+            )?
+        };
+        Ok(Self(NonNull::new(lines.cast()).ok_or("no memory")?))
+    }
+
+    fn of_rank(&self, rank: usize) -> &AtomicU64 {
+        // SAFETY: mapped as long as the process runs, aligned to a page.
+        unsafe { &self.0.as_ref()[rank].0 }
+    }
+}
+
+struct Node {
+    channels: Channels,
+    rank: usize,
+    lines: Lines,
+    line: u64,
+    source: Vec<u8>,
+    target: Vec<u8>,
+}
+
+impl Node {
+    fn new(channels: Channels, rank: usize, lines: Lines) -> Result<Self, Error> {
+        let mut cores = CpuSet::new();
+        cores.set(rank)?;
+        sched_setaffinity(Pid::from_raw(0), &cores)?;
+        Ok(Self {
+            channels,
+            rank,
+            lines,
+            line: 0,
+            source: vec![1; 4 << 20],
+            target: vec![2; 4 << 20],
+        })
+    }
+
+    /// Both write a line and wait for the other's.
+    fn exchange_lines(&mut self) {
+        self.line += 1;
+        let [mine, other] = [self.rank, 1 - self.rank].map(|rank| self.lines.of_rank(rank));
+        mine.store(self.line, Ordering::Release);
+        while other.load(Ordering::Acquire) < self.line {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn send(&mut self, message: &mut Progress) -> bool {
+        let source = &self.source;
+        self.channels.send(1 - self.rank, message, |offset, piece| {
+            piece.copy_from_slice(&source[offset..][..piece.len()]);
+        })
+    }
+
+    fn receive(&mut self, message: &mut Progress) -> bool {
+        let target = &mut self.target;
+        let taken = self
+            .channels
+            .receive(1 - self.rank, message, |offset, piece| {
+                target[offset..][..piece.len()].copy_from_slice(piece);
+            });
+        taken.expect("both have the same length")
+    }
+
+    fn send_all(&mut self, bytes: usize) {
+        let mut message = Progress::new(bytes, 1);
+        while !self.send(&mut message) {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn receive_all(&mut self, bytes: usize) {
+        let mut message = Progress::new(bytes, 1);
+        while !self.receive(&mut message) {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn exchange(&mut self, bytes: usize) {
+        let [mut sending, mut receiving] = [Progress::new(bytes, 1); 2];
+        let mut is_sent = self.send(&mut sending);
+        while !self.receive(&mut receiving) {
+            is_sent = is_sent || self.send(&mut sending);
+            std::hint::spin_loop();
+        }
+        while !is_sent {
+            is_sent = self.send(&mut sending);
+        }
+    }
+
+    fn ping_pong(&mut self, bytes: usize) {
+        if self.rank == 0 {
+            self.send_all(bytes);
+            self.receive_all(bytes);
+        } else {
+            self.receive_all(bytes);
+            self.send_all(bytes);
+        }
+    }
+
+    fn pass(&mut self, bytes: usize) {
+        if self.rank == 0 {
+            self.send_all(bytes);
+        } else {
+            self.receive_all(bytes);
+        }
+    }
+
+    fn copy(&mut self, bytes: usize) {
+        self.target[..bytes].copy_from_slice(&self.source[..bytes]);
+        std::hint::black_box(&mut self.target);
+    }
+
+    /// Microseconds that one of many takes.
+    fn time(&mut self, count: u32, mut act: impl FnMut(&mut Self)) -> f64 {
+        self.exchange(0);
+        let begin = Instant::now();
+        (0..count).for_each(|_| act(self));
+        // Until both are done.
+        self.exchange(0);
+        begin.elapsed().as_secs_f64() * 1e6 / f64::from(count)
+    }
+}
+
+fn measure(mut node: Node) {
+    let is_first = node.rank == 0;
+    let mut turns = Vec::new();
+    for _ in 0..TURNS {
+        turns.push(node.time(2000, Node::exchange_lines));
+    }
+    if is_first {
+        println!("two cores exchange a line in {:.3} us", median(&turns));
+        println!(
+            "{:>8} {:>9} {:>9} {:>9} {:>9}",
+            "bytes", "exchange", "ping-pong", "stream", "copy"
+        );
+    }
+    for bytes in SIZES {
+        let count = (4_000_000 / (bytes + 2000)).max(3) as u32;
+        let mut columns: [Vec<f64>; 4] = Default::default();
+        for _ in 0..TURNS {
+            columns[0].push(node.time(count, |node| node.exchange(bytes)));
+            columns[1].push(node.time(count, |node| node.ping_pong(bytes)) / 2.0);
+            columns[2].push(node.time(count, |node| node.pass(bytes)));
+            columns[3].push(node.time(count, |node| node.copy(bytes)));
+        }
+        if is_first {
+            let [exchange, ping_pong, stream, copy] = columns.map(|turns| median(&turns));
+            println!("{bytes:>8} {exchange:>9.3} {ping_pong:>9.3} {stream:>9.3} {copy:>9.3}");
+        }
+    }
+}
+
+fn median(turns: &[f64]) -> f64 {
+    statistics::median(turns).unwrap_or(f64::NAN)
+}

@@ -1,0 +1,47 @@
+//! Messages between the ranks of a node, through memory that they share.
+//!
+//! One rank creates a [`Segment`] as large as its [`Layout`] says and tells the others its [`Ticket`]; each makes
+//! its [`Channels`] of it. Two ranks of one process show how:
+//!
+//! ```
+//! use channel::{Channels, Layout, Progress, Segment};
+//!
+//! let layout = Layout::within(2, 1 << 20).ok_or("too little memory")?;
+//! let segment = Segment::create(layout.bytes())?;
+//! let opened = Segment::open(&segment.ticket())?;
+//! let mut first = Channels::new(segment, layout, 0)?;
+//! let mut second = Channels::new(opened, layout, 1)?;
+//!
+//! let message = *b"eight by";
+//! let mut sending = Progress::new(8, 1);
+//! first.send(1, &mut sending, |offset, piece| {
+//!     piece.copy_from_slice(&message[offset..][..piece.len()]);
+//! });
+//! let mut received = [0; 8];
+//! let mut receiving = Progress::new(8, 1);
+//! while !second.receive(0, &mut receiving, |offset, piece| {
+//!     received[offset..][..piece.len()].copy_from_slice(piece);
+//! })? {
+//!     std::hint::spin_loop();
+//! }
+//! assert_eq!(received, message);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The protocol stands at the top of `link.rs`. The other ranks of a node are trusted: they run the same program
+//! for the same user. Whatever they write to the memory, nothing outside of it is read or written.
+//!
+//! Nothing here knows MPI, waits, locks, prints or reads the environment.
+
+mod channels;
+mod layout;
+mod link;
+mod progress;
+mod segment;
+mod sync;
+
+pub use channels::Channels;
+pub use layout::Layout;
+pub use link::Mismatch;
+pub use progress::Progress;
+pub use segment::{Segment, SegmentError, Ticket};

@@ -1,0 +1,296 @@
+//! The protocol: two channels, one in each direction, between this rank and one other.
+//!
+//! A message is cut into *packets*, which are numbered from 1 and taken in order. Packet `n` of a channel
+//! stands in slot `n - 1` modulo the number of slots; what does not fit beside its head stands in the
+//! next chunk of the channel's ring. What is shared has one writer each:
+//!
+//! | what | written by | read by |
+//! |---|---|---|
+//! | a slot's packet, its chunk | the sender, while the slot, the chunk are free | the receiver, once it has seen the number |
+//! | a slot's number | the sender: *released* after the packet and the chunk have been written | the receiver: *acquired* before it reads them |
+//! | the answer, how many packets have been taken | the receiver: *released* after it has read them | the sender: *acquired* before it writes to what they stood in |
+//!
+//! A packet also carries what its sender has taken of the opposite channel, an answer that costs no line of
+//! its own: ranks that exchange short messages move nothing but the packets. That does not replace the
+//! answer's own line: a sender that waits for it may not be reading its opposite channel. The line is
+//! written after each chunk, and after packets without one whenever half of the slots have not been told, so
+//! that it is never so old that a sender waits in vain.
+//!
+//! No offset follows from what stands in shared memory: both ends count packets and chunks by themselves. A
+//! packet's length is compared with what is expected and with the chunk's size; an answer counts only if it
+//! lies between the packets that were known to be taken and those that were sent.
+
+use std::ptr::NonNull;
+
+use super::progress::Progress;
+use super::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
+
+/// What fits into a packet's slot.
+pub(crate) const INLINE: usize = 112;
+/// Chunks that a ring has at most.
+pub(crate) const CHUNKS: usize = 8;
+/// Bytes that a chunk has at least: more than `2 * INLINE`, so that a packet in a chunk, which is at least
+/// half a chunk long unless it is the last, is never as short as one in a slot.
+pub(crate) const LEAST_CHUNK: usize = 256;
+/// Set in a packet's length: the message ends with it.
+const LAST: u32 = 1 << 31;
+
+/// Two cache lines, which processors like to fetch together. Short payloads stand in the first.
+#[derive(Debug)]
+#[repr(C, align(128))]
+pub(crate) struct Slot {
+    pub(crate) number: AtomicU64,
+    pub(crate) packet: UnsafeCell<Packet>,
+}
+
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Packet {
+    pub(crate) length: u32,
+    /// The packets of the opposite channel that the sender of this one has taken.
+    pub(crate) taken: u32,
+    pub(crate) payload: [u8; INLINE],
+}
+
+/// The packets that the receiver has taken.
+#[derive(Debug)]
+#[repr(C, align(128))]
+pub(crate) struct Answer(pub(crate) AtomicU32);
+
+/// Where a channel lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memory {
+    pub(crate) slots: NonNull<Slot>,
+    /// A power of two, at least 2.
+    pub(crate) slot_count: u32,
+    pub(crate) answer: NonNull<Answer>,
+    pub(crate) ring: NonNull<u8>,
+    /// At most [`CHUNKS`].
+    pub(crate) chunk_count: usize,
+    /// At least [`LEAST_CHUNK`].
+    pub(crate) chunk_bytes: usize,
+}
+
+impl Memory {
+    fn slot(&self, index: u64) -> &Slot {
+        let index = index & u64::from(self.slot_count - 1);
+        // SAFETY: one of `slot_count` slots; they live as long as the link, which `Link::new` asks for.
+        unsafe { self.slots.add(index as usize).as_ref() }
+    }
+
+    fn answer(&self) -> &AtomicU32 {
+        // SAFETY: lives as long as the link.
+        unsafe { &self.answer.as_ref().0 }
+    }
+
+    fn chunk(&self, index: usize) -> NonNull<u8> {
+        debug_assert!(index < self.chunk_count);
+        // SAFETY: one of `chunk_count` chunks.
+        unsafe { self.ring.add(index * self.chunk_bytes) }
+    }
+}
+
+/// A message that came has not the length that was expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a message has another length at its sender than at its receiver")]
+pub struct Mismatch;
+
+/// This rank's ends of the channels to and from one other rank.
+#[derive(Debug)]
+pub(crate) struct Link {
+    outgoing: Memory,
+    /// Packets sent, and how many of them are known to have been taken.
+    sent: u64,
+    answered: u64,
+    /// The chunk to send in next, and which packet was the last in each.
+    outgoing_chunk: usize,
+    last_in_chunk: [u64; CHUNKS],
+    incoming: Memory,
+    /// Packets taken, and what the answer's line says of them.
+    taken: u64,
+    told: u64,
+    /// The chunk to take from next.
+    incoming_chunk: usize,
+}
+
+impl Link {
+    /// # Safety
+    ///
+    /// Both memories are as large as they say, were zero before either end used them, and live as long as
+    /// the link. One link writes to `outgoing`, one reads from it; the same holds for `incoming`.
+    pub(crate) unsafe fn new(outgoing: Memory, incoming: Memory) -> Self {
+        Self {
+            outgoing,
+            sent: 0,
+            answered: 0,
+            outgoing_chunk: 0,
+            last_in_chunk: [0; CHUNKS],
+            incoming,
+            taken: 0,
+            told: 0,
+            incoming_chunk: 0,
+        }
+    }
+
+    /// Sends as much of a message as there is room for, and tells whether that is all of it.
+    #[inline]
+    pub(crate) fn send(
+        &mut self,
+        message: &mut Progress,
+        mut fill: impl FnMut(usize, &mut [u8]),
+    ) -> bool {
+        while !message.is_over() {
+            let left = message.left();
+            let is_sent = if left <= INLINE {
+                self.send_packet(left, None, message, &mut fill)
+            } else {
+                self.send_chunk(message, &mut fill)
+            };
+            if !is_sent {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn send_chunk(
+        &mut self,
+        message: &mut Progress,
+        fill: &mut impl FnMut(usize, &mut [u8]),
+    ) -> bool {
+        let index = self.outgoing_chunk;
+        let last = self.last_in_chunk[index];
+        if self.answered < last {
+            self.look_for_answer();
+            if self.answered < last {
+                return false;
+            }
+        }
+        let length = piece(message, self.outgoing.chunk_bytes).min(message.left());
+        debug_assert!(length > INLINE);
+        let chunk = self.outgoing.chunk(index);
+        let is_sent = self.send_packet(length, Some(chunk), message, fill);
+        if is_sent {
+            self.last_in_chunk[index] = self.sent;
+            self.outgoing_chunk = (index + 1) % self.outgoing.chunk_count;
+        }
+        is_sent
+    }
+
+    #[inline]
+    fn send_packet(
+        &mut self,
+        length: usize,
+        chunk: Option<NonNull<u8>>,
+        message: &mut Progress,
+        fill: &mut impl FnMut(usize, &mut [u8]),
+    ) -> bool {
+        if self.sent - self.answered >= u64::from(self.outgoing.slot_count) {
+            self.look_for_answer();
+            if self.sent - self.answered >= u64::from(self.outgoing.slot_count) {
+                return false;
+            }
+        }
+        let slot = self.outgoing.slot(self.sent);
+        slot.packet.with_mut(|packet| {
+            // SAFETY: the receiver has taken what stood in the slot and in the chunk, and reads them again
+            // when it has seen the number. Chunks and slots are at least as long as their pieces.
+            unsafe {
+                let payload = match chunk {
+                    Some(chunk) => chunk.as_ptr(),
+                    None => (&raw mut (*packet).payload).cast(),
+                };
+                fill(
+                    message.done(),
+                    std::slice::from_raw_parts_mut(payload, length),
+                );
+                let last = if length == message.left() { LAST } else { 0 };
+                (*packet).length = length as u32 | last;
+                (*packet).taken = self.taken as u32;
+            }
+        });
+        self.sent += 1;
+        slot.number.store(self.sent, Ordering::Release);
+        message.advance(length);
+        true
+    }
+
+    /// Receives as much of a message as has come, and tells whether that is all of it.
+    #[inline]
+    pub(crate) fn receive(
+        &mut self,
+        message: &mut Progress,
+        mut take: impl FnMut(usize, &[u8]),
+    ) -> Result<bool, Mismatch> {
+        while !message.is_over() {
+            let slot = self.incoming.slot(self.taken);
+            if slot.number.load(Ordering::Acquire) != self.taken + 1 {
+                return Ok(false);
+            }
+            let (length, taken) = slot.packet.with(|packet| {
+                // SAFETY: the sender writes here again when it has been told that the packet is taken.
+                unsafe {
+                    let (length, taken) = ((*packet).length, (*packet).taken);
+                    let (length, is_last) = ((length & !LAST) as usize, length & LAST != 0);
+                    let is_short = length <= INLINE;
+                    let fits = is_short || length <= self.incoming.chunk_bytes;
+                    let left = message.left();
+                    if !fits || length > left || is_last != (length == left) {
+                        return Err(Mismatch);
+                    }
+                    let payload = match is_short {
+                        true => (&raw const (*packet).payload).cast(),
+                        false => self.incoming.chunk(self.incoming_chunk).as_ptr(),
+                    };
+                    take(message.done(), std::slice::from_raw_parts(payload, length));
+                    Ok((length, taken))
+                }
+            })?;
+            self.taken += 1;
+            message.advance(length);
+            self.hear(taken);
+            if length > INLINE {
+                self.incoming_chunk = (self.incoming_chunk + 1) % self.incoming.chunk_count;
+                self.answer();
+            } else if self.taken - self.told >= u64::from(self.incoming.slot_count / 2) {
+                self.answer();
+            }
+        }
+        Ok(true)
+    }
+
+    fn answer(&mut self) {
+        self.told = self.taken;
+        let answer = self.incoming.answer();
+        answer.store(self.taken as u32, Ordering::Release);
+    }
+
+    fn look_for_answer(&mut self) {
+        self.hear(self.outgoing.answer().load(Ordering::Acquire));
+    }
+
+    /// Counts packets as taken, given how many they are, modulo 2^32.
+    #[inline]
+    fn hear(&mut self, taken: u32) {
+        let more = u64::from(taken.wrapping_sub(self.answered as u32));
+        // Otherwise it is older than what is known.
+        if more <= self.sent - self.answered {
+            self.answered += more;
+        }
+    }
+}
+
+/// Both ranks copy at the same time if a message has several pieces.
+const PIECES: usize = 4;
+/// A piece that is shorter is copied in less time than its packet takes to be seen.
+const LEAST_PIECE: usize = 4 << 10;
+
+/// How much of a message a chunk takes: whole units if one fits.
+fn piece(message: &Progress, chunk_bytes: usize) -> usize {
+    let piece = message.length().div_ceil(PIECES).next_multiple_of(128);
+    let limit = piece.max(LEAST_PIECE).max(message.unit()).min(chunk_bytes);
+    match limit - limit % message.unit() {
+        0 => limit,
+        whole => whole,
+    }
+}

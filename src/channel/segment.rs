@@ -1,0 +1,265 @@
+//! Memory that the ranks of one node share.
+
+use std::ffi::c_void;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags};
+use rustix::rand::GetRandomFlags;
+
+/// Why there is no shared memory.
+#[derive(Debug, thiserror::Error)]
+pub enum SegmentError {
+    /// The kernel makes no file in memory.
+    #[error("cannot create a file in memory of {bytes} bytes: {source}")]
+    Create {
+        /// How large it was to be.
+        bytes: usize,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// The kernel cannot give the memory.
+    #[error("cannot reserve {bytes} bytes of shared memory: {source}")]
+    Reserve {
+        /// How much was asked for.
+        bytes: usize,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// The file of another process cannot be opened: it runs elsewhere or belongs to another user, or
+    /// there is no `/proc`.
+    #[error("cannot open the shared memory of process {process}: {source}")]
+    Open {
+        /// The process as it knows itself.
+        process: u32,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// A process of the same number has another file there: it is not the one that created the segment.
+    #[error("process {process} here is not the one that has the shared memory")]
+    Foreign {
+        /// The process as it knows itself.
+        process: u32,
+    },
+    /// The memory does not fit into the process.
+    #[error("cannot map {bytes} bytes of shared memory: {source}")]
+    Map {
+        /// How much it is.
+        bytes: usize,
+        /// What the kernel says.
+        source: io::Error,
+    },
+}
+
+/// By what other processes of the node find a segment: it can be sent to them as bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    process: u32,
+    descriptor: u32,
+    bytes: u64,
+    nonce: [u8; 16],
+}
+
+impl Ticket {
+    /// The length of [`Self::to_bytes`].
+    pub const BYTES: usize = 32;
+
+    /// The ticket as bytes.
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..4].copy_from_slice(&self.process.to_ne_bytes());
+        bytes[4..8].copy_from_slice(&self.descriptor.to_ne_bytes());
+        bytes[8..16].copy_from_slice(&self.bytes.to_ne_bytes());
+        bytes[16..].copy_from_slice(&self.nonce);
+        bytes
+    }
+
+    /// The ticket that was sent as bytes. Bytes that no ticket has given, such as zeros, make one that
+    /// cannot be opened.
+    pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        let part = |from: usize| bytes[from..].first_chunk().copied().unwrap_or_default();
+        let (low, high) = (part(8), part(12));
+        let [a, b, c, d]: [u8; 4] = low;
+        let [e, f, g, h]: [u8; 4] = high;
+        let mut nonce = [0; 16];
+        nonce.copy_from_slice(&bytes[16..]);
+        Self {
+            process: u32::from_ne_bytes(part(0)),
+            descriptor: u32::from_ne_bytes(part(4)),
+            bytes: u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
+            nonce,
+        }
+    }
+
+    /// The name of the segment's file, which nobody else has.
+    fn name(&self) -> String {
+        let nonce = u128::from_ne_bytes(self.nonce);
+        format!("colltune-{nonce:032x}")
+    }
+
+    /// What `/proc` says that a descriptor of the file leads to.
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        let expected = format!("/memfd:{} (deleted)", self.name());
+        Ok(std::fs::read_link(path)? == Path::new(&expected))
+    }
+
+    fn path(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", self.process, self.descriptor).into()
+    }
+}
+
+/// Memory that the ranks of one node share: a file that is in memory only and has no name in any file
+/// system. Nothing of it is left when the last process that has it ends, however it ends; `/dev/shm` is not
+/// used, nor does its size matter.
+///
+/// Whoever wants to use a part of the memory reserves it before: if the kernel has not enough, that is an
+/// error then, and not a signal when the memory is written. Where ranks run in several NUMA domains, what a
+/// rank reserves lies in its own.
+#[derive(Debug)]
+pub struct Segment {
+    memory: NonNull<u8>,
+    bytes: usize,
+    ticket: Ticket,
+    file: Option<File>,
+}
+
+// SAFETY: it is memory of the process, not of a thread.
+unsafe impl Send for Segment {}
+
+/// A file of a given length that nobody can make shorter: access to what was mapped of it cannot fail.
+const SEALS: SealFlags = SealFlags::SHRINK
+    .union(SealFlags::GROW)
+    .union(SealFlags::SEAL);
+
+impl Segment {
+    /// Creates a segment of zeros, of which nothing is reserved yet.
+    ///
+    /// # Errors
+    /// [`SegmentError::Create`] and [`SegmentError::Map`].
+    pub fn create(bytes: usize) -> Result<Self, SegmentError> {
+        let failed = |source: io::Error| SegmentError::Create { bytes, source };
+        let mut ticket = Ticket {
+            process: std::process::id(),
+            descriptor: 0,
+            bytes: bytes as u64,
+            nonce: [0; 16],
+        };
+        rustix::rand::getrandom(&mut ticket.nonce, GetRandomFlags::empty())
+            .map_err(|error| failed(error.into()))?;
+        let file = file(&ticket).map_err(failed)?;
+        // What the kernel hands out is not negative.
+        ticket.descriptor = file.as_raw_fd() as u32;
+        Self::map(file, ticket)
+    }
+
+    /// Opens what another process, or this one, has created.
+    ///
+    /// # Errors
+    /// [`SegmentError::Open`], [`SegmentError::Foreign`] and [`SegmentError::Map`].
+    pub fn open(ticket: &Ticket) -> Result<Self, SegmentError> {
+        let process = ticket.process;
+        let failed = |source: io::Error| SegmentError::Open { process, source };
+        let foreign = SegmentError::Foreign { process };
+        let path = ticket.path();
+        // Asked before as well: opening what is something else may have consequences.
+        if !ticket.is_at(&path).map_err(failed)? {
+            return Err(foreign);
+        }
+        let file = File::options().read(true).write(true).open(&path);
+        let file = file.map_err(failed)?;
+        let own: PathBuf = format!("/proc/self/fd/{}", file.as_raw_fd()).into();
+        let seals = rustix::fs::fcntl_get_seals(&file).map_err(|error| failed(error.into()))?;
+        let length = file.metadata().map_err(failed)?.len();
+        if !ticket.is_at(&own).map_err(failed)? || length != ticket.bytes || seals != seals | SEALS
+        {
+            return Err(foreign);
+        }
+        Self::map(file, *ticket)
+    }
+
+    fn map(file: File, ticket: Ticket) -> Result<Self, SegmentError> {
+        let bytes = usize::try_from(ticket.bytes).unwrap_or(usize::MAX);
+        let failed = |source: io::Error| SegmentError::Map { bytes, source };
+        // SAFETY: new memory, which overlaps with nothing.
+        let memory = unsafe {
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                &file,
+                0,
+            )
+        };
+        let memory = memory.map_err(|error| failed(error.into()))?;
+        let memory = NonNull::new(memory.cast()).ok_or_else(|| failed(Errno::FAULT.into()))?;
+        Ok(Self {
+            memory,
+            bytes,
+            ticket,
+            file: Some(file),
+        })
+    }
+
+    /// By what others find it, as long as this process has not closed the file.
+    pub fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+
+    /// Closes the file: the memory stays, and can no longer be opened or reserved.
+    pub fn close_file(&mut self) {
+        self.file = None;
+    }
+
+    /// Has the kernel provide the memory for a part.
+    ///
+    /// # Errors
+    /// [`SegmentError::Reserve`] if there is not enough, or the file is closed.
+    pub(crate) fn reserve(&self, part: Range<usize>) -> Result<(), SegmentError> {
+        let reserved = match &self.file {
+            Some(file) => rustix::fs::fallocate(
+                file,
+                FallocateFlags::empty(),
+                part.start as u64,
+                part.len() as u64,
+            ),
+            None => Err(Errno::BADF),
+        };
+        reserved.map_err(|error| SegmentError::Reserve {
+            bytes: part.len(),
+            source: error.into(),
+        })
+    }
+
+    /// Where the memory begins, and how much it is.
+    pub(crate) fn memory(&self) -> (NonNull<u8>, usize) {
+        (self.memory, self.bytes)
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `map`; whoever keeps pointers into it keeps the segment.
+        let _ = unsafe { rustix::mm::munmap(self.memory.as_ptr().cast::<c_void>(), self.bytes) };
+    }
+}
+
+fn file(ticket: &Ticket) -> io::Result<File> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    // Where files in memory must not be executable the kernel wants to be told; old ones do not know it.
+    let file = rustix::fs::memfd_create(ticket.name(), flags | MemfdFlags::NOEXEC_SEAL);
+    let file = match file {
+        Err(Errno::INVAL) => rustix::fs::memfd_create(ticket.name(), flags)?,
+        file => file?,
+    };
+    let file = File::from(file);
+    file.set_len(ticket.bytes)?;
+    rustix::fs::fcntl_add_seals(&file, SEALS)?;
+    Ok(file)
+}

@@ -1,0 +1,19 @@
+//! What the protocol is written over. The tests put loom's types in the place of these.
+
+use std::cell;
+pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Memory that one rank writes and another reads, never at the same time.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct UnsafeCell<T>(cell::UnsafeCell<T>);
+
+impl<T> UnsafeCell<T> {
+    pub(crate) fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
+        read(self.0.get())
+    }
+
+    pub(crate) fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
+        write(self.0.get())
+    }
+}

@@ -1,0 +1,293 @@
+//! Messages between two ranks of this process, which take turns.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use channel::{Channels, Layout, Mismatch, Progress, Segment};
+
+use super::two;
+
+/// The byte of a message at an offset.
+fn byte(message: usize, offset: usize) -> u8 {
+    (message.wrapping_mul(31) ^ offset ^ (offset >> 8) ^ (offset >> 16)) as u8
+}
+
+/// The messages of one direction, and how far the two ends are with them.
+struct Direction {
+    lengths: Vec<usize>,
+    sending: (usize, Progress),
+    receiving: (usize, Progress),
+}
+
+impl Direction {
+    fn new(lengths: Vec<usize>) -> Self {
+        let first = (0, Progress::new(lengths.first().copied().unwrap_or(0), 1));
+        Self {
+            lengths,
+            sending: first,
+            receiving: first,
+        }
+    }
+
+    /// The end moves on to its next message if the one that it is at is over.
+    fn next(lengths: &[usize], (index, message): &mut (usize, Progress)) {
+        *index += 1;
+        *message = Progress::new(lengths.get(*index).copied().unwrap_or(0), 1);
+    }
+
+    /// Whether anything was sent.
+    fn send(&mut self, from: &mut Channels, to: usize) -> bool {
+        let (index, message) = &mut self.sending;
+        if *index == self.lengths.len() {
+            return false;
+        }
+        let mut expected = message.done();
+        let before = expected;
+        let is_over = from.send(to, message, |offset, piece| {
+            assert_eq!(offset, expected);
+            assert_eq!(piece.as_ptr().addr() % 16, 0);
+            expected += piece.len();
+            for (at, byte_at) in piece.iter_mut().enumerate() {
+                *byte_at = byte(*index, offset + at);
+            }
+        });
+        if is_over {
+            Self::next(&self.lengths, &mut self.sending);
+        }
+        expected > before || is_over
+    }
+
+    /// Whether anything came.
+    fn receive(&mut self, at: &mut Channels, from: usize) -> bool {
+        let (index, message) = &mut self.receiving;
+        if *index == self.lengths.len() {
+            return false;
+        }
+        let mut expected = message.done();
+        let before = expected;
+        let is_over = at.receive(from, message, |offset, piece| {
+            assert_eq!(offset, expected);
+            expected += piece.len();
+            let wrong = (0..piece.len()).find(|&at| piece[at] != byte(*index, offset + at));
+            assert_eq!(wrong, None, "message {index} at {offset}");
+        });
+        let is_over = is_over.unwrap();
+        if is_over {
+            Self::next(&self.lengths, &mut self.receiving);
+        }
+        expected > before || is_over
+    }
+
+    fn is_over(&self) -> bool {
+        self.receiving.0 == self.lengths.len()
+    }
+}
+
+/// All messages of both directions arrive, whoever goes on when.
+fn check(limit: usize, there: Vec<usize>, back: Vec<usize>, seed: u64) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let [mut first, mut second] = two(limit);
+    let [mut there, mut back] = [there, back].map(Direction::new);
+    let mut in_vain = 0;
+    while !there.is_over() || !back.is_over() {
+        let moved = match random.u8(0..4) {
+            0 => there.send(&mut first, 1),
+            1 => there.receive(&mut second, 0),
+            2 => back.send(&mut second, 0),
+            _ => back.receive(&mut first, 1),
+        };
+        in_vain = if moved { 0 } else { in_vain + 1 };
+        assert!(in_vain < 1000, "seed {seed}: both wait for ever");
+    }
+}
+
+const LIMITS: [usize; 3] = [64 << 20, 100 << 10, 20 << 10];
+
+#[test]
+fn messages_of_every_length_arrive_in_order() {
+    let lengths = [
+        0,
+        1,
+        8,
+        48,
+        49,
+        111,
+        112,
+        113,
+        128,
+        255,
+        256,
+        257,
+        1000,
+        4095,
+        4096,
+        4097,
+        10_000,
+        32_767,
+        32_768,
+        32_769,
+        100_000,
+        1 << 20,
+        0,
+        0,
+        3_000_001,
+        7,
+    ];
+    for limit in LIMITS {
+        for seed in 0..3 {
+            let mut back = lengths.to_vec();
+            back.reverse();
+            check(limit, lengths.to_vec(), back, seed);
+        }
+    }
+}
+
+#[test]
+fn messages_of_random_lengths_arrive() {
+    for seed in 0..300 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut lengths = |count| {
+            let mut length = |_| {
+                let limit = 1 << random.u32(0..15);
+                random.usize(0..limit)
+            };
+            (0..count).map(&mut length).collect::<Vec<_>>()
+        };
+        let (there, back) = (lengths(200), lengths(100));
+        check(LIMITS[seed as usize % LIMITS.len()], there, back, seed);
+    }
+}
+
+/// What answers say with packets must not keep them from being told in their own line: the sender does not
+/// read the packets of the opposite channel while it waits.
+#[test]
+fn a_sender_that_does_not_receive_is_answered() {
+    for stride in 1..=20 {
+        let [mut first, mut second] = two(1 << 20);
+        let (mut sent, mut received) = (0, 0);
+        for _ in 0..5 {
+            // No room is left.
+            while first.send(1, &mut Progress::new(8, 1), |_, piece| piece.fill(1)) {
+                sent += 1;
+            }
+            while received < sent {
+                for _ in 0..stride.min(sent - received) {
+                    let mut message = Progress::new(8, 1);
+                    assert_eq!(second.receive(0, &mut message, |_, _| ()), Ok(true));
+                    received += 1;
+                }
+                second.send(0, &mut Progress::new(0, 1), |_, _| ());
+            }
+            let mut message = Progress::new(8, 1);
+            assert!(first.send(1, &mut message, |_, piece| piece.fill(1)));
+            sent += 1;
+        }
+    }
+}
+
+#[test]
+fn units_stay_together() {
+    let layout = Layout::within(2, 1 << 20).unwrap();
+    for unit in [1, 3, 16, 24, 112, 113, 1000, 5000, layout.largest_unit()] {
+        let [mut first, mut second] = two(1 << 20);
+        for length in [unit, 2 * unit, 13 * unit, 100 * unit] {
+            let [mut sending, mut receiving] = [Progress::new(length, unit); 2];
+            let mut is_over = false;
+            while !is_over {
+                first.send(1, &mut sending, |_, piece| {
+                    assert_eq!(piece.len() % unit, 0, "{length} of {unit}");
+                });
+                let taken = second.receive(0, &mut receiving, |offset, piece| {
+                    assert_eq!((offset % unit, piece.len() % unit), (0, 0));
+                });
+                is_over = taken.unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn longer_units_are_split() {
+    let [mut first, mut second] = two(20 << 10);
+    let length = 3 * first.layout().largest_unit();
+    let [mut sending, mut receiving] = [Progress::new(length, length); 2];
+    assert!(first.send(1, &mut sending, |_, piece| piece.fill(7)));
+    let mut found = 0;
+    let take = |_: usize, piece: &[u8]| found += piece.iter().filter(|&&byte| byte == 7).count();
+    assert_eq!(second.receive(0, &mut receiving, take), Ok(true));
+    assert_eq!(found, length);
+}
+
+#[test]
+fn another_length_than_the_sender_has_is_an_error() {
+    for (sent, expected) in [
+        (8, 16),
+        (16, 8),
+        (0, 8),
+        (8, 0),
+        (5000, 8),
+        (5000, 4096),
+        (4096, 5000),
+        (8, 5000),
+    ] {
+        let [mut first, mut second] = two(1 << 20);
+        assert!(first.send(1, &mut Progress::new(sent, 1), |_, _| ()));
+        let mut message = Progress::new(expected, 1);
+        let outcome = second.receive(0, &mut message, |_, _| ());
+        assert_eq!(outcome, Err(Mismatch), "{sent} instead of {expected}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "no channel to itself")]
+fn there_is_no_channel_from_a_rank_to_itself() {
+    let [mut first, _] = two(1 << 20);
+    first.send(0, &mut Progress::new(0, 1), |_, _| ());
+}
+
+/// Whatever stands in the memory, pieces are no longer than the messages and nothing else is touched.
+#[test]
+fn memory_that_is_overwritten_leads_nowhere() {
+    let layout = Layout::within(2, 20 << 10).unwrap();
+    let mut outcomes = [0; 3];
+    for seed in 0..2000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let segment = Segment::create(layout.bytes()).unwrap();
+        let opened = Segment::open(&segment.ticket()).unwrap();
+        let bytes = segment.ticket().to_bytes();
+        let descriptor = u32::from_ne_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
+        let mut channels = [segment, opened]
+            .into_iter()
+            .zip(0..)
+            .map(|(segment, rank)| Channels::new(segment, layout, rank).unwrap())
+            .collect::<Vec<_>>();
+        let file = format!("/proc/self/fd/{descriptor}");
+        let file = File::options().write(true).open(file).unwrap();
+        for _ in 0..50 {
+            // Slots and the answer, which begin each rank's part; often a number that is expected.
+            let head = random.u64(0..2) * (layout.bytes() / 2) as u64 + random.u64(0..5) * 128;
+            let word = random.u64(..) >> [0, 61][random.usize(0..2)];
+            let length = (random.u32(..) >> random.u32(0..32)) | (random.u32(0..2) << 31);
+            file.write_at(&word.to_ne_bytes(), head).unwrap();
+            file.write_at(&length.to_ne_bytes(), head + 8).unwrap();
+            let rank = random.usize(0..2);
+            let length = random.usize(0..2000) >> random.u32(0..12);
+            let mut message = Progress::new(length, 1);
+            let piece_is_inside = |offset: usize, piece: usize| assert!(offset + piece <= length);
+            if random.bool() {
+                channels[rank].send(1 - rank, &mut message, |offset, piece| {
+                    piece_is_inside(offset, piece.len());
+                    piece.fill(0xff);
+                });
+            } else {
+                let outcome = channels[rank].receive(1 - rank, &mut message, |offset, piece| {
+                    piece_is_inside(offset, piece.len());
+                    std::hint::black_box(piece.iter().fold(0, |sum, &byte| sum ^ byte));
+                });
+                outcomes[outcome.map_or(2, usize::from)] += 1;
+            }
+        }
+    }
+    // All of it happens.
+    assert!(outcomes.iter().all(|&count| count > 100), "{outcomes:?}");
+}

@@ -1,0 +1,223 @@
+//! Rounds with messages through shared memory.
+
+use std::rc::Rc;
+
+use channel::{Channels, Progress};
+
+use crate::combiner::{Addresses, Combiner};
+use crate::copier::Copier;
+use crate::fused::Arrival;
+use crate::requests::Requests;
+use crate::steps::{Place, Step, Transfer};
+use crate::{Communicator, ExecError, NodeChannels};
+
+/// How many times a rank looks for messages without doing anything else.
+const SPINS: u32 = 256;
+/// The same where ranks outnumber cores: the one that is waited for may need this rank's.
+const CROWDED_SPINS: u32 = 16;
+/// Looks between two at which MPI may move other messages on.
+const PROBE_EVERY: u32 = 16;
+/// After so many looks a rank gives up its core, even if every rank should have one.
+const LONG: u32 = 1 << 14;
+
+/// The messages of a round that go through channels.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    channels: Rc<NodeChannels>,
+    /// How far the messages of the round are, sends first.
+    progress: Vec<Progress>,
+    /// By place on the node, when it was found last that a message to or from it has not ended: messages of a pair go
+    /// one after the other.
+    waiting: [Vec<u64>; 2],
+    looks: u64,
+}
+
+/// What a message is copied from or to.
+pub(crate) struct Memories<'a> {
+    /// Where the memories of transfers begin.
+    pub(crate) bases: &'a [*mut u8],
+    pub(crate) copier: &'a mut Copier,
+    pub(crate) combiner: Option<&'a Combiner>,
+}
+
+impl Exchange {
+    pub(crate) fn new(channels: Rc<NodeChannels>) -> Self {
+        let places = channels.places().iter().flatten();
+        let ranks = places.max().map_or(0, |last| *last as usize + 1);
+        Self {
+            channels,
+            progress: Vec::new(),
+            waiting: [vec![0; ranks], vec![0; ranks]],
+            looks: 0,
+        }
+    }
+
+    pub(crate) fn channels(&self) -> &NodeChannels {
+        &self.channels
+    }
+
+    /// Prepares the messages of a round.
+    pub(crate) fn begin(&mut self, step: Step<'_>, copier: &Copier) {
+        let unit = copier.packed_unit();
+        let messages = step.sends.iter().chain(step.recvs);
+        self.progress.clear();
+        self.progress.extend(messages.map(|message| {
+            let bytes = message.runs.iter().map(|run| copier.packed_length(*run));
+            Progress::new(bytes.sum(), unit)
+        }));
+    }
+
+    /// Moves all messages on as far as that goes without waiting. Returns whether all have ended.
+    ///
+    /// # Safety
+    ///
+    /// The messages lie in the memories, which may be read, and written where messages are received; the same step has
+    /// been begun.
+    pub(crate) unsafe fn advance(
+        &mut self,
+        step: Step<'_>,
+        mut memories: Memories<'_>,
+    ) -> Result<bool, ExecError> {
+        let Some(mut channels) = self.channels.borrow() else {
+            return Ok(true);
+        };
+        self.looks += 1;
+        let look = self.looks;
+        let (sent, received) = self.progress.split_at_mut(step.sends.len());
+        let [sending, receiving] = &mut self.waiting;
+        let mut has_ended = true;
+        for (message, progress) in step.sends.iter().zip(sent) {
+            if let Some(place) = turn(message, progress, sending, look) {
+                // SAFETY: the caller's.
+                let is_over = unsafe { memories.send(&mut channels, place, message, progress)? };
+                if !is_over {
+                    sending[place] = look;
+                    has_ended = false;
+                }
+            }
+        }
+        for (message, progress) in step.recvs.iter().zip(received) {
+            if let Some(place) = turn(message, progress, receiving, look) {
+                // SAFETY: the caller's.
+                let is_over = unsafe { memories.receive(&mut channels, place, message, progress)? };
+                if !is_over {
+                    receiving[place] = look;
+                    has_ended = false;
+                }
+            }
+        }
+        Ok(has_ended)
+    }
+
+    /// Passes the time until another look is worth while. `looks` counts those of this round that were in vain,
+    /// `others` are the round's messages through MPI.
+    #[inline]
+    pub(crate) fn pause(
+        &self,
+        looks: u32,
+        communicator: &Communicator,
+        others: &mut Requests,
+    ) -> Result<(), ExecError> {
+        let is_crowded = self.channels.are_crowded();
+        let spins = if is_crowded { CROWDED_SPINS } else { SPINS };
+        if looks.is_multiple_of(PROBE_EVERY) && (looks > spins || !others.is_empty()) {
+            match others.is_empty() {
+                // A peer may wait for another message of this rank's, of which MPI has to send the rest.
+                true => communicator.make_progress()?,
+                false => others.test().map(drop)?,
+            }
+        }
+        match looks > LONG || (is_crowded && looks > spins) {
+            true => std::thread::yield_now(),
+            false => std::hint::spin_loop(),
+        }
+        Ok(())
+    }
+}
+
+/// The place of the peer, if the message goes through a channel, has not ended, and none before it waits.
+#[inline]
+fn turn(message: &Transfer, progress: &Progress, waiting: &[u64], look: u64) -> Option<usize> {
+    let place = message.place? as usize;
+    (!progress.is_over() && waiting[place] != look).then_some(place)
+}
+
+impl Memories<'_> {
+    /// # Safety
+    ///
+    /// The message lies in memory that may be read.
+    #[inline]
+    unsafe fn send(
+        &mut self,
+        channels: &mut Channels,
+        place: usize,
+        message: &Transfer,
+        progress: &mut Progress,
+    ) -> Result<bool, ExecError> {
+        let base = self.bases[message.slot];
+        let mut outcome = Ok(());
+        let is_over = channels.send(place, progress, |offset, chunk| {
+            // SAFETY: the caller's; the chunk is a part of the message from the offset on.
+            let copied = unsafe { self.copier.take_out(base, &message.runs, offset, chunk) };
+            if copied.is_err() {
+                outcome = copied;
+            }
+        });
+        outcome.map(|()| is_over)
+    }
+
+    /// # Safety
+    ///
+    /// The message lies in memory that may be written.
+    #[inline]
+    unsafe fn receive(
+        &mut self,
+        channels: &mut Channels,
+        place: usize,
+        message: &Transfer,
+        progress: &mut Progress,
+    ) -> Result<bool, ExecError> {
+        let base = self.bases[message.slot];
+        let mut outcome = Ok(());
+        let received = channels.receive(place, progress, |offset, chunk| {
+            // SAFETY: the caller's; the chunk is a part of the message from the offset on.
+            let moved = unsafe {
+                match &message.arrival {
+                    None => self.copier.put_in(base, &message.runs, offset, chunk),
+                    Some(arrival) => self.combine(arrival, offset, chunk),
+                }
+            };
+            if moved.is_err() {
+                outcome = moved;
+            }
+        });
+        let is_over = received.map_err(|_| ExecError::MessageLength)?;
+        outcome.map(|()| is_over)
+    }
+
+    /// # Safety
+    ///
+    /// The chunk has the message's units from the offset on, and the places are valid.
+    unsafe fn combine(
+        &mut self,
+        arrival: &Arrival,
+        offset: usize,
+        chunk: &[u8],
+    ) -> Result<(), ExecError> {
+        let combiner = self.combiner.ok_or(ExecError::NoOperator)?;
+        let address = |place: &Place| self.bases[place.slot].wrapping_add(place.start + offset);
+        let other = address(&arrival.other).cast_const();
+        let (left, right) = match arrival.is_left {
+            true => (chunk.as_ptr(), other),
+            false => (other, chunk.as_ptr()),
+        };
+        let addresses = Addresses {
+            left,
+            right,
+            into: address(&arrival.into),
+        };
+        // SAFETY: the caller's; the target is the other operand or disjoint from both, since a chunk of a channel lies
+        // in no rank's memory.
+        unsafe { combiner.combine(addresses, chunk.len(), self.copier) }
+    }
+}

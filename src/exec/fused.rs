@@ -1,0 +1,150 @@
+//! Receives whose data is combined as it arrives, straight out of a channel.
+
+use schedule::Run;
+
+use crate::steps::{Place, SCRATCH, Step, Steps, Transfer, Work};
+
+/// What becomes of data that is not put where the message goes, but combined at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// The other operand.
+    pub(crate) other: Place,
+    pub(crate) into: Place,
+    /// Whether the message is the left operand.
+    pub(crate) is_left: bool,
+}
+
+impl Steps {
+    /// Combines in a round what the next one would, where the message itself is not needed then.
+    ///
+    /// A rank spares itself the copy into a receive buffer, and reading that again. Its peers see no difference.
+    pub(crate) fn fuse(&mut self) {
+        for index in 1..self.len() {
+            for work in self.works(index) {
+                if let Some((recv, arrival)) = self.arrival(index, work) {
+                    self.arrive(recv, arrival, work);
+                }
+            }
+        }
+    }
+
+    /// The receive of the round before that is one operand of a combination, and needed for nothing else.
+    fn arrival(&self, index: usize, work: usize) -> Option<(usize, Arrival)> {
+        let (before, step) = (self.get(index - 1)?, self.get(index)?);
+        let Work::Combine { left, right, into } = *self.work_at(work)? else {
+            return None;
+        };
+        let is_this = |recv: &Transfer| recv.place.is_some() && recv.arrival.is_none();
+        let place = |at: usize| before.recvs.get(at).filter(|r| is_this(r)).and_then(whole);
+        let found = (0..before.recvs.len()).find_map(|at| match place(at)? {
+            received if received == left => Some((at, left, right, true)),
+            received if received == right => Some((at, right, left, false)),
+            _ => None,
+        });
+        let (at, received, other, is_left) = found?;
+        let others = |which: usize| which != at;
+        let is_free = !before.reads(&into)
+            && !before.writes(&into, others)
+            && !before.writes(&other, others)
+            && !other.overlaps(&received);
+        let is_needed = into != received
+            && (received.slot < SCRATCH
+                || step.reads_but(&received, work - self.works(index).start)
+                || self.is_read_after(index, &received));
+        let arrival = Arrival {
+            other,
+            into,
+            is_left,
+        };
+        (is_free && !is_needed).then_some((self.recvs(index - 1).start + at, arrival))
+    }
+
+    /// Whether a place is read in a round behind this one, before it is written.
+    fn is_read_after(&self, index: usize, place: &Place) -> bool {
+        let behind = (index + 1..self.len()).filter_map(|behind| self.get(behind));
+        for step in behind {
+            if step.reads(place) {
+                return true;
+            }
+            if step
+                .recvs
+                .iter()
+                .filter_map(whole)
+                .any(|recv| covers(&recv, place))
+            {
+                return false;
+            }
+        }
+        false
+    }
+}
+
+impl Step<'_> {
+    fn reads(&self, place: &Place) -> bool {
+        self.reads_but(place, usize::MAX)
+    }
+
+    /// Whether it reads a place, but for one of its combinations.
+    fn reads_but(&self, place: &Place, but: usize) -> bool {
+        let meets = |send: &Transfer| {
+            let mut runs = send.runs.iter();
+            runs.any(|run| place.meets(&(send.slot, *run)))
+        };
+        let arriving = self.recvs.iter().filter_map(|recv| recv.arrival);
+        let work = self.work.iter().enumerate();
+        self.sends.iter().any(meets)
+            || arriving
+                .map(|arrival| arrival.other)
+                .any(|other| other.overlaps(place))
+            || work
+                .filter(|(at, _)| *at != but)
+                .any(|(_, work)| match work {
+                    Work::Combine { left, right, .. } => {
+                        left.overlaps(place) || right.overlaps(place)
+                    }
+                    Work::Copy { from, .. } => from.overlaps(place),
+                    Work::Nothing => false,
+                })
+    }
+
+    /// Whether it writes to a place, of its receives only by some.
+    fn writes(&self, place: &Place, by: impl Fn(usize) -> bool) -> bool {
+        let recvs = self.recvs.iter().enumerate().filter(|(at, _)| by(*at));
+        let meets = |recv: &Transfer| match recv.arrival {
+            Some(arrival) => arrival.into.overlaps(place),
+            None => recv.runs.iter().any(|run| place.meets(&(recv.slot, *run))),
+        };
+        recvs.map(|(_, recv)| recv).any(meets)
+            || self.work.iter().any(|work| match work {
+                Work::Combine { into, .. } | Work::Copy { into, .. } => into.overlaps(place),
+                Work::Nothing => false,
+            })
+    }
+}
+
+/// Where a message lies that is in one piece.
+fn whole(transfer: &Transfer) -> Option<Place> {
+    let [
+        Run {
+            start,
+            length,
+            count: 1,
+            ..
+        },
+        rest,
+    ] = transfer.runs
+    else {
+        return None;
+    };
+    rest.is_empty().then_some(Place {
+        slot: transfer.slot,
+        start: start as usize,
+        length: length as usize,
+    })
+}
+
+fn covers(place: &Place, other: &Place) -> bool {
+    place.slot == other.slot
+        && place.start <= other.start
+        && other.start + other.length <= place.start + place.length
+}

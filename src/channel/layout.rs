@@ -119,6 +119,7 @@ impl Layout {
 const _: () = assert!(LEAST_CHUNK > 2 * INLINE);
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests panic")]
 mod tests {
     use super::*;
 

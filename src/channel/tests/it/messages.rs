@@ -273,7 +273,9 @@ fn memory_that_is_overwritten_leads_nowhere() {
             let rank = random.usize(0..2);
             let length = random.usize(0..2000) >> random.u32(0..12);
             let mut message = Progress::new(length, 1);
-            let piece_is_inside = |offset: usize, piece: usize| assert!(offset + piece <= length);
+            let piece_is_inside = |offset: usize, piece: usize| {
+                assert!(offset + piece <= length && piece <= layout.largest_unit());
+            };
             if random.bool() {
                 channels[rank].send(1 - rank, &mut message, |offset, piece| {
                     piece_is_inside(offset, piece.len());

@@ -31,6 +31,10 @@
 //! The protocol stands at the top of `link.rs`. The other ranks of a node are trusted: they run the same program
 //! for the same user. Whatever they write to the memory, nothing outside of it is read or written.
 //!
+//! Long messages are copied twice, by both ranks at the same time, and not once through the kernel: between two
+//! cores with a common cache, `process_vm_readv` took 3.4 times as long for 1 MiB (66 us instead of 19 us) and 8 times
+//! as long for 16 KiB. `cargo bench -p channel` tells what channels cost on a machine.
+//!
 //! Nothing here knows MPI, waits, locks, prints or reads the environment.
 
 mod channels;

@@ -28,7 +28,7 @@ use super::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
 /// What fits into a packet's slot.
 pub(crate) const INLINE: usize = 112;
 /// Chunks that a ring has at most.
-pub(crate) const CHUNKS: usize = 8;
+pub(crate) const CHUNKS: usize = 4;
 /// Bytes that a chunk has at least: more than `2 * INLINE`, so that a packet in a chunk, which is at least
 /// half a chunk long unless it is the last, is never as short as one in a slot.
 pub(crate) const LEAST_CHUNK: usize = 256;
@@ -281,9 +281,9 @@ impl Link {
 }
 
 /// Both ranks copy at the same time if a message has several pieces.
-const PIECES: usize = 4;
+const PIECES: usize = 3;
 /// A piece that is shorter is copied in less time than its packet takes to be seen.
-const LEAST_PIECE: usize = 4 << 10;
+const LEAST_PIECE: usize = 8 << 10;
 
 /// How much of a message a chunk takes: whole units if one fits.
 fn piece(message: &Progress, chunk_bytes: usize) -> usize {

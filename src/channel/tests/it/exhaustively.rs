@@ -9,9 +9,10 @@ use link::{Answer, CHUNKS, INLINE, LEAST_CHUNK, Link, Memory, Mismatch, Packet, 
 use progress::Progress;
 use sync::{AtomicU32, AtomicU64, UnsafeCell};
 
+#[expect(unreachable_pub, reason = "public in the crate")]
 #[path = "../../link.rs"]
 mod link;
-#[expect(dead_code, reason = "the tests of the crate itself ask for all of it")]
+#[expect(unreachable_pub, reason = "public in the crate")]
 #[path = "../../progress.rs"]
 mod progress;
 
@@ -86,6 +87,7 @@ fn receive(link: &mut Link, length: usize, byte: u8) {
 fn check(chunks: usize, first: fn(&mut Link), second: fn(&mut Link)) {
     assert!(chunks <= CHUNKS);
     let mut model = loom::model::Builder::new();
+    // Without a bound it takes minutes, and finds nothing more.
     model.preemption_bound = Some(3);
     model.check(move || {
         let channels = Arc::new([Channel::new(chunks), Channel::new(chunks)]);
@@ -127,6 +129,25 @@ fn answers_come_with_packets_too() {
         }
     };
     check(1, rank, rank);
+}
+
+#[test]
+fn a_packet_answers_only_what_has_been_read() {
+    check(
+        1,
+        |link| {
+            send(link, 8, 1);
+            send(link, 8, 2);
+            receive(link, 0, 0);
+            send(link, 8, 3);
+            send(link, 8, 4);
+        },
+        |link| {
+            receive(link, 8, 1);
+            send(link, 0, 0);
+            (2..=4).for_each(|byte| receive(link, 8, byte));
+        },
+    );
 }
 
 #[test]

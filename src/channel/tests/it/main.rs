@@ -1,5 +1,7 @@
 //! Channels within one process, among several, and under loom.
 
+#![expect(clippy::unwrap_used, reason = "tests panic")]
+
 mod exhaustively;
 mod messages;
 mod processes;

@@ -132,7 +132,7 @@ impl Node {
             let name = (round * ranks as u64 + from as u64) * ranks as u64 + to as u64;
             let mut random = Random(seed ^ (name << 8));
             let length = random.next() % (1 << (random.next() % 18));
-            let is_sent = from != to && random.next() % 4 != 0 && is_mine(from, to);
+            let is_sent = from != to && !random.next().is_multiple_of(4) && is_mine(from, to);
             let other = if from == rank { to } else { from };
             is_sent.then(|| (Progress::new(length as usize, 1), other, random.next()))
         })

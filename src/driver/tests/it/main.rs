@@ -11,6 +11,7 @@ mod launch;
 mod native;
 mod order;
 mod sabotage;
+mod shared;
 mod skew;
 mod surroundings;
 mod trace;

@@ -9,8 +9,9 @@ use table::Table;
 use tempfile::TempDir;
 use testkit::mpi::{family, installation};
 use testkit::tables::{forcing, saved};
+use vocabulary::{Candidate, Through};
 
-use crate::launch::{compiled, run_preloaded};
+use crate::launch::{compiled, run_preloaded, warnings};
 
 fn has_even_only(table: &Table) -> bool {
     let rules = table.entries().flat_map(|entry| &entry.rules);
@@ -20,8 +21,37 @@ fn has_even_only(table: &Table) -> bool {
 
 /// Runs `stress.c` with the table that chooses the algorithms at this place.
 fn check(program: &Path, place: usize, ranks: u32, seed: u64) {
+    let text = run(program, place, Through::Mpi, ranks, seed, &[]);
+    // A test in which nothing of ours runs would show nothing.
+    for collective in Collective::ALL {
+        assert!(is_ours(&text, collective), "no {collective} of ours in\n{text}");
+    }
+}
+
+/// Whether any call of a collective was carried out by an algorithm of ours.
+fn is_ours(text: &str, collective: Collective) -> bool {
+    let mut lines = text.lines().filter(|line| line.starts_with("colltune: "));
+    lines.any(|line| line.contains(&format!("  {collective}/")))
+}
+
+/// What `stress.c` and the summary say, with messages of ours through what is said.
+fn run(
+    program: &Path,
+    place: usize,
+    through: Through,
+    ranks: u32,
+    seed: u64,
+    more: &[(&str, &str)],
+) -> String {
     let folder = TempDir::new().expect("a temporary folder");
-    let table = forcing(place, installation().library());
+    let mut table = forcing(place, installation().library());
+    for entries in table.collectives.values_mut() {
+        for rule in entries.iter_mut().flat_map(|entry| &mut entry.rules) {
+            if let Candidate::Ours { parameters, .. } = &mut rule.candidate {
+                parameters.through = through;
+            }
+        }
+    }
     let path = saved(&table, folder.path());
     // MPICH's own collectives take milliseconds where ranks outnumber cores.
     let calls = match family() {
@@ -35,15 +65,38 @@ fn check(program: &Path, place: usize, ranks: u32, seed: u64) {
         false => "",
     };
     let arguments = [seed.to_string(), calls.to_string(), odd.to_owned()];
-    let text = run_preloaded(program, &arguments, ranks, &path, &[]).good();
+    let text = run_preloaded(program, &arguments, ranks, &path, more).good();
     assert!(text.contains(&format!("{calls} calls agree")), "{text}");
-    // A test in which nothing of ours runs would show nothing.
-    for collective in Collective::ALL {
-        let lines = text.lines().filter(|line| line.starts_with("colltune: "));
-        let ours = format!("  {collective}/");
-        let mut of_it = lines.filter(|line| line.contains(&ours));
-        assert!(of_it.next().is_some(), "no {collective} of ours in\n{text}");
+    text
+}
+
+#[test]
+fn messages_through_shared_memory_do_what_mpi_does_in_an_unmodified_program() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("stress.c", folder.path(), &[]);
+    for (place, ranks) in [(0, 4), (3, 2), (6, 3)] {
+        let text = run(&program, place, Through::Shared, ranks, 5 + place as u64, &[]);
+        for collective in Collective::ALL {
+            assert!(is_ours(&text, collective), "no {collective} of ours in\n{text}");
+        }
+        assert!(text.contains(" of them through shared memory"), "{text}");
     }
+}
+
+#[test]
+fn without_shared_memory_the_library_does_it_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("stress.c", folder.path(), &[]);
+    let off = [("COLLTUNE_SHARED_MEMORY", "0")];
+    let text = run(&program, 1, Through::Shared, 2, 3, &off);
+    for collective in Collective::ALL {
+        assert!(!is_ours(&text, collective), "{collective} of ours in\n{text}");
+    }
+    let told = warnings(&text);
+    let reason = "shared memory is switched off";
+    assert!(told.len() == 1 && told[0].contains(reason), "{text}");
+    let row = format!("default (no shared memory: {reason})");
+    assert!(text.contains(&row), "{text}");
 }
 
 #[test]

@@ -223,7 +223,7 @@ impl<'a, D: Domain> Engine<'a, D> {
         };
         independence
             .check(&mut self.accesses)
-            .map_err(|(action, why)| self.fault(rank, &action, why))?;
+            .map_err(|(action, why)| self.fault(rank, &process.round.actions()[action], why))?;
         let actions = std::mem::take(self.processes[rank as usize].round.actions_mut());
         for action in &actions {
             self.post(rank, action)

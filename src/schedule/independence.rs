@@ -23,13 +23,13 @@ pub(crate) struct Independence<'a, V> {
 }
 
 impl<V: Clone> Independence<'_, V> {
-    /// Checks peers, bounds and independence; names the first action that is at fault.
+    /// Checks peers, bounds and independence; says the place of the first action that is at fault.
     /// `accesses` is working memory.
-    pub(crate) fn check(&self, accesses: &mut Vec<Access>) -> Result<(), (Action, Misdeed)> {
+    pub(crate) fn check(&self, accesses: &mut Vec<Access>) -> Result<(), (usize, Misdeed)> {
         accesses.clear();
         for (index, action) in self.actions.iter().enumerate() {
             self.check_action(action, index, accesses)
-                .map_err(|why| (*action, why))?;
+                .map_err(|why| (index, why))?;
         }
         if self.actions.len() < 2 {
             return Ok(());
@@ -44,7 +44,7 @@ impl<V: Clone> Independence<'_, V> {
                 buffer = Some(access.buffer);
             }
             if writes.meets(access) || access.writes && reads.meets(access) {
-                return Err((self.actions[access.action], Misdeed::Conflict));
+                return Err((access.action, Misdeed::Conflict));
             }
             let kind = if access.writes {
                 &mut writes

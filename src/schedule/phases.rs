@@ -401,5 +401,11 @@ impl Program for Step {
                 span.blocks.start += before;
             });
         }
+        // What a phase would copy to where it is, which may be in pieces.
+        let mut place = 0;
+        round.actions_mut().retain(|action| {
+            place += 1;
+            place <= outer || !matches!(action, Action::Copy { from, into } if from == into)
+        });
     }
 }

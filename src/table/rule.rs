@@ -295,8 +295,9 @@ fn refuse_unsupported(
     if operators == Operators::Commutative {
         return Ok(());
     }
-    let is_in_block = group.order.may_be(RankOrder::Block);
-    let unordered = match algorithm.knows_nodes() && !is_in_block {
+    let is_in_block = group.order.on(group.shape).may_be(RankOrder::Block);
+    let needs_block = algorithm.knows_nodes() && algorithm.collective.is_reduction();
+    let unordered = match needs_block && !is_in_block {
         true => Some(algorithm.name()),
         false => out_of_order(algorithm, parameters),
     };

@@ -49,7 +49,11 @@ pub fn best_blocks(
     request: &Request<'_>,
     setting: &Setting<'_>,
 ) -> Result<Option<BestBlocks>, SimulationError> {
-    if !algorithm.uses(Parameter::Blocks, &request.parameters) {
+    let is_cut = match algorithm.knows_nodes() {
+        true => algorithm.uses(Parameter::Blocks, &request.parameters),
+        false => algorithm.takes(Parameter::Blocks),
+    };
+    if !is_cut {
         return Ok(None);
     }
     let mut search = Search::new(algorithm, request, setting)?;

@@ -7,14 +7,15 @@ use crate::{Collective, Parameter, allgather, reduce_scatter};
 /// Costs the sum of its parts. With `q` ranks a node each of the `q` lanes, of the ranks with one local
 /// rank, combines a q-th of the vector, so that all ranks of a node send and receive between nodes at once.
 ///
-/// All nodes must have as many ranks. Combines in rank order if its parts do and the ranks of every node are
-/// consecutive.
+/// All nodes must have as many ranks.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
     id: "lanes",
     summary: "a reduce-scatter on every node, an allreduce of each part between nodes, an allgather on every node",
     source: "Träff, Hunold, CLUSTER 2020",
     formula: "the sum of its parts",
+    ordered: false,
+    ordered_at_ends: false,
     parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
     phases: &[
         Phase::of_node(

@@ -6,14 +6,14 @@ use crate::{Collective, Parameter, gather, reduce_scatter};
 
 /// Costs the sum of its parts. With `q` ranks a node each of the `q` lanes, of the ranks with one local
 /// rank, combines a q-th of the vector. All nodes must have as many ranks.
-///
-/// Combines in rank order if its parts do and the ranks of every node are consecutive.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
     id: "lanes",
     summary: "a reduce-scatter on every node, a reduce of each part between nodes, a gather on the root's node",
     source: "Träff, Hunold, CLUSTER 2020",
     formula: "the sum of its parts",
+    ordered: false,
+    ordered_at_ends: false,
     parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
     phases: &[
         Phase::of_node(

@@ -384,11 +384,33 @@ fn algorithms_for_even_numbers_of_ranks_are_left_out_elsewhere() {
             let found = algorithms(&all, &cell);
             for algorithm in schedule::of(collective) {
                 let takes_part = found.contains(&algorithm.name());
-                let serves = !algorithm.even_ranks || ppn.is_multiple_of(2);
+                let serves =
+                    (!algorithm.even_ranks || ppn.is_multiple_of(2)) && !algorithm.knows_nodes();
                 assert_eq!(takes_part, serves, "{algorithm} on {ppn} ranks");
             }
         }
     }
+}
+
+/// Of what is done within and between nodes one is varied at a time.
+#[test]
+fn algorithms_that_know_nodes_are_tried_with_a_few_parts() {
+    let campaign = campaign("candidates: {include: allreduce/lanes}\n");
+    let on = |nodes, ppn| Cell {
+        shape: CommShape { nodes, ppn },
+        ..cell(Collective::Allreduce, 1 << 20)
+    };
+    let expected = [
+        "default",
+        "allreduce/lanes",
+        "allreduce/lanes[node=ring]",
+        "allreduce/lanes[network=rabenseifner]",
+        "allreduce/lanes[network=circulant]",
+        "allreduce/lanes[network=ring]",
+    ];
+    assert_eq!(candidates(&campaign, &on(5, 4), None), expected);
+    assert_eq!(candidates(&campaign, &on(1, 20), None), ["default"]);
+    assert_eq!(candidates(&campaign, &on(20, 1), None), ["default"]);
 }
 
 /// A candidate is measured with the blocks that its own parts want.
@@ -422,7 +444,10 @@ fn predictions_are_asked_for_with_the_parts() {
 fn every_algorithm_competes_by_default_and_none_that_is_excluded() {
     let all = campaign("");
     for algorithm in schedule::ALGORITHMS {
-        let cell = cell(algorithm.collective, 1 << 20);
+        let cell = Cell {
+            shape: CommShape { nodes: 2, ppn: 4 },
+            ..cell(algorithm.collective, 1 << 20)
+        };
         let takes_part =
             |campaign: &Campaign| algorithms(campaign, &cell).contains(&algorithm.name());
         assert!(takes_part(&all), "{algorithm}");

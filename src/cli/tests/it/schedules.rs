@@ -68,6 +68,30 @@ fn list_shows_the_registry() {
 }
 
 #[test]
+fn show_takes_nodes() {
+    let place = Place::new();
+    let show = |more: &str| {
+        let args = format!("schedule show allreduce/lanes --shape 2x2 --network ring {more}");
+        place.run_line(&args).good()
+    };
+    assert!(
+        show("")
+            .out
+            .starts_with("allreduce/lanes on 4 ranks of 2 nodes")
+    );
+    let block = show("--json").json();
+    assert_eq!(block["nodes"], json!([[0, 1], [2, 3]]));
+    assert_eq!(block["network"], "ring");
+    let cyclic = show("--placement cyclic --json").json();
+    assert_eq!(cyclic["nodes"], json!([[0, 2], [1, 3]]));
+    assert!(
+        show("--format svg")
+            .out
+            .contains("node 1, local rank 0</title>")
+    );
+}
+
+#[test]
 fn show_prints_rounds() {
     let place = Place::new();
     let args = [
@@ -97,6 +121,9 @@ fn show_prints_rounds() {
             "blocks",
             "collective",
             "in_place",
+            "network",
+            "node",
+            "nodes",
             "programs",
             "radix",
             "ranks",

@@ -168,6 +168,30 @@ fn radices_are_within_their_range() {
     );
 }
 
+/// What knows nodes combines in rank order where consecutive ranks share a node.
+#[test]
+fn leaders_are_for_commutative_operators_where_ranks_are_dealt_to_nodes_in_turn() {
+    let on = |nodes: u32, order: &str, rule: &str| {
+        let text = text(Collective::Allreduce, 3, order, rule);
+        let text = text.replace("nodes: 1", &format!("nodes: {nodes}"));
+        let text = text.replace("colltune-table 1", "colltune-table 3");
+        Table::parse(&text, Path::new("t.yaml")).map_err(|error| error.to_string())
+    };
+    let (block, cyclic) = ("        order: block\n", "        order: cyclic\n");
+    let leaders = "allreduce/leaders, node: linear, network: recursive_doubling";
+    for (nodes, order) in [(2, block), (2, ""), (1, cyclic)] {
+        let table = on(nodes, order, leaders).expect("in order");
+        let again = Table::parse(&table.to_yaml(), Path::new("t.yaml")).expect("valid");
+        assert_eq!(table, again);
+    }
+    let refusal = on(2, cyclic, leaders).expect_err("out of order");
+    assert!(refusal.contains("out of rank order"), "{refusal}");
+    let commutative = format!("{cyclic}        operators: commutative\n");
+    assert!(on(2, &commutative, leaders).is_ok());
+    let refusal = on(2, block, "allreduce/leaders, network: magic").expect_err("unknown");
+    assert!(refusal.contains("network)"), "{refusal}");
+}
+
 /// Compositions with an inner reduce that is out of order, or in order at the ends alone.
 #[test]
 fn inner_reduces_out_of_order_are_for_commutative_operators() {

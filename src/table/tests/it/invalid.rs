@@ -371,7 +371,7 @@ fn names() {
         ("dual_root", "did you mean `allreduce/dual_root`?"),
         ("defualt", "did you mean `default`?"),
         (
-            "allreduce/magic",
+            "allreduce/hocuspocus",
             "choose one of: allreduce/recursive_doubling, allreduce/ring, ",
         ),
     ] {
@@ -460,7 +460,7 @@ fn parameters() {
         &format!("30:71 ({rules}[2].reduce)"),
         "did you mean `binomial`?",
     );
-    let known: Vec<&str> = schedule::of(schedule::Collective::Bcast)
+    let known: Vec<&str> = schedule::parts_of(schedule::Collective::Bcast)
         .map(|algorithm| algorithm.id)
         .collect();
     check(

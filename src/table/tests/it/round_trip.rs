@@ -82,7 +82,9 @@ fn candidate(collective: Collective, operators: Operators) -> impl Strategy<Valu
     let ordered = collective.is_reduction() && operators != Operators::Commutative;
     let usable = move |candidate: &Candidate| {
         let algorithm = schedule::find(candidate.algorithm()).expect("registered");
-        !ordered || table::out_of_order(algorithm, &candidate.parameters()).is_none()
+        // Those that know nodes are in order in block order only.
+        let is_in_order = || table::out_of_order(algorithm, &candidate.parameters()).is_none();
+        !ordered || !algorithm.knows_nodes() && is_in_order()
     };
     let algorithms: Vec<&'static Algorithm> = schedule::of(collective).collect();
     let ours = select(algorithms)

@@ -53,6 +53,7 @@ pub struct Tuner {
     pub(crate) timed: bool,
     pub(crate) wait: Wait,
     pub(crate) means: Means,
+    /// On the first rank of those that the table was loaded over.
     warn: Option<fn(&str)>,
     /// Whether it has been said that there are no channels.
     has_said: Cell<bool>,
@@ -160,7 +161,8 @@ impl Tuner {
         host: Host,
     ) -> Result<Self, ExecError> {
         // SAFETY: the caller's.
-        let node_ranks = unsafe { place(communicator)?.node_ranks };
+        let (node_ranks, is_first) =
+            unsafe { (place(communicator)?.node_ranks, is_first(communicator)?) };
         let is_crowded = is_crowded(node_ranks);
         let memory = settings.shared_memory_bytes;
         Ok(Self {
@@ -176,7 +178,7 @@ impl Tuner {
                 is_crowded,
                 channels: None,
             },
-            warn: settings.warn,
+            warn: settings.warn.filter(|_| is_first),
             has_said: Cell::new(false),
             attributes: Attributes::open()?,
             is_busy: Cell::new(false),
@@ -314,7 +316,7 @@ impl Tuner {
     /// Warns, once, of rules that cannot be carried out for lack of channels.
     fn tell_if_without_channels(&self, state: &State) {
         let lacking = state.tuned.as_ref().ok().and_then(|tuned| tuned.lacking);
-        if let (Some(warn), Some(reason), 0) = (self.warn, lacking, state.rank)
+        if let (Some(warn), Some(reason)) = (self.warn, lacking)
             && !self.has_said.replace(true)
         {
             warn(&format!(

@@ -61,6 +61,15 @@ fn without_shared_memory_candidates_fail_and_say_why_under_mpi() {
 
     bench.environment = variable("plenty");
     let (exit, _) = bench.run(2);
-    assert_eq!(exit.outcome, Outcome::Code(exit_code::PLAN), "{:?}", exit.tail);
-    assert!(exit.tail.iter().any(|line| line.contains("\"plenty\", not a size")));
+    assert_eq!(
+        exit.outcome,
+        Outcome::Code(exit_code::PLAN),
+        "{:?}",
+        exit.tail
+    );
+    assert!(
+        exit.tail
+            .iter()
+            .any(|line| line.contains("\"plenty\", not a size"))
+    );
 }

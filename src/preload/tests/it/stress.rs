@@ -24,7 +24,10 @@ fn check(program: &Path, place: usize, ranks: u32, seed: u64) {
     let text = run(program, place, Through::Mpi, ranks, seed, &[]);
     // A test in which nothing of ours runs would show nothing.
     for collective in Collective::ALL {
-        assert!(is_ours(&text, collective), "no {collective} of ours in\n{text}");
+        assert!(
+            is_ours(&text, collective),
+            "no {collective} of ours in\n{text}"
+        );
     }
 }
 
@@ -75,9 +78,19 @@ fn messages_through_shared_memory_do_what_mpi_does_in_an_unmodified_program() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("stress.c", folder.path(), &[]);
     for (place, ranks) in [(0, 4), (3, 2), (6, 3)] {
-        let text = run(&program, place, Through::Shared, ranks, 5 + place as u64, &[]);
+        let text = run(
+            &program,
+            place,
+            Through::Shared,
+            ranks,
+            5 + place as u64,
+            &[],
+        );
         for collective in Collective::ALL {
-            assert!(is_ours(&text, collective), "no {collective} of ours in\n{text}");
+            assert!(
+                is_ours(&text, collective),
+                "no {collective} of ours in\n{text}"
+            );
         }
         assert!(text.contains(" of them through shared memory"), "{text}");
     }
@@ -90,7 +103,10 @@ fn without_shared_memory_the_library_does_it_under_mpi() {
     let off = [("COLLTUNE_SHARED_MEMORY", "0")];
     let text = run(&program, 1, Through::Shared, 2, 3, &off);
     for collective in Collective::ALL {
-        assert!(!is_ours(&text, collective), "{collective} of ours in\n{text}");
+        assert!(
+            !is_ours(&text, collective),
+            "{collective} of ours in\n{text}"
+        );
     }
     let told = warnings(&text);
     let reason = "shared memory is switched off";

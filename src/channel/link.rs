@@ -23,7 +23,7 @@
 use std::ptr::NonNull;
 
 use super::progress::Progress;
-use super::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
+use super::sync::{AtomicU32, AtomicU64, Ordering, SENT_BEFORE, UnsafeCell};
 
 /// What fits into a packet's slot.
 pub(crate) const INLINE: usize = 112;
@@ -121,13 +121,13 @@ impl Link {
     pub(crate) unsafe fn new(outgoing: Memory, incoming: Memory) -> Self {
         Self {
             outgoing,
-            sent: 0,
-            answered: 0,
+            sent: SENT_BEFORE,
+            answered: SENT_BEFORE,
             outgoing_chunk: 0,
             last_in_chunk: [0; CHUNKS],
             incoming,
-            taken: 0,
-            told: 0,
+            taken: SENT_BEFORE,
+            told: SENT_BEFORE,
             incoming_chunk: 0,
         }
     }

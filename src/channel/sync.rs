@@ -3,6 +3,9 @@
 use std::cell;
 pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+/// Where packets are counted from.
+pub(crate) const SENT_BEFORE: u64 = 0;
+
 /// Memory that one rank writes and another reads, never at the same time.
 #[derive(Debug)]
 #[repr(transparent)]

@@ -7,7 +7,7 @@ use loom::thread;
 
 use link::{Answer, CHUNKS, INLINE, LEAST_CHUNK, Link, Memory, Mismatch, Packet, Slot};
 use progress::Progress;
-use sync::{AtomicU32, AtomicU64, UnsafeCell};
+use sync::{AtomicU32, AtomicU64, SENT_BEFORE, UnsafeCell};
 
 #[expect(unreachable_pub, reason = "public in the crate")]
 #[path = "../../link.rs"]
@@ -19,6 +19,9 @@ mod progress;
 mod sync {
     pub(crate) use loom::cell::UnsafeCell;
     pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+    /// Answers, which have 32 bits, begin anew while packets are under way.
+    pub(crate) const SENT_BEFORE: u64 = (1 << 32) - 2;
 }
 
 const SLOTS: u32 = 2;
@@ -48,7 +51,7 @@ impl Channel {
         };
         Self {
             slots: (0..SLOTS).map(slot).collect(),
-            answer: Answer(AtomicU32::new(0)),
+            answer: Answer(AtomicU32::new(SENT_BEFORE as u32)),
             ring: vec![0; chunks * LEAST_CHUNK].into(),
             chunks,
         }

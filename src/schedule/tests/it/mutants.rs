@@ -201,7 +201,8 @@ enum Verdict {
 struct Trial {
     algorithm: &'static Algorithm,
     how: Break,
-    /// Whether the action brings the rank only its own part, in a call in place.
+    /// Whether the action brings the rank only what it has: its own part in a call in place, or the root
+    /// of a broadcast anything.
     brings_own: bool,
     verdict: Verdict,
 }
@@ -254,7 +255,9 @@ fn try_mutant(schedule: &Schedule, random: &mut Random) -> Option<Trial> {
     let brings_own = match &round.actions()[action] {
         Action::Recv { span, .. } => {
             let own = (u64::from(victim), 1);
-            schedule.shape().in_place && (span.blocks.start, span.blocks.count) == own
+            let is_own = (span.blocks.start, span.blocks.count) == own;
+            let is_bcast = schedule.algorithm().collective == Collective::Bcast;
+            schedule.shape().in_place && is_own || is_bcast && schedule.shape().root == victim
         }
         _ => false,
     };
@@ -330,8 +333,8 @@ fn random_breaks_are_caught() {
         "{displaced} mutants that do something elsewhere caught, {missed_too} missed; {proved} do no harm"
     );
     assert_eq!((missed, missed_too), (0, 0));
-    // Two kinds do no harm. A broadcast of all contributions brings a rank its own, which in a call in
-    // place is there already. In a reduce-scatter by doubling a rank is sent all parts of its group,
+    // Three kinds do no harm. A broadcast of all contributions brings a rank its own, which in a call in
+    // place is there already. An allgather of what was broadcast in parts brings the root parts that it has. In a reduce-scatter by doubling a rank is sent all parts of its group,
     // of which it needs its own.
     let known = |trial: &Trial| {
         let Trial {
@@ -341,6 +344,7 @@ fn random_breaks_are_caught() {
         } = trial;
         match algorithm.collective {
             Collective::Allgather => algorithm.takes(Parameter::Bcast) && *brings_own,
+            Collective::Bcast => *brings_own,
             Collective::ReduceScatter | Collective::ReduceScatterBlock => {
                 algorithm.id == "recursive_doubling"
             }

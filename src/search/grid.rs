@@ -22,7 +22,7 @@ const SUGGESTION: f64 = 0.1;
 /// The largest factor between sizes of the grid at which the choice changes.
 const COARSEST_CHANGE: f64 = 2.0;
 /// Between others one more is measured if the wrong choice costs more than this share at either.
-const STAKE: f64 = 0.1;
+pub(crate) const STAKE: f64 = 0.1;
 
 /// The cells of one collective and operator with one number of ranks on each node, and either with a power of two ranks
 /// or without, since many algorithms are made for the one or the other: by number of nodes, those of one
@@ -187,20 +187,27 @@ impl Survey<'_> {
         for pair in row.windows(2) {
             self.refine(pair[0], pair[1], &mut sites);
         }
+        if let Some([low, high]) = self.switch(row) {
+            self.probe(low, high, &mut sites);
+        }
         sites
     }
 
     /// Adds a size between two neighbours of the grid if the choice changes there and it matters much
     /// where, and so on in the half in which it does.
     fn refine(&self, low: Cell, high: Cell, sites: &mut Vec<Site>) {
+        if self.differ_by(&low, &high, STAKE) {
+            self.probe(low, high, sites);
+        }
+    }
+
+    /// Adds a size between two neighbours that are far apart, and refines both halves.
+    fn probe(&self, low: Cell, high: Cell, sites: &mut Vec<Site>) {
         let unit = low.datatype.size_bytes();
         let middle = (low.bytes as f64 * high.bytes as f64).sqrt().round() as u64;
         let middle = middle.next_multiple_of(unit);
         let is_wide = high.bytes as f64 > COARSEST_CHANGE * low.bytes as f64;
         if !is_wide || middle <= low.bytes || middle >= high.bytes {
-            return;
-        }
-        if !self.differ_by(&low, &high, STAKE) {
             return;
         }
         let cell = Cell {
@@ -297,8 +304,14 @@ impl Survey<'_> {
         };
         let ends = [low, high].map(|cell| self.standings(cell));
         let share = (position(between) - position(low)) / (position(high) - position(low));
-        // The fastest of a kin at either end, corrected; of the default the time is interpolated.
+        // The fastest of a kin at either end, corrected; of the default the time is its own where it was measured, as
+        // no model knows where it goes from one algorithm to another, and else interpolated.
+        let own = self.known.cell(between);
+        let own = own.and_then(|known| known.seconds(&Candidate::Default));
         let expected = |name: &Candidate| {
+            if let (Candidate::Default, Some(own)) = (name, own) {
+                return Some(own.ln());
+            }
             let at = [low, high].into_iter().zip(&ends).map(|(cell, standings)| {
                 let member = standings.iter().find(|s| kin(&s.candidate) == *name)?;
                 let measured = self.known.cell(cell)?;

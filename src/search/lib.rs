@@ -8,8 +8,10 @@
 //!    that the machine's model expects to lose by more than it has been wrong so far.
 //! 2. *Bisection*: between two sizes, and between two node counts, the middle one is measured where
 //!    the choice changes and using either choice in place of the other costs more than the target
-//!    regret, or where the model expects another choice in between. There, only those candidates take
-//!    part that were not far behind at a neighbour.
+//!    regret, or where the model, or the default's own time, lets another choice be expected in between. There, only
+//!    those candidates take part that were not far behind at a neighbour. Between two neighbouring sizes of the
+//!    campaign one more is measured where the choice changes, and once a row where the default changes its
+//!    algorithm and the choice does not.
 //! 3. *Rounds*: what was measured is measured again in further launches, with ever fewer candidates,
 //!    until the default and its strongest rival are known from as many launches as the campaign asks
 //!    for. In these rounds block sizes are searched: [`blocks`].
@@ -26,6 +28,7 @@ mod grid;
 mod guide;
 mod known;
 mod prune;
+mod switching;
 
 pub use guide::{Class, Expectation, Guide, Request};
 pub use known::{Known, Standing};

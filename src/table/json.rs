@@ -34,6 +34,9 @@ pub struct DecisionJson {
     pub expected_seconds: Option<f64>,
     /// Expected time of the library's default, or null.
     pub default_seconds: Option<f64>,
+    /// The shape whose times these are where it is another than the one asked for, as in `2x4` or
+    /// `2x4 with ranks in block order`, or null.
+    pub times_of: Option<String>,
     /// Default's time divided by the candidate's, or null: [`Decision::speedup`].
     pub speedup: Option<f64>,
     /// `high`, `medium` or `low`.
@@ -69,6 +72,7 @@ impl Decision<'_> {
             parameters: self.candidate.parameters(),
             expected_seconds: self.expected_seconds,
             default_seconds: self.default_seconds,
+            times_of: self.matched.stand_in(),
             speedup: self.speedup,
             confidence: self.confidence,
             confirmed: self.confirmed,

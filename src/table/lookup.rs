@@ -109,6 +109,16 @@ impl ShapeMatch {
     pub const fn is_stand_in(self) -> bool {
         matches!(self, Self::Nearest(_) | Self::OtherOrder(..))
     }
+
+    /// Which other shape, or other order of ranks, stands in for the one asked for: `2x4`, or `2x4 with ranks
+    /// in block order`.
+    pub fn stand_in(self) -> Option<String> {
+        match self {
+            Self::Nearest(shape) => Some(shape.to_string()),
+            Self::OtherOrder(shape, order) => Some(format!("{shape} with ranks in {order} order")),
+            Self::Measured | Self::Model | Self::Interpolated(..) | Self::Absent => None,
+        }
+    }
 }
 
 impl fmt::Display for ShapeMatch {
@@ -119,9 +129,8 @@ impl fmt::Display for ShapeMatch {
             Self::Interpolated(low, high) => {
                 f.pad(&format!("interpolated between {low} and {high}"))
             }
-            Self::Nearest(shape) => f.pad(&format!("nearest {shape}")),
-            Self::OtherOrder(shape, order) => {
-                f.pad(&format!("nearest {shape} with ranks in {order} order"))
+            Self::Nearest(_) | Self::OtherOrder(..) => {
+                f.pad(&format!("nearest {}", self.stand_in().unwrap_or_default()))
             }
             Self::Absent => f.pad("none"),
         }

@@ -11,7 +11,7 @@ use crate::exit::Answer;
 /// The rule is that of the communicator shape asked for, with ranks in the order asked for; or, between two measured
 /// shapes, what is the fastest by times interpolated between them; or that of the nearest shape that was measured. It is
 /// that of the largest size up to the one asked for. Times are those
-/// measured, and interpolated between measured sizes. The speed-up says how many times as long the default takes.
+/// measured, and interpolated between measured sizes; those of the nearest shape are said to be of it. The speed-up says how many times as long the default takes.
 /// It is the median of ratios paired inside launches (fresh ones, where choices are confirmed), by which the
 /// candidate was chosen; the two median times may have another ratio.
 ///
@@ -19,7 +19,7 @@ use crate::exit::Answer;
 /// if it is asked for, `operator` for reductions, `deployment`); the answer `candidate` (full name),
 /// `algorithm` (bare id, `default` for the library's own choice), `parameters` (`block_bytes`, `blocks`, `radix`, `reduce`,
 /// `bcast`, as far as given); `expected_seconds`, `default_seconds` and `speedup` (null if
-/// unknown); `confidence` (`high`, `medium`, `low`); `confirmed` (whether fresh launches confirmed, on
+/// unknown); `times_of` (the shape whose times these are, if it only stands in for the one asked for, or null); `confidence` (`high`, `medium`, `low`); `confirmed` (whether fresh launches confirmed, on
 /// this shape, that the candidate is faster than the default); `deployed` (whether `run`, `export` and `deploy` use
 /// the decision by default) and `reason` (why not, as in `not confirmed` or `low confidence`, or null); `rule` (in
 /// words); `shape` (`measured`, `model`, `interpolated between 2x4 and 8x4`, `nearest 1x2`, `nearest 2x4 with ranks in block order` or `none`).
@@ -68,6 +68,7 @@ pub(super) fn describe(decision: &DecisionJson) -> String {
         candidate,
         expected_seconds,
         default_seconds,
+        times_of,
         speedup,
         confidence,
         confirmed,
@@ -76,7 +77,13 @@ pub(super) fn describe(decision: &DecisionJson) -> String {
         shape,
         ..
     } = decision;
-    let time = |seconds: &Option<f64>| seconds.map_or_else(|| "unknown".to_owned(), format_seconds);
+    let of = times_of
+        .as_ref()
+        .map_or_else(String::new, |shape| format!(" on {shape}"));
+    let time = |seconds: &Option<f64>| match seconds {
+        Some(seconds) => format!("{}{of}", format_seconds(*seconds)),
+        None => "unknown".to_owned(),
+    };
     let mut lines = vec![candidate.clone()];
     lines.push(format!("  expected    {}", time(expected_seconds)));
     if candidate != "default" {

@@ -50,7 +50,8 @@ fn lookup_answers_with_the_rule() {
             "reason",
             "rule",
             "shape",
-            "speedup"
+            "speedup",
+            "times_of"
         ]
     );
     assert_eq!(
@@ -84,6 +85,11 @@ fn lookup_says_when_the_shape_was_not_measured() {
     ];
     let text = place.run(&args).good().out;
     assert!(text.contains("not measured: nearest 1x2"), "{text}");
+    let times = ["expected ", "default "].map(|word| {
+        let mut lines = text.lines().map(str::trim_start);
+        lines.find(|line| line.starts_with(word)).expect("a time")
+    });
+    assert!(times.iter().all(|line| line.contains(" on 1x2")), "{text}");
     let args = [&args[..], &["-o", "noncommutative", "--json"]].concat();
     let decision = place.run(&args).good().json();
     // Nothing was measured with such an operator.

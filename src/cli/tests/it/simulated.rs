@@ -140,6 +140,7 @@ fn tables_say_in_which_order_ranks_stood() {
     let stand_in = "nearest 2x2 with ranks in cyclic order";
     let answer = ask("lookup", &["--json", "--order", "block"]).json();
     assert_eq!(answer["order"], "block");
+    assert_eq!(answer["times_of"], "2x2 with ranks in cyclic order");
     assert_eq!(
         (&answer["shape"], &answer["confidence"]),
         (&stand_in.into(), &"low".into())

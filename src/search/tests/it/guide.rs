@@ -8,10 +8,10 @@ use search::{Expectation, Guide, Known, Request};
 use vocabulary::{Candidate, Cell};
 
 /// Times by a formula.
-type Formula = dyn Fn(&Cell, &Candidate) -> f64;
+pub(crate) type Formula = dyn Fn(&Cell, &Candidate) -> f64;
 
 /// What the model says of the times: nothing, or the truth.
-struct Model<'a>(Option<&'a Formula>);
+pub(crate) struct Model<'a>(pub(crate) Option<&'a Formula>);
 
 impl Expectation for Model<'_> {
     fn seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
@@ -31,9 +31,9 @@ impl Expectation for Model<'_> {
 }
 
 /// A search over a made-up machine.
-struct Trial {
-    campaign: Campaign,
-    known: Known,
+pub(crate) struct Trial {
+    pub(crate) campaign: Campaign,
+    pub(crate) known: Known,
     /// Measurements of one candidate in one launch.
     turns: usize,
     launches: u32,
@@ -43,7 +43,7 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         let text = format!("name: made-up\nlauncher: simulated\n{text}");
         let campaign = Campaign::parse(&text, Path::new("made-up.yaml")).expect("valid");
         Self {
@@ -74,7 +74,7 @@ impl Trial {
     }
 
     /// Measures what is asked for, the cells with the fewest rounds first, until nothing is.
-    fn run(&mut self, truth: &Formula, model: &dyn Expectation, noise: f64) {
+    pub(crate) fn run(&mut self, truth: &Formula, model: &dyn Expectation, noise: f64) {
         loop {
             let requests = self.requests(model);
             let Some(round) = requests.iter().map(|request| request.round).min() else {
@@ -126,7 +126,7 @@ impl Trial {
 }
 
 /// The default is good for small vectors, a chain for large ones; others are poor in their own way.
-fn crossing(cell: &Cell, candidate: &Candidate) -> f64 {
+pub(crate) fn crossing(cell: &Cell, candidate: &Candidate) -> f64 {
     let ranks = f64::from(cell.shape.ranks());
     let bytes = cell.bytes as f64;
     let (alpha, beta) = (2e-6, 1e-9);
@@ -147,7 +147,7 @@ fn crossing(cell: &Cell, candidate: &Candidate) -> f64 {
     }
 }
 
-const DENSE: &str = "collectives: [bcast]\nshapes: [2x1, 4x1, 8x1, 16x1, 24x1, 32x1, 48x1, 64x1]\n\
+pub(crate) const DENSE: &str = "collectives: [bcast]\nshapes: [2x1, 4x1, 8x1, 16x1, 24x1, 32x1, 48x1, 64x1]\n\
                      sizes: 8..16M x2\n\
                      candidates: {include: [bcast/chain, bcast/binomial, bcast/linear, \
                      bcast/knomial, bcast/binary_pipelined]}\n";

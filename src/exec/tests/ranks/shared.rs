@@ -61,7 +61,7 @@ pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
                 // What those of the place before have taken is free again.
                 let mut part = part.duplicate()?;
                 connect(&mut part, node, limit)?;
-                try_all(&part, &kinds, size > cores, Through::Shared, &mut score)?;
+                try_all(&mut part, &kinds, size > cores, Through::Shared, &mut score)?;
                 if size <= 3 {
                     score.failed += runners::check(&part, Through::Shared)?;
                 }
@@ -181,7 +181,7 @@ fn lost(pair: &mut Communicator) -> Result<u32, ExecError> {
         root: 0,
         in_place: false,
     };
-    let schedule = call.schedule("bcast/linear", &Parameters::default(), 2)?;
+    let schedule = call.schedule("bcast/linear", &Parameters::default(), pair.nodes())?;
     let mut executor = Executor::new(&schedule, &call, pair, Through::Shared, Wait::Yield)?;
     let mut data = Bytes::zeroed(bytes as usize);
     let mut call = || executor.call(pair, &[], data.as_mut_slice());

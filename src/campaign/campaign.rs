@@ -127,7 +127,7 @@ pub struct ParameterGrid {
     pub reduce: Vec<String>,
     /// Ids of inner broadcasts of compositions.
     pub bcast: Vec<String>,
-    /// What carries messages within nodes; all there is if absent.
+    /// What carries messages within nodes; MPI if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub through: Option<Vec<Through>>,
 }
@@ -321,13 +321,12 @@ impl Campaign {
         matches!(self.launcher, Launching::Simulated(_))
     }
 
-    /// What may carry messages of our algorithms within nodes. On simulated machines everything goes through MPI.
+    /// What may carry messages of our algorithms within nodes.
     pub fn transports(&self) -> &[Through] {
-        match (&self.parameters.through, self.is_simulated()) {
-            (Some(given), _) => given,
-            (None, true) => &[Through::Mpi],
-            (None, false) => &[Through::Mpi, Through::Shared],
-        }
+        self.parameters
+            .through
+            .as_deref()
+            .unwrap_or(&[Through::Mpi])
     }
 
     /// What is drawn from where something is left to chance, such as the order of candidates.

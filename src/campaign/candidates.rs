@@ -53,8 +53,18 @@ impl Selection {
     }
 
     /// The algorithms of a collective that take part.
+    ///
+    /// Those that know nodes have to be named, as in `*/lanes`: patterns for all algorithms of a collective leave them
+    /// out, so that campaigns of before ask for the same as ever.
     pub fn of(&self, collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
-        schedule::of(collective).filter(|algorithm| self.selects(&algorithm.name()))
+        let is_named = |algorithm: &Algorithm| {
+            let name = algorithm.name();
+            let names =
+                |pattern: &Pattern| pattern.matches(&name) && !pattern.as_str().ends_with('*');
+            !algorithm.knows_nodes() || self.include.iter().any(names)
+        };
+        schedule::of(collective)
+            .filter(move |algorithm| self.selects(&algorithm.name()) && is_named(algorithm))
     }
 
     /// The patterns as they were written: included, excluded.

@@ -149,7 +149,7 @@ impl Check<'_> {
         })
     }
 
-    /// What carries messages within nodes, each once; nothing if that is all there is.
+    /// What carries messages within nodes, each once; nothing if that is MPI alone.
     fn through(
         &self,
         field: &Field,
@@ -171,8 +171,8 @@ impl Check<'_> {
             }
             words.insert(through);
         }
-        let is_all = is_simulated || words.len() == Through::ALL.len();
-        Ok((!is_all).then(|| words.into_iter().collect()))
+        let is_mpi = words.iter().all(Through::is_mpi);
+        Ok((!is_mpi).then(|| words.into_iter().collect()))
     }
 
     /// Radices of trees: ascending, each once.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use campaign::{Campaign, Candidates, Family};
 use schedule::{Collective, Parameter, Parameters, Request, Round, Schedule};
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator};
+use vocabulary::{Cell, CommShape, Datatype, Operator};
 
 use crate::campaign;
 
@@ -36,21 +36,13 @@ fn algorithms(campaign: &Campaign, cell: &Cell) -> BTreeSet<String> {
         .collect()
 }
 
-/// The candidates of a cell when the model predicts blocks of `predicted` bytes for everything, without those through
-/// shared memory.
+/// The candidates of a cell when the model predicts blocks of `predicted` bytes for everything.
 fn candidates(campaign: &Campaign, cell: &Cell, predicted: Option<u64>) -> Vec<String> {
-    texts(through_mpi(campaign.candidates(cell, &|_| predicted)).distinct)
-}
-
-fn through_mpi(mut candidates: Candidates) -> Candidates {
-    let is_mpi = |candidate: &Candidate| candidate.parameters().through.is_mpi();
-    candidates.distinct.retain(is_mpi);
-    candidates.merged.retain(|(candidate, _)| is_mpi(candidate));
-    candidates
+    texts(campaign.candidates(cell, &|_| predicted).distinct)
 }
 
 #[test]
-fn messages_within_nodes_go_through_mpi_and_through_shared_memory() {
+fn messages_within_nodes_go_through_shared_memory_where_that_is_asked_for() {
     let check = |lines: &str, shape: (u32, u32), bytes: u64, expected: &[&str]| {
         let lines = format!("candidates: {{include: allreduce/r*}}\n{lines}");
         let cell = Cell {
@@ -66,11 +58,12 @@ fn messages_within_nodes_go_through_mpi_and_through_shared_memory() {
         assert_eq!(found, expected, "{lines} {shape:?} {bytes}");
     };
     let (mpi, shared) = ("allreduce/ring", "allreduce/ring[through=shared]");
-    check("", (1, 4), 64, &[mpi, shared]);
-    check("", (2, 4), 64, &[mpi, shared]);
+    check("", (1, 4), 64, &[mpi]);
+    let both = "parameters: {through: [mpi, shared]}\n";
+    check(both, (1, 4), 64, &[mpi, shared]);
+    check(both, (2, 4), 64, &[mpi, shared]);
     // Nothing is sent within a node.
-    check("", (4, 1), 64, &[mpi]);
-    check("parameters: {through: mpi}\n", (1, 4), 64, &[mpi]);
+    check(both, (4, 1), 64, &[mpi]);
     check("parameters: {through: [shared]}\n", (1, 4), 64, &[shared]);
     check("launcher: simulated\nshapes: 1x4\n", (1, 4), 64, &[mpi]);
 }
@@ -430,7 +423,7 @@ fn predictions_are_asked_for_with_the_parts() {
         shape: CommShape { nodes: 1, ppn: 8 },
         ..cell(Collective::Allreduce, 1 << 20)
     };
-    let found = texts(through_mpi(campaign.candidates(&cell, &predicted)).distinct);
+    let found = texts(campaign.candidates(&cell, &predicted).distinct);
     let cut = |size: &str, bcast: &str| {
         let name = format!("reduce_broadcast[block_bytes={size},reduce=binomial,bcast={bcast}]");
         assert!(found.contains(&format!("allreduce/{name}")), "{found:?}");
@@ -440,9 +433,11 @@ fn predictions_are_asked_for_with_the_parts() {
     assert_eq!(found.len(), 5, "{found:?}");
 }
 
+/// Those that know nodes have to be named.
 #[test]
 fn every_algorithm_competes_by_default_and_none_that_is_excluded() {
     let all = campaign("");
+    let named = campaign("candidates: {include: [\"*\", \"*/leaders\", \"*/lanes\"]}\n");
     for algorithm in schedule::ALGORITHMS {
         let cell = Cell {
             shape: CommShape { nodes: 2, ppn: 4 },
@@ -450,8 +445,11 @@ fn every_algorithm_competes_by_default_and_none_that_is_excluded() {
         };
         let takes_part =
             |campaign: &Campaign| algorithms(campaign, &cell).contains(&algorithm.name());
-        assert!(takes_part(&all), "{algorithm}");
-        let others = campaign(&format!("candidates: {{exclude: {algorithm}}}\n"));
+        assert_eq!(takes_part(&all), !algorithm.knows_nodes(), "{algorithm}");
+        assert!(takes_part(&named), "{algorithm}");
+        let others = campaign(&format!(
+            "candidates: {{include: [\"*\", \"*/leaders\", \"*/lanes\"], exclude: {algorithm}}}\n"
+        ));
         assert!(!takes_part(&others), "{algorithm}");
     }
 }
@@ -509,7 +507,6 @@ fn the_placebo_takes_part_where_it_is_asked_for() {
 fn on_two_ranks_the_simplest_stands_for_what_is_the_same_schedule() {
     let check = |lines: &str, collective, distinct: &[&str], merged: usize| {
         let found = campaign(lines).candidates(&cell(collective, 1024), &|_| None);
-        let found = through_mpi(found);
         let expected = ["default"].into_iter().chain(distinct.iter().copied());
         assert_eq!(
             texts(&found.distinct),
@@ -548,7 +545,6 @@ fn blocks_that_are_the_same_have_one_name_at_all_sizes() {
     };
     for bytes in [1 << 16, 1 << 20] {
         let found = campaign.candidates(&cell(Collective::Bcast, bytes), &predicted);
-        let found = through_mpi(found);
         let expected = [
             "default",
             "bcast/chain[block_bytes=4K]",

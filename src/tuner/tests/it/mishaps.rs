@@ -33,7 +33,7 @@ fn a_candidate_that_takes_the_launch_down_is_left_out_from_then_on() {
             1,
         ),
     ] {
-        let mut bench = Bench::new("collectives: [allreduce]\nparameters: {through: mpi}\n");
+        let mut bench = Bench::new("collectives: [allreduce]\n");
         bench.redirect(
             "shapes: [1x2, 1x4]\nsizes: 64..4M x256",
             "shapes: [1x4]\nsizes: [64, 1M]",

@@ -304,7 +304,7 @@ impl Schedule {
         let is_ordered = |algorithm: &Algorithm, at_end: bool| {
             algorithm.ordered || algorithm.ordered_at_ends && at_end
         };
-        let by_nodes = parts.phases().next().is_some();
+        let by_nodes = self.algorithm.knows_nodes() && self.algorithm.collective.is_reduction();
         if !is_ordered(self.algorithm, at_end) || by_nodes && !nodes.are_consecutive() {
             return Some(self.algorithm);
         }

@@ -7,9 +7,9 @@ use crate::{Layout, Progress, Segment, SegmentError};
 
 /// One rank's ends of the channels to and from all other ranks of its node.
 ///
-/// Nothing waits: sending and receiving move a message on as far as that goes, and whoever waits calls
-/// them again, and does what else is to be done in between. Messages from one rank to another come in the
-/// order in which they are sent; a message is begun when the one before it is over. Nothing is allocated.
+/// No call blocks: `send` and `receive` transfer as much of a message as is possible at once. The caller repeats
+/// them until they return true, and may do other work in between. Messages from one rank to another arrive in the
+/// order in which they are sent; a message begins when the one before it has ended. No call allocates.
 #[derive(Debug)]
 pub struct Channels {
     /// None is this rank's own.

@@ -97,7 +97,7 @@ impl Ticket {
         }
     }
 
-    /// The name of the segment's file, which nobody else has.
+    /// The name of the segment's file, which no other file has.
     fn name(&self) -> String {
         let nonce = u128::from_ne_bytes(self.nonce);
         format!("colltune-{nonce:032x}")
@@ -118,9 +118,9 @@ impl Ticket {
 /// system. Nothing of it is left when the last process that has it ends, however it ends; `/dev/shm` is not
 /// used, nor does its size matter.
 ///
-/// Whoever wants to use a part of the memory reserves it before: if the kernel has not enough, that is an
-/// error then, and not a signal when the memory is written. Where ranks run in several NUMA domains, what a
-/// rank reserves lies in its own.
+/// Each rank reserves its part of the memory before it writes there: if the kernel lacks memory, reserving
+/// fails, and the later write does not end in SIGBUS. The kernel places what a rank reserves in the rank's own
+/// NUMA domain.
 #[derive(Debug)]
 pub struct Segment {
     memory: NonNull<u8>,
@@ -132,7 +132,7 @@ pub struct Segment {
 // SAFETY: it is memory of the process, not of a thread.
 unsafe impl Send for Segment {}
 
-/// A file of a given length that nobody can make shorter: access to what was mapped of it cannot fail.
+/// The file keeps its length, so that access to a mapping of it cannot fail.
 const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::GROW)
     .union(SealFlags::SEAL);
@@ -245,7 +245,7 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: mapped by `map`; whoever keeps pointers into it keeps the segment.
+        // SAFETY: mapped by `map`; pointers into it are kept only together with the segment.
         let _ = unsafe { rustix::mm::munmap(self.memory.as_ptr().cast::<c_void>(), self.bytes) };
     }
 }

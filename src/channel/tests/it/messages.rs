@@ -83,7 +83,7 @@ impl Direction {
     }
 }
 
-/// All messages of both directions arrive, whoever goes on when.
+/// All messages of both directions arrive, in whatever order the two ranks proceed.
 fn check(limit: usize, there: Vec<usize>, back: Vec<usize>, seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
     let [mut first, mut second] = two(limit);

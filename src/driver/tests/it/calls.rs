@@ -4,7 +4,7 @@ use schedule::Collective;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Pattern, Synchronisation};
 use wire::{Measurement, Record, Work, exit_code};
 
-use crate::launch::Bench;
+use crate::launch::{Bench, assert_code};
 
 /// The default's alltoall on two ranks, which the driver calls for nothing else.
 fn bench(pattern: Pattern, way: Synchronisation) -> Bench {
@@ -99,7 +99,7 @@ fn mpi_ranks_arrive_at_skewed_calls_one_after_the_other() {
 fn mpi_ranks_without_a_global_clock_cannot_arrive_one_after_the_other() {
     let bench = bench(Pattern::Skewed, Synchronisation::Barrier);
     let (exit, _) = bench.run(2);
-    assert_eq!(exit.outcome, launcher::Outcome::Code(exit_code::PLAN));
+    assert_code(&exit, exit_code::PLAN);
     let log = exit.tail.join("\n");
     assert!(log.contains("without `synchronisation: window`"), "{log}");
 }

@@ -4,7 +4,7 @@ use launcher::Outcome;
 use vocabulary::{Candidate, Parameters, Through};
 use wire::{FailureKind, Record, exit_code};
 
-use crate::launch::{Bench, allreduce, ours};
+use crate::launch::{Bench, allreduce, assert_code, ours};
 
 fn bench() -> Bench {
     let through = |through| Parameters {
@@ -61,12 +61,7 @@ fn without_shared_memory_candidates_fail_and_say_why_under_mpi() {
 
     bench.environment = variable("plenty");
     let (exit, _) = bench.run(2);
-    assert_eq!(
-        exit.outcome,
-        Outcome::Code(exit_code::PLAN),
-        "{:?}",
-        exit.tail
-    );
+    assert_code(&exit, exit_code::PLAN);
     assert!(
         exit.tail
             .iter()

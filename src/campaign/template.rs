@@ -51,6 +51,11 @@ sizes:
 candidates:
   include: [\"*\", \"native:*\"]
 
+# Between ranks of one node, messages of colltune's algorithms go through the library, and, as
+# candidates of their own, through memory that the ranks share.
+parameters:
+  through: [mpi, shared]
+
 # What reductions combine.
 datatype: float64
 operator: sum

@@ -1,6 +1,6 @@
 //! The measurements that show the machine's own parameters.
 
-use vocabulary::{Cell, CommShape, Experiment, ExperimentKind};
+use vocabulary::{Cell, CommShape, Experiment, ExperimentKind, Through};
 
 use crate::Campaign;
 
@@ -31,7 +31,8 @@ type Series = (ExperimentKind, CommShape, Vec<u64>);
 impl Campaign {
     /// The experiments, on each level that the campaign has: between two ranks messages one way, both
     /// ways, many at once and to a receiver that is late; if there are three, to one while receiving
-    /// from another, and to and from several at once. If nodes have several ranks, one pair and the most
+    /// from another, and to and from several at once; the same through shared memory, if candidates use that.
+    /// If nodes have several ranks, one pair and the most
     /// there can be between two nodes. On one rank copying and, where anything is reduced, combining in
     /// the campaign's datatype and operator. Messages are not much longer than the longest vector: on
     /// slow networks they would take longer than all else.
@@ -51,12 +52,30 @@ impl Campaign {
         let mut series = self.on_level(within);
         series.extend(self.on_level(between));
         series.extend(self.injections());
-        series.extend(self.on_one_rank(anywhere));
-        let sizes = series.into_iter().flat_map(|(kind, shape, sizes)| {
-            let experiment = move |bytes| Experiment { kind, shape, bytes };
-            sizes.into_iter().map(experiment)
+        series.extend(self.combining(anywhere));
+        series.push((
+            ExperimentKind::Copy,
+            anywhere,
+            sizes(VECTOR_BYTES, WIDE_FACTOR),
+        ));
+        let mut shared = Vec::new();
+        if self.transports().contains(&Through::Shared) && self.has_room(within(2)) {
+            shared = self.on_level(within);
+            shared.extend(self.combining(within(2)));
+        }
+        let all = [(Through::Mpi, series), (Through::Shared, shared)];
+        let experiments = all.into_iter().flat_map(|(through, series)| {
+            series.into_iter().flat_map(move |(kind, shape, sizes)| {
+                let experiment = move |bytes| Experiment {
+                    kind,
+                    shape,
+                    bytes,
+                    through,
+                };
+                sizes.into_iter().map(experiment)
+            })
         });
-        sizes.collect()
+        experiments.collect()
     }
 
     /// Whether the ranks of a shape are among those of one of the campaign's.
@@ -116,7 +135,8 @@ impl Campaign {
         [1, most].map(series).to_vec()
     }
 
-    fn on_one_rank(&self, anywhere: CommShape) -> Vec<Series> {
+    /// Combinations, where anything is reduced.
+    fn combining(&self, shape: CommShape) -> Option<Series> {
         let combine = ExperimentKind::Combine {
             datatype: self.datatype,
             operator: self.operators[0],
@@ -125,13 +145,7 @@ impl Campaign {
             .sizes
             .keys()
             .any(|collective| collective.is_reduction());
-        let combining = combines.then(|| (combine, anywhere, sizes(VECTOR_BYTES, FACTOR)));
-        let copying = (
-            ExperimentKind::Copy,
-            anywhere,
-            sizes(VECTOR_BYTES, WIDE_FACTOR),
-        );
-        combining.into_iter().chain([copying]).collect()
+        combines.then(|| (combine, shape, sizes(VECTOR_BYTES, FACTOR)))
     }
 }
 

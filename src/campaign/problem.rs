@@ -106,8 +106,6 @@ pub(crate) enum Problem {
     SimulatedLibrary,
     #[error("{collective} cannot be simulated: only MPI libraries have algorithms of it")]
     NotSimulated { collective: Collective },
-    #[error("messages through shared memory cannot be simulated")]
-    SimulatedTransport,
     #[error("a simulated machine has as many nodes as are asked for: `shapes` must name them")]
     SimulatedShapes,
     #[error(
@@ -229,7 +227,6 @@ impl Problem {
             Self::NotSimulated { .. } => {
                 "remove it from `collectives`, or measure it on MPI with `launcher: local`"
             }
-            Self::SimulatedTransport => "remove `through`, or measure with `launcher: local`",
             Self::SimulatedShapes => "write NODESxRANKS_PER_NODE as in `shapes: [16x1, 16x32]`",
             Self::Pattern { .. } => "`*` stands for any text and `?` for one character",
             Self::NoMatch { .. } => "`colltune schedule list` prints all algorithms",

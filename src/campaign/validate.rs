@@ -93,7 +93,7 @@ pub(crate) fn campaign(
     Ok(Campaign {
         sizes: check.sizes(definition.sizes.as_ref(), &collectives, &shapes)?,
         shapes,
-        parameters: check.parameters(definition.parameters.as_ref(), &launcher)?,
+        parameters: check.parameters(definition.parameters.as_ref())?,
         strategy: definition.strategy.unwrap_or_default(),
         target_regret: check.share(
             "target_regret",

@@ -9,7 +9,7 @@ use schedule::{Collective, UnknownCollective};
 use table::{Confidence, Deployment, OperatorClass};
 use thiserror::Error;
 use vocabulary::bounds::{RANKS, SHARE};
-use vocabulary::{CommShape, Library, RankOrder};
+use vocabulary::{CommShape, Library, RankOrder, Through};
 
 /// An argument that cannot be read.
 #[derive(Debug, Error)]
@@ -88,6 +88,11 @@ pub(crate) fn operator_class() -> impl TypedValueParser<Value = OperatorClass> {
 /// `block`, `cyclic` or `other`.
 pub(crate) fn rank_order() -> impl TypedValueParser<Value = RankOrder> {
     one_of(RankOrder::KNOWN, RankOrder::name)
+}
+
+/// `mpi` or `shared`.
+pub(crate) fn transport() -> impl TypedValueParser<Value = Through> {
+    one_of(Through::ALL.map(|(_, through)| through), Through::name)
 }
 
 /// A confidence.

@@ -1,13 +1,14 @@
 //! Small measurements that show the machine's own parameters.
 
 mod bench;
+mod carrier;
 
 use std::time::Instant;
 
 use benchmarking::batch;
 use exec::ExecError;
 use statistics::clock::Clock;
-use vocabulary::{Experiment, ExperimentKind, Repetition};
+use vocabulary::{Experiment, ExperimentKind, Repetition, Through};
 use wire::{Measurement, Spending};
 
 use bench::Bench;
@@ -29,6 +30,7 @@ pub(crate) fn ranks(experiment: &Experiment) -> usize {
         | ExperimentKind::Exchange
         | ExperimentKind::Burst
         | ExperimentKind::Late => 2,
+        ExperimentKind::Combine { .. } if experiment.through == Through::Shared => 2,
         ExperimentKind::Combine { .. } | ExperimentKind::Copy => 1,
         ExperimentKind::Shift
         | ExperimentKind::FanOut
@@ -50,7 +52,7 @@ pub(crate) fn run(
 ) -> Result<(Measurement, Spending), ExecError> {
     let begin = Instant::now();
     let communicator = setting.communicator;
-    let mut bench = Bench::new(experiment, setting);
+    let mut bench = Bench::new(experiment, setting)?;
     let is_late = experiment.kind == ExperimentKind::Late;
     let (first, warmup) = if is_late { (1, 2) } else { (5, WARMUP) };
     bench.time(first)?;

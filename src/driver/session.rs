@@ -306,7 +306,10 @@ impl Session<'_> {
             seed,
             synchroniser: &synchroniser,
             communicator,
-            channels: self.channels(candidates, cell.shape, communicator)?,
+            channels: match candidates.iter().any(goes_through_shared) {
+                true => self.channels(cell.shape, communicator)?,
+                false => Err(NoChannels::SwitchedOff),
+            },
             spool: &self.spool,
             watchdog: &self.watchdog,
             began,
@@ -316,19 +319,12 @@ impl Session<'_> {
         Ok((measurements, spent))
     }
 
-    /// Channels of shared memory, if any of these candidates needs them. Collective.
+    /// Channels of shared memory. Collective.
     fn channels(
         &self,
-        candidates: &[Candidate],
         shape: CommShape,
         communicator: &Communicator,
     ) -> Result<Result<Rc<NodeChannels>, NoChannels>, ExecError> {
-        let mut needed = candidates
-            .iter()
-            .map(|candidate| candidate.parameters().through);
-        if !needed.any(|through| through == Through::Shared) {
-            return Ok(Err(NoChannels::SwitchedOff));
-        }
         let is_crowded = is_crowded(&self.nodes, shape);
         let node = communicator.node()?;
         NodeChannels::open(communicator, &node, self.shared_bytes, is_crowded)
@@ -355,10 +351,27 @@ impl Session<'_> {
             slice_seconds: self.plan.repetition.slice_seconds.min(longest),
             ..self.plan.repetition
         };
+        let channels = match what.through {
+            Through::Mpi => None,
+            Through::Shared => match self.channels(what.shape, communicator)? {
+                Ok(channels) => Some(channels),
+                Err(reason) => {
+                    self.watchdog.rest();
+                    self.spool.write(&Record::Failed {
+                        task: task.id,
+                        candidate: 0,
+                        kind: FailureKind::Unsupported,
+                        message: format!("no shared memory: {reason}"),
+                    })?;
+                    return Ok((Vec::new(), Spending::default()));
+                }
+            },
+        };
         let setting = experiment::Setting {
             communicator,
             nodes,
             wait: self.wait(what.shape),
+            channels,
         };
         let (measured, spent) = experiment::run(what, &repetition, &self.timer, setting, &begin)?;
         self.watchdog.rest();
@@ -423,4 +436,8 @@ impl Session<'_> {
         }
         Ok(())
     }
+}
+
+fn goes_through_shared(candidate: &Candidate) -> bool {
+    candidate.parameters().through == Through::Shared
 }

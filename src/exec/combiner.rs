@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use mpi::ffi;
+use vocabulary::{Datatype, Operator};
 
 use crate::api::{check, count};
 use crate::copier::{Copier, piece_units};
@@ -62,11 +63,15 @@ impl Combiner {
             return Ok(None);
         }
         let operator = call.operator.ok_or(ExecError::NoOperator)?;
-        Ok(Some(Self {
-            kernel: Some(kernel_for(call.datatype, operator)?),
-            alignment_mask: call.datatype.size_bytes() as usize - 1,
+        Self::of_elements(call.datatype, operator).map(Some)
+    }
+
+    pub(crate) fn of_elements(datatype: Datatype, operator: Operator) -> Result<Self, ExecError> {
+        Ok(Self {
+            kernel: Some(kernel_for(datatype, operator)?),
+            alignment_mask: datatype.size_bytes() as usize - 1,
             local: None,
-        }))
+        })
     }
 
     /// That of an application's call.

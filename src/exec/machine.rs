@@ -47,24 +47,33 @@ impl Machine {
         wait: Wait,
         channels: Option<Rc<NodeChannels>>,
     ) -> Result<Self, ExecError> {
-        let mut bases = vec![std::ptr::null_mut(); SCRATCH];
-        let mut memories = Vec::new();
+        let mut machine = Self::without_scratch(unit, combiner, wait, channels);
         for index in 0..layout.scratch().len() {
             let units = layout.capacity(Buffer::Scratch(index as u8));
             let (memory, base) = unit.allocate(units)?;
-            bases.push(base);
-            memories.push(memory);
+            machine.bases.push(base);
+            machine._scratch.push(memory);
         }
-        Ok(Self {
-            bases,
-            _scratch: memories,
+        Ok(machine)
+    }
+
+    /// One for rounds that name only what is lent.
+    pub(crate) fn without_scratch(
+        unit: &Unit,
+        combiner: Option<Combiner>,
+        wait: Wait,
+        channels: Option<Rc<NodeChannels>>,
+    ) -> Self {
+        Self {
+            bases: vec![std::ptr::null_mut(); SCRATCH],
+            _scratch: Vec::new(),
             current: Requests::default(),
             ahead: Requests::default(),
             combiner,
             copier: Copier::new(*unit),
             wait,
             exchange: channels.map(Exchange::new).map(Box::new),
-        })
+        }
     }
 
     /// Says where the call's buffers are.

@@ -9,7 +9,7 @@ use argmin::solver::linesearch::{BacktrackingLineSearch, condition::ArmijoCondit
 use argmin::solver::quasinewton::LBFGS;
 use model::{Cache, Level, Line, Link, Machine, Setting, Topology, simulate};
 use schedule::{Collective, Schedule};
-use vocabulary::{Candidate, Cell, CommShape, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Subject, Through};
 
 use crate::{Foreseen, MachineFit, prediction};
 use results::{Expected, Summary};
@@ -42,6 +42,7 @@ pub struct Calibration {
 /// The measured time of one of colltune's algorithms in a cell.
 struct Time {
     cell: Cell,
+    through: Through,
     schedule: Schedule,
     seconds: f64,
     /// The half of the sizes to which its size belongs; `None` for the smallest and largest, which both halves have.
@@ -110,6 +111,7 @@ fn link(machine: &mut Machine, level: Level) -> Option<&mut Link> {
     match level {
         Level::Node => machine.node.as_mut(),
         Level::Network => machine.network.as_mut(),
+        Level::Shared => machine.shared.as_mut(),
     }
 }
 
@@ -175,6 +177,7 @@ impl MachineFit {
                 let schedule = prediction::schedule(self, &cell, &summary.candidate)?;
                 (model::expected_messages(&schedule) <= MOST_MESSAGES).then_some(Time {
                     cell,
+                    through: summary.candidate.parameters().through,
                     schedule,
                     seconds: summary.median_seconds,
                     side: sizes.side(&cell),
@@ -196,7 +199,7 @@ impl MachineFit {
     fn start(&self, measured: &Machine, times: &[Time]) -> (Machine, Vec<Parameter>) {
         let mut machine = measured.clone();
         let mut parameters = Vec::new();
-        for level in [Level::Node, Level::Network] {
+        for level in [Level::Node, Level::Network, Level::Shared] {
             let Some(link) = link(&mut machine, level) else {
                 continue;
             };
@@ -239,7 +242,7 @@ impl MachineFit {
     }
 
     fn seconds(&self, machine: Option<&Machine>, time: &Time) -> Option<f64> {
-        let machine = self.machine_of(&time.cell, machine?);
+        let machine = self.machine_of(&time.cell, time.through, machine?)?;
         let setting = Setting {
             machine: &machine,
             topology: Topology::new(time.cell.shape.nodes, time.cell.shape.ppn, self.placement),

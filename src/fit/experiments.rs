@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::Level;
-use vocabulary::{CommShape, Datatype, Experiment, ExperimentKind, Operator, Subject};
+use vocabulary::{Datatype, Experiment, ExperimentKind, Operator, Subject, Through};
 
 use crate::line::Point;
 use results::Summary;
@@ -31,6 +31,8 @@ pub(crate) struct Messages {
     /// One rank with several partners, by their number.
     pub(crate) fan_outs: BTreeMap<u32, Vec<Point>>,
     pub(crate) fan_ins: BTreeMap<u32, Vec<Point>>,
+    /// Messages that are combined as they arrive.
+    pub(crate) combines: BTreeMap<(Datatype, Operator), Vec<Point>>,
 }
 
 impl Experiments {
@@ -56,7 +58,7 @@ impl Experiments {
 
     /// Those that an experiment's belong to.
     fn of(&mut self, experiment: &Experiment) -> &mut Vec<Point> {
-        let level = level(experiment.shape);
+        let level = level(experiment);
         let partners = experiment.shape.ranks().saturating_sub(1);
         match experiment.kind {
             ExperimentKind::PingPong => &mut self.on(level).ping_pongs,
@@ -71,7 +73,11 @@ impl Experiments {
                 self.injections.entry(pairs).or_default()
             }
             ExperimentKind::Combine { datatype, operator } => {
-                self.combines.entry((datatype, operator)).or_default()
+                let combines = match experiment.through {
+                    Through::Mpi => &mut self.combines,
+                    Through::Shared => &mut self.on(level).combines,
+                };
+                combines.entry((datatype, operator)).or_default()
             }
             ExperimentKind::Copy => &mut self.copies,
         }
@@ -84,10 +90,11 @@ impl Experiments {
 
 /// The level that the ranks of an experiment talk on, where it is one: the first two of a launch, for
 /// launchers fill a node before the next, or all.
-fn level(shape: CommShape) -> Level {
-    if shape.nodes > 1 && shape.ppn == 1 {
-        Level::Network
-    } else {
-        Level::Node
+fn level(experiment: &Experiment) -> Level {
+    let shape = experiment.shape;
+    match experiment.through {
+        Through::Shared => Level::Shared,
+        Through::Mpi if shape.nodes > 1 && shape.ppn == 1 => Level::Network,
+        Through::Mpi => Level::Node,
     }
 }

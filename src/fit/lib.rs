@@ -11,6 +11,7 @@
 //! times are seconds, sizes bytes.
 
 mod analysis;
+mod arrivals;
 mod batches;
 mod calibrate;
 mod confirm;

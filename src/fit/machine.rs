@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use model::{Level, Line, Link, Machine, Placement, Rates};
 use serde::Serialize;
-use vocabulary::{Cell, Datatype, Operator};
+use vocabulary::{Cell, Datatype, Operator, Through};
 
 use crate::FitError;
+use crate::arrivals::gammas_of_arrivals;
 use crate::calibrate::Calibration;
 use crate::eager::fit_eager_limit;
 use crate::experiments::{Experiments, Messages};
@@ -51,14 +52,20 @@ pub struct MachineFit {
 impl MachineFit {
     /// The rates that hold for messages of a size in a cell, with the `gamma` of its datatype and operator
     /// where it is known and the machine's otherwise; `None` if the cell's level is unknown.
-    pub fn rates(&self, cell: &Cell, bytes: u64) -> Option<Rates> {
-        let line = self.link(cell)?.line(bytes);
-        Some(self.rates_of(cell, line))
+    pub fn rates(&self, cell: &Cell, through: Through, bytes: u64) -> Option<Rates> {
+        let machine = self.machine_of(cell, through, self.machine.as_ref()?)?;
+        let line = machine.link(Level::of_nodes(cell.shape.nodes))?.line(bytes);
+        Some(rates_of(&machine, line))
     }
 
     /// The rates of each of the lines that messages may follow in a cell.
-    pub(crate) fn all_rates(&self, cell: &Cell) -> Vec<Rates> {
-        let Some(link) = self.link(cell) else {
+    pub(crate) fn all_rates(&self, cell: &Cell, through: Through) -> Vec<Rates> {
+        let machine = self.machine.as_ref();
+        let Some(machine) = machine.and_then(|machine| self.machine_of(cell, through, machine))
+        else {
+            return Vec::new();
+        };
+        let Some(link) = machine.link(Level::of_nodes(cell.shape.nodes)) else {
             return Vec::new();
         };
         let straight = [link.line(0)];
@@ -66,34 +73,27 @@ impl MachineFit {
             true => &straight[..],
             false => &link.lines,
         };
-        lines
-            .iter()
-            .map(|line| self.rates_of(cell, *line))
-            .collect()
+        lines.iter().map(|line| rates_of(&machine, *line)).collect()
     }
 
-    fn link(&self, cell: &Cell) -> Option<&Link> {
-        let machine = self.machine.as_ref()?;
-        machine.link(Level::of_nodes(cell.shape.nodes))
-    }
-
-    fn rates_of(&self, cell: &Cell, line: Line) -> Rates {
-        Rates {
-            alpha: line.alpha,
-            beta: line.beta,
-            gamma: self.gamma(cell),
-        }
-    }
-
-    /// The machine as it combines in a cell.
-    pub(crate) fn machine_of(&self, cell: &Cell, machine: &Machine) -> Machine {
+    /// The machine as it combines in a cell, and carries messages; `None` if nothing is known of these.
+    pub(crate) fn machine_of(
+        &self,
+        cell: &Cell,
+        through: Through,
+        machine: &Machine,
+    ) -> Option<Machine> {
         let own = |(datatype, operator, lines): &(Datatype, Operator, Vec<Line>)| {
             (*datatype == cell.datatype && Some(*operator) == cell.operator).then(|| lines.clone())
         };
-        Machine {
+        let machine = Machine {
             gamma: self.gamma(cell),
             combining: self.combining.iter().find_map(own).unwrap_or_default(),
             ..machine.clone()
+        };
+        match through {
+            Through::Mpi => Some(machine),
+            Through::Shared => machine.through_shared(),
         }
     }
 
@@ -104,6 +104,14 @@ impl MachineFit {
         };
         let of_machine = self.machine.as_ref().and_then(|machine| machine.gamma);
         self.gammas.iter().find_map(own).or(of_machine)
+    }
+}
+
+fn rates_of(machine: &Machine, line: Line) -> Rates {
+    Rates {
+        alpha: line.alpha,
+        beta: line.beta,
+        gamma: machine.gamma,
     }
 }
 
@@ -118,6 +126,8 @@ impl MachineFit {
 ///   seen to.
 /// - `gamma` is the time per byte of a combination; the machine's own is the median over datatypes and
 ///   operators. `copy` is that of a copy.
+/// - Messages through shared memory have the same parameters (`shared.alpha`), and a `gamma` of their own: what a byte
+///   takes longer that is combined as it arrives than one that is only received.
 ///
 /// An exchange is compared with the ping-pong of its
 /// turn and size, apart for the sizes below `alpha / beta` (`exchange_latency`) and from there
@@ -153,6 +163,12 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
     }
     for (level, messages) in &experiments.messages {
         parameters.extend(fit_patterns(*level, messages, links.get(level))?);
+        let gammas = gammas_of_arrivals(*level, messages, links.get(level));
+        let known: Vec<f64> = gammas.iter().filter_map(ParameterEstimate::value).collect();
+        parameters.extend(gammas);
+        if let Some(link) = links.get_mut(level) {
+            link.gamma = statistics::median(&known);
+        }
     }
     let injection = fit_injection(&experiments.injections)?;
     let injection_beta = injection.as_ref().and_then(ParameterEstimate::value);
@@ -179,6 +195,7 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         ranks_per_node: experiments.ranks_per_node,
         network: links.get(&Level::Network).cloned(),
         node: links.get(&Level::Node).cloned(),
+        shared: links.get(&Level::Shared).cloned(),
         injection_beta,
         gamma: statistics::median(&gammas.iter().map(|(.., gamma)| *gamma).collect::<Vec<_>>()),
         copy,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Level, Line, Topology};
 use schedule::{Action, Round, Schedule, Span};
-use vocabulary::{Candidate, Cell};
+use vocabulary::{Candidate, Cell, Through};
 
 use crate::MachineFit;
 use crate::experiments::Experiments;
@@ -99,23 +99,38 @@ fn meets_misfit(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
     };
     if model::expected_messages(&schedule) > MOST_MESSAGES {
         let blocks = model::blocks(algorithm, &call(cell, &parameters));
-        let level = Timed::Message(Level::of_nodes(cell.shape.nodes));
+        let level = Timed::Message(level(parameters.through, cell.shape.nodes <= 1));
         return blocks.is_some_and(|(_, largest)| concerns(level, largest));
     }
-    contents(&schedule, cell, &prediction::topology(fit, cell))
-        .into_iter()
-        .any(|(what, bytes)| concerns(what, bytes))
+    contents(
+        &schedule,
+        cell,
+        parameters.through,
+        &prediction::topology(fit, cell),
+    )
+    .into_iter()
+    .any(|(what, bytes)| concerns(what, bytes))
+}
+
+fn level(through: Through, share_node: bool) -> Level {
+    match (share_node, through) {
+        (false, _) => Level::Network,
+        (true, Through::Mpi) => Level::Node,
+        (true, Through::Shared) => Level::Shared,
+    }
 }
 
 /// What a schedule does, and with how many bytes; each once.
-fn contents(schedule: &Schedule, cell: &Cell, topology: &Topology) -> BTreeSet<(Timed, u64)> {
+fn contents(
+    schedule: &Schedule,
+    cell: &Cell,
+    through: Through,
+    topology: &Topology,
+) -> BTreeSet<(Timed, u64)> {
     let mut found = BTreeSet::new();
     let mut round = Round::default();
     for rank in 0..schedule.shape().ranks {
-        let message = |to| match topology.node(rank) == topology.node(to) {
-            true => Timed::Message(Level::Node),
-            false => Timed::Message(Level::Network),
-        };
+        let message = |to| Timed::Message(level(through, topology.node(rank) == topology.node(to)));
         let bytes = |span: &Span| {
             let units = schedule.span_units(span);
             units.saturating_mul(cell.datatype.size_bytes())
@@ -127,6 +142,8 @@ fn contents(schedule: &Schedule, cell: &Cell, topology: &Topology) -> BTreeSet<(
             found.extend(round.actions().iter().filter_map(|action| match action {
                 Action::Send { to, span } => Some((message(*to), bytes(span))),
                 Action::Signal { to } => Some((message(*to), 0)),
+                // What arrives through shared memory is combined at another rate.
+                Action::Combine { .. } if through == Through::Shared => None,
                 Action::Combine { into, .. } => {
                     Some((Timed::Combine(cell.datatype, cell.operator?), bytes(into)))
                 }

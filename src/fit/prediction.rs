@@ -43,30 +43,19 @@ pub(crate) fn predicted_ratio(
     by_simulation.or_else(|| Some(closed(long)? / closed(short)?))
 }
 
-/// The machine's parameters are those of messages through MPI.
-pub(crate) fn is_modelled(candidate: &Candidate) -> bool {
-    candidate.parameters().through.is_mpi()
-}
-
 fn closed_form_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
-    if !is_modelled(candidate) {
-        return None;
-    }
     let algorithm = schedule::find(candidate.algorithm())?;
     let parameters = candidate.parameters();
     let call = call(cell, &parameters);
     let (_, block_bytes) = model::blocks(algorithm, &call)?;
-    let rates = fit.rates(cell, block_bytes)?;
+    let rates = fit.rates(cell, parameters.through, block_bytes)?;
     Some(model::predict(algorithm, rates, &call)?.seconds)
 }
 
 fn simulated_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
-    simulated_on(
-        fit,
-        &fit.machine_of(cell, fit.machine.as_ref()?),
-        cell,
-        candidate,
-    )
+    let through = candidate.parameters().through;
+    let machine = fit.machine_of(cell, through, fit.machine.as_ref()?)?;
+    simulated_on(fit, &machine, cell, candidate)
 }
 
 /// The time on a machine that takes the place of the fitted one, which combines as it does: by size, or
@@ -78,7 +67,7 @@ pub(crate) fn seconds_on(
     candidate: &Candidate,
     gamma_alone: bool,
 ) -> Option<f64> {
-    let mut machine = fit.machine_of(cell, machine);
+    let mut machine = fit.machine_of(cell, candidate.parameters().through, machine)?;
     if gamma_alone {
         machine.combining.clear();
     }
@@ -91,11 +80,8 @@ pub(crate) fn topology(fit: &MachineFit, cell: &Cell) -> Topology {
     Topology::new(cell.shape.nodes, cell.shape.ppn, fit.placement)
 }
 
-/// What a candidate of ours does in a cell, on nodes as they were measured; `None` if the model knows nothing of it.
+/// What a candidate of ours does in a cell, on nodes as they were measured; `None` if it is not ours, or cannot serve the cell.
 pub(crate) fn schedule(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<Schedule> {
-    if !is_modelled(candidate) {
-        return None;
-    }
     let algorithm = schedule::find(candidate.algorithm())?;
     let parameters = candidate.parameters();
     let request = Request {
@@ -216,19 +202,15 @@ fn best(
 }
 
 /// The number of blocks that the pipelining lemma expects to be best: of those that it finds with the rates of
-/// each of the level's lines, the one with which the call is predicted to be fastest. `None` also where messages go
-/// through shared memory.
+/// each of the level's lines, the one with which the call is predicted to be fastest.
 pub fn best_blocks(
     machine: &MachineFit,
     cell: &Cell,
     algorithm: &'static Algorithm,
     parameters: &Parameters,
 ) -> Option<Prediction> {
-    if !parameters.through.is_mpi() {
-        return None;
-    }
     let lemma = |rates| model::predict_best(algorithm, rates, &call(cell, parameters));
-    let rates = machine.all_rates(cell);
+    let rates = machine.all_rates(cell, parameters.through);
     if let [rates] = rates[..] {
         return lemma(rates);
     }

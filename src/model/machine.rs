@@ -23,6 +23,10 @@ pub struct Machine {
     /// Between ranks on one node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Link>,
+    /// Between ranks on one node whose messages go through shared memory; absent if none do, or nothing is
+    /// known of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<Link>,
     /// Seconds per byte of the port that a node's ranks share; absent if it is not shared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub injection_beta: Option<f64>,
@@ -115,6 +119,10 @@ pub struct Link {
     /// The same of a receiver's port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan_in: Option<f64>,
+    /// Seconds per byte combined straight out of a message, of messages through shared memory alone; absent
+    /// means as from any other memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gamma: Option<f64>,
 }
 
 /// How simulated times are disturbed: a factor on the noise-free time.
@@ -141,6 +149,8 @@ pub enum Level {
     Node,
     /// Ranks on several nodes; the slower level determines the time.
     Network,
+    /// All ranks on one node, with messages through shared memory.
+    Shared,
 }
 
 impl Level {
@@ -158,6 +168,7 @@ impl Level {
         match self {
             Self::Node => "node",
             Self::Network => "network",
+            Self::Shared => "shared",
         }
     }
 }
@@ -179,7 +190,21 @@ impl Machine {
         match level {
             Level::Node => self.node.as_ref(),
             Level::Network => self.network.as_ref(),
+            Level::Shared => self.shared.as_ref(),
         }
+    }
+
+    /// The machine as it is for candidates whose messages within nodes go through shared memory: these take the
+    /// place of others. `None` if nothing is known of them.
+    pub fn through_shared(&self) -> Option<Self> {
+        let mut shared = self.shared.clone()?;
+        let mut machine = self.clone();
+        if let Some(gamma) = shared.gamma.take() {
+            machine.gamma = Some(gamma);
+            machine.combining.clear();
+        }
+        machine.node = Some(shared);
+        Some(machine)
     }
 
     /// The rates of a level; `None` if its link is unknown.
@@ -206,7 +231,7 @@ impl Machine {
             ranks if !RANKS.hold(ranks) => return Err(InvalidMachine::TooManyRanks { ranks }),
             _ => {}
         }
-        if self.network.is_none() && self.node.is_none() {
+        if self.network.is_none() && self.node.is_none() && self.shared.is_none() {
             return Err(InvalidMachine::NoLink);
         }
         let rates = [
@@ -231,8 +256,27 @@ impl Machine {
             "node.lines",
             "node",
         ];
-        for (keys, link) in [(network, &self.network), (node, &self.node)] {
+        let shared = [
+            "shared.alpha",
+            "shared.overhead",
+            "shared.beta",
+            "shared.lines",
+            "shared",
+        ];
+        for (keys, link) in [
+            (network, &self.network),
+            (node, &self.node),
+            (shared, &self.shared),
+        ] {
             link.as_ref().map_or(Ok(()), |link| link.validate(keys))?;
+        }
+        if let Some(gamma) = self.shared.as_ref().and_then(|link| link.gamma) {
+            in_range("shared.gamma", gamma, &BYTE_TIME)?;
+        }
+        for (key, link) in [("network.gamma", &self.network), ("node.gamma", &self.node)] {
+            if link.as_ref().is_some_and(|link| link.gamma.is_some()) {
+                return Err(InvalidMachine::GammaOfMpi { key });
+            }
         }
         lines_in_range("combining", &self.combining)?;
         lines_in_range("copying", &self.copying)?;
@@ -380,6 +424,14 @@ pub enum InvalidMachine {
         /// Its range.
         bounds: &'static Bounds<f64>,
     },
+    /// Combining straight out of messages through MPI.
+    #[error(
+        "`{key}` has no meaning: only out of messages through `shared` memory data is combined as it arrives"
+    )]
+    GammaOfMpi {
+        /// The key, with that of the object that holds it.
+        key: &'static str,
+    },
     /// Lines that do not follow each other.
     #[error("`{key}` must be in ascending order of `from`")]
     LinesOutOfOrder {
@@ -407,6 +459,7 @@ impl InvalidMachine {
             Self::NoLink => "",
             Self::OutOfRange { key, .. }
             | Self::LinesOutOfOrder { key }
+            | Self::GammaOfMpi { key }
             | Self::OverheadAboveAlpha { key, .. }
             | Self::FactorBelowOne { key, .. } => key,
         }

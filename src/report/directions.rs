@@ -11,7 +11,11 @@ const IN_TURN: f64 = 1.75;
 /// The coverage of an interval from three launches. One that covers less says little.
 const CERTAIN: f64 = 0.75;
 
-const LEVELS: [(&str, &str); 2] = [("node", "Within a node"), ("network", "Between nodes")];
+const LEVELS: [(&str, &str); 3] = [
+    ("node", "Within a node"),
+    ("network", "Between nodes"),
+    ("shared", "Through shared memory"),
+];
 const PATTERNS: [(&str, &str); 2] = [
     ("exchange", "an exchange"),
     ("shift", "sending to one rank while receiving from another"),

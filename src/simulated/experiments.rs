@@ -6,7 +6,7 @@
 
 use model::{Level, Line, Link, Machine, SimulationError};
 use thiserror::Error;
-use vocabulary::{CommShape, Experiment, ExperimentKind};
+use vocabulary::{CommShape, Experiment, ExperimentKind, Through};
 
 /// Why an experiment has no time.
 #[derive(Debug, Error)]
@@ -24,7 +24,9 @@ pub(crate) enum NoTime {
 
 /// What a repetition of an experiment takes.
 pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64, NoTime> {
-    let &Experiment { kind, shape, bytes } = experiment;
+    let &Experiment {
+        kind, shape, bytes, ..
+    } = experiment;
     let bytes = bytes as f64;
     let costs = || costs(machine, level(experiment));
     Ok(match kind {
@@ -71,6 +73,11 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
             let line = link.line(experiment.bytes);
             line.alpha + line.beta.max(injected) * bytes + one_way(&link, 0.0)
         }
+        ExperimentKind::Combine { .. } if !experiment.through.is_mpi() => {
+            let link = costs()?;
+            let gamma = link.gamma.or(machine.gamma);
+            one_way(&link, bytes) + gamma.ok_or_else(|| no_gamma(machine))? * bytes
+        }
         ExperimentKind::Combine { .. } => match Line::of(&machine.combining, experiment.bytes) {
             Some(line) => line.seconds(experiment.bytes),
             None => machine.gamma.ok_or_else(|| no_gamma(machine))? * bytes,
@@ -86,6 +93,7 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
 fn level(experiment: &Experiment) -> Level {
     let CommShape { nodes, ppn } = experiment.shape;
     match experiment.kind {
+        _ if experiment.through == Through::Shared => Level::Shared,
         ExperimentKind::Injection => Level::Network,
         _ if ppn > 1 => Level::Node,
         _ => Level::of_nodes(nodes),

@@ -201,10 +201,15 @@ impl Times {
         if !matches!(candidate, Candidate::Ours { .. }) {
             return Err(Refusal(format!("{candidate} cannot be simulated")));
         }
-        if candidate.parameters().through == Through::Shared {
-            let message = format!("{candidate}: shared memory cannot be simulated");
-            return Err(Refusal(message));
-        }
+        let through_shared = match candidate.parameters().through {
+            Through::Mpi => None,
+            Through::Shared => Some(self.machine.through_shared().ok_or_else(|| {
+                refused(SimulationError::NoLink {
+                    machine: self.machine.name.clone(),
+                    level: Level::Shared,
+                })
+            })?),
+        };
         let name = candidate.algorithm();
         let unknown = || Refusal(format!("there is no algorithm {name}"));
         let algorithm = schedule::find(name).ok_or_else(unknown)?;
@@ -224,7 +229,7 @@ impl Times {
             )));
         }
         let setting = Setting {
-            machine: &self.machine,
+            machine: through_shared.as_ref().unwrap_or(&self.machine),
             topology,
             unit_bytes: cell.datatype.size_bytes(),
         };

@@ -7,7 +7,7 @@ use campaign::Campaign;
 use model::Machine;
 use strict_yaml::Diagnostic;
 use thiserror::Error;
-use vocabulary::CommShape;
+use vocabulary::{CommShape, Through};
 
 /// Where the reference machine is explained.
 const REFERENCE: &str = "tuning/machines/reference.yaml";
@@ -110,6 +110,10 @@ pub(crate) fn check_suffices(machine: &Machine, campaign: &Campaign) -> Result<(
         if shape.ppn > 1 && machine.node.is_none() {
             return Err(lacks("node", format!("the shape {shape}")));
         }
+    }
+    let is_shared = campaign.transports().contains(&Through::Shared);
+    if is_shared && campaign.shapes.iter().any(|shape| shape.ppn > 1) && machine.shared.is_none() {
+        return Err(lacks("shared", "`through: shared`".to_owned()));
     }
     let reduction = campaign.sizes.keys().find(|c| c.is_reduction());
     match reduction {

@@ -34,6 +34,9 @@ impl Analysis {
         file.line(format_args!("ranks_per_node: {}", machine.ranks_per_node));
         file.link(machine, Level::Network);
         file.link(machine, Level::Node);
+        if !file.of(|of| of.starts_with("shared.")).is_empty() {
+            file.link(machine, Level::Shared);
+        }
         file.line(format_args!(""));
         file.entry(
             "",
@@ -112,6 +115,9 @@ impl File<'_> {
                 }
             }
             self.lines("  ", "lines", &link.lines);
+            if let Some(gamma) = link.gamma {
+                self.line(format_args!("  gamma: {}", exact(gamma)));
+            }
         }
     }
 

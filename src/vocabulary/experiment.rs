@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CommShape, Datatype, Operator};
+use crate::{CommShape, Datatype, Operator, Through};
 
 /// A small dedicated measurement of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -15,6 +15,9 @@ pub struct Experiment {
     /// Message or vector size.
     #[serde(deserialize_with = "crate::bounds::bytes")]
     pub bytes: u64,
+    /// What carries its messages; experiments without messages name MPI.
+    #[serde(default, skip_serializing_if = "Through::is_mpi")]
+    pub through: Through,
 }
 
 /// The kinds of experiments. A repetition's time is what the description says, in seconds.
@@ -45,7 +48,9 @@ pub enum ExperimentKind {
     /// Each rank of the first node sends a message to its partner on the second, all at once after a
     /// barrier, and the partner answers with an empty one: until the last sender has its answer.
     Injection,
-    /// Rank 0 combines two vectors as the executor does: one combination.
+    /// Rank 0 combines two vectors as the executor does: one combination. Through shared memory, ranks 0 and 1
+    /// send a vector forth and back, and each combines what arrives straight out of the channel: half of the round
+    /// trip.
     Combine {
         /// Element type.
         datatype: Datatype,

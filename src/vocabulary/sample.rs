@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Candidate, Cell, CommShape, Experiment, Left};
+use crate::{Candidate, Cell, CommShape, Experiment, Left, Through};
 
 /// What a sample is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -30,8 +30,17 @@ impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cell(cell) => write!(f, "{cell}"),
-            Self::Experiment(Experiment { kind, shape, bytes }) => {
-                write!(f, "experiment {} {shape} {bytes} bytes", kind.name())
+            Self::Experiment(Experiment {
+                kind,
+                shape,
+                bytes,
+                through,
+            }) => {
+                write!(f, "experiment {} {shape} {bytes} bytes", kind.name())?;
+                match through {
+                    Through::Mpi => Ok(()),
+                    Through::Shared => f.write_str(" through shared memory"),
+                }
             }
         }
     }

@@ -132,7 +132,6 @@ impl Check<'_> {
     pub(super) fn parameters(
         &self,
         given: Option<&ParametersDefinition>,
-        launcher: &Launching,
     ) -> Checked<ParameterGrid> {
         let field = Field::of("parameters");
         let given = given.cloned().unwrap_or_default();
@@ -145,7 +144,7 @@ impl Check<'_> {
             radix: self.radices(&field.key("radix"), given.radix)?,
             reduce: self.inner(&field.key("reduce"), given.reduce, Collective::Reduce)?,
             bcast: self.inner(&field.key("bcast"), given.bcast, Collective::Bcast)?,
-            through: self.through(&field.key("through"), given.through, launcher)?,
+            through: self.through(&field.key("through"), given.through)?,
         })
     }
 
@@ -154,22 +153,17 @@ impl Check<'_> {
         &self,
         field: &Field,
         given: Option<OneOrMany<Scalar>>,
-        launcher: &Launching,
     ) -> Checked<Option<Vec<Through>>> {
         let Some(given) = given else {
             return Ok(None);
         };
-        let is_simulated = matches!(launcher, Launching::Simulated(_));
         let mut words = BTreeSet::new();
         for (index, word) in self.entries(field, &given)?.iter().enumerate() {
             let field = field.index(index);
-            let through = self
-                .document
-                .word(&field, &word.0, "transport", &Through::ALL)?;
-            if is_simulated && !through.is_mpi() {
-                return Err(self.error(&field, Problem::SimulatedTransport));
-            }
-            words.insert(through);
+            words.insert(
+                self.document
+                    .word(&field, &word.0, "transport", &Through::ALL)?,
+            );
         }
         let is_mpi = words.iter().all(Through::is_mpi);
         Ok((!is_mpi).then(|| words.into_iter().collect()))

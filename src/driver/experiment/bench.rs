@@ -1,10 +1,13 @@
 //! What the ranks of an experiment do.
 
 use std::hint::black_box;
+use std::rc::Rc;
 use std::time::Instant;
 
-use exec::{Bytes, Communicator, ExecError, Operands, Wait};
+use exec::{Bytes, Communicator, ExecError, NodeChannels, Operands, Wait};
 use vocabulary::{Experiment, ExperimentKind};
+
+use super::carrier::Carrier;
 
 /// What messages and vectors consist of: bytes that make ordinary numbers in every datatype.
 const BYTE: u8 = 0x3f;
@@ -13,7 +16,7 @@ const BYTE: u8 = 0x3f;
 const BURST: usize = ExperimentKind::BURST as usize;
 
 /// Where an experiment is made.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Setting<'a> {
     /// Those that take part.
     pub(crate) communicator: &'a Communicator,
@@ -21,13 +24,15 @@ pub(crate) struct Setting<'a> {
     pub(crate) nodes: &'a [Vec<u32>],
     /// How they wait for messages among more than two.
     pub(crate) wait: Wait,
+    /// What messages go through instead of MPI, if they do.
+    pub(crate) channels: Option<Rc<NodeChannels>>,
 }
 
 /// A rank's part in an experiment.
 pub(super) struct Bench<'a> {
     kind: ExperimentKind,
     communicator: &'a Communicator,
-    wait: Wait,
+    carrier: Carrier<'a>,
     rank: u32,
     part: Part,
     send: Bytes,
@@ -35,20 +40,20 @@ pub(super) struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    pub(super) fn new(experiment: &Experiment, setting: Setting<'a>) -> Self {
+    pub(super) fn new(experiment: &Experiment, setting: Setting<'a>) -> Result<Self, ExecError> {
         let communicator = setting.communicator;
         let bytes = experiment.bytes as usize;
-        let part = Part::new(experiment.kind, setting);
-        Self {
+        let part = Part::new(experiment.kind, &setting);
+        Ok(Self {
             kind: experiment.kind,
             communicator,
-            wait: setting.wait,
+            carrier: Carrier::new(experiment.kind, setting)?,
             rank: communicator.rank(),
             send: Bytes::filled(bytes, BYTE),
             // Messages under way at once each need a place of their own.
             recv: Bytes::filled(bytes * part.from.len().max(1), BYTE),
             part,
-        }
+        })
     }
 
     /// The time of `calls` calls on this rank.
@@ -69,6 +74,7 @@ impl<'a> Bench<'a> {
     pub(super) fn shares(&self) -> f64 {
         match self.kind {
             ExperimentKind::PingPong => 2.0,
+            ExperimentKind::Combine { .. } if self.carrier.is_shared() => 2.0,
             ExperimentKind::Burst => ExperimentKind::BURST.into(),
             _ => 1.0,
         }
@@ -88,22 +94,24 @@ impl<'a> Bench<'a> {
 
     /// The time that rank 0 takes to send to one that is late; of rank 1 none.
     fn time_until_sent(&mut self, calls: u32) -> Result<f64, ExecError> {
-        let (communicator, late) = (self.communicator, ExperimentKind::LATE_SECONDS);
+        let late = ExperimentKind::LATE_SECONDS;
+        let (send, recv) = (self.send.as_slice(), self.recv.as_mut_slice());
+        let carrier = &mut self.carrier;
         let mut seconds = 0.0;
         for _ in 0..calls {
             if self.rank == 0 {
-                communicator.recv_bytes(&mut [], 1)?;
+                carrier.recv(&mut [], 1)?;
                 let start = Instant::now();
-                communicator.send_bytes(self.send.as_slice(), 1)?;
+                carrier.send(send, 1)?;
                 seconds += start.elapsed().as_secs_f64();
             } else {
-                communicator.send_bytes(&[], 0)?;
+                carrier.send(&[], 0)?;
                 // Without a word to MPI, which might receive meanwhile.
                 let start = Instant::now();
                 while start.elapsed().as_secs_f64() < late {
                     std::thread::yield_now();
                 }
-                communicator.recv_bytes(self.recv.as_mut_slice(), 0)?;
+                carrier.recv(recv, 0)?;
             }
         }
         Ok(seconds)
@@ -111,23 +119,23 @@ impl<'a> Bench<'a> {
 
     fn call(&mut self) -> Result<(), ExecError> {
         let (send, recv) = (self.send.as_slice(), self.recv.as_mut_slice());
-        let communicator = self.communicator;
+        let carrier = &mut self.carrier;
         match self.kind {
             ExperimentKind::PingPong if self.rank == 0 => {
-                communicator.send_bytes(send, 1)?;
-                communicator.recv_bytes(recv, 1)
+                carrier.send(send, 1)?;
+                carrier.recv(recv, 1)
             }
             ExperimentKind::PingPong => {
-                communicator.recv_bytes(recv, 0)?;
-                communicator.send_bytes(send, 0)
+                carrier.recv(recv, 0)?;
+                carrier.send(send, 0)
             }
             ExperimentKind::Exchange => {
                 let peer = 1 - self.rank.min(1);
-                communicator.exchange_bytes(send, peer, recv, peer)
+                carrier.exchange(send, peer, recv, peer)
             }
-            ExperimentKind::Shift => match (self.wait, &self.part.to[..], &self.part.from[..]) {
-                (Wait::Block, &[to], &[from]) => communicator.exchange_bytes(send, to, recv, from),
-                (_, to, from) => communicator.transfer_bytes(send, to, recv, from, self.wait),
+            ExperimentKind::Shift => match (&self.part.to[..], &self.part.from[..]) {
+                (&[to], &[from]) if !carrier.yields() => carrier.exchange(send, to, recv, from),
+                (to, from) => carrier.transfer(send, to, recv, from),
             },
             ExperimentKind::Burst | ExperimentKind::FanOut | ExperimentKind::Injection => {
                 self.give()
@@ -141,6 +149,14 @@ impl<'a> Bench<'a> {
                 black_box(recv);
                 Ok(())
             }
+            ExperimentKind::Combine { .. } if carrier.is_shared() && self.rank == 0 => {
+                carrier.send(send, 1)?;
+                carrier.combine(recv, 1)
+            }
+            ExperimentKind::Combine { .. } if carrier.is_shared() => {
+                carrier.combine(recv, 0)?;
+                carrier.send(send, 0)
+            }
             ExperimentKind::Combine { datatype, operator } => {
                 exec::combine(datatype, operator, Operands::IntoRight(send, recv))
             }
@@ -149,24 +165,24 @@ impl<'a> Bench<'a> {
 
     /// Messages that are answered with empty ones.
     fn give(&mut self) -> Result<(), ExecError> {
-        let (communicator, wait) = (self.communicator, self.wait);
+        let carrier = &mut self.carrier;
         let Part { begins, to, from } = &self.part;
         if *begins {
-            return communicator.transfer_bytes(self.send.as_slice(), to, &mut [], from, wait);
+            return carrier.transfer(self.send.as_slice(), to, &mut [], from);
         }
-        communicator.transfer_bytes(&[], &[], self.recv.as_mut_slice(), from, wait)?;
-        communicator.transfer_bytes(&[], to, &mut [], &[], wait)
+        carrier.transfer(&[], &[], self.recv.as_mut_slice(), from)?;
+        carrier.transfer(&[], to, &mut [], &[])
     }
 
     /// Empty messages that are answered with others.
     fn take(&mut self) -> Result<(), ExecError> {
-        let (communicator, wait) = (self.communicator, self.wait);
+        let carrier = &mut self.carrier;
         let Part { begins, to, from } = &self.part;
         if *begins {
-            return communicator.transfer_bytes(&[], to, self.recv.as_mut_slice(), from, wait);
+            return carrier.transfer(&[], to, self.recv.as_mut_slice(), from);
         }
-        communicator.transfer_bytes(&[], &[], &mut [], from, wait)?;
-        communicator.transfer_bytes(self.send.as_slice(), to, &mut [], &[], wait)
+        carrier.transfer(&[], &[], &mut [], from)?;
+        carrier.transfer(self.send.as_slice(), to, &mut [], &[])
     }
 }
 
@@ -182,7 +198,7 @@ struct Part {
 }
 
 impl Part {
-    fn new(kind: ExperimentKind, setting: Setting<'_>) -> Self {
+    fn new(kind: ExperimentKind, setting: &Setting<'_>) -> Self {
         let (rank, size) = (setting.communicator.rank(), setting.communicator.size());
         Self::of(kind, rank, size, setting.nodes)
     }

@@ -59,6 +59,7 @@ fn machine() -> Machine {
         ranks_per_node: 1,
         network: Some(link.clone()),
         node: Some(link),
+        shared: None,
         injection_beta: None,
         gamma: Some(1e-10),
         copy: Some(5e-11),

@@ -124,7 +124,7 @@ impl Prices {
     /// The price of messages from one rank to another.
     pub(super) fn link(&self, from: Rank, to: Rank) -> &Link {
         match self.level(from, to) {
-            Level::Node => &self.node,
+            Level::Node | Level::Shared => &self.node,
             Level::Network => &self.network,
         }
     }
@@ -141,7 +141,7 @@ impl Prices {
         };
         let if_so = |is_so: bool, factor: Option<f64>| factor.filter(|_| is_so).unwrap_or(1.0);
         let memory = match self.level(from, to) {
-            Level::Node => self.memory,
+            Level::Node | Level::Shared => self.memory,
             Level::Network => 1.0,
         };
         let slower = both_ways * if_so(at.fresh, line.fresh);

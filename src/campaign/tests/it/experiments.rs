@@ -113,6 +113,32 @@ fn one_pair_and_as_many_as_there_are_send_at_once() {
     check("[8x1, 1x8]", &[]);
 }
 
+/// What is measured through MPI is the same with them and without.
+#[test]
+fn messages_through_shared_memory_are_measured_where_candidates_use_it() {
+    let experiments =
+        |lines: &str| campaign(&format!("launcher: simulated\n{lines}\n")).experiments();
+    let both = |shapes: &str| {
+        let shapes = format!("shapes: {shapes}");
+        let with = experiments(&format!("{shapes}\nparameters: {{through: [mpi, shared]}}"));
+        let (of_mpi, shared): (Vec<_>, Vec<_>) = with.into_iter().partition(|e| e.through.is_mpi());
+        assert_eq!(of_mpi, experiments(&shapes));
+        let names = shared
+            .iter()
+            .map(|e| format!("{} {}", e.kind.name(), e.shape));
+        names
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    assert_eq!(both("4x1"), "");
+    assert_eq!(
+        both("[1x3, 2x2]"),
+        "burst 1x2, combine 1x2, exchange 1x2, fan_in 1x3, fan_out 1x3, late 1x2, ping_pong 1x2, shift 1x3"
+    );
+}
+
 #[test]
 fn what_needs_no_partner_is_measured_once() {
     let check = |lines: &str, expected: &[&str]| {

@@ -454,14 +454,7 @@ fn patterns_select_something() {
 }
 
 #[test]
-fn simulated_machines_share_no_memory() {
-    check(
-        "name: x\nlauncher: simulated\nshapes: 1x2\nparameters: {through: [mpi, shared]}\n",
-        (4, 29),
-        "parameters.through[1]",
-        "messages through shared memory cannot be simulated",
-        "remove `through`, or measure with `launcher: local`",
-    );
+fn transports_have_names() {
     check(
         "name: x\nparameters: {through: sharde}\n",
         (2, 23),

@@ -3,13 +3,15 @@
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use model::Machine;
+use model::{Level, Machine, SimulationError};
 use tuner::{MachineError, Named, TunerError, keep_apart, load_machine, parse_machine};
+use vocabulary::Through;
 
 use super::SimulateError;
 use crate::commands::stored::LibraryArg;
 use crate::commands::workplace::store_file;
 use crate::error::CliError;
+use crate::values;
 
 /// What an SQLite file begins with.
 const STORE: &[u8] = b"SQLite format 3\0";
@@ -20,6 +22,10 @@ pub(super) struct MachineArgs {
     /// A machine file, or a store of measurements [default: the reference machine]
     #[arg(long, short, value_name = "FILE|STORE")]
     machine: Option<PathBuf>,
+    /// What carries messages between ranks of one node: the MPI library, or shared memory, if the machine says what
+    /// that costs
+    #[arg(long, value_name = "TRANSPORT", value_parser = values::transport(), default_value = "mpi")]
+    through: Through,
     #[command(flatten)]
     library: LibraryArg,
 }
@@ -32,6 +38,22 @@ impl MachineArgs {
     }
 
     pub(super) fn load(&self) -> Result<Machine, CliError> {
+        let machine = self.described()?;
+        match self.through {
+            Through::Mpi => Ok(machine),
+            Through::Shared => {
+                let level = Level::Shared;
+                let unknown = || SimulationError::NoLink {
+                    machine: machine.name.clone(),
+                    level,
+                };
+                let through_shared = machine.through_shared().ok_or_else(unknown);
+                Ok(through_shared.map_err(SimulateError::Simulation)?)
+            }
+        }
+    }
+
+    fn described(&self) -> Result<Machine, CliError> {
         let Some(path) = &self.machine else {
             return Ok(load_machine(None).map_err(TunerError::from)?);
         };

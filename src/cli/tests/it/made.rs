@@ -259,7 +259,9 @@ fn launch(store: &mut Store, plan: &Plan, disturb: impl Fn(&mut Measurement)) {
 /// One time a candidate.
 fn times(work: &Work) -> Vec<f64> {
     match work {
-        Work::Experiment(Experiment { kind, bytes, shape }) => {
+        Work::Experiment(Experiment {
+            kind, bytes, shape, ..
+        }) => {
             let bytes = *bytes as f64;
             vec![match kind {
                 ExperimentKind::PingPong | ExperimentKind::Exchange | ExperimentKind::Shift => {

@@ -7,6 +7,8 @@ use crate::run::Place;
 /// 10 % log-normal noise with 1 % spikes.
 const NOISE: &str = "noise: {jitter: 0.1, spike_probability: 0.01, spike_factor: 10}\n";
 
+const LEVELS: [Level; 3] = [Level::Node, Level::Network, Level::Shared];
+
 /// How far a value may be off.
 const TOLERANCE: f64 = 0.05;
 
@@ -24,12 +26,16 @@ fn check(machine: &str, shapes: &str) {
     let place = Place::new();
     let truth = Machine::from_yaml(machine).unwrap();
     place.write("truth.yaml", format!("{machine}{NOISE}"));
+    let transports = match truth.shared {
+        Some(_) => "parameters: {through: [mpi, shared]}\n",
+        None => "",
+    };
     place.write(
         "campaign.yaml",
         format!(
             "name: found\nlauncher: {{simulated: {{machine: truth.yaml}}}}\nshapes: {shapes}\n\
              collectives: [bcast, allreduce]\nsizes: [8, 64K]\nrepetitions: {{slice: 50ms}}\n\
-             budget: 1000h\n"
+             budget: 1000h\n{transports}"
         ),
     );
     let ran = place.run(&["measure", "campaign.yaml"]);
@@ -40,7 +46,7 @@ fn check(machine: &str, shapes: &str) {
     let text = place.read("found.yaml");
     let found = Machine::from_yaml(&text).unwrap();
 
-    for level in [Level::Node, Level::Network] {
+    for level in LEVELS {
         let name = level.name();
         let (found, truth) = (found.link(level), truth.link(level));
         assert_eq!(found.is_some(), truth.is_some(), "{text}");
@@ -53,6 +59,10 @@ fn check(machine: &str, shapes: &str) {
         let (overhead, expected) = overheads.expect("overhead is identified");
         near(&format!("{name}.overhead"), overhead, expected);
         assert_eq!(found.eager_limit, truth.eager_limit, "{text}");
+        assert_eq!(found.gamma.is_some(), truth.gamma.is_some(), "{text}");
+        if let Some((found, truth)) = found.gamma.zip(truth.gamma) {
+            near(&format!("{name}.gamma"), found, truth);
+        }
     }
     let rates = [
         ("injection_beta", found.injection_beta, truth.injection_beta),
@@ -74,22 +84,34 @@ fn check(machine: &str, shapes: &str) {
         place.run(&args).good().json()["results"].clone()
     };
     assert_eq!(simulate("found.yaml"), simulate(store));
-    check_predictions(&place, store);
+    check_predictions(&place, store, "mpi");
+    if truth.shared.is_some() {
+        check_predictions(&place, store, "shared");
+    }
+}
+
+/// A candidate's algorithm and parameters.
+fn split(candidate: &str) -> (&str, &str) {
+    candidate.split_once('[').unwrap_or((candidate, ""))
 }
 
 /// What is predicted of a measured cell is what the written machine gives in a simulation.
-fn check_predictions(place: &Place, store: &str) {
+fn check_predictions(place: &Place, store: &str, through: &str) {
     let fit = place.run(&["fit", store, "--json"]).good().json();
     let is_simulated = |of: &&serde_json::Value| {
-        let plain = !of["candidate"].as_str().unwrap().contains('[');
-        plain && of["bytes"] == 64 << 10 && !of["predicted"].is_null()
+        let (_, parameters) = split(of["candidate"].as_str().unwrap());
+        let expected = match through {
+            "mpi" => "",
+            _ => "through=shared]",
+        };
+        parameters == expected && of["bytes"] == 64 << 10 && !of["predicted"].is_null()
     };
     let blocks = fit["blocks"].as_array().unwrap();
     let mut compared = 0;
     for block in blocks.iter().filter(is_simulated) {
         let args = format!(
-            "simulate -m found.yaml --json --element-bytes 8 -b 64K -a {} -n {} -k {} --blocks {}",
-            block["candidate"].as_str().unwrap(),
+            "simulate -m found.yaml --json --element-bytes 8 -b 64K --through {through} -a {} -n {} -k {} --blocks {}",
+            split(block["candidate"].as_str().unwrap()).0,
             block["nodes"],
             block["ppn"],
             block["predicted"]["blocks"],
@@ -111,8 +133,7 @@ fn check_predictions(place: &Place, store: &str) {
 fn check_factors(place: &Place, store: &str, truth: &Machine) {
     let fit = place.run(&["fit", store, "--json"]).good().json();
     let parameters = fit["parameters"].as_array().unwrap();
-    let levels = [Level::Node, Level::Network];
-    for level in levels
+    for level in LEVELS
         .into_iter()
         .filter(|level| truth.link(*level).is_some())
     {
@@ -154,6 +175,19 @@ gamma: 0.11e-9
 copy: 0.05e-9
 ";
     check(machine, "[4x64]");
+}
+
+#[test]
+fn shared_memory_is_found_again() {
+    let machine = "\
+name: shared
+ranks_per_node: 8
+node: {alpha: 0.4e-6, overhead: 0.15e-6, beta: 0.2e-9, eager_limit: 8192}
+shared: {alpha: 0.12e-6, overhead: 0.05e-6, beta: 0.05e-9, eager_limit: 65536, gamma: 0.04e-9}
+gamma: 0.11e-9
+copy: 0.05e-9
+";
+    check(machine, "[1x8]");
 }
 
 #[test]

@@ -188,7 +188,12 @@ fn experiments_among_several_ranks_give_plausible_times() {
     let check = |ranks: u32, ppn: u32, kinds: &[(ExperimentKind, u32)]| {
         let on = |(kind, nodes), bytes| {
             let shape = CommShape { nodes, ppn };
-            Work::Experiment(Experiment { kind, shape, bytes })
+            Work::Experiment(Experiment {
+                kind,
+                shape,
+                bytes,
+                through: vocabulary::Through::Mpi,
+            })
         };
         let sizes = [1 << 13, 1 << 20];
         let work = kinds

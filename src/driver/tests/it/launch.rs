@@ -205,7 +205,12 @@ pub(crate) fn experiment(kind: vocabulary::ExperimentKind, ranks: u32, bytes: u6
         nodes: 1,
         ppn: ranks,
     };
-    Work::Experiment(Experiment { kind, shape, bytes })
+    Work::Experiment(Experiment {
+        kind,
+        shape,
+        bytes,
+        through: vocabulary::Through::Mpi,
+    })
 }
 
 /// Asserts that the ranks ended with `code`. MPICH's launcher reports that, or the signal with which

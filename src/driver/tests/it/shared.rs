@@ -1,8 +1,10 @@
 //! Candidates whose messages go through shared memory.
 
 use launcher::Outcome;
-use vocabulary::{Candidate, Parameters, Through};
-use wire::{FailureKind, Record, exit_code};
+use vocabulary::{
+    Candidate, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters, Through,
+};
+use wire::{FailureKind, Record, Work, exit_code};
 
 use crate::launch::{Bench, allreduce, assert_code, ours};
 
@@ -67,4 +69,73 @@ fn without_shared_memory_candidates_fail_and_say_why_under_mpi() {
             .iter()
             .any(|line| line.contains("\"plenty\", not a size"))
     );
+}
+
+/// Every kind that a campaign asks for, short and longer than what channels hold.
+fn experiments() -> Bench {
+    let combine = ExperimentKind::Combine {
+        datatype: Datatype::Float64,
+        operator: Operator::Sum,
+    };
+    let kinds = [
+        (ExperimentKind::PingPong, 2),
+        (ExperimentKind::Exchange, 2),
+        (ExperimentKind::Burst, 2),
+        (ExperimentKind::Late, 2),
+        (combine, 2),
+        (ExperimentKind::Shift, 3),
+        (ExperimentKind::FanOut, 3),
+        (ExperimentKind::FanIn, 3),
+    ];
+    let work = kinds.iter().flat_map(|(kind, ppn)| {
+        [8, 1 << 20].map(|bytes| {
+            Work::Experiment(Experiment {
+                kind: *kind,
+                shape: CommShape {
+                    nodes: 1,
+                    ppn: *ppn,
+                },
+                bytes,
+                through: Through::Shared,
+            })
+        })
+    });
+    let mut bench = Bench::new(work.collect());
+    bench.plan.repetition.minimum = 5;
+    bench.plan.repetition.maximum = 10;
+    bench
+}
+
+#[test]
+fn experiments_go_through_shared_memory_under_mpi() {
+    let bench = experiments();
+    let (exit, records) = bench.run(3);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    let mut measured = 0;
+    for record in records {
+        match record {
+            Record::Done(done) => {
+                let seconds = &done.measurements[0].seconds;
+                let plausible = |seconds: &f64| (1e-9..1.0).contains(seconds);
+                assert!(seconds.iter().all(plausible), "{} {seconds:?}", done.task);
+                measured += 1;
+            }
+            Record::Failed { message, .. } => panic!("{message}"),
+            _ => {}
+        }
+    }
+    assert_eq!(measured, bench.plan.tasks.len());
+}
+
+#[test]
+fn without_shared_memory_experiments_fail_and_say_why_under_mpi() {
+    let mut bench = experiments();
+    bench.environment = vec![("COLLTUNE_SHARED_MEMORY".into(), "0".into())];
+    let (exit, records) = bench.run(3);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    let (measured, failed) = outcomes(records);
+    assert_eq!(measured, [0_u32; 0]);
+    let reason = "no shared memory: shared memory is switched off";
+    assert_eq!(failed.len(), bench.plan.tasks.len());
+    assert!(failed.iter().all(|(_, message)| message == reason));
 }

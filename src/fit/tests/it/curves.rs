@@ -327,6 +327,7 @@ fn the_straight_line_is_that_which_a_general_search_finds() {
                 kind: ExperimentKind::PingPong,
                 shape: CommShape { nodes: 2, ppn: 1 },
                 bytes: point.bytes,
+                through: vocabulary::Through::Mpi,
             });
             sample(1, ping_pong, &Candidate::Default, vec![point.seconds])
         });

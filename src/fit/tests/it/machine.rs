@@ -32,7 +32,12 @@ pub(crate) fn experiment(
     let mut samples = Vec::new();
     for launch in 1..=launches {
         for &bytes in sizes {
-            let subject = Subject::Experiment(Experiment { kind, shape, bytes });
+            let subject = Subject::Experiment(Experiment {
+                kind,
+                shape,
+                bytes,
+                through: vocabulary::Through::Mpi,
+            });
             let seconds = noise.in_launch(launch, seconds(bytes as f64));
             let times = noise.repetitions(seconds, 30);
             samples.push(sample(launch, subject, &Candidate::Default, times));
@@ -86,7 +91,9 @@ fn known_parameters_are_found_within_5_percent() {
         let found = fitted(&full(&mut Noise::realistic(seed), MANY));
         let machine = found.machine.as_ref().expect("identified");
         assert_eq!((machine.ranks_per_node, &machine.network), (4, &None));
-        let rates = found.rates(&allreduce(4, 8), 8).expect("one node");
+        let rates = found
+            .rates(&allreduce(4, 8), vocabulary::Through::Mpi, 8)
+            .expect("one node");
         near(Some(rates.alpha), ALPHA, 0.05);
         near(Some(rates.beta), BETA, 0.05);
         near(rates.gamma, GAMMA, 0.05);
@@ -149,7 +156,9 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
 #[test]
 fn one_launch_gives_values_without_certainty() {
     let found = fitted(&full(&mut Noise::realistic(8), 1));
-    let rates = found.rates(&allreduce(4, 8), 8).expect("identified");
+    let rates = found
+        .rates(&allreduce(4, 8), vocabulary::Through::Mpi, 8)
+        .expect("identified");
     // An error of the launch is one of every value.
     near(Some(rates.alpha), ALPHA, 0.2);
     near(Some(rates.beta), BETA, 0.2);
@@ -236,7 +245,7 @@ fn outliers_do_not_pull() {
         slow.seconds.iter_mut().for_each(|seconds| *seconds *= 5.0);
     }
     let rates = fitted(&samples)
-        .rates(&allreduce(4, 8), 8)
+        .rates(&allreduce(4, 8), vocabulary::Through::Mpi, 8)
         .expect("one node");
     near(Some(rates.alpha), ALPHA, 0.1);
     near(Some(rates.beta), BETA, 0.1);

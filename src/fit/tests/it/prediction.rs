@@ -9,7 +9,9 @@ use fit::{
 use model::{Link, Machine, Placement};
 use results::BlockComparison;
 use schedule::Collective;
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Pattern, RankOrder, Sample, Subject};
+use vocabulary::{
+    Candidate, Cell, CommShape, Datatype, Pattern, RankOrder, Sample, Subject, Through,
+};
 
 use crate::synthetic::{Noise, allreduce, launches, ours, sample};
 
@@ -29,6 +31,7 @@ pub(crate) fn machine() -> MachineFit {
         ranks_per_node: 16,
         network: None,
         node: Some(link),
+        shared: None,
         injection_beta: None,
         gamma: Some(1e-10),
         copy: None,
@@ -154,6 +157,7 @@ fn the_default_is_not_predicted() {
 }
 
 const NETWORK: Link = Link {
+    gamma: None,
     alpha: 10e-6,
     overhead: None,
     beta: 1e-9,
@@ -231,6 +235,60 @@ fn predictions_know_levels_overheads_and_shared_ports() {
         &allreduce,
         "allreduce/recursive_doubling",
         one_by_one,
+    );
+}
+
+#[test]
+fn predictions_know_messages_through_shared_memory() {
+    let bytes = LENGTH as f64;
+    let one = |link: &Link| link.alpha + link.beta * bytes;
+    let shared = Link {
+        alpha: 2e-7,
+        beta: 5e-11,
+        gamma: Some(3e-11),
+        ..Link::default()
+    };
+    let with = |shared: Option<Link>| {
+        let mut fit = on_two_levels(None, None);
+        fit.machine = fit.machine.map(|machine| Machine { shared, ..machine });
+        fit
+    };
+    let through = |through| Candidate::Ours {
+        algorithm: "allreduce/recursive_doubling".to_owned(),
+        parameters: vocabulary::Parameters {
+            through,
+            ..vocabulary::Parameters::default()
+        },
+    };
+    let [mpi, own] = [Through::Mpi, Through::Shared].map(through);
+    let cell = |nodes, ppn| Cell {
+        shape: CommShape { nodes, ppn },
+        ..allreduce(1, LENGTH)
+    };
+    let fit = with(Some(shared.clone()));
+    let check = |cell: &Cell, candidate, expected: f64| {
+        let found = predicted_seconds(&fit, cell, candidate).expect("predicted");
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+    };
+    let combining = shared.gamma.expect("gamma") * bytes;
+    check(&cell(1, 2), &own, one(&shared) + combining);
+    // Between nodes there is MPI.
+    let both = one(&shared) + one(&NETWORK) + 2.0 * combining;
+    check(&cell(2, 2), &own, both);
+    // Combining takes as long as elsewhere if nothing else is known.
+    let plain = with(Some(Link {
+        gamma: None,
+        ..shared.clone()
+    }));
+    let found = predicted_seconds(&plain, &cell(1, 2), &own).expect("predicted");
+    let expected = one(&shared) + 1e-10 * bytes;
+    assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+    // Neither knows anything of the other.
+    let without = with(None);
+    assert_eq!(predicted_seconds(&without, &cell(1, 2), &own), None);
+    assert_eq!(
+        predicted_seconds(&without, &cell(1, 2), &mpi),
+        predicted_seconds(&fit, &cell(1, 2), &mpi)
     );
 }
 
@@ -313,7 +371,9 @@ fn times_of_other_shapes_grow_as_one_model_says() {
             unit_bytes: 8,
             ..model::Call::default()
         };
-        let rates = fit.rates(cell, cell.bytes).expect("two levels");
+        let rates = fit
+            .rates(cell, Through::Mpi, cell.bytes)
+            .expect("two levels");
         let found = model::predict(algorithm, rates, &call).expect("closed form");
         found.seconds
     };

@@ -37,6 +37,7 @@ fn batches_and_invalid_repetitions_of_cells_are_told() {
         kind: ExperimentKind::PingPong,
         shape: SHAPE,
         bytes: 8,
+        through: vocabulary::Through::Mpi,
     });
     let samples = [
         sample(experiment, 1, 1000, 0),

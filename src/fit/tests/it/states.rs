@@ -19,7 +19,12 @@ fn after(others: &[u32], seconds: impl Fn(u64, bool) -> f64) -> MachineFit {
     for launch in 1..=6 {
         for bytes in SIZES {
             let (kind, shape) = (ExperimentKind::PingPong, NODE);
-            let subject = Subject::Experiment(Experiment { kind, shape, bytes });
+            let subject = Subject::Experiment(Experiment {
+                kind,
+                shape,
+                bytes,
+                through: vocabulary::Through::Mpi,
+            });
             let seconds = seconds(bytes, others.contains(&launch));
             let times = noise.repetitions(seconds, 30);
             samples.push(sample(launch, subject, &Candidate::Default, times));

@@ -165,7 +165,12 @@ fn launches_of_a_cell_count_if_their_batches_are_the_most_usual() {
     let cell = Subject::Cell(allreduce(2, 8));
     let kind = ExperimentKind::PingPong;
     let (shape, bytes) = (cell.shape(), 8);
-    let experiment = Subject::Experiment(Experiment { kind, shape, bytes });
+    let experiment = Subject::Experiment(Experiment {
+        kind,
+        shape,
+        bytes,
+        through: vocabulary::Through::Mpi,
+    });
     let ring = ours("allreduce/ring", None);
     let together = Pattern::Together;
     let check = |pattern, subject, batches: &[u32], counted: &[(u32, f64)], batch, left_out| {

@@ -55,6 +55,38 @@ fn lines_follow_each_other() {
 }
 
 #[test]
+fn messages_through_shared_memory_take_the_place_of_others_on_a_node() {
+    let with = |shared: &str| -> Machine {
+        let text = FULL.replace(
+            r#""injection_beta""#,
+            &format!(r#"{shared} "injection_beta""#),
+        );
+        serde_json::from_str(&text).expect("well-formed")
+    };
+    assert_eq!(with("").through_shared(), None);
+    let machine = with(r#""shared": {"alpha": 1e-7, "beta": 2e-11, "gamma": 3e-11},"#);
+    assert_eq!(machine.validate(), Ok(()));
+    let through = machine.through_shared().expect("known");
+    assert_eq!(through.validate(), Ok(()));
+    assert_eq!(through.node.map(|link| link.alpha), Some(1e-7));
+    assert_eq!(
+        (&through.network, through.gamma),
+        (&machine.network, Some(3e-11))
+    );
+    let plain = with(r#""shared": {"alpha": 1e-7, "beta": 2e-11},"#);
+    assert_eq!(plain.through_shared().expect("known").gamma, machine.gamma);
+    let wrong = with(r#""shared": {"alpha": 1e-7, "beta": 2e-11, "gamma": 2},"#);
+    assert_eq!(
+        wrong.validate().expect_err("too slow").key(),
+        "shared.gamma"
+    );
+    let text = FULL.replace(r#""node": {"#, r#""node": {"gamma": 1e-11, "#);
+    let machine: Machine = serde_json::from_str(&text).expect("well-formed");
+    let key = "node.gamma";
+    assert_eq!(machine.validate(), Err(InvalidMachine::GammaOfMpi { key }));
+}
+
+#[test]
 fn unknown_keys_are_refused() {
     for text in [
         FULL.replace("\"copy\"", "\"copie\""),

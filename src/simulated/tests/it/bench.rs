@@ -57,7 +57,12 @@ pub(crate) fn experiment(id: u32, kind: ExperimentKind, shape: (u32, u32), bytes
         round: 0,
         pattern: Pattern::Together,
         calls: None,
-        work: Work::Experiment(Experiment { kind, shape, bytes }),
+        work: Work::Experiment(Experiment {
+            kind,
+            shape,
+            bytes,
+            through: vocabulary::Through::Mpi,
+        }),
     }
 }
 

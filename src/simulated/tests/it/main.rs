@@ -6,3 +6,4 @@ mod defaults;
 mod launches;
 mod noise;
 mod patterns;
+mod shared;

@@ -45,6 +45,7 @@ pub(crate) fn ping_pong() -> Experiment {
         kind: ExperimentKind::PingPong,
         shape,
         bytes: 8,
+        through: vocabulary::Through::Mpi,
     }
 }
 

@@ -326,7 +326,9 @@ fn of_pattern(task: &Task, candidate: &Candidate) -> f64 {
 
 fn seconds(work: &Work, candidate: &Candidate) -> f64 {
     match work {
-        Work::Experiment(Experiment { kind, bytes, shape }) => match kind {
+        Work::Experiment(Experiment {
+            kind, bytes, shape, ..
+        }) => match kind {
             ExperimentKind::PingPong | ExperimentKind::Exchange | ExperimentKind::Shift => {
                 ALPHA + BETA * *bytes as f64
             }

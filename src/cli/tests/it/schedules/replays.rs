@@ -127,6 +127,7 @@ fn machine() -> Machine {
         ranks_per_node: 1,
         network: Some(link),
         node: None,
+        shared: None,
         injection_beta: None,
         // A flop a byte, and a nanosecond a flop.
         gamma: Some(1e-9),

@@ -61,6 +61,7 @@ impl Cluster {
                 ..Link::default()
             }),
             node: None,
+            shared: None,
             injection_beta: None,
             gamma: Some(gamma),
             copy: None,

@@ -25,6 +25,7 @@ fn flat(alpha: f64, beta: f64, gamma: f64) -> Machine {
         ranks_per_node: 1,
         network: Some(link),
         node: None,
+        shared: None,
         injection_beta: None,
         gamma: Some(gamma),
         copy: None,

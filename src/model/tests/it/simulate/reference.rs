@@ -286,6 +286,7 @@ fn machines() -> impl Strategy<Value = Machine> {
             ranks_per_node: 1,
             network: Some(network),
             node: Some(node),
+            shared: None,
             injection_beta,
             gamma: Some(f64::from(gamma) / 32.0),
             copy: Some(f64::from(copy) / 64.0),

@@ -1,0 +1,146 @@
+//! Single messages through channels, for experiments.
+
+use std::rc::Rc;
+
+use schedule::Run;
+use vocabulary::{Datatype, Operator};
+
+use crate::api::byte;
+use crate::combiner::Combiner;
+use crate::fused::Arrival;
+use crate::machine::Machine;
+use crate::steps::{INPUT, OUTPUT, Place, Step, Transfer};
+use crate::unit::Unit;
+use crate::{Communicator, ExecError, NodeChannels, Wait};
+
+/// Messages between ranks of one node, carried out as rounds of a schedule are.
+pub struct ChannelMessages<'a> {
+    communicator: &'a Communicator,
+    channels: Rc<NodeChannels>,
+    machine: Machine,
+    sends: Vec<Transfer>,
+    recvs: Vec<Transfer>,
+}
+
+impl<'a> ChannelMessages<'a> {
+    /// Messages of bytes; with a datatype and an operator, of elements that may be combined.
+    ///
+    /// # Errors
+    ///
+    /// If the operator is not defined for the datatype.
+    pub fn new(
+        communicator: &'a Communicator,
+        channels: Rc<NodeChannels>,
+        combined: Option<(Datatype, Operator)>,
+    ) -> Result<Self, ExecError> {
+        let (unit, combiner) = match combined {
+            None => (1, None),
+            Some((datatype, operator)) => (
+                datatype.size_bytes() as usize,
+                Some(Combiner::of_elements(datatype, operator)?),
+            ),
+        };
+        // How ranks wait makes a difference to messages through MPI alone.
+        let (unit, wait) = (Unit::bytes(unit), Wait::Block);
+        Ok(Self {
+            communicator,
+            machine: Machine::without_scratch(&unit, combiner, wait, Some(Rc::clone(&channels))),
+            channels,
+            sends: Vec::new(),
+            recvs: Vec::new(),
+        })
+    }
+
+    /// Sends the same bytes to each rank of `to` while receiving from each of `from`, all at once, as
+    /// [`Communicator::transfer_bytes`].
+    ///
+    /// # Errors
+    ///
+    /// If one of them is not on this rank's node, or its message has another length.
+    pub fn transfer(
+        &mut self,
+        send: &[u8],
+        to: &[u32],
+        recv: &mut [u8],
+        from: &[u32],
+    ) -> Result<(), ExecError> {
+        let piece = recv.len() / from.len().max(1);
+        self.sends.clear();
+        self.recvs.clear();
+        for &peer in to {
+            let message = self.message(peer, INPUT, 0, send.len())?;
+            self.sends.push(message);
+        }
+        for (index, &peer) in from.iter().enumerate() {
+            let message = self.message(peer, OUTPUT, index * piece, piece)?;
+            self.recvs.push(message);
+        }
+        self.carry_out(send, recv)
+    }
+
+    /// Receives a vector from a rank and combines it with `into`, straight out of the channel.
+    ///
+    /// # Errors
+    ///
+    /// If the rank is not on this rank's node, or its message has another length.
+    ///
+    /// # Panics
+    ///
+    /// If the vector is not aligned for the datatype or holds no whole number of elements.
+    pub fn receive_combining(&mut self, into: &mut [u8], from: u32) -> Result<(), ExecError> {
+        let place = Place {
+            slot: OUTPUT,
+            start: 0,
+            length: into.len(),
+        };
+        let message = Transfer {
+            arrival: Some(Arrival {
+                other: place,
+                into: place,
+                is_left: true,
+            }),
+            ..self.message(from, OUTPUT, 0, into.len())?
+        };
+        self.sends.clear();
+        self.recvs.clear();
+        self.recvs.push(message);
+        self.carry_out(&[], into)
+    }
+
+    fn message(
+        &self,
+        peer: u32,
+        slot: usize,
+        start: usize,
+        length: usize,
+    ) -> Result<Transfer, ExecError> {
+        let place = self.channels.places().get(peer as usize).copied().flatten();
+        let end = start + length;
+        Ok(Transfer {
+            peer: peer as i32,
+            place: Some(place.ok_or(ExecError::NoChannels)?),
+            slot,
+            runs: [Run::from(start as u64..end as u64), Run::from(0..0)],
+            start,
+            // Of messages through MPI alone.
+            count: 0,
+            datatype: byte(),
+            arrival: None,
+        })
+    }
+
+    fn carry_out(&mut self, send: &[u8], recv: &mut [u8]) -> Result<(), ExecError> {
+        let step = Step {
+            sends: &self.sends,
+            recvs: &self.recvs,
+            work: &[],
+            is_posted_ahead: false,
+        };
+        self.machine.lend(send.as_ptr(), recv.as_mut_ptr());
+        let outcome = self.machine.carry_out(step, None, self.communicator);
+        if outcome.is_err() {
+            self.machine.abandon();
+        }
+        outcome
+    }
+}

@@ -62,6 +62,9 @@ pub(crate) struct Transfer {
     pub(crate) count: c_int,
     /// The unit's, or one that [`Steps`] keep.
     pub(crate) datatype: ffi::MPI_Datatype,
+    /// Whether it is sent through a channel and has its data in common with the one that goes through a channel before
+    /// it in its round.
+    pub(crate) is_repeated: bool,
     /// What becomes of it, if it is received through a channel and not kept.
     pub(crate) arrival: Option<Arrival>,
 }
@@ -219,6 +222,16 @@ impl Steps {
     }
 }
 
+/// Finds the messages of a round that send the same to several ranks, one after the other.
+fn mark_repeated(sends: &mut [Transfer]) {
+    let mut last = None;
+    for send in sends.iter_mut().filter(|send| send.place.is_some()) {
+        let data = (send.slot, send.runs);
+        send.is_repeated = last == Some(data);
+        last = Some(data);
+    }
+}
+
 /// Resolves rounds of one rank's program.
 #[derive(Debug)]
 pub(crate) struct Resolver {
@@ -269,6 +282,7 @@ impl Resolver {
                 Action::Copy { from, into } => self.copy(from, into, &mut steps.work),
             }
         }
+        mark_repeated(&mut steps.sends[before[0]..]);
         let after = [steps.sends.len(), steps.recvs.len(), steps.work.len()];
         if before != after {
             steps.rounds.push(Ranges {
@@ -323,6 +337,7 @@ impl Resolver {
             start: first.start as usize,
             count,
             datatype: self.unit.datatype,
+            is_repeated: false,
             arrival: None,
         };
         if transfer.place.is_none() && (first.count > 1 || !second.is_empty()) {
@@ -345,6 +360,7 @@ impl Resolver {
             start: 0,
             count: 0,
             datatype: self.unit.datatype,
+            is_repeated: false,
             arrival: None,
         }
     }

@@ -87,6 +87,12 @@ impl Node {
     fn round(&mut self, round: u64) -> Result<(), Error> {
         let rank = self.rank;
         let mut sends: Vec<_> = self.messages(round, |from, _| from == rank).collect();
+        if is_common(round) {
+            let stage = self.channels.stage();
+            for (message, ..) in &mut sends {
+                *message = message.of_stage(stage);
+            }
+        }
         let mut recvs: Vec<_> = self.messages(round, |_, to| to == rank).collect();
         let mut turns = 0;
         while !(sends.is_empty() && recvs.is_empty()) {
@@ -130,7 +136,9 @@ impl Node {
         let (seed, rank) = (self.seed, self.rank);
         pairs.filter_map(move |(from, to)| {
             let name = (round * ranks as u64 + from as u64) * ranks as u64 + to as u64;
-            let mut random = Random(seed ^ (name << 8));
+            let is_common = is_common(round);
+            let of = if is_common { round + from as u64 } else { name };
+            let mut random = Random(seed ^ (of << 8));
             let length = random.next() % (1 << (random.next() % 18));
             let is_sent = from != to && !random.next().is_multiple_of(4) && is_mine(from, to);
             let other = if from == rank { to } else { from };
@@ -147,6 +155,11 @@ impl Node {
             _ => std::hint::spin_loop(),
         }
     }
+}
+
+/// Whether each rank sends the same to all others in this round.
+fn is_common(round: u64) -> bool {
+    round % 3 == 1
 }
 
 /// The byte of a message's content.

@@ -117,7 +117,7 @@ pub(crate) struct Step<'a> {
     pub(crate) sends: &'a [Transfer],
     pub(crate) recvs: &'a [Transfer],
     pub(crate) work: &'a [Work],
-    /// Whether its receives are posted before the round begins, together with those of the round
+    /// Whether its receives from MPI are posted before the round begins, together with those of the round
     /// before it.
     pub(crate) is_posted_ahead: bool,
 }
@@ -127,11 +127,17 @@ pub(crate) struct Step<'a> {
 const AHEAD_BYTES: usize = 8 << 10;
 
 impl Step<'_> {
-    /// Whether receives that are posted together with this round touch nothing that it uses.
-    fn bears(&self, recvs: &[Transfer]) -> bool {
+    /// Its receives from MPI.
+    fn mpi_recvs(&self) -> impl Iterator<Item = &Transfer> {
+        self.recvs.iter().filter(|recv| recv.place.is_none())
+    }
+
+    /// Whether the receives from MPI of the round after it, which would be posted together with this one, touch
+    /// nothing that this one uses.
+    fn bears(&self, next: &Step<'_>) -> bool {
         let arriving = || {
             let runs = |recv: &Transfer| recv.runs.map(|run| (recv.slot, run));
-            recvs.iter().flat_map(runs)
+            next.mpi_recvs().flat_map(runs)
         };
         let conflicts = |place: &Place| arriving().any(|recv| place.meets(&recv));
         let mut transfers = self.sends.iter().chain(self.recvs);
@@ -154,11 +160,11 @@ impl Step<'_> {
         messages.any(|message| message.place.is_some())
     }
 
-    /// Whether the receives of the next round can and should be posted together with this one.
+    /// Whether the receives of the next round can and should be posted together with this one. What comes through
+    /// channels is not posted.
     pub(crate) fn admits(&self, next: &Step<'_>) -> bool {
-        let bytes: usize = next.recvs.iter().map(Transfer::bytes).sum();
-        let by_mpi = || !self.uses_channels() && !next.uses_channels();
-        bytes >= AHEAD_BYTES && by_mpi() && self.bears(next.recvs)
+        let bytes: usize = next.mpi_recvs().map(Transfer::bytes).sum();
+        bytes >= AHEAD_BYTES && self.bears(next)
     }
 }
 

@@ -1,7 +1,8 @@
 //! One rank of several processes that share a segment: started by the tests, which are told on standard output
 //! what it has reached and wait for all ranks.
 //!
-//! usage: channel-ranks TICKET RANKS LIMIT RANK SEED ROUNDS
+//! usage: channel-ranks TICKET RANKS LIMIT RANK SEED ROUNDS, or channel-ranks create BYTES, which only tries whether
+//! there can be a segment.
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
@@ -23,6 +24,12 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [create, bytes] = &arguments[..]
+        && create == "create"
+    {
+        Segment::create(bytes.parse()?)?;
+        return Ok(tell("created")?);
+    }
     let [ticket, ranks, limit, rank, seed, rounds] = &arguments[..] else {
         return Err("usage: channel-ranks TICKET RANKS LIMIT RANK SEED ROUNDS".into());
     };

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::link::{CHUNKS, Link, Memory, Mismatch};
+use crate::link::{Link, Memory, Mismatch};
+use crate::pool::{Chunks, Pool};
 use crate::{Layout, Progress, Segment, SegmentError};
 
 /// One rank's ends of the channels to and from all other ranks of its node.
@@ -14,6 +15,11 @@ use crate::{Layout, Progress, Segment, SegmentError};
 pub struct Channels {
     /// None is this rank's own.
     links: Box<[Option<Link>]>,
+    pool: Pool,
+    /// Stages handed out.
+    stages: u64,
+    /// The rank that was looked at last when chunks were lacking.
+    looked_at: usize,
     layout: Layout,
     segment: Segment,
 }
@@ -34,17 +40,20 @@ impl Channels {
         let (start, bytes) = segment.memory();
         assert!(rank < layout.ranks() && bytes >= layout.bytes());
         segment.reserve(layout.part_of(rank))?;
+        // SAFETY: what is in the layout lies inside its bytes, which the segment has.
+        let at = |range: Range<usize>| unsafe { start.add(range.start) };
+        let chunks = |rank| Chunks {
+            memory: at(layout.chunks_of(rank)),
+            count: layout.chunk_count(),
+            bytes: layout.chunk_bytes(),
+        };
         let memory = |from, to| {
-            let [slots, answer, ring] = layout.channel(from, to);
-            // SAFETY: the layout's channels lie inside its bytes, which the segment has.
-            let at = |range: Range<usize>| unsafe { start.add(range.start) };
+            let [slots, answer] = layout.channel(from, to);
             Memory {
                 slots: at(slots).cast(),
                 slot_count: layout.slot_count() as u32,
                 answer: at(answer).cast(),
-                ring: at(ring),
-                chunk_count: CHUNKS,
-                chunk_bytes: layout.chunk_bytes(),
+                chunks: chunks(from),
             }
         };
         let link = |peer| {
@@ -55,6 +64,9 @@ impl Channels {
         let links = (0..layout.ranks()).map(link).collect();
         Ok(Self {
             links,
+            pool: Pool::new(chunks(rank), layout.ranks() == 2),
+            stages: 0,
+            looked_at: rank,
             layout,
             segment,
         })
@@ -75,10 +87,19 @@ impl Channels {
         self.segment.close_file();
     }
 
+    /// A stage for messages that begin now and have all their data in common, as they have if the same is sent to several
+    /// ranks: what is the same is written to shared memory once, where that is possible.
+    #[inline]
+    pub fn stage(&mut self) -> u64 {
+        self.stages += 1;
+        self.stages
+    }
+
     /// Sends as much of a message as there is room for, and tells whether that is all of it: then the caller's
     /// memory is no longer needed. `fill(offset, piece)` writes the bytes of the message from `offset` on.
     /// Pieces follow one another, begin at a multiple of 16 bytes in memory and consist of whole units, if
-    /// these are no longer than [`Layout::largest_unit`].
+    /// these are no longer than [`Layout::largest_unit`]. It is not called for pieces that another message of the stage
+    /// has written.
     ///
     /// # Panics
     /// If there is no such rank, or it is this one.
@@ -89,7 +110,24 @@ impl Channels {
         message: &mut Progress,
         fill: impl FnMut(usize, &mut [u8]),
     ) -> bool {
-        self.link(to).send(message, fill)
+        let Some(link) = &mut self.links[to] else {
+            none_to_itself()
+        };
+        let is_over = link.send(&mut self.pool, message, fill);
+        if !is_over && self.pool.lacks_some() {
+            self.collect();
+        }
+        is_over
+    }
+
+    /// Looks whether one more of the ranks has taken chunks that it was sent: those of messages that have ended are not
+    /// asked for otherwise.
+    #[cold]
+    fn collect(&mut self) {
+        self.looked_at = (self.looked_at + 1) % self.links.len();
+        if let Some(link) = &mut self.links[self.looked_at] {
+            link.collect(&mut self.pool);
+        }
     }
 
     /// Receives as much of a message as has come, and tells whether that is all of it. `take(offset, piece)`
@@ -107,14 +145,14 @@ impl Channels {
         message: &mut Progress,
         take: impl FnMut(usize, &[u8]),
     ) -> Result<bool, Mismatch> {
-        self.link(from).receive(message, take)
-    }
-
-    #[inline]
-    fn link(&mut self, peer: usize) -> &mut Link {
-        match &mut self.links[peer] {
-            Some(link) => link,
-            None => panic!("a rank has no channel to itself"),
+        match &mut self.links[from] {
+            Some(link) => link.receive(message, take),
+            None => none_to_itself(),
         }
     }
+}
+
+#[cold]
+fn none_to_itself() -> ! {
+    panic!("a rank has no channel to itself")
 }

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::link::{Answer, CHUNKS, INLINE, LEAST_CHUNK, Slot};
+use crate::link::{Answer, INLINE, LEAST_CHUNK, Slot};
+use crate::pool::CHUNKS;
 
 /// Every rank's part begins at a page, so that the rank decides in which memory it lies.
 const PAGE: usize = 4096;
@@ -10,14 +11,16 @@ const PAGE: usize = 4096;
 /// moment reads on.
 const SLOTS: usize = 32;
 const LEAST_SLOTS: usize = 4;
-/// Bytes of a chunk at most: a ring stays in a core's second cache. Chunks of half the length, twice as many,
+/// Bytes of a chunk at most: a rank's chunks stay in a core's second cache. Chunks of half the length, twice as many,
 /// take a tenth longer where cores are far from each other.
 const CHUNK: usize = 64 << 10;
+/// Chunks of a rank that has but one other to send to, and keeps none for others.
+const CHUNKS_FOR_ONE: usize = CHUNKS / 2;
 
 /// How the channels of some ranks share a segment.
 ///
-/// Each rank has a part of its own: the slots of its incoming channels, its answers, the rings of its outgoing
-/// channels, in the order of the other ranks.
+/// Each rank has a part of its own: the slots of its incoming channels and its answers, in the order of the other
+/// ranks, then the chunks that it sends in. So pairs of ranks that send each other nothing take little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     ranks: usize,
@@ -29,18 +32,17 @@ impl Layout {
     /// The largest channels of all pairs of `ranks` ranks that fit into `limit` bytes: none if that is not
     /// enough for any, or if there are less than two ranks.
     pub fn within(ranks: usize, limit: usize) -> Option<Self> {
-        let pairs = ranks.checked_mul(ranks.checked_sub(1)?)?;
-        // What the parts may lose to their alignment.
-        let each = limit
-            .checked_sub(ranks.checked_mul(PAGE)?)?
-            .checked_div(pairs)?;
+        let peers = ranks.checked_sub(1).filter(|peers| *peers > 0)?;
+        // A part, without what it may lose to its alignment.
+        let part = (limit / ranks).checked_sub(PAGE)?;
         let mut slots = SLOTS;
-        // Short messages are what channels are best at, but slots are not to crowd out the rings.
-        while slots > LEAST_SLOTS && slots * size_of::<Slot>() > each / 4 {
+        // Short messages are what channels are best at, but slots are not to crowd out the chunks.
+        while slots > LEAST_SLOTS && peers * slots * size_of::<Slot>() > part / 4 {
             slots /= 2;
         }
-        let rest = each.checked_sub(slots * size_of::<Slot>() + size_of::<Answer>())?;
-        let chunk = (rest / CHUNKS).min(CHUNK) / size_of::<Slot>() * size_of::<Slot>();
+        let channel = slots * size_of::<Slot>() + size_of::<Answer>();
+        let rest = part.checked_sub(peers * channel)?;
+        let chunk = (rest / chunk_count(ranks)).min(CHUNK) / size_of::<Slot>() * size_of::<Slot>();
         (chunk >= LEAST_CHUNK).then_some(Self {
             ranks,
             slots,
@@ -60,7 +62,18 @@ impl Layout {
 
     /// The largest unit that is never split ([`crate::Progress::new`]).
     pub fn largest_unit(&self) -> usize {
-        self.chunk
+        match self.ranks {
+            2 => self.chunk,
+            // Pieces may have to go in slots.
+            _ => INLINE,
+        }
+    }
+}
+
+fn chunk_count(ranks: usize) -> usize {
+    match ranks {
+        2 => CHUNKS_FOR_ONE,
+        _ => CHUNKS,
     }
 }
 
@@ -68,16 +81,12 @@ impl Layout {
 impl Layout {
     fn part(&self) -> usize {
         let peers = self.ranks - 1;
-        (peers * (self.slots_bytes() + size_of::<Answer>() + self.ring_bytes()))
-            .next_multiple_of(PAGE)
+        let channels = peers * (self.slots_bytes() + size_of::<Answer>());
+        (channels + self.chunk_count() * self.chunk).next_multiple_of(PAGE)
     }
 
     fn slots_bytes(&self) -> usize {
         self.slots * size_of::<Slot>()
-    }
-
-    fn ring_bytes(&self) -> usize {
-        CHUNKS * self.chunk
     }
 
     /// What belongs to a rank.
@@ -90,34 +99,39 @@ impl Layout {
         self.slots
     }
 
+    pub(crate) fn chunk_count(&self) -> usize {
+        chunk_count(self.ranks)
+    }
+
     pub(crate) fn chunk_bytes(&self) -> usize {
         self.chunk
     }
 
-    /// Where the channel from one rank to another lies: its slots, its answer and its ring.
-    pub(crate) fn channel(&self, from: usize, to: usize) -> [Range<usize>; 3] {
+    /// Where the chunks lie that a rank sends in.
+    pub(crate) fn chunks_of(&self, rank: usize) -> Range<usize> {
+        let channels = (self.ranks - 1) * (self.slots_bytes() + size_of::<Answer>());
+        let start = self.part_of(rank).start + channels;
+        start..start + self.chunk_count() * self.chunk
+    }
+
+    /// Where the channel from one rank to another lies: its slots and its answer.
+    pub(crate) fn channel(&self, from: usize, to: usize) -> [Range<usize>; 2] {
         assert!(from != to && from.max(to) < self.ranks);
         let peers = self.ranks - 1;
         // A rank's part has no place for itself.
-        let [at_receiver, at_sender] = [(from, to), (to, from)].map(|(other, owner)| {
-            let index = other - usize::from(other > owner);
-            (owner * self.part(), index)
-        });
-        let range = |(start, index): (usize, usize), before: usize, bytes: usize| {
-            let start = start + peers * before + index * bytes;
+        let index = from - usize::from(from > to);
+        let range = |before: usize, bytes: usize| {
+            let start = self.part_of(to).start + peers * before + index * bytes;
             start..start + bytes
         };
-        let answers = self.slots_bytes();
-        let rings = answers + size_of::<Answer>();
         [
-            range(at_receiver, 0, self.slots_bytes()),
-            range(at_receiver, answers, size_of::<Answer>()),
-            range(at_sender, rings, self.ring_bytes()),
+            range(0, self.slots_bytes()),
+            range(self.slots_bytes(), size_of::<Answer>()),
         ]
     }
 }
 
-const _: () = assert!(LEAST_CHUNK > 2 * INLINE);
+const _: () = assert!(LEAST_CHUNK > INLINE && CHUNKS_FOR_ONE > 0);
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests panic")]
@@ -129,17 +143,19 @@ mod tests {
         let layout = Layout::within(ranks, limit).unwrap();
         assert!(layout.bytes() <= limit, "{layout:?}");
         let mut used = Vec::new();
-        for from in 0..ranks {
-            for to in (0..ranks).filter(|&to| to != from) {
-                let [slots, answer, ring] = layout.channel(from, to);
-                for (range, owner) in [(&slots, to), (&answer, to), (&ring, from)] {
-                    let part = layout.part_of(owner);
-                    assert!(part.start <= range.start && range.end <= part.end);
-                    assert_eq!(range.start % size_of::<Slot>(), 0);
-                }
+        for rank in 0..ranks {
+            let part = layout.part_of(rank);
+            let mut owned = vec![layout.chunks_of(rank)];
+            for from in (0..ranks).filter(|&from| from != rank) {
+                let [slots, answer] = layout.channel(from, rank);
                 assert_eq!(slots.len(), layout.slots * size_of::<Slot>());
-                used.extend([slots, answer, ring]);
+                owned.extend([slots, answer]);
             }
+            for range in &owned {
+                assert!(part.start <= range.start && range.end <= part.end);
+                assert_eq!(range.start % size_of::<Slot>(), 0);
+            }
+            used.extend(owned);
         }
         used.sort_by_key(|range| range.start);
         for pair in used.windows(2) {
@@ -165,6 +181,16 @@ mod tests {
         assert!(layout.bytes() < 1 << 20);
     }
 
+    /// What a communicator may use unless more is allowed.
+    #[test]
+    fn many_ranks_get_chunks_that_are_worth_having() {
+        for (ranks, least) in [(8, CHUNK), (24, CHUNK), (32, 44 << 10), (64, 20 << 10)] {
+            let layout = Layout::within(ranks, 16 << 20).unwrap();
+            assert!(layout.chunk >= least, "{layout:?}");
+        }
+        assert!(Layout::within(128, 16 << 20).unwrap().chunk >= 5 << 10);
+    }
+
     #[test]
     fn too_little_is_not_enough() {
         for (ranks, limit) in [
@@ -172,7 +198,7 @@ mod tests {
             (1, 1 << 20),
             (2, 0),
             (2, 8 << 10),
-            (128, 16 << 20),
+            (128, 8 << 20),
             (usize::MAX, usize::MAX),
         ] {
             assert_eq!(Layout::within(ranks, limit), None, "{ranks} in {limit}");

@@ -40,6 +40,7 @@
 mod channels;
 mod layout;
 mod link;
+mod pool;
 mod progress;
 mod segment;
 mod sync;

@@ -1,12 +1,14 @@
 //! The protocol: two channels, one in each direction, between this rank and one other.
 //!
 //! A message is cut into *packets*, which are numbered from 1 and taken in order. Packet `n` of a channel
-//! stands in slot `n - 1` modulo the number of slots; what does not fit beside its head stands in the
-//! next chunk of the channel's ring. What is shared has one writer each:
+//! stands in slot `n - 1` modulo the number of slots; what does not fit beside its head stands in one of the
+//! sender's chunks, which the packet names, and which packets to other ranks may name as well (`pool.rs`). What is
+//! shared has one writer each:
 //!
 //! | what | written by | read by |
 //! |---|---|---|
-//! | a slot's packet, its chunk | the sender, while the slot, the chunk are free | the receiver, once it has seen the number |
+//! | a slot's packet | the sender, while the slot is free | the receiver, once it has seen the number |
+//! | a chunk | the sender, while no packet that names it is under way | the receivers of such packets, once they have seen the number |
 //! | a slot's number | the sender: *released* after the packet and the chunk have been written | the receiver: *acquired* before it reads them |
 //! | the answer, how many packets have been taken | the receiver: *released* after it has read them | the sender: *acquired* before it writes to what they stood in |
 //!
@@ -16,21 +18,22 @@
 //! written after each chunk, and after packets without one whenever half of the slots have not been told, so
 //! that it is never so old that a sender waits in vain.
 //!
-//! No offset follows from what stands in shared memory: both ends count packets and chunks by themselves. A
-//! packet's length is compared with what is expected and with the chunk's size; an answer counts only if it
-//! lies between the packets that were known to be taken and those that were sent.
+//! A message whose receiver has nothing to read, while all chunks wait for other ranks, goes on in slots alone:
+//! the others may not come before that message has arrived.
+//!
+//! No offset follows from what stands in shared memory: both ends count packets by themselves. A packet's length is
+//! compared with what is expected and with the chunk's size, its chunk with the number of chunks; an answer counts
+//! only if it lies between the packets that were known to be taken and those that were sent.
 
 use std::ptr::NonNull;
 
+use super::pool::{CHUNKS, Chunks, Found, Piece, Pool};
 use super::progress::Progress;
-use super::sync::{AtomicU32, AtomicU64, Ordering, SENT_BEFORE, UnsafeCell};
+use super::sync::{AtomicU32, AtomicU64, Ordering, PATIENCE, SENT_BEFORE, UnsafeCell};
 
 /// What fits into a packet's slot.
 pub(crate) const INLINE: usize = 112;
-/// Chunks that a ring has at most.
-pub(crate) const CHUNKS: usize = 4;
-/// Bytes that a chunk has at least: more than `2 * INLINE`, so that a packet in a chunk, which is at least
-/// half a chunk long unless it is the last, is never as short as one in a slot.
+/// Bytes that a chunk has at least.
 pub(crate) const LEAST_CHUNK: usize = 256;
 /// Set in a packet's length: the message ends with it.
 const LAST: u32 = 1 << 31;
@@ -49,6 +52,7 @@ pub(crate) struct Packet {
     pub(crate) length: u32,
     /// The packets of the opposite channel that the sender of this one has taken.
     pub(crate) taken: u32,
+    /// Of a longer packet, the number of its chunk in the first byte.
     pub(crate) payload: [u8; INLINE],
 }
 
@@ -64,11 +68,8 @@ pub(crate) struct Memory {
     /// A power of two, at least 2.
     pub(crate) slot_count: u32,
     pub(crate) answer: NonNull<Answer>,
-    pub(crate) ring: NonNull<u8>,
-    /// At most [`CHUNKS`].
-    pub(crate) chunk_count: usize,
-    /// At least [`LEAST_CHUNK`].
-    pub(crate) chunk_bytes: usize,
+    /// The sender's.
+    pub(crate) chunks: Chunks,
 }
 
 impl Memory {
@@ -82,18 +83,38 @@ impl Memory {
         // SAFETY: lives as long as the link.
         unsafe { &self.answer.as_ref().0 }
     }
-
-    fn chunk(&self, index: usize) -> NonNull<u8> {
-        debug_assert!(index < self.chunk_count);
-        // SAFETY: one of `chunk_count` chunks.
-        unsafe { self.ring.add(index * self.chunk_bytes) }
-    }
 }
 
 /// A message that came has not the length that was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a message has another length at its sender than at its receiver")]
 pub struct Mismatch;
+
+/// The chunks that one receiver has still to read, in the order of their packets.
+#[derive(Debug, Default)]
+struct Held {
+    packets: [(u64, usize); CHUNKS],
+    first: usize,
+    count: usize,
+}
+
+impl Held {
+    fn push(&mut self, packet: u64, chunk: usize) {
+        self.packets[(self.first + self.count) % CHUNKS] = (packet, chunk);
+        self.count += 1;
+    }
+
+    /// The chunk of the first packet, if that is among the first `taken`.
+    fn pop(&mut self, taken: u64) -> Option<usize> {
+        let (packet, chunk) = self.packets[self.first];
+        if self.count == 0 || packet > taken {
+            return None;
+        }
+        self.first = (self.first + 1) % CHUNKS;
+        self.count -= 1;
+        Some(chunk)
+    }
+}
 
 /// This rank's ends of the channels to and from one other rank.
 #[derive(Debug)]
@@ -102,33 +123,31 @@ pub(crate) struct Link {
     /// Packets sent, and how many of them are known to have been taken.
     sent: u64,
     answered: u64,
-    /// The chunk to send in next, and which packet was the last in each.
-    outgoing_chunk: usize,
-    last_in_chunk: [u64; CHUNKS],
+    held: Held,
+    /// How often in a row there was no chunk for a message although none is held.
+    refusals: u32,
     incoming: Memory,
     /// Packets taken, and what the answer's line says of them.
     taken: u64,
     told: u64,
-    /// The chunk to take from next.
-    incoming_chunk: usize,
 }
 
 impl Link {
     /// # Safety
     ///
     /// Both memories are as large as they say, were zero before either end used them, and live as long as
-    /// the link. One link writes to `outgoing`, one reads from it; the same holds for `incoming`.
+    /// the link. One link writes to `outgoing`, one reads from it; the same holds for `incoming`. The chunks of
+    /// `outgoing` are those of the pool that the link is always given.
     pub(crate) unsafe fn new(outgoing: Memory, incoming: Memory) -> Self {
         Self {
             outgoing,
             sent: SENT_BEFORE,
             answered: SENT_BEFORE,
-            outgoing_chunk: 0,
-            last_in_chunk: [0; CHUNKS],
+            held: Held::default(),
+            refusals: 0,
             incoming,
             taken: SENT_BEFORE,
             told: SENT_BEFORE,
-            incoming_chunk: 0,
         }
     }
 
@@ -136,6 +155,7 @@ impl Link {
     #[inline]
     pub(crate) fn send(
         &mut self,
+        pool: &mut Pool,
         message: &mut Progress,
         mut fill: impl FnMut(usize, &mut [u8]),
     ) -> bool {
@@ -144,7 +164,7 @@ impl Link {
             let is_sent = if left <= INLINE {
                 self.send_packet(left, None, message, &mut fill)
             } else {
-                self.send_chunk(message, &mut fill)
+                self.send_piece(pool, message, &mut fill)
             };
             if !is_sent {
                 return false;
@@ -153,35 +173,78 @@ impl Link {
         true
     }
 
-    fn send_chunk(
+    fn send_piece(
+        &mut self,
+        pool: &mut Pool,
+        message: &mut Progress,
+        fill: &mut impl FnMut(usize, &mut [u8]),
+    ) -> bool {
+        let (offset, length) = (message.done(), piece(message, pool.chunk_bytes()));
+        if length <= INLINE {
+            return self.send_packet(length, None, message, fill);
+        }
+        let stage = message.stage();
+        let piece = Piece {
+            stage,
+            offset,
+            length,
+        };
+        self.give_back(pool);
+        let mut found = pool.find(&piece, self.held.count);
+        if found.is_none() && self.held.count > 0 {
+            self.collect(pool);
+            found = pool.find(&piece, self.held.count);
+        }
+        let Some(chunk) = found else {
+            return self.do_without(message, fill);
+        };
+        self.refusals = 0;
+        let is_sent = self.send_packet(length, Some(chunk), message, fill);
+        if is_sent {
+            pool.lend(chunk.index, piece);
+            self.held.push(self.sent, chunk.index);
+        }
+        is_sent
+    }
+
+    /// Sends a little in a slot, if all chunks have waited for others for a while.
+    #[cold]
+    fn do_without(
         &mut self,
         message: &mut Progress,
         fill: &mut impl FnMut(usize, &mut [u8]),
     ) -> bool {
-        let index = self.outgoing_chunk;
-        let last = self.last_in_chunk[index];
-        if self.answered < last {
+        self.refusals = match self.held.count {
+            0 => self.refusals.saturating_add(1),
+            // What it has still to read moves it on.
+            _ => 0,
+        };
+        self.refusals > PATIENCE && {
+            let length = whole_units(message, INLINE);
+            self.send_packet(length, None, message, fill)
+        }
+    }
+
+    /// Gives back the chunks that the receiver has taken in the meantime.
+    pub(crate) fn collect(&mut self, pool: &mut Pool) {
+        if self.held.count > 0 {
             self.look_for_answer();
-            if self.answered < last {
-                return false;
-            }
+            self.give_back(pool);
         }
-        let length = piece(message, self.outgoing.chunk_bytes).min(message.left());
-        debug_assert!(length > INLINE);
-        let chunk = self.outgoing.chunk(index);
-        let is_sent = self.send_packet(length, Some(chunk), message, fill);
-        if is_sent {
-            self.last_in_chunk[index] = self.sent;
-            self.outgoing_chunk = (index + 1) % self.outgoing.chunk_count;
+    }
+
+    /// Gives back the chunks that the receiver is known to have taken.
+    fn give_back(&mut self, pool: &mut Pool) {
+        while let Some(chunk) = self.held.pop(self.answered) {
+            pool.give_back(chunk);
         }
-        is_sent
     }
 
     #[inline]
     fn send_packet(
         &mut self,
         length: usize,
-        chunk: Option<NonNull<u8>>,
+        chunk: Option<Found>,
         message: &mut Progress,
         fill: &mut impl FnMut(usize, &mut [u8]),
     ) -> bool {
@@ -193,17 +256,23 @@ impl Link {
         }
         let slot = self.outgoing.slot(self.sent);
         slot.packet.with_mut(|packet| {
-            // SAFETY: the receiver has taken what stood in the slot and in the chunk, and reads them again
-            // when it has seen the number. Chunks and slots are at least as long as their pieces.
+            // SAFETY: the receiver has taken what stood in the slot and reads it again when it has seen the number; a
+            // chunk in which the piece is not staged is read by none. Chunks and slots are at least as long as
+            // their pieces.
             unsafe {
-                let payload = match chunk {
-                    Some(chunk) => chunk.as_ptr(),
+                let payload: *mut u8 = match chunk {
+                    Some(chunk) => {
+                        (*packet).payload[0] = chunk.index as u8;
+                        chunk.memory.as_ptr()
+                    }
                     None => (&raw mut (*packet).payload).cast(),
                 };
-                fill(
-                    message.done(),
-                    std::slice::from_raw_parts_mut(payload, length),
-                );
+                if !chunk.is_some_and(|chunk| chunk.is_staged) {
+                    fill(
+                        message.done(),
+                        std::slice::from_raw_parts_mut(payload, length),
+                    );
+                }
                 let last = if length == message.left() { LAST } else { 0 };
                 (*packet).length = length as u32 | last;
                 (*packet).taken = self.taken as u32;
@@ -233,14 +302,17 @@ impl Link {
                     let (length, taken) = ((*packet).length, (*packet).taken);
                     let (length, is_last) = ((length & !LAST) as usize, length & LAST != 0);
                     let is_short = length <= INLINE;
-                    let fits = is_short || length <= self.incoming.chunk_bytes;
+                    let fits = is_short || length <= self.incoming.chunks.bytes;
                     let left = message.left();
                     if !fits || length > left || is_last != (length == left) {
                         return Err(Mismatch);
                     }
-                    let payload = match is_short {
+                    let payload: *const u8 = match is_short {
                         true => (&raw const (*packet).payload).cast(),
-                        false => self.incoming.chunk(self.incoming_chunk).as_ptr(),
+                        false => {
+                            let chunk = self.incoming.chunks.at((*packet).payload[0].into());
+                            chunk.ok_or(Mismatch)?.as_ptr()
+                        }
                     };
                     take(message.done(), std::slice::from_raw_parts(payload, length));
                     Ok((length, taken))
@@ -250,10 +322,8 @@ impl Link {
             prefetch(self.incoming.slot(self.taken));
             message.advance(length);
             self.hear(taken);
-            if length > INLINE {
-                self.incoming_chunk = (self.incoming_chunk + 1) % self.incoming.chunk_count;
-                self.answer();
-            } else if self.taken - self.told >= u64::from(self.incoming.slot_count / 2) {
+            let untold = self.taken - self.told;
+            if length > INLINE || untold >= u64::from(self.incoming.slot_count / 2) {
                 self.answer();
             }
         }
@@ -299,10 +369,17 @@ const PIECES: usize = 3;
 /// A piece that is shorter is copied in less time than its packet takes to be seen.
 const LEAST_PIECE: usize = 16 << 10;
 
-/// How much of a message a chunk takes: whole units if one fits.
+/// How long the next piece of a message is: all are equally long and consist of whole units, if one fits into a
+/// chunk. What was sent in slots instead is left out of the piece to which it belongs.
 fn piece(message: &Progress, chunk_bytes: usize) -> usize {
     let piece = message.length().div_ceil(PIECES).next_multiple_of(128);
     let limit = piece.max(LEAST_PIECE).max(message.unit()).min(chunk_bytes);
+    let piece = whole_units(message, limit);
+    (piece - message.done() % piece).min(message.left())
+}
+
+/// So much of `limit` bytes as is whole units; all of it if not one fits.
+fn whole_units(message: &Progress, limit: usize) -> usize {
     match limit - limit % message.unit() {
         0 => limit,
         whole => whole,

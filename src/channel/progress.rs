@@ -5,6 +5,7 @@
 pub struct Progress {
     length: usize,
     unit: usize,
+    stage: u64,
     done: usize,
     is_over: bool,
 }
@@ -18,9 +19,16 @@ impl Progress {
         Self {
             length,
             unit,
+            stage: 0,
             done: 0,
             is_over: false,
         }
+    }
+
+    /// The same for a message that has its data in common with all others of a stage ([`crate::Channels::stage`]).
+    #[inline]
+    pub fn of_stage(self, stage: u64) -> Self {
+        Self { stage, ..self }
     }
 
     /// Whether all of the message has been moved. An empty message has to be moved, too.
@@ -48,6 +56,11 @@ impl Progress {
     #[inline]
     pub(crate) fn unit(&self) -> usize {
         self.unit
+    }
+
+    #[inline]
+    pub(crate) fn stage(&self) -> u64 {
+        self.stage
     }
 
     #[inline]

@@ -11,6 +11,7 @@ use std::ptr::NonNull;
 use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
+use rustix::process::{Resource, getrlimit};
 use rustix::rand::GetRandomFlags;
 
 /// Why there is no shared memory.
@@ -251,6 +252,11 @@ impl Drop for Segment {
 }
 
 fn file(ticket: &Ticket) -> io::Result<File> {
+    // A limit on the size of files holds for those in memory, too, and the kernel ends a process that exceeds it.
+    let limit = getrlimit(Resource::Fsize).current;
+    if limit.is_some_and(|limit| ticket.bytes > limit) {
+        return Err(Errno::FBIG.into());
+    }
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     // Where files in memory must not be executable the kernel wants to be told; old ones do not know it.
     let file = rustix::fs::memfd_create(ticket.name(), flags | MemfdFlags::NOEXEC_SEAL);

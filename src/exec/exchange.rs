@@ -59,12 +59,24 @@ impl Exchange {
     /// Prepares the messages of a round.
     pub(crate) fn begin(&mut self, step: Step<'_>, copier: &Copier) {
         let unit = copier.packed_unit();
-        let messages = step.sends.iter().chain(step.recvs);
-        self.progress.clear();
-        self.progress.extend(messages.map(|message| {
+        let progress = |message: &Transfer| {
             let bytes = message.runs.iter().map(|run| copier.packed_length(*run));
             Progress::new(bytes.sum(), unit)
-        }));
+        };
+        self.progress.clear();
+        match (step.sends, self.channels.borrow()) {
+            ([] | [_], _) | (_, None) => self.progress.extend(step.sends.iter().map(progress)),
+            (sends, Some(mut channels)) => {
+                let mut stage = 0;
+                self.progress.extend(sends.iter().map(|send| {
+                    if send.place.is_some() && !send.is_repeated {
+                        stage = channels.stage();
+                    }
+                    progress(send).of_stage(stage)
+                }));
+            }
+        }
+        self.progress.extend(step.recvs.iter().map(progress));
     }
 
     /// Moves all messages on as far as that goes without waiting. Returns whether all have ended.

@@ -105,10 +105,10 @@ impl Machine {
         next: Option<Step<'_>>,
         communicator: &Communicator,
     ) -> Result<(), ExecError> {
-        if self.exchange.is_some() && step.uses_channels() {
-            return self.exchange(step, communicator);
-        }
         let next = next.filter(|next| next.is_posted_ahead);
+        if self.exchange.is_some() && step.uses_channels() {
+            return self.exchange(step, next, communicator);
+        }
         if self.wait == Wait::Yield || step.is_posted_ahead || next.is_some() {
             return self.start_and_finish(step, next, communicator);
         }
@@ -145,20 +145,7 @@ impl Machine {
         next: Option<Step<'_>>,
         communicator: &Communicator,
     ) -> Result<(), ExecError> {
-        // The two change places, so that either may need what one needed in an earlier call.
-        let ahead = next.map_or(0, |next| next.recvs.len());
-        for requests in [&mut self.current, &mut self.ahead] {
-            requests.reserve(ahead.max(step.recvs.len()) + step.sends.len());
-        }
-        // After an error too, all is started that can be: peers may be waiting for it.
-        let mut outcome = Ok(());
-        if !step.is_posted_ahead {
-            outcome = self.start_recvs(step.recvs, communicator);
-        }
-        std::mem::swap(&mut self.current, &mut self.ahead);
-        if let Some(next) = next {
-            outcome = outcome.and(self.start_recvs(next.recvs, communicator));
-        }
+        let mut outcome = self.start_all_recvs(step, next, communicator);
         match step.sends {
             // All that is to be received has been posted, so that it cannot be waited for in vain.
             [send] if self.wait == Wait::Block && step.work.is_empty() => {
@@ -173,12 +160,41 @@ impl Machine {
         outcome.and(self.current.finish(self.wait))
     }
 
+    /// Posts the receives of a round, unless the round before it has done so, and those of the next one.
+    fn start_all_recvs(
+        &mut self,
+        step: Step<'_>,
+        next: Option<Step<'_>>,
+        communicator: &Communicator,
+    ) -> Result<(), ExecError> {
+        // The two change places, so that either may need what one needed in an earlier call.
+        let ahead = next.map_or(0, |next| next.recvs.len());
+        for requests in [&mut self.current, &mut self.ahead] {
+            requests.reserve(ahead.max(step.recvs.len()) + step.sends.len());
+        }
+        // After an error too, all is started that can be: peers may be waiting for it.
+        let mut outcome = Ok(());
+        if !step.is_posted_ahead {
+            outcome = self.start_recvs(step.recvs, communicator);
+        }
+        std::mem::swap(&mut self.current, &mut self.ahead);
+        if let Some(next) = next {
+            outcome = outcome.and(self.start_recvs(next.recvs, communicator));
+        }
+        outcome
+    }
+
     /// A round with messages through channels, and perhaps others.
-    fn exchange(&mut self, step: Step<'_>, communicator: &Communicator) -> Result<(), ExecError> {
+    fn exchange(
+        &mut self,
+        step: Step<'_>,
+        next: Option<Step<'_>>,
+        communicator: &Communicator,
+    ) -> Result<(), ExecError> {
         let Some(mut exchange) = self.exchange.take() else {
             return Ok(());
         };
-        let outcome = self.exchange_with(&mut exchange, step, communicator);
+        let outcome = self.exchange_with(&mut exchange, step, next, communicator);
         self.exchange = Some(exchange);
         outcome
     }
@@ -187,14 +203,10 @@ impl Machine {
         &mut self,
         exchange: &mut Exchange,
         step: Step<'_>,
+        next: Option<Step<'_>>,
         communicator: &Communicator,
     ) -> Result<(), ExecError> {
-        // The two change places, as in `start_and_finish`.
-        for requests in [&mut self.current, &mut self.ahead] {
-            requests.reserve(step.sends.len() + step.recvs.len());
-        }
-        let mut outcome = self.start_recvs(step.recvs, communicator);
-        std::mem::swap(&mut self.current, &mut self.ahead);
+        let mut outcome = self.start_all_recvs(step, next, communicator);
         outcome = outcome.and(self.start_sends(step.sends, communicator));
         exchange.begin(step, &self.copier);
         // What others wait for goes first.

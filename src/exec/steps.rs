@@ -62,6 +62,9 @@ pub(crate) struct Transfer {
     pub(crate) count: c_int,
     /// The unit's, or one that [`Steps`] keep.
     pub(crate) datatype: ffi::MPI_Datatype,
+    /// Whether it is sent through a channel and has its data in common with the one that goes through a channel before
+    /// it in its round.
+    pub(crate) is_repeated: bool,
     /// What becomes of it, if it is received through a channel and not kept.
     pub(crate) arrival: Option<Arrival>,
 }
@@ -114,7 +117,7 @@ pub(crate) struct Step<'a> {
     pub(crate) sends: &'a [Transfer],
     pub(crate) recvs: &'a [Transfer],
     pub(crate) work: &'a [Work],
-    /// Whether its receives are posted before the round begins, together with those of the round
+    /// Whether its receives from MPI are posted before the round begins, together with those of the round
     /// before it.
     pub(crate) is_posted_ahead: bool,
 }
@@ -124,11 +127,17 @@ pub(crate) struct Step<'a> {
 const AHEAD_BYTES: usize = 8 << 10;
 
 impl Step<'_> {
-    /// Whether receives that are posted together with this round touch nothing that it uses.
-    fn bears(&self, recvs: &[Transfer]) -> bool {
+    /// Its receives from MPI.
+    fn mpi_recvs(&self) -> impl Iterator<Item = &Transfer> {
+        self.recvs.iter().filter(|recv| recv.place.is_none())
+    }
+
+    /// Whether the receives from MPI of the round after it, which would be posted together with this one, touch
+    /// nothing that this one uses.
+    fn bears(&self, next: &Step<'_>) -> bool {
         let arriving = || {
             let runs = |recv: &Transfer| recv.runs.map(|run| (recv.slot, run));
-            recvs.iter().flat_map(runs)
+            next.mpi_recvs().flat_map(runs)
         };
         let conflicts = |place: &Place| arriving().any(|recv| place.meets(&recv));
         let mut transfers = self.sends.iter().chain(self.recvs);
@@ -151,11 +160,11 @@ impl Step<'_> {
         messages.any(|message| message.place.is_some())
     }
 
-    /// Whether the receives of the next round can and should be posted together with this one.
+    /// Whether the receives of the next round can and should be posted together with this one. What comes through
+    /// channels is not posted.
     pub(crate) fn admits(&self, next: &Step<'_>) -> bool {
-        let bytes: usize = next.recvs.iter().map(Transfer::bytes).sum();
-        let by_mpi = || !self.uses_channels() && !next.uses_channels();
-        bytes >= AHEAD_BYTES && by_mpi() && self.bears(next.recvs)
+        let bytes: usize = next.mpi_recvs().map(Transfer::bytes).sum();
+        bytes >= AHEAD_BYTES && self.bears(next)
     }
 }
 
@@ -219,6 +228,16 @@ impl Steps {
     }
 }
 
+/// Finds the messages of a round that send the same to several ranks, one after the other.
+fn mark_repeated(sends: &mut [Transfer]) {
+    let mut last = None;
+    for send in sends.iter_mut().filter(|send| send.place.is_some()) {
+        let data = (send.slot, send.runs);
+        send.is_repeated = last == Some(data);
+        last = Some(data);
+    }
+}
+
 /// Resolves rounds of one rank's program.
 #[derive(Debug)]
 pub(crate) struct Resolver {
@@ -269,6 +288,7 @@ impl Resolver {
                 Action::Copy { from, into } => self.copy(from, into, &mut steps.work),
             }
         }
+        mark_repeated(&mut steps.sends[before[0]..]);
         let after = [steps.sends.len(), steps.recvs.len(), steps.work.len()];
         if before != after {
             steps.rounds.push(Ranges {
@@ -323,6 +343,7 @@ impl Resolver {
             start: first.start as usize,
             count,
             datatype: self.unit.datatype,
+            is_repeated: false,
             arrival: None,
         };
         if transfer.place.is_none() && (first.count > 1 || !second.is_empty()) {
@@ -345,6 +366,7 @@ impl Resolver {
             start: 0,
             count: 0,
             datatype: self.unit.datatype,
+            is_repeated: false,
             arrival: None,
         }
     }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// Each by the name that tests use, and where it comes from.
-const REQUIREMENTS: [(&str, &str); 20] = [
+const REQUIREMENTS: [(&str, &str); 21] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -30,6 +30,10 @@ const REQUIREMENTS: [(&str, &str); 20] = [
         "Debian's package mpich brings it",
     ),
     ("Lmod", SETUP),
+    (
+        "namespaces and other users",
+        "they need root, and util-linux",
+    ),
     (
         "MPI library with MPI_THREAD_MULTIPLE",
         "those of `scripts/setup test` have it",

@@ -5,13 +5,17 @@ use std::ptr::NonNull;
 use loom::sync::Arc;
 use loom::thread;
 
-use link::{Answer, CHUNKS, INLINE, LEAST_CHUNK, Link, Memory, Mismatch, Packet, Slot};
+use link::{Answer, INLINE, LEAST_CHUNK, Link, Memory, Mismatch, Packet, Slot};
+use pool::{CHUNKS, Chunks, Pool};
 use progress::Progress;
 use sync::{AtomicU32, AtomicU64, SENT_BEFORE, UnsafeCell};
 
 #[expect(unreachable_pub, reason = "public in the crate")]
 #[path = "../../link.rs"]
 mod link;
+#[expect(dead_code, reason = "`Channels` use the rest")]
+#[path = "../../pool.rs"]
+mod pool;
 #[expect(unreachable_pub, reason = "public in the crate")]
 #[path = "../../progress.rs"]
 mod progress;
@@ -22,25 +26,31 @@ mod sync {
 
     /// Answers, which have 32 bits, begin anew while packets are under way.
     pub(crate) const SENT_BEFORE: u64 = (1 << 32) - 2;
+
+    pub(crate) const PATIENCE: u32 = 1;
 }
 
 const SLOTS: u32 = 2;
 
-/// The memory of one channel.
-struct Channel {
+/// The memory that ranks share: their channels, and the chunks that each sends in.
+struct Node {
+    ranks: usize,
+    chunk_count: usize,
     slots: Vec<Slot>,
-    answer: Answer,
-    ring: std::cell::UnsafeCell<Vec<u8>>,
-    chunks: usize,
+    answers: Vec<Answer>,
+    chunks: Vec<std::cell::UnsafeCell<[u8; LEAST_CHUNK]>>,
+    /// Who works on which chunk: loom sees no accesses to plain memory.
+    accesses: Vec<UnsafeCell<()>>,
 }
 
-// SAFETY: what the protocol is to make true; the slots' cells tell loom about the chunks as well.
-unsafe impl Sync for Channel {}
+// SAFETY: what the protocol is to make true; cells tell loom about slots and chunks.
+unsafe impl Sync for Node {}
 // SAFETY: it is memory.
-unsafe impl Send for Channel {}
+unsafe impl Send for Node {}
 
-impl Channel {
-    fn new(chunks: usize) -> Self {
+impl Node {
+    fn new(ranks: usize, chunk_count: usize) -> Self {
+        assert!(chunk_count <= CHUNKS);
         let slot = |_| Slot {
             number: AtomicU64::new(0),
             packet: UnsafeCell::new(Packet {
@@ -49,58 +59,118 @@ impl Channel {
                 payload: [0; INLINE],
             }),
         };
+        let answer = |_| Answer(AtomicU32::new(SENT_BEFORE as u32));
+        let (pairs, chunks) = (ranks * ranks, ranks * chunk_count);
         Self {
-            slots: (0..SLOTS).map(slot).collect(),
-            answer: Answer(AtomicU32::new(SENT_BEFORE as u32)),
-            ring: vec![0; chunks * LEAST_CHUNK].into(),
-            chunks,
+            ranks,
+            chunk_count,
+            slots: (0..pairs * SLOTS as usize).map(slot).collect(),
+            answers: (0..pairs).map(answer).collect(),
+            chunks: (0..chunks).map(|_| [0; LEAST_CHUNK].into()).collect(),
+            accesses: (0..chunks).map(|_| UnsafeCell::new(())).collect(),
         }
     }
 
-    fn memory(&self) -> Memory {
-        let ring = self.ring.get();
+    fn chunks_of(&self, rank: usize) -> Chunks {
+        let chunks = &self.chunks[rank * self.chunk_count..][..self.chunk_count];
+        Chunks {
+            memory: NonNull::from(chunks).cast(),
+            count: self.chunk_count,
+            bytes: LEAST_CHUNK,
+        }
+    }
+
+    fn memory(&self, from: usize, to: usize) -> Memory {
+        let pair = from * self.ranks + to;
+        let slots = &self.slots[pair * SLOTS as usize..][..SLOTS as usize];
         Memory {
-            slots: NonNull::from(&self.slots[..]).cast(),
+            slots: NonNull::from(slots).cast(),
             slot_count: SLOTS,
-            answer: NonNull::from(&self.answer),
-            // SAFETY: the vector itself is not changed.
-            ring: NonNull::new(unsafe { (*ring).as_mut_ptr() }).unwrap(),
-            chunk_count: self.chunks,
-            chunk_bytes: LEAST_CHUNK,
+            answer: NonNull::from(&self.answers[pair]),
+            chunks: self.chunks_of(from),
         }
     }
-}
 
-fn send(link: &mut Link, length: usize, byte: u8) {
-    let mut message = Progress::new(length, 1);
-    while !link.send(&mut message, |_, piece| piece.fill(byte)) {
-        thread::yield_now();
+    /// What tells of accesses to the chunk in which a piece stands, if it stands in one.
+    fn accesses(&self, piece: &[u8]) -> Option<&UnsafeCell<()>> {
+        let distance = piece
+            .as_ptr()
+            .addr()
+            .wrapping_sub(self.chunks.as_ptr().addr());
+        self.accesses.get(distance / LEAST_CHUNK)
     }
 }
 
-fn receive(link: &mut Link, length: usize, byte: u8) {
-    let mut message = Progress::new(length, 1);
-    let is_right = |_: usize, piece: &[u8]| assert!(piece.iter().all(|&found| found == byte));
-    while !link.receive(&mut message, is_right).unwrap() {
-        thread::yield_now();
+/// What a rank has of the node.
+struct Rank {
+    node: Arc<Node>,
+    links: Vec<Link>,
+    pool: Pool,
+}
+
+impl Rank {
+    fn new(node: Arc<Node>, rank: usize) -> Self {
+        let link = |peer| {
+            // SAFETY: the memory lives as long as the rank; each rank uses its own ends.
+            unsafe { Link::new(node.memory(rank, peer), node.memory(peer, rank)) }
+        };
+        Self {
+            links: (0..node.ranks).map(link).collect(),
+            pool: Pool::new(node.chunks_of(rank), node.ranks == 2),
+            node,
+        }
+    }
+
+    /// Whether all of the message has been sent.
+    fn try_to_send(&mut self, to: usize, message: &mut Progress, byte: u8) -> bool {
+        let node = &self.node;
+        let fill = |_: usize, piece: &mut [u8]| match node.accesses(piece) {
+            Some(accesses) => accesses.with_mut(|_| piece.fill(byte)),
+            None => piece.fill(byte),
+        };
+        self.links[to].send(&mut self.pool, message, fill)
+    }
+
+    fn send(&mut self, to: usize, length: usize, byte: u8) {
+        let mut message = Progress::new(length, 1);
+        while !self.try_to_send(to, &mut message, byte) {
+            thread::yield_now();
+        }
+    }
+
+    fn try_to_receive(&mut self, from: usize, message: &mut Progress, byte: u8) {
+        let node = &self.node;
+        let is_right = |_: usize, piece: &[u8]| {
+            let check = || assert!(piece.iter().all(|&found| found == byte));
+            match node.accesses(piece) {
+                Some(accesses) => accesses.with(|_| check()),
+                None => check(),
+            }
+        };
+        self.links[from].receive(message, is_right).unwrap();
+    }
+
+    fn receive(&mut self, from: usize, length: usize, byte: u8) {
+        let mut message = Progress::new(length, 1);
+        while !message.is_over() {
+            self.try_to_receive(from, &mut message, byte);
+            if !message.is_over() {
+                thread::yield_now();
+            }
+        }
     }
 }
 
 /// Runs one rank in a thread and the other in this one, in all ways in which they may come together.
-fn check(chunks: usize, first: fn(&mut Link), second: fn(&mut Link)) {
-    assert!(chunks <= CHUNKS);
+fn check(chunks: usize, ranks: [fn(&mut Rank); 2]) {
     let mut model = loom::model::Builder::new();
     // Without a bound it takes minutes, and finds nothing more.
     model.preemption_bound = Some(3);
     model.check(move || {
-        let channels = Arc::new([Channel::new(chunks), Channel::new(chunks)]);
-        let other = channels.clone();
-        // SAFETY: both threads keep the channels, each uses one end of each.
-        let thread = thread::spawn(move || unsafe {
-            first(&mut Link::new(other[0].memory(), other[1].memory()));
-        });
-        // SAFETY: the same.
-        second(&mut unsafe { Link::new(channels[1].memory(), channels[0].memory()) });
+        let node = Arc::new(Node::new(2, chunks));
+        let other = node.clone();
+        let thread = thread::spawn(move || ranks[0](&mut Rank::new(other, 0)));
+        ranks[1](&mut Rank::new(node, 1));
         thread.join().unwrap();
     });
 }
@@ -109,8 +179,10 @@ fn check(chunks: usize, first: fn(&mut Link), second: fn(&mut Link)) {
 fn slots_are_used_again_only_when_they_have_been_read() {
     check(
         1,
-        |link| (1..=4).for_each(|byte| send(link, 8, byte)),
-        |link| (1..=4).for_each(|byte| receive(link, 8, byte)),
+        [
+            |rank| (1..=4).for_each(|byte| rank.send(1, 8, byte)),
+            |rank| (1..=4).for_each(|byte| rank.receive(0, 8, byte)),
+        ],
     );
 }
 
@@ -118,38 +190,109 @@ fn slots_are_used_again_only_when_they_have_been_read() {
 fn chunks_are_used_again_only_when_they_have_been_read() {
     check(
         1,
-        |link| (1..=3).for_each(|byte| send(link, 130, byte)),
-        |link| (1..=3).for_each(|byte| receive(link, 130, byte)),
+        [
+            |rank| (1..=3).for_each(|byte| rank.send(1, 130, byte)),
+            |rank| (1..=3).for_each(|byte| rank.receive(0, 130, byte)),
+        ],
     );
+}
+
+/// One of several messages that follow each other, and how far it is.
+struct Message {
+    byte: u8,
+    progress: Progress,
+}
+
+impl Message {
+    fn of_stage(stage: u8) -> Self {
+        Self {
+            byte: stage,
+            progress: Progress::new(130, 1).of_stage(stage.into()),
+        }
+    }
+
+    fn is_last(&self) -> bool {
+        self.byte == 2 && self.progress.is_over()
+    }
+
+    /// Tries once to move the message on, or the next one.
+    fn advance(&mut self, mut act: impl FnMut(&mut Progress, u8)) {
+        if self.progress.is_over() && self.byte < 2 {
+            *self = Self::of_stage(self.byte + 1);
+        }
+        act(&mut self.progress, self.byte);
+    }
+}
+
+/// The only chunk is used for one receiver, then for the other, then for other data. Threads that wait for each other
+/// are too much for loom where there are three: they try a few times, and the rest is done in order.
+#[test]
+fn chunks_are_used_again_only_when_all_receivers_have_read_them() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let node = Arc::new(Node::new(3, 1));
+        let receive = |rank: &mut Rank, message: &mut Message| {
+            message.advance(|progress, byte| rank.try_to_receive(0, progress, byte));
+        };
+        let send = |rank: &mut Rank, messages: &mut [Message; 2]| {
+            for (to, message) in (1..).zip(messages) {
+                message.advance(|progress, byte| {
+                    rank.try_to_send(to, progress, byte);
+                });
+            }
+        };
+        let receivers = [1, 2].map(|rank| {
+            let node = node.clone();
+            thread::spawn(move || {
+                let (mut rank, mut message) = (Rank::new(node, rank), Message::of_stage(1));
+                (0..2).for_each(|_| receive(&mut rank, &mut message));
+                (rank, message)
+            })
+        });
+        let mut sender = Rank::new(node, 0);
+        let mut sending = [1, 1].map(Message::of_stage);
+        (0..3).for_each(|_| send(&mut sender, &mut sending));
+        let mut receivers = receivers.map(|thread| thread.join().unwrap());
+        for _ in 0..20 {
+            send(&mut sender, &mut sending);
+            for (rank, message) in &mut receivers {
+                receive(rank, message);
+            }
+        }
+        assert!(receivers.iter().all(|(_, message)| message.is_last()));
+    });
 }
 
 #[test]
 fn answers_come_with_packets_too() {
-    let rank: fn(&mut Link) = |link| {
+    fn exchange(rank: &mut Rank, peer: usize) {
         for byte in 1..=3 {
-            send(link, 8, byte);
-            receive(link, 8, byte);
+            rank.send(peer, 8, byte);
+            rank.receive(peer, 8, byte);
         }
-    };
-    check(1, rank, rank);
+    }
+    check(1, [|rank| exchange(rank, 1), |rank| exchange(rank, 0)]);
 }
 
 #[test]
 fn a_packet_answers_only_what_has_been_read() {
     check(
         1,
-        |link| {
-            send(link, 8, 1);
-            send(link, 8, 2);
-            receive(link, 0, 0);
-            send(link, 8, 3);
-            send(link, 8, 4);
-        },
-        |link| {
-            receive(link, 8, 1);
-            send(link, 0, 0);
-            (2..=4).for_each(|byte| receive(link, 8, byte));
-        },
+        [
+            |rank| {
+                rank.send(1, 8, 1);
+                rank.send(1, 8, 2);
+                rank.receive(1, 0, 0);
+                rank.send(1, 8, 3);
+                rank.send(1, 8, 4);
+            },
+            |rank| {
+                rank.receive(0, 8, 1);
+                rank.send(0, 0, 0);
+                (2..=4).for_each(|byte| rank.receive(0, 8, byte));
+            },
+        ],
     );
 }
 
@@ -157,15 +300,17 @@ fn a_packet_answers_only_what_has_been_read() {
 fn a_sender_that_receives_nothing_still_hears_an_answer() {
     check(
         1,
-        |link| {
-            (1..=4).for_each(|byte| send(link, 8, byte));
-            receive(link, 0, 0);
-        },
-        |link| {
-            receive(link, 8, 1);
-            send(link, 0, 0);
-            (2..=4).for_each(|byte| receive(link, 8, byte));
-        },
+        [
+            |rank| {
+                (1..=4).for_each(|byte| rank.send(1, 8, byte));
+                rank.receive(1, 0, 0);
+            },
+            |rank| {
+                rank.receive(0, 8, 1);
+                rank.send(0, 0, 0);
+                (2..=4).for_each(|byte| rank.receive(0, 8, byte));
+            },
+        ],
     );
 }
 
@@ -173,16 +318,18 @@ fn a_sender_that_receives_nothing_still_hears_an_answer() {
 fn another_length_is_noticed() {
     check(
         1,
-        |link| send(link, 8, 1),
-        |link| {
-            let mut message = Progress::new(16, 1);
-            let outcome = loop {
-                match link.receive(&mut message, |_, _| ()) {
-                    Ok(false) => thread::yield_now(),
-                    outcome => break outcome,
-                }
-            };
-            assert_eq!(outcome, Err(Mismatch));
-        },
+        [
+            |rank| rank.send(1, 8, 1),
+            |rank| {
+                let mut message = Progress::new(16, 1);
+                let outcome = loop {
+                    match rank.links[0].receive(&mut message, |_, _| ()) {
+                        Ok(false) => thread::yield_now(),
+                        outcome => break outcome,
+                    }
+                };
+                assert_eq!(outcome, Err(Mismatch));
+            },
+        ],
     );
 }

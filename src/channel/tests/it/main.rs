@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
+mod elsewhere;
 mod exhaustively;
 mod messages;
 mod processes;
@@ -9,13 +10,17 @@ mod segments;
 
 use channel::{Channels, Layout, Segment};
 
-/// The channels of two ranks of this process.
-fn two(limit: usize) -> [Channels; 2] {
-    let layout = Layout::within(2, limit).unwrap();
+/// The channels of some ranks of this process.
+fn several(ranks: usize, limit: usize) -> Vec<Channels> {
+    let layout = Layout::within(ranks, limit).unwrap();
     let segment = Segment::create(layout.bytes()).unwrap();
-    let opened = Segment::open(&segment.ticket()).unwrap();
-    [
-        Channels::new(segment, layout, 0).unwrap(),
-        Channels::new(opened, layout, 1).unwrap(),
-    ]
+    let opened = |rank| {
+        let segment = Segment::open(&segment.ticket()).unwrap();
+        Channels::new(segment, layout, rank).unwrap()
+    };
+    (0..ranks).map(opened).collect()
+}
+
+fn two(limit: usize) -> [Channels; 2] {
+    several(2, limit).try_into().unwrap()
 }

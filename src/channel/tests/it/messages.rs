@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 
 use channel::{Channels, Layout, Mismatch, Progress, Segment};
 
-use super::two;
+use super::{several, two};
 
 /// The byte of a message at an offset.
 fn byte(message: usize, offset: usize) -> u8 {
@@ -272,6 +272,8 @@ fn memory_that_is_overwritten_leads_nowhere() {
             let length = (random.u32(..) >> random.u32(0..32)) | (random.u32(0..2) << 31);
             file.write_at(&word.to_ne_bytes(), head).unwrap();
             file.write_at(&length.to_ne_bytes(), head + 8).unwrap();
+            // The number of a chunk.
+            file.write_at(&[random.u8(..8)], head + 16).unwrap();
             let rank = random.usize(0..2);
             let length = random.usize(0..2000) >> random.u32(0..12);
             let mut message = Progress::new(length, 1);
@@ -294,4 +296,97 @@ fn memory_that_is_overwritten_leads_nowhere() {
     }
     // All of it happens.
     assert!(outcomes.iter().all(|&count| count > 100), "{outcomes:?}");
+}
+
+/// A message from the first rank to another, whose bytes are all the same, and how far both ends are.
+struct Copy {
+    to: usize,
+    byte: u8,
+    sending: Progress,
+    receiving: Progress,
+}
+
+impl Copy {
+    fn new(to: usize, byte: u8, message: Progress) -> Self {
+        Self {
+            to,
+            byte,
+            sending: message,
+            receiving: message,
+        }
+    }
+
+    /// The bytes that are written to shared memory.
+    fn send(&mut self, ranks: &mut [Channels]) -> usize {
+        let mut written = 0;
+        ranks[0].send(self.to, &mut self.sending, |_, piece| {
+            piece.fill(self.byte);
+            written += piece.len();
+        });
+        written
+    }
+
+    fn receive(&mut self, ranks: &mut [Channels]) {
+        let is_right = |_: usize, piece: &[u8]| {
+            assert!(piece.iter().all(|&found| found == self.byte));
+        };
+        let is_over = ranks[self.to].receive(0, &mut self.receiving, is_right);
+        assert_eq!(is_over, Ok(self.receiving.is_over()));
+    }
+}
+
+#[test]
+fn what_goes_to_several_ranks_is_written_once() {
+    for (length, ranks) in [(5000, 3), (100_000, 4), (1 << 20, 7), (1 << 20, 2)] {
+        let mut ranks = several(ranks, 4 << 20);
+        for byte in 1..4 {
+            let stage = ranks[0].stage();
+            let message = Progress::new(length, 8).of_stage(stage);
+            let copies = (1..ranks.len()).map(|to| Copy::new(to, byte, message));
+            let mut copies: Vec<_> = copies.collect();
+            let mut written = 0;
+            while !copies.iter().all(|copy| copy.receiving.is_over()) {
+                written += copies
+                    .iter_mut()
+                    .map(|copy| copy.send(&mut ranks))
+                    .sum::<usize>();
+                copies.iter_mut().for_each(|copy| copy.receive(&mut ranks));
+            }
+            assert_eq!(written, length);
+        }
+    }
+}
+
+/// Ranks that come late keep what they are sent, and no other rank from being sent its messages.
+#[test]
+fn a_message_arrives_however_many_others_do_not() {
+    const LENGTH: usize = 100_000;
+    for (ranks, limit) in [(3, 1 << 20), (7, 1 << 20), (7, 300 << 10), (12, 8 << 20)] {
+        for has_stage in [false, true] {
+            let mut ranks = several(ranks, limit);
+            let last = ranks.len() - 1;
+            for turn in 0..3 {
+                let stage = if has_stage { ranks[0].stage() } else { 0 };
+                let message = Progress::new(LENGTH, 8).of_stage(stage);
+                let byte = |to| if has_stage { turn } else { turn ^ to as u8 };
+                let copies = (1..=last).map(|to| Copy::new(to, byte(to), message));
+                let mut copies: Vec<_> = copies.collect();
+                let mut looks = 0;
+                while !copies[last - 1].receiving.is_over() {
+                    copies.iter_mut().for_each(|copy| {
+                        copy.send(&mut ranks);
+                    });
+                    copies[last - 1].receive(&mut ranks);
+                    looks += 1;
+                    assert!(looks < 2 * LENGTH / 100, "{last} ranks, {limit} bytes");
+                }
+                while !copies.iter().all(|copy| copy.receiving.is_over()) {
+                    for copy in &mut copies {
+                        copy.send(&mut ranks);
+                        copy.receive(&mut ranks);
+                    }
+                }
+            }
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! One rank of several processes that share a segment: started by the tests, which are told on standard output
 //! what it has reached and wait for all ranks.
 //!
-//! usage: channel-ranks TICKET RANKS LIMIT RANK SEED ROUNDS
+//! usage: channel-ranks TICKET RANKS LIMIT RANK SEED ROUNDS, or channel-ranks create BYTES, which only tries whether
+//! there can be a segment.
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
@@ -23,6 +24,12 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [create, bytes] = &arguments[..]
+        && create == "create"
+    {
+        Segment::create(bytes.parse()?)?;
+        return Ok(tell("created")?);
+    }
     let [ticket, ranks, limit, rank, seed, rounds] = &arguments[..] else {
         return Err("usage: channel-ranks TICKET RANKS LIMIT RANK SEED ROUNDS".into());
     };
@@ -87,6 +94,12 @@ impl Node {
     fn round(&mut self, round: u64) -> Result<(), Error> {
         let rank = self.rank;
         let mut sends: Vec<_> = self.messages(round, |from, _| from == rank).collect();
+        if is_common(round) {
+            let stage = self.channels.stage();
+            for (message, ..) in &mut sends {
+                *message = message.of_stage(stage);
+            }
+        }
         let mut recvs: Vec<_> = self.messages(round, |_, to| to == rank).collect();
         let mut turns = 0;
         while !(sends.is_empty() && recvs.is_empty()) {
@@ -130,7 +143,9 @@ impl Node {
         let (seed, rank) = (self.seed, self.rank);
         pairs.filter_map(move |(from, to)| {
             let name = (round * ranks as u64 + from as u64) * ranks as u64 + to as u64;
-            let mut random = Random(seed ^ (name << 8));
+            let is_common = is_common(round);
+            let of = if is_common { round + from as u64 } else { name };
+            let mut random = Random(seed ^ (of << 8));
             let length = random.next() % (1 << (random.next() % 18));
             let is_sent = from != to && !random.next().is_multiple_of(4) && is_mine(from, to);
             let other = if from == rank { to } else { from };
@@ -147,6 +162,11 @@ impl Node {
             _ => std::hint::spin_loop(),
         }
     }
+}
+
+/// Whether each rank sends the same to all others in this round.
+fn is_common(round: u64) -> bool {
+    round % 3 == 1
 }
 
 /// The byte of a message's content.

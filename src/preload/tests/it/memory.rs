@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use tempfile::TempDir;
-use testkit::mpi::installation;
 use testkit::process;
-use testkit::tables::{forcing, saved};
+use testkit::tables::saved;
+use vocabulary::Through;
 
 use crate::launch::{compiled, run_preloaded};
+use crate::stress::forcing_through;
 
 /// What valgrind is to leave out, of the libraries and of ours.
 const SUPPRESSIONS: [&str; 2] = ["/usr/share/openmpi/openmpi-valgrind.supp", OURS];
@@ -52,10 +53,10 @@ fn logs(folder: &Path) -> Vec<String> {
 }
 
 /// What is found in a run with that table. More ranks than cores would take MPICH minutes.
-fn findings(place: usize, seed: u64) -> Vec<String> {
+fn findings(place: usize, through: Through, seed: u64) -> Vec<String> {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("stress.c", folder.path(), &[]);
-    let path = saved(&forcing(place, installation().library()), folder.path());
+    let path = saved(&forcing_through(place, through), folder.path());
     let log = folder.path().join("%p.valgrind").display().to_string();
     let mut arguments: Vec<String> = ["--leak-check=full", "--show-leak-kinds=definite"]
         .map(str::to_owned)
@@ -67,6 +68,8 @@ fn findings(place: usize, seed: u64) -> Vec<String> {
     arguments.extend([program, seed.to_string(), "80".to_owned(), "odd".to_owned()]);
     let text = run_preloaded("valgrind".as_ref(), &arguments, RANKS, &path, &YIELDING).good();
     assert!(text.contains("80 calls agree"), "{text}");
+    let is_shared = text.contains(" of them through shared memory");
+    assert_eq!(is_shared, through == Through::Shared, "{text}");
     let logs = logs(folder.path());
     assert_eq!(logs.len(), RANKS as usize, "a log a rank");
     for log in &logs {
@@ -76,13 +79,21 @@ fn findings(place: usize, seed: u64) -> Vec<String> {
     blocks.filter(|block| is_ours(block)).collect()
 }
 
+fn check(place: usize, through: Through, seed: u64) {
+    if testkit::require("valgrind", process::find("valgrind")).is_some() {
+        let findings = findings(place, through, seed);
+        assert!(findings.is_empty(), "{}", findings.join("\n"));
+    }
+}
+
 #[test]
 fn memory_is_used_as_it_should_be_under_mpi() {
-    if testkit::require("valgrind", process::find("valgrind")).is_none() {
-        return;
-    }
-    let findings = findings(3, 8);
-    assert!(findings.is_empty(), "{}", findings.join("\n"));
+    check(3, Through::Mpi, 8);
+}
+
+#[test]
+fn memory_is_used_as_it_should_be_through_shared_memory_under_mpi() {
+    check(2, Through::Shared, 9);
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Random collectives with tables that choose each algorithm in turn.
 
-use std::path::Path;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use launcher::LibraryName;
@@ -37,6 +40,19 @@ fn is_ours(text: &str, collective: Collective) -> bool {
     lines.any(|line| line.contains(&format!("  {collective}/")))
 }
 
+/// The table that chooses the algorithms at this place, with messages through what is said.
+pub(crate) fn forcing_through(place: usize, through: Through) -> Table {
+    let mut table = forcing(place, installation().library());
+    for entries in table.collectives.values_mut() {
+        for rule in entries.iter_mut().flat_map(|entry| &mut entry.rules) {
+            if let Candidate::Ours { parameters, .. } = &mut rule.candidate {
+                parameters.through = through;
+            }
+        }
+    }
+    table
+}
+
 /// What `stress.c` and the summary say, with messages of ours through what is said.
 fn run(
     program: &Path,
@@ -47,14 +63,7 @@ fn run(
     more: &[(&str, &str)],
 ) -> String {
     let folder = TempDir::new().expect("a temporary folder");
-    let mut table = forcing(place, installation().library());
-    for entries in table.collectives.values_mut() {
-        for rule in entries.iter_mut().flat_map(|entry| &mut entry.rules) {
-            if let Candidate::Ours { parameters, .. } = &mut rule.candidate {
-                parameters.through = through;
-            }
-        }
-    }
+    let table = forcing_through(place, through);
     let path = saved(&table, folder.path());
     // MPICH's own collectives take milliseconds where ranks outnumber cores.
     let calls = match family() {
@@ -96,12 +105,9 @@ fn messages_through_shared_memory_do_what_mpi_does_in_an_unmodified_program() {
     }
 }
 
-#[test]
-fn without_shared_memory_the_library_does_it_under_mpi() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let program = compiled("stress.c", folder.path(), &[]);
-    let off = [("COLLTUNE_SHARED_MEMORY", "0")];
-    let text = run(&program, 1, Through::Shared, 2, 3, &off);
+/// What may not be through shared memory is left to the library, and told once.
+fn check_without(program: &Path, more: &[(&str, &str)], reason: &str) {
+    let text = run(program, 1, Through::Shared, 2, 3, more);
     for collective in Collective::ALL {
         assert!(
             !is_ours(&text, collective),
@@ -109,10 +115,59 @@ fn without_shared_memory_the_library_does_it_under_mpi() {
         );
     }
     let told = warnings(&text);
-    let reason = "shared memory is switched off";
     assert!(told.len() == 1 && told[0].contains(reason), "{text}");
     let row = format!("default (no shared memory: {reason})");
     assert!(text.contains(&row), "{text}");
+}
+
+#[test]
+fn without_shared_memory_the_library_does_it_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("stress.c", folder.path(), &[]);
+    let off = [("COLLTUNE_SHARED_MEMORY", "0")];
+    check_without(&program, &off, "shared memory is switched off");
+}
+
+const REFUSED: &str = "ranks cannot share memory";
+
+/// A script that starts a program by other words.
+fn started_by(words: &str, program: &Path) -> PathBuf {
+    let script = program.with_extension("started");
+    let text = format!("#!/bin/sh\nexec {words} '{}' \"$@\"\n", program.display());
+    fs::write(&script, text).expect("written");
+    fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("executable");
+    script
+}
+
+#[test]
+fn if_any_rank_is_refused_memory_all_do_without_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("stress.c", folder.path(), &[]);
+    let deny = compiled("deny.c", folder.path(), &[]);
+    // A segment is created by any rank, and each reserves its part.
+    for refusal in ["all memfd_create", "1 fallocate"] {
+        let words = format!("'{}' {refusal}", deny.display());
+        check_without(&started_by(&words, &program), &[], REFUSED);
+    }
+}
+
+#[test]
+fn ranks_that_do_not_see_each_other_do_without_under_openmpi() {
+    if family() != LibraryName::OpenMpi {
+        // MPICH itself does not start then.
+        return;
+    }
+    let apart = "unshare --pid --fork --kill-child";
+    let mut words = Command::new("unshare");
+    let works = words.args(["--pid", "--fork", "true"]).status();
+    let works = works.is_ok_and(|status| status.success());
+    if testkit::require("namespaces and other users", works.then_some(())).is_none() {
+        return;
+    }
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("stress.c", folder.path(), &[]);
+    let by_sockets = [("OMPI_MCA_btl", "self,tcp")];
+    check_without(&started_by(apart, &program), &by_sockets, REFUSED);
 }
 
 #[test]

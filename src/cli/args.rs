@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     backup, cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain, export,
     fit, import, init, jobs, lookup, man, measure, plan, pull, remote, report, run, schedule,
-    serve, simulate, tune, validate,
+    schema, serve, simulate, tune, validate,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -67,6 +67,7 @@ enum Verb {
     Backup(backup::BackupArgs),
     Restore(backup::RestoreArgs),
     Schedule(schedule::Args),
+    Schema(schema::Args),
     Simulate(simulate::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -104,6 +105,7 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Backup(args) => args.run(console),
         Verb::Restore(args) => args.run(console),
         Verb::Schedule(args) => args.run(console),
+        Verb::Schema(args) => args.run(console),
         Verb::Simulate(args) => args.run(console),
         Verb::Completions(args) => args.run(console),
         Verb::Man(args) => args.run(console),

@@ -61,15 +61,20 @@ impl Console {
 
     /// Prints a result for programs.
     pub(crate) fn json(self, value: &impl Serialize) -> Result<(), CliError> {
-        // Keys in the order of the alphabet, whatever that of fields is.
-        let value = serde_json::to_value(value).map_err(CliError::Json)?;
-        self.print(format_args!("{value:#}"))
+        self.print(json(value)?)
     }
 
     /// Prints a warning to standard error.
     pub(crate) fn warn(self, text: impl Display) {
         complain("warning", text);
     }
+}
+
+/// A result for programs.
+pub(crate) fn json(value: &impl Serialize) -> Result<String, CliError> {
+    // Keys in the order of the alphabet, whatever that of fields is.
+    let value = serde_json::to_value(value).map_err(CliError::Json)?;
+    Ok(format!("{value:#}"))
 }
 
 /// The most characters of a warning, an error or a remedy: long quotations have been shortened before.

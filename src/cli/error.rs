@@ -67,6 +67,13 @@ pub(crate) enum CliError {
     /// Simulating.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
+    /// A verb without a schema.
+    #[error("there is no schema of `{verb}`")]
+    NoSchema {
+        verb: String,
+        /// The verbs that have one.
+        known: Vec<&'static str>,
+    },
     /// No algorithm of that name.
     #[error("there is no algorithm `{name}`")]
     UnknownAlgorithm {
@@ -186,6 +193,9 @@ impl CliError {
                     Some(name) => format!("did you mean `{name}`? {all}"),
                     None => all.to_owned(),
                 });
+            }
+            Self::NoSchema { known, .. } => {
+                return Some(format!("these verbs have one: {}", known.join(", ")));
             }
             Self::NoSchedules { collective } => {
                 return Some(format!(

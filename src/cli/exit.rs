@@ -118,6 +118,7 @@ pub(crate) fn of(error: &CliError) -> Code {
         CliError::Web(WebError::Metrics(_)) => Code::Internal,
         CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }
+        | CliError::NoSchema { .. }
         | CliError::NoSchedules { .. }
         | CliError::NoData { .. }
         | CliError::Unsupported(_)

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::{median, paired_ratios};
 use vocabulary::Candidate;
@@ -23,7 +24,7 @@ pub struct CheckOptions {
 }
 
 /// What the chosen candidate is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Against {
     /// The library's default, in the same launches.
@@ -45,7 +46,7 @@ impl fmt::Display for Against {
 }
 
 /// A suspect, and what became of it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Finding {
     /// What the chosen candidate seemed slower than.
     pub against: Against,
@@ -56,10 +57,10 @@ pub struct Finding {
     pub bound: f64,
     /// Launches that decided.
     pub launches: u32,
-    /// Whether it is slower for certain; serialized as `confirmed`.
+    /// Whether it is slower for certain.
     #[serde(rename = "confirmed")]
     pub is_confirmed: bool,
-    /// Whether time was up before it could have been; serialized as `undecided`.
+    /// Whether time was up before it could have been.
     #[serde(rename = "undecided")]
     pub is_undecided: bool,
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use campaign::{Campaign, Confirmation, Family, Strategy};
 use fit::Everything;
 use model::Placement;
+use schemars::JsonSchema;
 use serde::Serialize;
 use store::Store;
 use vocabulary::{
@@ -53,11 +54,11 @@ pub struct Agenda {
 pub type Merged = BTreeMap<Cell, Vec<(Candidate, Candidate)>>;
 
 /// How much of an agenda is done, in measurements of one subject in one launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Progress {
-    /// Done.
+    /// Measurements in the store, each of one cell or experiment in one launch.
     pub done: u64,
-    /// To be done in all.
+    /// Measurements that are asked for in all; of a guided campaign by what is known now.
     pub total: u64,
 }
 

@@ -7,6 +7,8 @@ use channel::{Layout, Segment, SegmentError};
 use environment::{governor, judge, kernel, others_running, own_cpus, shared_memory, variables};
 use launcher::{Installation, discover, find_driver, list_settings, list_variables};
 use libraries::{LibraryName, Serving};
+use schemars::JsonSchema;
+use serde::Serialize;
 use vocabulary::units::format_bytes;
 use vocabulary::{Library, Warning};
 use wire::Environment;
@@ -52,11 +54,11 @@ pub struct DriverFound {
 }
 
 /// A control variable that has another value than the library was built with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Setting {
     /// Its value.
     pub value: String,
-    /// Where it is set: `environment`, or a file; `None` if that is not known.
+    /// Where it is set: `environment`, or a file; null if that is not known.
     pub place: Option<String>,
     /// Whether it changes which algorithms the library chooses.
     pub decides: bool,

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use campaign::Campaign;
 use launcher::{BatchEnd, Outcome, RecordedState, Standing};
+use schemars::JsonSchema;
+use serde::Serialize;
 use tuner::TunerError;
 
 use crate::error::CliError;
@@ -47,13 +49,21 @@ pub(super) fn folders_here() -> Result<Vec<PathBuf>, CliError> {
 }
 
 /// A state for programs.
+#[derive(JsonSchema, Serialize)]
 pub(super) struct State {
+    /// Where the job stands.
+    #[serde(rename = "state")]
+    #[schemars(extend("enum" = [
+        "queued", "running", "done", "failed", "wall_time", "cancelled", "preempted", "node_failed", "out_of_memory",
+        "not_begun", "lost", "timed_out", "killed", "ended", "unknown"
+    ]))]
     pub(super) name: &'static str,
     /// Why it waits, in the scheduler's words.
     pub(super) reason: Option<String>,
-    /// The nodes on which it runs.
+    /// The names of the nodes on which it runs.
+    #[serde(rename = "on")]
     pub(super) nodes: Vec<String>,
-    /// The launcher's exit code.
+    /// The exit code of a launch that failed.
     pub(super) code: Option<i32>,
 }
 

@@ -112,14 +112,21 @@ pub(crate) fn run() -> Result<Answer, CliError> {
     }
 }
 
-/// Refuses arguments that are not UTF-8, which JSON could not name. Arguments of the user's program, behind `--`, may
-/// be anything.
+/// The arguments before `--`. Those of the user's program, behind it, may be anything.
+fn own_args() -> impl Iterator<Item = OsString> {
+    std::env::args_os().take_while(|arg| arg != "--")
+}
+
+/// Whether errors are printed as JSON.
+pub(crate) fn is_json() -> bool {
+    own_args().any(|arg| arg == "--json")
+}
+
+/// Refuses arguments that are not UTF-8, which JSON could not name.
 fn check_names_for_json() -> Result<(), CliError> {
-    let args = std::env::args_os().take_while(|arg| arg != "--");
-    let args: Vec<OsString> = args.collect();
-    let is_json = args.iter().any(|arg| arg == "--json" || arg == "--events");
-    let strange = args.into_iter().find(|arg| arg.to_str().is_none());
-    match strange.filter(|_| is_json) {
+    let prints_json = is_json() || own_args().any(|arg| arg == "--events");
+    let strange = own_args().find(|arg| arg.to_str().is_none());
+    match strange.filter(|_| prints_json) {
         Some(name) => Err(CliError::NoNameInJson { name }),
         None => Ok(()),
     }

@@ -80,6 +80,14 @@ pub(crate) fn json(value: &impl Serialize) -> Result<String, CliError> {
 /// The most characters of a warning, an error or a remedy: long quotations have been shortened before.
 const MOST: usize = 1600;
 
+/// Prints an error for programs to standard error, on one line.
+pub(crate) fn complain_json(error: &impl Serialize) {
+    // Strings can always be written as JSON.
+    if let Ok(line) = serde_json::to_string(error) {
+        let _ = writeln!(io::stderr(), "{line}");
+    }
+}
+
 /// Prints a line about what is going on to standard error.
 pub(crate) fn complain(kind: &str, text: impl Display) {
     let text = Plain(text).to_string();

@@ -21,7 +21,7 @@ pub(crate) use self::budget::{
     LITTLE_BUDGET_SECONDS, confirming_slice, left_seconds, repetition, spent_seconds,
     starting_seconds, unspent_seconds,
 };
-pub(crate) use self::stock::Stock;
+pub(crate) use self::stock::Coverage;
 use crate::TunerError;
 use crate::confirming::{Confirming, confirms};
 use crate::guided::{Search, predicted_block};
@@ -108,7 +108,7 @@ impl Agenda {
         library: &Library,
     ) -> Result<bool, TunerError> {
         let is_late = self.keeps_time && has_no_time(store, campaign, library)?;
-        let stock = Stock::of(store, library, self.pattern)?;
+        let stock = Coverage::of(store, library, self.pattern)?;
         Ok(is_late || self.next(&stock).is_empty())
     }
 

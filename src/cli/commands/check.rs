@@ -19,7 +19,7 @@ use crate::interrupt;
 use crate::progress::ProgressDisplay;
 use crate::values;
 
-/// Look whether a table still holds, as for continuous integration
+/// Check whether a table still holds, as in continuous integration
 ///
 /// Measures the points of the table with most at stake again: what the table chooses, the library's default,
 /// and the runner-up, which the store knows that the table was made from. The table no longer holds where
@@ -156,11 +156,11 @@ impl Found<'_> {
         let measured = points.iter().filter(|point| point.is_measured()).count();
         let missing = match points.len() - measured {
             0 => String::new(),
-            missing => format!(", {missing} were not measured in the time given"),
+            missing => format!("; not measured in the time given: {missing}"),
         };
         let missing = match points.iter().filter(|point| point.is_undecided()).count() {
             0 => missing,
-            undecided => format!("{missing}, {undecided} remained suspects when time was up"),
+            undecided => format!("{missing}; still suspect when time was up: {undecided}"),
         };
         match wrong {
             0 => format!(

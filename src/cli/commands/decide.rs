@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// campaign says, or 0.01
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     max_regret: Option<f64>,
-    /// Let the launches that chose candidates have the last word, as with `confirmation: off`
+    /// Decide by the launches that chose candidates, without confirmation, as with `confirmation: off`
     #[arg(long)]
     unconfirmed: bool,
     /// Print the rules as JSON

@@ -5,7 +5,7 @@ use std::path::Path;
 use launcher::RecordedState;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tuner::{Progress, Submitted, SubmittedJob, Workplace};
+use tuner::{MeasurementContext, Progress, SubmittedJob, SubmittedLaunch};
 use vocabulary::Library;
 
 use super::launches::{State, describe, state};
@@ -14,8 +14,8 @@ use crate::error::CliError;
 
 /// Says which job goes on, or that nothing is left to measure.
 pub(super) fn tell(
-    at: &Workplace,
-    submitted: &Submitted,
+    at: &MeasurementContext,
+    submitted: &SubmittedLaunch,
     console: Console,
 ) -> Result<(), CliError> {
     let Progress { done, total } = submitted.progress;
@@ -30,7 +30,7 @@ pub(super) fn tell(
     else {
         return console.remark(format_args!("nothing is left to submit; {measurements}"));
     };
-    let standing = describe(&RecordedState::Standing(standing.clone()));
+    let standing = describe(&RecordedState::Current(standing.clone()));
     let what = match is_new {
         true => "is submitted",
         false => "is under way",
@@ -67,11 +67,14 @@ struct Job<'a> {
     submitted: bool,
 }
 
-pub(super) fn outcome<'a>(at: &'a Workplace, submitted: &'a Submitted) -> Detached<'a> {
+pub(super) fn outcome<'a>(
+    at: &'a MeasurementContext,
+    submitted: &'a SubmittedLaunch,
+) -> Detached<'a> {
     let job = submitted.job.as_ref().map(|job| Job {
         launch: job.launch,
         id: &job.id,
-        state: state(&RecordedState::Standing(job.standing.clone())),
+        state: state(&RecordedState::Current(job.standing.clone())),
         submitted: job.is_new,
     });
     Detached {

@@ -10,7 +10,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 
-/// Show what changed between two tables, and what each change is worth
+/// Show what changed between two tables, and the speed-up expected of each change
 ///
 /// Ranges of sizes in which the tables choose differently on shapes that both have; shapes that only
 /// one has; and how the times of the library's default differ where both measured them. What a change

@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use libraries::Serving;
+use libraries::{LibraryName, Serving};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tuner::{Diagnosis, DriverFound, Setting};
+use tuner::{Diagnosis, DriverFound, LibrarySetting};
 use vocabulary::units::{format_bytes, format_seconds};
 use wire::Environment;
 
@@ -104,7 +104,7 @@ struct LibraryFound<'a> {
     /// The measuring program; null if it is not built.
     driver: Option<&'a Path>,
     /// Control variables that have other values than the library was built with, by name; null if unknown.
-    settings: Option<&'a BTreeMap<String, Setting>>,
+    settings: Option<&'a BTreeMap<String, LibrarySetting>>,
     /// The parts of the library that come first for collectives.
     serving: Vec<Part<'a>>,
 }
@@ -170,6 +170,11 @@ impl<'a> Findings<'a> {
     }
 }
 
+/// The names of the supported libraries.
+fn supported() -> String {
+    LibraryName::ALL.map(LibraryName::name).join(", ")
+}
+
 /// Which collectives a part of a library carries out, as a line.
 fn serves(serving: &Serving) -> String {
     let place = if serving.over_nodes {
@@ -188,8 +193,8 @@ fn serves(serving: &Serving) -> String {
 }
 
 /// A setting of a library, as a line.
-fn set(name: &str, setting: &Setting) -> String {
-    let Setting {
+fn set(name: &str, setting: &LibrarySetting) -> String {
+    let LibrarySetting {
         value,
         place,
         decides,
@@ -211,7 +216,12 @@ fn describe(diagnosis: &Diagnosis) -> String {
             .iter()
             .map(|f| f.display().to_string())
             .collect();
-        let _ = writeln!(text, "MPI: none found in {}", folders.join(", "));
+        let _ = writeln!(
+            text,
+            "MPI: none found in {}; supported: {}",
+            folders.join(", "),
+            supported()
+        );
     }
     for DriverFound {
         library,
@@ -236,7 +246,12 @@ fn describe(diagnosis: &Diagnosis) -> String {
         }
     }
     for (launcher, reason) in &diagnosis.unusable {
-        let _ = writeln!(text, "{}: of no use, {reason}", launcher.display());
+        let _ = writeln!(
+            text,
+            "{}: unusable, {reason}; supported: {}",
+            launcher.display(),
+            supported()
+        );
     }
     for advice in &diagnosis.advice {
         let _ = writeln!(text, "advice: {advice}");

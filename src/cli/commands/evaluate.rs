@@ -14,9 +14,9 @@ use crate::error::CliError;
 use crate::exit::Answer;
 use crate::values;
 
-/// Judge decisions at measured points that are kept from them
+/// Judge decisions at measured points that are held out
 ///
-/// Holds points out, decides on the others alone, and tells how much longer the choices take than the
+/// Holds points out, decides from the others alone, and shows how much longer the choices take than the
 /// best candidate measured at each point held out: their regret. Every second size is held out, but not
 /// the smallest and the largest; then, in turn, each shape between measured ones, with fewer and more
 /// nodes or ranks a node. Beside colltune's table stand the library's default, the best single

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use campaign::Campaign;
-use guard::{Misplaced, Place, Point, Probing, Site, SiteOptions};
+use guard::{Misplaced, Point, PointKind, Probing, TestSetup, TestSetupOptions};
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::{Deployment, Operators, Table};
@@ -115,13 +115,13 @@ impl TableArgs {
         points: &[Point],
         launches: u32,
         console: Console,
-    ) -> Result<Site, CliError> {
-        let options = SiteOptions {
+    ) -> Result<TestSetup, CliError> {
+        let options = TestSetupOptions {
             any_version: self.any_version,
             budget_seconds: self.budget,
             launches,
         };
-        let site = Site::new(table, campaign, points, &options, &places())?;
+        let site = TestSetup::new(table, campaign, points, &options, &places())?;
         let found = &site.at.library;
         if *found != table.provenance.library {
             console.warn(format_args!(
@@ -177,7 +177,7 @@ pub(super) struct PointParts {
     /// Size of the call in bytes.
     bytes: u64,
     operators: Operators,
-    place: Place,
+    place: PointKind,
     /// The rules that decide, in words.
     rule: String,
     /// Full name of what the table chooses.

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use campaign::Campaign;
-use launcher::{BatchEnd, Outcome, RecordedState, Standing};
+use launcher::{BatchEnd, JobState, Outcome, RecordedState};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tuner::TunerError;
@@ -70,15 +70,15 @@ pub(super) struct State {
 pub(super) fn state(state: &RecordedState) -> State {
     let (mut reason, mut nodes, mut code) = (None, Vec::new(), None);
     let name = match state {
-        RecordedState::Standing(Standing::Queued { reason: why, .. }) => {
+        RecordedState::Current(JobState::Queued { reason: why, .. }) => {
             reason.clone_from(why);
             "queued"
         }
-        RecordedState::Standing(Standing::Running { nodes: on }) => {
+        RecordedState::Current(JobState::Running { nodes: on }) => {
             nodes.clone_from(on);
             "running"
         }
-        RecordedState::Standing(Standing::Ended) => "ended",
+        RecordedState::Current(JobState::Ended) => "ended",
         RecordedState::Unknown => "unknown",
         RecordedState::Ended(outcome) => match outcome {
             Outcome::Success => "done",

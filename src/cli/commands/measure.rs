@@ -64,9 +64,9 @@ impl Args {
             }))?;
         } else {
             console.remark(format_args!(
-                "{} launches of {} made now; {} of {} measurements are in {}",
-                measured.launches,
+                "launches of {} made now: {}; {} of {} measurements are in {}",
                 at.library,
+                measured.launches,
                 progress.done,
                 progress.total,
                 store.display(),

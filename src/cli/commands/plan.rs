@@ -7,7 +7,7 @@ use schedule::Collective;
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::Store;
-use tuner::{Agenda, Forecast, Progress, Script, Workplace};
+use tuner::{Agenda, Forecast, MeasurementContext, Progress, Script};
 use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, Cell, CommShape, Library};
 
@@ -156,7 +156,7 @@ struct JobScript<'a> {
 }
 
 struct Plan<'a> {
-    at: &'a Workplace,
+    at: &'a MeasurementContext,
     agenda: &'a Agenda,
     forecast: Forecast,
 }
@@ -333,7 +333,7 @@ impl Plan<'_> {
             false => format!("{name}: {all} turns, one a candidate, cell and launch"),
             true => format!(
                 "{name}: about {} turns still to come by now, of {all} if everything were measured; what \
-                 they show decides about more",
+                 they show decides what else is measured",
                 self.forecast.turns_left
             ),
         }
@@ -358,6 +358,7 @@ impl Plan<'_> {
         } else {
             let held = match node_hours {
                 None => " of the simulated machine's time".to_owned(),
+                Some(hours) if hours < 0.1 => " (under 0.1 node-hours)".to_owned(),
                 Some(hours) => format!(" ({hours:.1} node-hours)"),
             };
             format!(

@@ -7,12 +7,14 @@ use super::{
 };
 use crate::console::Console;
 use crate::error::CliError;
-use crate::exit::Answer;
+use crate::exit::{Answer, Failure};
 
 /// Print the JSON schema of what a verb prints with --json
 ///
 /// The schema describes every key of the answer: its type, its meaning, and whether it may be null. Times are seconds
 /// and sizes are bytes. Later versions may add keys. Without VERB, prints the verbs that have a schema.
+///
+/// A verb that fails prints one line of JSON to standard error, with the kind of the error: `colltune schema error`.
 ///
 /// `remote` prints the answers of the service, which describes them at /api/v1/openapi.json.
 #[derive(Debug, clap::Args)]
@@ -29,14 +31,18 @@ Examples:
   colltune schema lookup
   colltune schema schedule list";
 
-/// The verbs, each with the type of its answer.
-const ANSWERS: [(&str, fn() -> Schema); 21] = [
+/// What is printed, and its schema.
+type Described = (&'static str, fn() -> Schema);
+
+/// The verbs, each with the type of its answer, and what every verb that fails prints.
+const ANSWERS: [Described; 22] = [
     ("cancel", of::<Vec<cancel::Ended>>),
     ("check", of::<check::Answers>),
     ("decide", of::<decide::Rules>),
     ("deploy", of::<deploy::Answers>),
     ("diff", of::<table::Comparison>),
     ("doctor", of::<doctor::Findings>),
+    ("error", of::<Failure>),
     ("evaluate", of::<evaluate::Answers>),
     ("explain", of::<results::Explanation>),
     ("fit", of::<fit::Answers>),
@@ -99,7 +105,7 @@ mod tests {
 
     #[test]
     fn every_verb_with_json_has_a_schema() {
-        let mut found = BTreeSet::new();
+        let mut found = BTreeSet::from(["error".to_owned()]);
         with_json(&Cli::command(), "", &mut found);
         let known = ANSWERS.map(|(name, _)| name.to_owned());
         assert_eq!(found, BTreeSet::from(known));

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use campaign::Campaign;
 use clap::ValueEnum;
 use guard::{
-    Alternating, Circumstances, Deployed, GuardError, Launches, Point, Probing, Site,
+    Alternating, Circumstances, Deployed, GuardError, Launches, Point, Probing, TestSetup,
     ValidateOptions, Validated, add_probes, confirm, keep, points, unconfirmed, validate,
 };
 use launcher::find_driver;
@@ -23,7 +23,7 @@ use crate::interrupt;
 use crate::progress::ProgressDisplay;
 use crate::values;
 
-/// Measure what a table is worth: the library's default against what it chooses
+/// Measure the speed-up of a table over the library's default
 ///
 /// Measures the sizes that the table was made from, those just below and at its thresholds, and probes, which
 /// are drawn at random between measured sizes, wherever it does not keep the default: if the library's default
@@ -189,7 +189,7 @@ impl Args {
     fn measure(
         &self,
         table: &Table,
-        mut site: Site,
+        mut site: TestSetup,
         points: &[Point],
         console: Console,
     ) -> Result<Validated, CliError> {

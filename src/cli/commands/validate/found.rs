@@ -58,9 +58,9 @@ impl Found {
             ));
         }
         lines.push(format!(
-            "Significantly faster at {}, not to be told apart at {}, significantly slower at {}; too few launches \
-             to tell at {}; {} failed, {} remained suspects when time was up, {} were not measured. At {} further \
-             points the table keeps the default.",
+            "Significantly faster at {}, statistically indistinguishable at {}, significantly slower at {}; too few \
+             launches to tell at {}; failed at {}, still suspect when time was up at {}, not measured at {}. Further \
+             points, at which the table keeps the default: {}.",
             validated.count("faster"),
             validated.count("same"),
             validated.count("slower"),

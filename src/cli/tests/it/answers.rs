@@ -19,19 +19,24 @@ pub(crate) fn check(args: &[&str], out: &str) {
         "schedule" => vec![*verb, words.next().unwrap()],
         verb => vec![verb],
     };
+    fits(&verb, &answer);
+}
+
+/// Asserts that JSON fits the schema that `colltune schema` prints for these words.
+pub(crate) fn fits(name: &[&str], answer: &Value) {
     let printed = Command::new(env!("CARGO_BIN_EXE_colltune"))
         .arg("schema")
-        .args(&verb)
+        .args(name)
         .output()
         .unwrap();
     let mut schema = serde_json::from_slice(&printed.stdout).unwrap();
     close(&mut schema);
     let validator = jsonschema::validator_for(&schema).unwrap();
     let errors: Vec<String> = validator
-        .iter_errors(&answer)
+        .iter_errors(answer)
         .map(|error| format!("{}: {error}", error.instance_path()))
         .collect();
-    assert!(errors.is_empty(), "{verb:?}: {errors:#?}");
+    assert!(errors.is_empty(), "{name:?}: {errors:#?}");
 }
 
 /// Makes objects refuse keys that they do not describe, which later versions may add.

@@ -13,7 +13,7 @@ use vocabulary::{
     Cache, CommShape, Datatype, Operator, Pattern, RankOrder, Synchronisation, Through, Warning,
 };
 
-use crate::Launching;
+use crate::LauncherConfig;
 use crate::definition::Definition;
 use crate::error::CAMPAIGN;
 use crate::validate::{self, Machine};
@@ -32,7 +32,7 @@ pub struct Campaign {
     /// Which MPI library is measured.
     pub library: LibraryChoice,
     /// What measures.
-    pub launcher: Launching,
+    pub launcher: LauncherConfig,
     /// The shapes, without duplicates, by number of ranks.
     pub shapes: Vec<CommShape>,
     /// The collectives with the lengths of their calls in bytes ([`vocabulary::Cell::bytes`]), ascending,
@@ -277,14 +277,14 @@ impl Campaign {
     /// options of the user's may say otherwise.
     pub fn rank_order(&self) -> RankOrder {
         let (placement, options) = match &self.launcher {
-            Launching::Simulated(options) => return options.placement.order(),
-            Launching::Batch(options) => (options.placement, &options.options),
-            Launching::Local(LocalOptions {
+            LauncherConfig::Simulated(options) => return options.placement.order(),
+            LauncherConfig::Batch(options) => (options.placement, &options.options),
+            LauncherConfig::Local(LocalOptions {
                 hosts: Some(hosts),
                 options,
                 ..
             }) => (hosts.placement, options),
-            Launching::Local(_) => return RankOrder::Unknown,
+            LauncherConfig::Local(_) => return RankOrder::Unknown,
         };
         match options.is_empty() {
             true => placement.order(),
@@ -318,7 +318,7 @@ impl Campaign {
 
     /// Whether times are those of a simulated machine, and so is the time that a budget is about.
     pub fn is_simulated(&self) -> bool {
-        matches!(self.launcher, Launching::Simulated(_))
+        matches!(self.launcher, LauncherConfig::Simulated(_))
     }
 
     /// What may carry messages of our algorithms within nodes.
@@ -332,8 +332,8 @@ impl Campaign {
     /// What is drawn from where something is left to chance, such as the order of candidates.
     pub fn seed(&self) -> u64 {
         match &self.launcher {
-            Launching::Local(_) | Launching::Batch(_) => digest::seed(self),
-            Launching::Simulated(options) => u64::from(options.seed),
+            LauncherConfig::Local(_) | LauncherConfig::Batch(_) => digest::seed(self),
+            LauncherConfig::Simulated(options) => u64::from(options.seed),
         }
     }
 

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use table::Confidence;
 
 use crate::campaign::{Output, Slice};
-use crate::{Campaign, Confirmation, Launching, Repetitions, SimulatedOptions, Strategy};
+use crate::{Campaign, Confirmation, LauncherConfig, Repetitions, SimulatedOptions, Strategy};
 
 /// The version of the canonical text, with which digests begin. Those of version 1 have no such mark.
 const VERSION: &str = "v2";
@@ -27,11 +27,11 @@ pub(crate) fn digest(campaign: &Campaign) -> String {
 pub(crate) fn conditions(campaign: &Campaign) -> String {
     let mut launcher = launching(&campaign.launcher);
     match &campaign.launcher {
-        Launching::Local(_) => {}
+        LauncherConfig::Local(_) => {}
         // Each machine is a library of its own.
-        Launching::Simulated(_) => launcher["simulated"]["machine"] = Value::Null,
+        LauncherConfig::Simulated(_) => launcher["simulated"]["machine"] = Value::Null,
         // Which jobs the launches are divided into, and how long they may take, makes no difference.
-        Launching::Batch(options) => {
+        LauncherConfig::Batch(options) => {
             let batch = &mut launcher[options.system.name()];
             batch["allocation"] = Value::Null;
             batch["job"]["directives"] = Value::Null;
@@ -177,11 +177,11 @@ fn library_choice(library: &LibraryChoice) -> Value {
     })
 }
 
-fn launching(launcher: &Launching) -> Value {
+fn launching(launcher: &LauncherConfig) -> Value {
     match launcher {
-        Launching::Local(options) => json!({"local": local(options)}),
-        Launching::Batch(options) => json!({(options.system.name()): batch(options)}),
-        Launching::Simulated(SimulatedOptions {
+        LauncherConfig::Local(options) => json!({"local": local(options)}),
+        LauncherConfig::Batch(options) => json!({(options.system.name()): batch(options)}),
+        LauncherConfig::Simulated(SimulatedOptions {
             machine,
             placement,
             seed,

@@ -11,7 +11,7 @@ use model::Placement;
     clippy::large_enum_variant,
     reason = "a campaign has one, which is not moved about"
 )]
-pub enum Launching {
+pub enum LauncherConfig {
     /// Ranks on this machine, or on hosts that its launcher reaches.
     Local(LocalOptions),
     /// Ranks on nodes that a batch system gives to jobs.
@@ -20,7 +20,7 @@ pub enum Launching {
     Simulated(SimulatedOptions),
 }
 
-impl Default for Launching {
+impl Default for LauncherConfig {
     fn default() -> Self {
         Self::Local(LocalOptions::default())
     }

@@ -28,6 +28,6 @@ mod validate;
 pub use campaign::{Campaign, Confirmation, Output, ParameterGrid, Repetitions, Slice, Strategy};
 pub use candidates::{Candidates, Family, Selection};
 pub use error::CampaignError;
-pub use launching::{Launching, SimulatedOptions};
+pub use launching::{LauncherConfig, SimulatedOptions};
 pub(crate) use problem::Problem;
 pub use template::{REFERENCE, template};

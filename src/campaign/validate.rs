@@ -17,7 +17,7 @@ use vocabulary::bounds::REPETITIONS;
 use vocabulary::units::parse_seconds;
 use vocabulary::{Cache, Datatype, Operator, Pattern, Synchronisation};
 
-use crate::Launching;
+use crate::LauncherConfig;
 use crate::campaign::{Repetitions, Slice};
 use crate::definition::{Definition, ExtendDefinition, RepetitionsDefinition};
 use crate::{Campaign, Problem};
@@ -254,10 +254,10 @@ impl Check<'_> {
         }
     }
 
-    fn cache(&self, cache: Option<Cache>, launcher: &Launching) -> Checked<Cache> {
+    fn cache(&self, cache: Option<Cache>, launcher: &LauncherConfig) -> Checked<Cache> {
         match (cache.unwrap_or_default(), launcher) {
             // Its times would go by the name of what they are not.
-            (Cache::Cold, Launching::Simulated(_)) => {
+            (Cache::Cold, LauncherConfig::Simulated(_)) => {
                 Err(self.error(&Field::of("cache"), Problem::SimulatedCache))
             }
             (cache, _) => Ok(cache),

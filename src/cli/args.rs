@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     backup, cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain, export,
     fit, import, init, jobs, lookup, man, measure, plan, pull, remote, report, run, schedule,
-    serve, simulate, tune, validate,
+    schema, serve, simulate, tune, validate,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -67,6 +67,7 @@ enum Verb {
     Backup(backup::BackupArgs),
     Restore(backup::RestoreArgs),
     Schedule(schedule::Args),
+    Schema(schema::Args),
     Simulate(simulate::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -104,20 +105,28 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Backup(args) => args.run(console),
         Verb::Restore(args) => args.run(console),
         Verb::Schedule(args) => args.run(console),
+        Verb::Schema(args) => args.run(console),
         Verb::Simulate(args) => args.run(console),
         Verb::Completions(args) => args.run(console),
         Verb::Man(args) => args.run(console),
     }
 }
 
-/// Refuses arguments that are not UTF-8, which JSON could not name. Arguments of the user's program, behind `--`, may
-/// be anything.
+/// The arguments before `--`. Those of the user's program, behind it, may be anything.
+fn own_args() -> impl Iterator<Item = OsString> {
+    std::env::args_os().take_while(|arg| arg != "--")
+}
+
+/// Whether errors are printed as JSON.
+pub(crate) fn is_json() -> bool {
+    own_args().any(|arg| arg == "--json")
+}
+
+/// Refuses arguments that are not UTF-8, which JSON could not name.
 fn check_names_for_json() -> Result<(), CliError> {
-    let args = std::env::args_os().take_while(|arg| arg != "--");
-    let args: Vec<OsString> = args.collect();
-    let is_json = args.iter().any(|arg| arg == "--json" || arg == "--events");
-    let strange = args.into_iter().find(|arg| arg.to_str().is_none());
-    match strange.filter(|_| is_json) {
+    let prints_json = is_json() || own_args().any(|arg| arg == "--events");
+    let strange = own_args().find(|arg| arg.to_str().is_none());
+    match strange.filter(|_| prints_json) {
         Some(name) => Err(CliError::NoNameInJson { name }),
         None => Ok(()),
     }

@@ -24,6 +24,7 @@ pub(crate) mod remote;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schedule;
+pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod simulate;
 pub(crate) mod tune;

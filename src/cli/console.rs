@@ -61,9 +61,7 @@ impl Console {
 
     /// Prints a result for programs.
     pub(crate) fn json(self, value: &impl Serialize) -> Result<(), CliError> {
-        // Keys in the order of the alphabet, whatever that of fields is.
-        let value = serde_json::to_value(value).map_err(CliError::Json)?;
-        self.print(format_args!("{value:#}"))
+        self.print(json(value)?)
     }
 
     /// Prints a warning to standard error.
@@ -72,8 +70,23 @@ impl Console {
     }
 }
 
+/// A result for programs.
+pub(crate) fn json(value: &impl Serialize) -> Result<String, CliError> {
+    // Keys in the order of the alphabet, whatever that of fields is.
+    let value = serde_json::to_value(value).map_err(CliError::Json)?;
+    Ok(format!("{value:#}"))
+}
+
 /// The most characters of a warning, an error or a remedy: long quotations have been shortened before.
 const MOST: usize = 1600;
+
+/// Prints an error for programs to standard error, on one line.
+pub(crate) fn complain_json(error: &impl Serialize) {
+    // Strings can always be written as JSON.
+    if let Ok(line) = serde_json::to_string(error) {
+        let _ = writeln!(io::stderr(), "{line}");
+    }
+}
 
 /// Prints a line about what is going on to standard error.
 pub(crate) fn complain(kind: &str, text: impl Display) {

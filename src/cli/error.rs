@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use campaign::Campaign;
 use client::{PullError, RemoteError};
 use export::ExportError;
 use export::deploy::DeployError;
@@ -14,7 +15,7 @@ use schedule::verify::Unprovable;
 use schedule::{Collective, Unsupported};
 use service::ServiceError;
 use store::StoreError;
-use table::TableError;
+use table::{Table, TableError};
 use thiserror::Error;
 use tuner::TunerError;
 use vocabulary::Library;
@@ -67,6 +68,13 @@ pub(crate) enum CliError {
     /// Simulating.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
+    /// A verb without a schema.
+    #[error("there is no schema of `{verb}`")]
+    NoSchema {
+        verb: String,
+        /// The verbs that have one.
+        known: Vec<&'static str>,
+    },
     /// No algorithm of that name.
     #[error("there is no algorithm `{name}`")]
     UnknownAlgorithm {
@@ -174,7 +182,7 @@ impl CliError {
     /// What the user can do about it, where the message does not say so itself.
     pub(crate) fn help(&self) -> Option<String> {
         let text = match self {
-            Self::Tuner(error) => return error.help(),
+            Self::Tuner(error) => return error.help().or_else(|| not_a_store(error)),
             Self::Import(error) => return error.help(),
             Self::Export(error) => return error.help(),
             Self::Deploy(error) => return error.help(),
@@ -186,6 +194,9 @@ impl CliError {
                     Some(name) => format!("did you mean `{name}`? {all}"),
                     None => all.to_owned(),
                 });
+            }
+            Self::NoSchema { known, .. } => {
+                return Some(format!("these verbs have one: {}", known.join(", ")));
             }
             Self::NoSchedules { collective } => {
                 return Some(format!(
@@ -313,6 +324,24 @@ impl From<TableError> for CliError {
     fn from(error: TableError) -> Self {
         TunerError::from(error).into()
     }
+}
+
+/// Which store is meant where a campaign or a table is given in its place.
+fn not_a_store(error: &TunerError) -> Option<String> {
+    let TunerError::Store(StoreError::NotAStore { path, .. }) = error else {
+        return None;
+    };
+    if let Ok(campaign) = Campaign::load(path) {
+        let (path, store) = (path.display(), campaign.output.store.display());
+        return Some(format!(
+            "{path} is a campaign; its store is {store}, which `colltune measure {path}` fills"
+        ));
+    }
+    let table = Table::load(path).ok()?;
+    let (path, store) = (path.display(), &table.provenance.store);
+    Some(format!(
+        "{path} is a table; it was made from the store {store}"
+    ))
 }
 
 /// What a failed pull leaves.

@@ -9,7 +9,6 @@ use std::thread;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Serialize;
-use serde_json::{Value, json};
 use tuner::{Event, Observer};
 
 use crate::console::Console;
@@ -54,9 +53,17 @@ impl EventsArg {
     }
 
     /// Prints the last line.
-    pub(crate) fn conclude(self, outcome: &Value) -> Result<(), CliError> {
-        tell(&json!({"event": "outcome", "outcome": outcome}))
+    pub(crate) fn conclude(self, outcome: &impl Serialize) -> Result<(), CliError> {
+        let event = "outcome";
+        tell(&Last { event, outcome })
     }
+}
+
+/// The last line.
+#[derive(Serialize)]
+struct Last<'a, T> {
+    event: &'static str,
+    outcome: &'a T,
 }
 
 /// Prints events to standard output, and what is wrong as a warning to standard error.

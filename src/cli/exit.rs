@@ -23,13 +23,15 @@ use fit::FitError;
 use guard::GuardError;
 use import::ImportError;
 use launcher::LaunchError;
+use schemars::JsonSchema;
+use serde::Serialize;
 use service::ServiceError;
 use store::StoreError;
 use table::TableError;
 use tuner::TunerError;
 use web::WebError;
 
-use crate::console::complain;
+use crate::console::{complain, complain_json};
 use crate::error::CliError;
 
 /// What a command that was carried out found.
@@ -45,46 +47,78 @@ pub(crate) enum Answer {
     Program(u8),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a verb did not do what it was asked for; the exit code follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u8)]
-pub(crate) enum Code {
-    Good = 0,
+pub(crate) enum Kind {
+    /// The answer is "no". Exit code 1.
     No = 1,
+    /// Usage or input is bad. Exit code 2.
     Input = 2,
+    /// The environment is unfit. Exit code 3.
     Environment = 3,
+    /// A bug in colltune. Exit code 4.
     Internal = 4,
+    /// The verb was interrupted. Exit code 130.
     Interrupted = 130,
 }
 
-/// Carries out a command, prints its error, and turns everything into an exit code.
-pub(crate) fn guard(command: impl FnOnce() -> Result<Answer, CliError> + UnwindSafe) -> ExitCode {
-    let code = match panic::catch_unwind(command) {
-        Ok(Ok(Answer::Program(code))) => return ExitCode::from(code),
-        Ok(Ok(Answer::Good)) => Code::Good,
-        Ok(Ok(Answer::No)) => Code::No,
-        Ok(Ok(Answer::Unfit)) => Code::Environment,
-        Ok(Err(error)) => report(&error),
-        // The panic has printed its message.
-        Err(_) => {
-            complain(
-                "error",
-                "this is a bug in colltune; what was measured is stored",
-            );
-            Code::Internal
-        }
-    };
-    ExitCode::from(code as u8)
+/// What a verb that fails prints to standard error with `--json`, on one line.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Failure {
+    error: Problem,
 }
 
-fn report(error: &CliError) -> Code {
-    if is_closed_pipe(error) {
-        return Code::Good;
+/// An error.
+#[derive(JsonSchema, Serialize)]
+struct Problem {
+    kind: Kind,
+    message: String,
+    /// What can be done about it; null if the message says so, or nothing can.
+    help: Option<String>,
+}
+
+/// Carries out a command, prints its error, and turns everything into an exit code.
+pub(crate) fn guard(
+    command: impl FnOnce() -> Result<Answer, CliError> + UnwindSafe,
+    as_json: bool,
+) -> ExitCode {
+    let kind = match panic::catch_unwind(command) {
+        Ok(Ok(Answer::Program(code))) => return ExitCode::from(code),
+        Ok(Ok(Answer::Good)) => return ExitCode::SUCCESS,
+        Ok(Err(error)) if is_closed_pipe(&error) => return ExitCode::SUCCESS,
+        Ok(Ok(Answer::No)) => Kind::No,
+        Ok(Ok(Answer::Unfit)) => Kind::Environment,
+        Ok(Err(error)) => {
+            let kind = of(&error);
+            report(kind, error.to_string(), error.help(), as_json);
+            kind
+        }
+        // The panic has printed its message.
+        Err(_) => {
+            let message = "this is a bug in colltune; what was measured is stored";
+            report(Kind::Internal, message.to_owned(), None, as_json);
+            Kind::Internal
+        }
+    };
+    ExitCode::from(kind as u8)
+}
+
+fn report(kind: Kind, message: String, help: Option<String>, as_json: bool) {
+    if as_json {
+        let error = Problem {
+            kind,
+            message,
+            help,
+        };
+        complain_json(&Failure { error });
+        return;
     }
-    complain("error", error);
-    if let Some(help) = error.help() {
+    complain("error", message);
+    if let Some(help) = help {
         complain("help", help);
     }
-    of(error)
 }
 
 /// Whether the reader of standard output has had enough.
@@ -92,32 +126,33 @@ fn is_closed_pipe(error: &CliError) -> bool {
     matches!(error, CliError::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// The exit code of an error.
-pub(crate) fn of(error: &CliError) -> Code {
+/// The kind of an error.
+pub(crate) fn of(error: &CliError) -> Kind {
     if is_full_disk(error) {
-        return Code::Environment;
+        return Kind::Environment;
     }
     match error {
         CliError::Tuner(error) => of_tuner(error),
         CliError::Import(error) => match &**error {
             ImportError::Store(error) => of_store(error),
-            _ => Code::Input,
+            _ => Kind::Input,
         },
-        CliError::Export(ExportError::Unfaithful(_)) => Code::Internal,
-        CliError::Export(_) => Code::Input,
+        CliError::Export(ExportError::Unfaithful(_)) => Kind::Internal,
+        CliError::Export(_) => Kind::Input,
         CliError::Deploy(error) => of_deploy(error),
         CliError::Guard(error) => of_guard(error),
         CliError::Service(error) => of_service(error),
         CliError::Remote(error) => of_outcome(error.outcome()),
         CliError::Pull { source, .. } => of_outcome(source.outcome()),
-        CliError::Older { .. } => Code::Environment,
+        CliError::Older { .. } => Kind::Environment,
         CliError::Web(WebError::Open { .. } | WebError::Pem { .. } | WebError::Tls(_)) => {
-            Code::Input
+            Kind::Input
         }
-        CliError::Web(WebError::Listen { .. } | WebError::Threads(_)) => Code::Environment,
-        CliError::Web(WebError::Metrics(_)) => Code::Internal,
+        CliError::Web(WebError::Listen { .. } | WebError::Threads(_)) => Kind::Environment,
+        CliError::Web(WebError::Metrics(_)) => Kind::Internal,
         CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }
+        | CliError::NoSchema { .. }
         | CliError::NoSchedules { .. }
         | CliError::NoData { .. }
         | CliError::Unsupported(_)
@@ -134,12 +169,12 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::NothingSubmitted
         | CliError::UnknownJob { .. }
         | CliError::NoNameInJson { .. }
-        | CliError::Output(_) => Code::Input,
+        | CliError::Output(_) => Kind::Input,
         CliError::Signals(_)
         | CliError::NoLauncher { .. }
         | CliError::NoPreload { .. }
-        | CliError::Command { .. } => Code::Environment,
-        CliError::Json(_) | CliError::Junit(_) => Code::Internal,
+        | CliError::Command { .. } => Kind::Environment,
+        CliError::Json(_) | CliError::Junit(_) => Kind::Internal,
     }
 }
 
@@ -160,7 +195,7 @@ fn is_full_disk(error: &CliError) -> bool {
     false
 }
 
-fn of_tuner(error: &TunerError) -> Code {
+fn of_tuner(error: &TunerError) -> Kind {
     match error {
         TunerError::Campaign(_)
         | TunerError::Machine(_)
@@ -175,62 +210,62 @@ fn of_tuner(error: &TunerError) -> Code {
         | TunerError::NothingToDecide { .. }
         | TunerError::NothingToHoldOut { .. }
         | TunerError::NothingToJudge { .. }
-        | TunerError::ShortWallTime { .. } => Code::Input,
-        TunerError::Rules(_) => Code::Internal,
+        | TunerError::ShortWallTime { .. } => Kind::Input,
+        TunerError::Rules(_) => Kind::Internal,
         TunerError::Launch(error) => of_launch(error),
         TunerError::Store(error) => of_store(error),
         TunerError::Fit(error) => match **error {
-            FitError::NotATime { .. } => Code::Input,
+            FitError::NotATime { .. } => Kind::Input,
             FitError::TooManyRepetitions { .. } | FitError::Query(_) | FitError::Search(_) => {
-                Code::Internal
+                Kind::Internal
             }
         },
         TunerError::Table(error) => match error {
-            TableError::Unsound(_) | TableError::Altered { .. } => Code::Internal,
-            _ => Code::Input,
+            TableError::Unsound(_) | TableError::Altered { .. } => Kind::Internal,
+            _ => Kind::Input,
         },
-        TunerError::Interrupted | TunerError::Left { .. } => Code::Interrupted,
+        TunerError::Interrupted | TunerError::Left { .. } => Kind::Interrupted,
         TunerError::NoProgress { .. }
         | TunerError::Cancelled
         | TunerError::LeaseLost
-        | TunerError::NeverBegun { .. } => Code::Environment,
+        | TunerError::NeverBegun { .. } => Kind::Environment,
     }
 }
 
-fn of_guard(error: &GuardError) -> Code {
+fn of_guard(error: &GuardError) -> Kind {
     match error {
         GuardError::Tuner(error) => of_tuner(error),
-        GuardError::Interrupted => Code::Interrupted,
+        GuardError::Interrupted => Kind::Interrupted,
         GuardError::OtherLibrary { .. }
         | GuardError::NoLauncher { .. }
         | GuardError::OtherOrder { .. }
-        | GuardError::NothingMeasured => Code::Environment,
+        | GuardError::NothingMeasured => Kind::Environment,
         GuardError::Export(_)
         | GuardError::NoCampaign { .. }
         | GuardError::ReadsNoTables { .. }
         | GuardError::NothingToMeasure { .. }
-        | GuardError::NoProbes => Code::Input,
+        | GuardError::NoProbes => Kind::Input,
     }
 }
 
-fn of_deploy(error: &DeployError) -> Code {
+fn of_deploy(error: &DeployError) -> Kind {
     match error {
         DeployError::Unconfirmed { .. }
         | DeployError::Nothing { .. }
         | DeployError::NothingForLibrary { .. }
         | DeployError::NothingBefore { .. }
-        | DeployError::Gone { .. } => Code::No,
-        DeployError::Busy { .. } => Code::Environment,
-        DeployError::Table(_) => Code::Internal,
-        _ => Code::Input,
+        | DeployError::Gone { .. } => Kind::No,
+        DeployError::Busy { .. } => Kind::Environment,
+        DeployError::Table(_) => Kind::Internal,
+        _ => Kind::Input,
     }
 }
 
-fn of_service(error: &ServiceError) -> Code {
+fn of_service(error: &ServiceError) -> Kind {
     match error {
         ServiceError::Conflict(_)
         | ServiceError::Gates { .. }
-        | ServiceError::Precondition { .. } => Code::No,
+        | ServiceError::Precondition { .. } => Kind::No,
         ServiceError::Forbidden { .. }
         | ServiceError::NotFound { .. }
         | ServiceError::Invalid { .. }
@@ -241,24 +276,24 @@ fn of_service(error: &ServiceError) -> Code {
         | ServiceError::BadDatabase { .. }
         | ServiceError::Damaged { .. }
         | ServiceError::NoLog(_)
-        | ServiceError::File { .. } => Code::Input,
+        | ServiceError::File { .. } => Kind::Input,
         ServiceError::Locked { .. }
         | ServiceError::NetworkFileSystem { .. }
         | ServiceError::Random(_)
-        | ServiceError::Database(_) => Code::Environment,
+        | ServiceError::Database(_) => Kind::Environment,
         ServiceError::Deploy(error) => of_deploy(error),
     }
 }
 
-fn of_outcome(outcome: Outcome) -> Code {
+fn of_outcome(outcome: Outcome) -> Kind {
     match outcome {
-        Outcome::No => Code::No,
-        Outcome::Wrong => Code::Input,
-        Outcome::Away => Code::Environment,
+        Outcome::No => Kind::No,
+        Outcome::Wrong => Kind::Input,
+        Outcome::Away => Kind::Environment,
     }
 }
 
-fn of_launch(error: &LaunchError) -> Code {
+fn of_launch(error: &LaunchError) -> Kind {
     match error {
         LaunchError::SeveralNodes { .. }
         | LaunchError::Log { .. }
@@ -267,8 +302,8 @@ fn of_launch(error: &LaunchError) -> Code {
         | LaunchError::NotText { .. }
         | LaunchError::Step { .. }
         | LaunchError::File { .. }
-        | LaunchError::Record { .. } => Code::Input,
-        LaunchError::Interrupted => Code::Interrupted,
+        | LaunchError::Record { .. } => Kind::Input,
+        LaunchError::Interrupted => Kind::Interrupted,
         LaunchError::NoMpi { .. }
         | LaunchError::NotInstalled { .. }
         | LaunchError::Unusable { .. }
@@ -283,11 +318,11 @@ fn of_launch(error: &LaunchError) -> Code {
         | LaunchError::NoCommand { .. }
         | LaunchError::Silent { .. }
         | LaunchError::NotCancelled { .. }
-        | LaunchError::Failed { .. } => Code::Environment,
+        | LaunchError::Failed { .. } => Kind::Environment,
     }
 }
 
-fn of_store(error: &StoreError) -> Code {
+fn of_store(error: &StoreError) -> Kind {
     match error {
         StoreError::Absent { .. }
         | StoreError::Folder { .. }
@@ -297,17 +332,17 @@ fn of_store(error: &StoreError) -> Code {
         | StoreError::Corrupt { .. }
         | StoreError::Imported { .. }
         | StoreError::OtherOrder { .. }
-        | StoreError::NotWritable { .. } => Code::Input,
+        | StoreError::NotWritable { .. } => Kind::Input,
         StoreError::DiskFull { .. }
         | StoreError::Busy { .. }
         | StoreError::Device { .. }
-        | StoreError::Locked { .. } => Code::Environment,
+        | StoreError::Locked { .. } => Kind::Environment,
         StoreError::Sqlite { .. }
         | StoreError::UnknownCampaign { .. }
         | StoreError::LaunchExists { .. }
         | StoreError::NotUnderWay { .. }
         | StoreError::Unplanned { .. }
-        | StoreError::Spool { .. } => Code::Internal,
+        | StoreError::Spool { .. } => Kind::Internal,
     }
 }
 
@@ -317,12 +352,12 @@ mod tests {
 
     #[test]
     fn what_only_a_bug_can_cause_is_internal() {
-        let panicked = guard(|| panic!("on purpose"));
-        assert_eq!(panicked, ExitCode::from(Code::Internal as u8));
+        let panicked = guard(|| panic!("on purpose"), false);
+        assert_eq!(panicked, ExitCode::from(Kind::Internal as u8));
         let what = "reported task 2, which its plan does not have".to_owned();
         let unplanned = StoreError::Unplanned { launch: 1, what };
-        assert_eq!(of(&unplanned.into()), Code::Internal);
+        assert_eq!(of(&unplanned.into()), Kind::Internal);
         let altered = TableError::Altered { path: "t".into() };
-        assert_eq!(of(&altered.into()), Code::Internal);
+        assert_eq!(of(&altered.into()), Kind::Internal);
     }
 }

@@ -1,6 +1,7 @@
 //! One candidate's time against the size, in one shape: what is known of candidates without a
 //! schedule.
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::line::Line;
@@ -17,7 +18,7 @@ pub struct Timing {
 }
 
 /// A part of a curve: `alpha + beta m` seconds for `m` bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Segment {
     /// The first size that it holds for: half-way, by ratio, between the last measured size before it
     /// and its own first one; 0 for the first segment.
@@ -97,16 +98,17 @@ pub enum Inside {
 }
 
 /// The times of one candidate in one shape, with the lines through them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Curve {
-    /// What was measured, by ascending size, each size once; serialized as `sizes`, how many they are.
+    /// What was measured, by ascending size, each size once; JSON has their number.
     #[serde(rename = "sizes", serialize_with = "count")]
+    #[schemars(with = "usize")]
     pub points: Vec<Timing>,
-    /// One line through all sizes above 0; absent for fewer than three.
+    /// One line through all sizes above 0; null for fewer than three.
     pub straight: Option<Segment>,
     /// Lines of the protocol segments, by ascending size; none for fewer than three sizes above 0.
     pub segments: Vec<Segment>,
-    /// Median absolute relative error of interpolating each inner size from its neighbours; absent for
+    /// Median absolute relative error of interpolating each inner size from its neighbours; null for
     /// fewer than three sizes.
     pub interpolation_error: Option<f64>,
 }

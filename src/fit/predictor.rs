@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use schedule::Collective;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Subject};
 
@@ -19,30 +20,36 @@ pub(crate) fn kind(cell: &Cell) -> Kind {
 }
 
 /// The curve of one candidate in one shape.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CandidateCurve {
     /// Of which collective, on which shape, with which datatype and operator; `bytes` is the smallest
-    /// size measured, which is not serialized.
+    /// size measured.
     #[serde(flatten, serialize_with = "series")]
+    #[schemars(with = "Series")]
     pub cell: Cell,
-    /// Of which candidate; serialized by name.
+    /// Full name of the candidate.
     #[serde(serialize_with = "by_name")]
+    #[schemars(with = "String")]
     pub candidate: Candidate,
     /// Its times.
     #[serde(flatten)]
     pub curve: Curve,
 }
 
+#[derive(JsonSchema, Serialize)]
+struct Series {
+    /// The collective.
+    collective: &'static str,
+    #[serde(flatten)]
+    shape: CommShape,
+    /// The element type.
+    datatype: Datatype,
+    /// The operator; null where nothing is combined.
+    operator: Option<Operator>,
+}
+
 fn series<S: Serializer>(cell: &Cell, to: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Parts {
-        collective: &'static str,
-        #[serde(flatten)]
-        shape: CommShape,
-        datatype: Datatype,
-        operator: Option<Operator>,
-    }
-    let parts = Parts {
+    let parts = Series {
         collective: cell.collective.name(),
         shape: cell.shape,
         datatype: cell.datatype,

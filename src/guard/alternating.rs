@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use tuner::{Observer, Workplace};
+use tuner::{MeasurementContext, Observer};
 use vocabulary::{Candidate, Cell, Sample, Subject};
 
 use crate::measurer::{More, broken, measure_more, orders};
@@ -18,7 +18,7 @@ use crate::{Broken, Deployed, GuardError, Measurer, Times};
 /// A launch without and one with the table make a pair; which one comes first alternates, so that a machine that
 /// becomes slower favours neither.
 pub struct Alternating<'a> {
-    at: &'a mut Workplace,
+    at: &'a mut MeasurementContext,
     sides: [Side; 2],
     observer: &'a mut dyn Observer,
     stop: &'a AtomicBool,
@@ -35,7 +35,7 @@ struct Side {
 impl<'a> Alternating<'a> {
     /// Launches at a workplace, in whose store is nothing yet.
     pub fn new(
-        at: &'a mut Workplace,
+        at: &'a mut MeasurementContext,
         deployed: &Deployed,
         observer: &'a mut dyn Observer,
         stop: &'a AtomicBool,

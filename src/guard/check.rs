@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::{median, paired_ratios};
 use vocabulary::Candidate;
@@ -23,9 +24,9 @@ pub struct CheckOptions {
 }
 
 /// What the chosen candidate is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Against {
+pub enum Baseline {
     /// The library's default, in the same launches.
     Default,
     /// The best other candidate when the table was made, in the same launches.
@@ -34,7 +35,7 @@ pub enum Against {
     Recorded,
 }
 
-impl fmt::Display for Against {
+impl fmt::Display for Baseline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Default => "the default",
@@ -45,10 +46,10 @@ impl fmt::Display for Against {
 }
 
 /// A suspect, and what became of it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Finding {
     /// What the chosen candidate seemed slower than.
-    pub against: Against,
+    pub against: Baseline,
     /// Its time divided by that of the other: the median of the launches that decided, or of the first ones
     /// if none did.
     pub ratio: f64,
@@ -56,10 +57,10 @@ pub struct Finding {
     pub bound: f64,
     /// Launches that decided.
     pub launches: u32,
-    /// Whether it is slower for certain; serialized as `confirmed`.
+    /// Whether it is slower for certain.
     #[serde(rename = "confirmed")]
     pub is_confirmed: bool,
-    /// Whether time was up before it could have been; serialized as `undecided`.
+    /// Whether time was up before it could have been.
     #[serde(rename = "undecided")]
     pub is_undecided: bool,
 }
@@ -128,11 +129,11 @@ impl CheckedPoint {
                 ..
             } = *finding;
             let whom = match (against, &self.runner_up) {
-                (Against::RunnerUp, Some(rival)) => format!("{rival}, the runner-up"),
+                (Baseline::RunnerUp, Some(rival)) => format!("{rival}, the runner-up"),
                 _ => against.to_string(),
             };
             let because = match against {
-                Against::Recorded => self.because(ratio),
+                Baseline::Recorded => self.because(ratio),
                 _ => String::new(),
             };
             format!("{chosen} takes {ratio:.2} times {whom}, in {launches} launches{because}")
@@ -179,7 +180,7 @@ impl Checked {
 /// Whether what a point chooses is slower than something.
 struct Question<'p> {
     point: &'p Point,
-    against: Against,
+    against: Baseline,
     rival: Option<&'p Candidate>,
     bound: f64,
 }
@@ -190,9 +191,9 @@ impl Question<'_> {
         let of = |candidate| times.of(&self.point.cell, candidate);
         let chosen = of(&self.point.chosen);
         match (self.against, self.rival, self.point.recorded) {
-            (Against::Default, _, _) => paired_ratios(chosen, of(&Candidate::Default)),
-            (Against::RunnerUp, Some(rival), _) => paired_ratios(chosen, of(rival)),
-            (Against::Recorded, _, Some(recorded)) => {
+            (Baseline::Default, _, _) => paired_ratios(chosen, of(&Candidate::Default)),
+            (Baseline::RunnerUp, Some(rival), _) => paired_ratios(chosen, of(rival)),
+            (Baseline::Recorded, _, Some(recorded)) => {
                 let ratios = chosen.iter().map(|(_, seconds)| seconds / recorded.seconds);
                 ratios.collect()
             }
@@ -274,9 +275,9 @@ fn questions<'p>(
     let rival = rivals.of(point);
     let (paired, recorded) = (1.0 + options.materiality, 1.0 + options.tolerance);
     let all = [
-        (Against::Default, paired, !point.keeps_default()),
-        (Against::RunnerUp, paired, rival.is_some()),
-        (Against::Recorded, recorded, point.recorded.is_some()),
+        (Baseline::Default, paired, !point.keeps_default()),
+        (Baseline::RunnerUp, paired, rival.is_some()),
+        (Baseline::Recorded, recorded, point.recorded.is_some()),
     ];
     all.into_iter()
         .filter(|(_, _, is_asked)| *is_asked)

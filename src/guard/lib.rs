@@ -3,8 +3,8 @@
 //! ```text
 //! Point ────── a size at which an entry of the table decides, most at stake first
 //! Probe ────── a point that was drawn at random between the sizes that were measured for the table
-//! Site ─────── launcher and library of the table, with a store for the while
-//! Measurer ─── launches points: on a site, with an exported file in place or not, or in a test
+//! TestSetup ── launcher and library of the table, with a temporary store
+//! Measurer ─── launches points: in a test setup, with an exported file in place or not, or in a test
 //! Verdicts ─── what launches say: suspects of the first ones, confirmed or not by further ones
 //! ```
 //!
@@ -28,16 +28,16 @@ mod suspects;
 mod validate;
 
 pub use alternating::Alternating;
-pub use check::{Against, CheckOptions, Checked, CheckedPoint, Finding, check};
+pub use check::{Baseline, CheckOptions, Checked, CheckedPoint, Finding, check};
 pub use deployed::Deployed;
 pub use error::GuardError;
 pub use measurer::{Broken, Launches, Measurer, Misplaced, Times};
-pub use point::{Place, Point, points};
+pub use point::{Point, PointKind, points};
 pub use probes::{Probing, add_probes};
 pub use repair::{Circumstances, Confirmed, confirm, keep, unconfirmed};
 pub use rivals::Rivals;
-pub use site::{Site, SiteOptions, campaign_of};
+pub use site::{TestSetup, TestSetupOptions, campaign_of};
 pub use suspects::LEVEL;
 pub use validate::{
-    Judgement, Silence, Summary, ValidateOptions, Validated, ValidatedPoint, validate,
+    Judgement, Silence, SpeedupSummary, ValidateOptions, Validated, ValidatedPoint, validate,
 };

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use launcher::LaunchError;
 use store::Store;
-use tuner::{Observer, Progress, TunerError, Workplace, measure_cells};
+use tuner::{MeasurementContext, Observer, Progress, TunerError, measure_cells};
 use vocabulary::{Candidate, Cell, CommShape, Pattern, RankOrder, Sample, Subject};
 
 use crate::{GuardError, Point};
@@ -100,7 +100,7 @@ pub trait Measurer {
 
 /// Launches in the workplace's own way, into its store.
 pub struct Launches<'a> {
-    at: &'a Workplace,
+    at: &'a MeasurementContext,
     observer: &'a mut dyn Observer,
     stop: &'a AtomicBool,
     /// Launches asked for so far.
@@ -109,7 +109,11 @@ pub struct Launches<'a> {
 
 impl<'a> Launches<'a> {
     /// Launches into a store in which nothing is yet; setting `stop` ends the one under way.
-    pub fn new(at: &'a Workplace, observer: &'a mut dyn Observer, stop: &'a AtomicBool) -> Self {
+    pub fn new(
+        at: &'a MeasurementContext,
+        observer: &'a mut dyn Observer,
+        stop: &'a AtomicBool,
+    ) -> Self {
         Self {
             at,
             observer,
@@ -167,7 +171,7 @@ pub(crate) struct More {
 
 /// Measures cells until the workplace's store has `launches` launches of them; returns what was added to it.
 pub(crate) fn measure_more(
-    at: &Workplace,
+    at: &MeasurementContext,
     cells: &[(Cell, Vec<Candidate>)],
     launches: u32,
     observer: &mut dyn Observer,
@@ -197,12 +201,14 @@ pub(crate) fn measure_more(
 }
 
 /// How ranks stood in the launches of the workplace's store.
-pub(crate) fn orders(at: &Workplace) -> Result<BTreeMap<CommShape, RankOrder>, GuardError> {
+pub(crate) fn orders(
+    at: &MeasurementContext,
+) -> Result<BTreeMap<CommShape, RankOrder>, GuardError> {
     Ok(Store::open(&at.campaign.output.store)?.rank_orders(&at.library)?)
 }
 
 /// What failed in the workplace's store.
-pub(crate) fn broken(at: &Workplace) -> Result<Vec<Broken>, GuardError> {
+pub(crate) fn broken(at: &MeasurementContext) -> Result<Vec<Broken>, GuardError> {
     let failures = Store::open(&at.campaign.output.store)?.failures(&at.library)?;
     let of_cell = failures.into_iter().filter_map(|failure| {
         let Subject::Cell(cell) = failure.subject else {

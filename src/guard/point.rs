@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use table::{Deployment, MeasuredPoint, OperatorClass, Operators, Query, RulePlace, RuleSource};
 use table::{ShapeRules, Table};
 use vocabulary::{Candidate, Cell, Datatype, Operator, RankOrder};
 
 /// Why a size is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum PointKind {
     /// It was measured for the table.
     Measured,
     /// A rule begins there, or at the next whole element.
@@ -31,7 +32,7 @@ pub struct Point {
     /// In which order the ranks stood when the entry was made; it is not judged with ranks in another one.
     pub order: RankOrder,
     /// Why this size.
-    pub place: Place,
+    pub place: PointKind,
     /// The rules that decide, one an entry.
     pub rules: Vec<RulePlace>,
     /// What it chooses.
@@ -86,7 +87,7 @@ impl Point {
 
     /// Whether the point was drawn at random.
     pub fn is_probe(&self) -> bool {
-        self.place == Place::Probe
+        self.place == PointKind::Probe
     }
 }
 
@@ -166,19 +167,19 @@ pub(crate) fn merged(points: Vec<Point>) -> Vec<Point> {
 }
 
 /// The sizes in bytes of whole elements, each once.
-fn sizes(entry: &ShapeRules, element: u64, thresholds: bool) -> BTreeMap<u64, Place> {
+fn sizes(entry: &ShapeRules, element: u64, thresholds: bool) -> BTreeMap<u64, PointKind> {
     let mut sizes = BTreeMap::new();
     for point in &entry.measured {
-        sizes.insert(point.bytes.next_multiple_of(element), Place::Measured);
+        sizes.insert(point.bytes.next_multiple_of(element), PointKind::Measured);
     }
     let rules = entry.rules.iter().skip(1).filter(|_| thresholds);
     for from in rules.map(|rule| rule.from_bytes) {
         let at = from.next_multiple_of(element);
-        sizes.entry(at).or_insert(Place::Threshold);
+        sizes.entry(at).or_insert(PointKind::Threshold);
         let below = (from - 1) / element * element;
         // Calls without data say nothing about sizes.
         if below > 0 {
-            sizes.entry(below).or_insert(Place::BelowThreshold);
+            sizes.entry(below).or_insert(PointKind::BelowThreshold);
         }
     }
     sizes
@@ -190,7 +191,7 @@ pub(crate) fn point(
     entry: &ShapeRules,
     deployment: Deployment,
     cell: Cell,
-    place: Place,
+    place: PointKind,
 ) -> Point {
     let decision = table.lookup(&Query {
         collective: cell.collective,

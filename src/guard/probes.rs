@@ -8,7 +8,7 @@ use table::{Deployment, ShapeRules, Table};
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator};
 
 use crate::point::{entries, merged, point};
-use crate::{Place, Point};
+use crate::{Point, PointKind};
 
 /// The number of probes and the seed that they are drawn from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub fn add_probes(
             .iter()
             .map(|(of_entry, entry)| {
                 let cell = Cell { bytes, ..*of_entry };
-                point(table, entry, deployment, cell, Place::Probe)
+                point(table, entry, deployment, cell, PointKind::Probe)
             });
         probes.extend(here.filter(|probe| probe.is_measurable() && !probe.keeps_default()));
     }
@@ -145,7 +145,7 @@ fn stretches(
                     gap: gap[0].bytes,
                     weight: 0.0,
                 };
-                let middle = point(table, entry, deployment, stretch.at(0.5), Place::Probe);
+                let middle = point(table, entry, deployment, stretch.at(0.5), PointKind::Probe);
                 let octaves = stretch.width().log2();
                 stretch.weight = octaves + fit::at_stake(octaves, middle.stake);
                 stretches.push(stretch);

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use schedule::Collective;
 use store::Store;
 use table::{Confidence, Deployment, Found, OperatorClass, RulePlace, ShapeRules, Table, Verdict};
-use tuner::{Homes, store_file};
+use tuner::{StateDirs, store_file};
 use vocabulary::{Candidate, Library, Pattern};
 
-use crate::{GuardError, Judgement, Place, Point, ValidatedPoint};
+use crate::{GuardError, Judgement, Point, PointKind, ValidatedPoint};
 
 /// How points were validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Circumstances {
 pub fn keep(
     verdicts: &[Verdict],
     table: &Table,
-    homes: &Homes,
+    homes: &StateDirs,
 ) -> Result<Option<PathBuf>, GuardError> {
     let path = store_file(table.provenance.store.as_ref(), homes);
     if !path.exists() {
@@ -175,7 +175,7 @@ fn confirmable(
     let measured = || {
         of_entry
             .iter()
-            .filter(|point| point.place == Place::Measured)
+            .filter(|point| point.place == PointKind::Measured)
     };
     let sizes = || measured().map(|point| point.cell.bytes);
     let (Some(first), Some(last)) = (sizes().min(), sizes().max()) else {

@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use campaign::{Campaign, Launching, Slice, Strategy};
+use campaign::{Campaign, LauncherConfig, Slice, Strategy};
 use launcher::LibraryChoice;
 use store::Store;
 use table::Table;
 use tempfile::TempDir;
-use tuner::{Homes, Places, TunerError, Workplace, store_file};
+use tuner::{MeasurementContext, SearchPaths, StateDirs, TunerError, store_file};
 use vocabulary::{CommShape, Pattern};
 
 use crate::{GuardError, Point};
 
 /// How points are measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SiteOptions {
+pub struct TestSetupOptions {
     /// Whether another version of the library than the table's will do, or another simulated machine.
     pub any_version: bool,
     /// Time that all launches may take, in seconds; that of the campaign if absent.
@@ -24,9 +24,9 @@ pub struct SiteOptions {
 }
 
 /// A workplace for the library of a table, with an empty store that goes with it.
-pub struct Site {
+pub struct TestSetup {
     /// The workplace; its campaign is that of the table, for as long as is needed here.
-    pub at: Workplace,
+    pub at: MeasurementContext,
     /// Where the store is, and files of launches: beside that of the campaign, which all hosts see.
     pub folder: TempDir,
 }
@@ -39,7 +39,7 @@ pub struct Site {
 pub fn campaign_of(
     table: &Table,
     file: Option<&Path>,
-    homes: &Homes,
+    homes: &StateDirs,
 ) -> Result<Campaign, GuardError> {
     if let Some(file) = file {
         return Ok(Campaign::load(file)?);
@@ -80,7 +80,7 @@ pub fn campaign_of(
     )?)
 }
 
-impl Site {
+impl TestSetup {
     /// Finds what launches of these points need.
     ///
     /// # Errors
@@ -89,18 +89,20 @@ impl Site {
         table: &Table,
         mut campaign: Campaign,
         points: &[Point],
-        options: &SiteOptions,
-        places: &Places,
+        options: &TestSetupOptions,
+        places: &SearchPaths,
     ) -> Result<Self, GuardError> {
         let beside = campaign.output.store.parent();
         let beside = beside.filter(|folder| *folder != Path::new(""));
         let beside = beside.unwrap_or(Path::new(".")).to_owned();
         let choice = match &campaign.launcher {
-            Launching::Local(_) | Launching::Batch(_) => Some(choice(table, &campaign, options)?),
-            Launching::Simulated(_) => None,
+            LauncherConfig::Local(_) | LauncherConfig::Batch(_) => {
+                Some(choice(table, &campaign, options)?)
+            }
+            LauncherConfig::Simulated(_) => None,
         };
         narrow(&mut campaign, points, options);
-        let mut at = Workplace::of(campaign, choice, places)?;
+        let mut at = MeasurementContext::of(campaign, choice, places)?;
         let library = &table.provenance.library;
         if at.library != *library && !options.any_version {
             return Err(GuardError::OtherLibrary {
@@ -134,7 +136,7 @@ impl Site {
 fn choice(
     table: &Table,
     campaign: &Campaign,
-    options: &SiteOptions,
+    options: &TestSetupOptions,
 ) -> Result<LibraryChoice, GuardError> {
     let library = &table.provenance.library;
     let Some(name) = libraries::find(&library.name) else {
@@ -157,7 +159,7 @@ const FURTHER_LAUNCHES: u32 = 10;
 const TURNS_A_POINT: usize = 3;
 
 /// Leaves of a campaign what these points need.
-fn narrow(campaign: &mut Campaign, points: &[Point], options: &SiteOptions) {
+fn narrow(campaign: &mut Campaign, points: &[Point], options: &TestSetupOptions) {
     campaign.strategy = Strategy::Exhaustive;
     campaign.racing = false;
     campaign.launches = options.launches;
@@ -177,7 +179,7 @@ fn narrow(campaign: &mut Campaign, points: &[Point], options: &SiteOptions) {
         Slice::Seconds(seconds) => Slice::Seconds(seconds.min(share)),
         Slice::Auto => Slice::Seconds(share),
     };
-    if let Launching::Simulated(options) = &mut campaign.launcher {
+    if let LauncherConfig::Simulated(options) = &mut campaign.launcher {
         // Other noise than that under which the table was made.
         options.seed = options.seed.wrapping_add(1);
     }

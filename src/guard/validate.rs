@@ -93,7 +93,7 @@ impl ValidatedPoint {
 
 /// All points together.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Summary {
+pub struct SpeedupSummary {
     /// The number of points that were measured in enough launches.
     pub points: usize,
     /// Geometric mean of the measured points' speed-ups.
@@ -128,14 +128,14 @@ impl Validated {
     }
 
     /// The points together that were measured in enough launches; `None` if there are none.
-    pub fn summary(&self) -> Option<Summary> {
+    pub fn summary(&self) -> Option<SpeedupSummary> {
         let told = self
             .points
             .iter()
             .filter(|point| point.judgement != Judgement::TooFew);
         let speedups = told.filter_map(|point| point.speedup);
         let medians: Vec<f64> = speedups.map(|speedup| speedup.median).collect();
-        Some(Summary {
+        Some(SpeedupSummary {
             points: medians.len(),
             geometric_mean: statistics::geometric_mean(medians.iter().copied())?,
             best: medians.iter().copied().fold(0.0, f64::max),

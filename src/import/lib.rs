@@ -19,6 +19,7 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use store::{Import, ImportedLaunch, ImportedSample, Lock, Store, beside};
@@ -64,7 +65,7 @@ pub struct ImportOptions {
 }
 
 /// What was imported.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Imported {
     /// The library that it belongs to.
     pub library: Library,
@@ -84,8 +85,9 @@ pub struct Imported {
     pub empty: Vec<PathBuf>,
     /// Files of a folder that the store has already, or that are like another one of it.
     pub known: Vec<PathBuf>,
-    /// What makes the times less trustworthy; stored with them, and serialized as sentences.
+    /// What makes the times less trustworthy; as sentences.
     #[serde(serialize_with = "sentences")]
+    #[schemars(with = "Vec<String>")]
     pub warnings: BTreeSet<Warning>,
 }
 

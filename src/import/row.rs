@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use files::{MOST_QUOTED, quoted};
+use schemars::JsonSchema;
 use serde::Serialize;
 use vocabulary::{Candidate, Cell, Warning};
 
@@ -21,7 +22,7 @@ pub(crate) struct Row {
 }
 
 /// Something in a file that is not imported.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Skipped {
     /// The file.
     pub file: PathBuf,

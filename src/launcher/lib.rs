@@ -147,8 +147,8 @@ pub trait Running: Send {
     }
 
     /// Where the job stands by what was last heard; does not ask the batch system. Jobs of launchers without a queue run.
-    fn standing(&self) -> Standing {
-        Standing::Running { nodes: Vec::new() }
+    fn standing(&self) -> JobState {
+        JobState::Running { nodes: Vec::new() }
     }
 
     /// Ends the job and waits until none of its processes is left.
@@ -182,7 +182,7 @@ pub trait Running: Send {
 
 /// Where a job stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum JobState {
     /// It waits for nodes.
     Queued {
         /// The batch system's id of it.

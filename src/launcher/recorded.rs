@@ -10,7 +10,7 @@ use super::batch::order::{Folder, Stage};
 use super::batch::{cancel_and_wait, job_id};
 use super::batch_system::{JobId, Status, batch_system};
 use super::commands::Commands;
-use super::{BatchEnd, LaunchError, Outcome, Standing, Submission};
+use super::{BatchEnd, JobState, LaunchError, Outcome, Submission};
 
 /// A launch that was given to a batch system.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub struct Recorded {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordedState {
     /// It waits or runs.
-    Standing(Standing),
+    Current(JobState),
     /// It is over.
     Ended(Outcome),
     /// Its files do not tell, and the batch system does not answer.
@@ -92,13 +92,13 @@ fn state(
     };
     let status = answer.get(&job_id(submission)).cloned();
     match status.unwrap_or(Status::LOST) {
-        Status::Queued { reason } => RecordedState::Standing(Standing::Queued {
+        Status::Queued { reason } => RecordedState::Current(JobState::Queued {
             id: submission.id.clone(),
             reason,
         }),
         Status::Running => {
             let nodes = Folder::at(submission.allocation.clone()).nodes();
-            RecordedState::Standing(Standing::Running { nodes })
+            RecordedState::Current(JobState::Running { nodes })
         }
         Status::Ended { end, .. } => RecordedState::Ended(end.of_launch(begun)),
     }

@@ -1,21 +1,23 @@
 //! Block sizes of pipelined algorithms, predicted and measured.
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use vocabulary::Cell;
 
-use crate::at;
+use crate::{At, at};
 
 /// The best block size of a pipelined algorithm in a cell: predicted, and as measured.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BlockComparison {
-    /// Where; serialized without datatype and operator.
+    /// Where it was measured.
     #[serde(flatten, serialize_with = "at")]
+    #[schemars(with = "At")]
     pub cell: Cell,
-    /// The algorithm's full name, with parameters that do not concern blocks; serialized as `candidate`,
-    /// and without them as `algorithm`.
+    /// The algorithm's full name, with the parameters that do not concern blocks.
     #[serde(flatten, serialize_with = "with_bare_id")]
+    #[schemars(with = "Pipelined")]
     pub algorithm: String,
-    /// The best block by the pipelining lemma; absent where the machine's parameters are unknown
+    /// The best block by the pipelining lemma; null where the machine's parameters are unknown
     /// or there is no closed form.
     pub predicted: Option<BlockPoint>,
     /// The fastest of the measured blocks.
@@ -43,7 +45,7 @@ impl BlockComparison {
 }
 
 /// A block size with its time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BlockPoint {
     /// Size of a block as the candidate's name has it; of the largest one where it has none.
     pub block_bytes: u64,
@@ -53,17 +55,21 @@ pub struct BlockPoint {
     pub seconds: f64,
 }
 
+/// The names of a pipelined algorithm.
+#[derive(JsonSchema, Serialize)]
+struct Pipelined {
+    /// Bare id, as in `dual_root`.
+    algorithm: String,
+    /// Full name, with the parameters that do not concern blocks.
+    candidate: String,
+}
+
 /// `dual_root` of `allreduce/dual_root`, whatever parameters follow.
 fn with_bare_id<S: Serializer>(name: &str, to: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Parts<'a> {
-        algorithm: &'a str,
-        candidate: &'a str,
-    }
     let full = name.split('[').next().unwrap_or(name);
-    let parts = Parts {
-        algorithm: full.split_once('/').map_or(full, |(_, id)| id),
-        candidate: name,
+    let parts = Pipelined {
+        algorithm: full.split_once('/').map_or(full, |(_, id)| id).to_owned(),
+        candidate: name.to_owned(),
     };
     parts.serialize(to)
 }

@@ -1,10 +1,11 @@
 //! What to use in a cell, and the evidence for it.
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use statistics::{Interval, PairedRatio};
 use table::{Confidence, Operators};
 use thiserror::Error;
-use vocabulary::{Candidate, Cell};
+use vocabulary::{Candidate, CandidateParts, Cell};
 
 use crate::Counts;
 
@@ -182,10 +183,11 @@ impl CellDecision {
 }
 
 /// A candidate in a cell, beside the library's default.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Ranked {
-    /// Which; serialized as `candidate`, its full name, `algorithm`, its id, and `parameters`.
+    /// Which one.
     #[serde(flatten, serialize_with = "Candidate::in_parts")]
+    #[schemars(with = "CandidateParts")]
     pub candidate: Candidate,
     /// From how much.
     #[serde(flatten)]
@@ -195,9 +197,9 @@ pub struct Ranked {
     /// Confidence interval of that median.
     pub interval: Interval,
     /// The default's time divided by the candidate's, paired within launches; above 1 the
-    /// candidate is faster. Absent for the default, and where no launch measured both. Serialized as
-    /// `speedup` and `speedup_interval`.
+    /// candidate is faster. Absent for the default, and where no launch measured both.
     #[serde(flatten, serialize_with = "with_interval")]
+    #[schemars(with = "Speedup")]
     pub speedup: Option<PairedRatio>,
     /// How much longer the candidate takes than the first of the ranking, as a share: 0.02 is 2 %.
     pub behind_fastest: f64,
@@ -233,13 +235,17 @@ impl Ranked {
     }
 }
 
+#[derive(JsonSchema, Serialize)]
+struct Speedup {
+    /// The default's time divided by the candidate's: the median of ratios paired within launches; null for the
+    /// default.
+    speedup: Option<f64>,
+    /// The interval of that median.
+    speedup_interval: Option<Interval>,
+}
+
 fn with_interval<S: Serializer>(ratio: &Option<PairedRatio>, to: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Parts {
-        speedup: Option<f64>,
-        speedup_interval: Option<Interval>,
-    }
-    let parts = Parts {
+    let parts = Speedup {
         speedup: ratio.map(|ratio| ratio.median),
         speedup_interval: ratio.map(|ratio| ratio.interval),
     };

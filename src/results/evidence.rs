@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use table::DecisionJson;
 use vocabulary::Pattern;
@@ -10,7 +11,7 @@ use wire::Shares;
 use crate::{OftenInvalid, Ranked};
 
 /// Why a table decides as it does for one query: what `colltune explain --json` prints.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Explanation {
     /// The decision.
     pub decision: DecisionJson,
@@ -19,16 +20,16 @@ pub struct Explanation {
     pub evidence: Vec<Evidence>,
     /// How the calls followed each other that the table was made from.
     pub pattern: Pattern,
-    /// How ranks came to common starts in all that the store holds, as a clause; absent if unknown.
+    /// How ranks came to common starts in all that the store holds, as a clause; null if unknown.
     #[serde(rename = "common_starts")]
     pub starts: Option<String>,
-    /// That calls found nothing in caches, as a clause; absent where they might have.
+    /// That calls found nothing in caches, as a clause; null where they might have.
     #[serde(rename = "cold_cache")]
     pub cold: Option<String>,
-    /// Where measuring time went, in all that the store holds; absent if unknown.
+    /// Where measuring time went, in all that the store holds; null if unknown.
     #[serde(rename = "measuring_time")]
     pub shares: Option<Shares>,
-    /// The store that the evidence is from; absent if only the table spoke.
+    /// The store that the evidence is from; null if only the table spoke.
     pub store: Option<PathBuf>,
     /// Why the store could not speak.
     #[serde(rename = "no_evidence")]
@@ -38,9 +39,9 @@ pub struct Explanation {
 }
 
 /// What was measured in one cell.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Evidence {
-    /// Length of the call, as in [`vocabulary::Cell::bytes`].
+    /// Size of the call in bytes.
     pub bytes: u64,
     /// The full name of what was chosen there.
     pub chosen: String,

@@ -1,6 +1,7 @@
 //! Measured times beside those that the model expects.
 
-use serde::{Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::Serialize;
 use vocabulary::{Candidate, CommShape};
 
 /// One algorithm's times in one shape, measured and expected.
@@ -48,7 +49,7 @@ impl Expected {
 }
 
 /// Which parameters predictions follow from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelKind {
     /// One `alpha` and `beta` a level, from experiments, as up to version 0.1.
@@ -74,7 +75,9 @@ impl ModelKind {
 }
 
 /// How often predictions are wrong by more than 30 %.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(into = "ScoreParts")]
+#[schemars(with = "ScoreParts")]
 pub struct ModelScore {
     /// Of which parameters.
     pub model: ModelKind,
@@ -101,27 +104,36 @@ impl ModelScore {
     }
 }
 
-impl Serialize for ModelScore {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Parts {
-            model: ModelKind,
-            points: usize,
-            wrong: usize,
-            wrong_share: f64,
-            points_held_out: usize,
-            wrong_held_out: usize,
-            wrong_held_out_share: f64,
+/// How often the predictions of a model are wrong.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "ModelScore")]
+struct ScoreParts {
+    /// Which parameters the predictions follow from; those that are used come last.
+    model: ModelKind,
+    /// The number of predictions.
+    points: usize,
+    /// Predictions that are off by more than 30 %.
+    wrong: usize,
+    /// Their share of all predictions.
+    wrong_share: f64,
+    /// Predictions at sizes that were held out from the fit.
+    points_held_out: usize,
+    /// Those of these that are off by more than 30 %.
+    wrong_held_out: usize,
+    /// Their share.
+    wrong_held_out_share: f64,
+}
+
+impl From<ModelScore> for ScoreParts {
+    fn from(score: ModelScore) -> Self {
+        Self {
+            model: score.model,
+            points: score.points,
+            wrong: score.wrong,
+            wrong_share: score.share(),
+            points_held_out: score.points_held_out,
+            wrong_held_out: score.wrong_held_out,
+            wrong_held_out_share: score.share_held_out(),
         }
-        let parts = Parts {
-            model: self.model,
-            points: self.points,
-            wrong: self.wrong,
-            wrong_share: self.share(),
-            points_held_out: self.points_held_out,
-            wrong_held_out: self.wrong_held_out,
-            wrong_held_out_share: self.share_held_out(),
-        };
-        parts.serialize(to)
     }
 }

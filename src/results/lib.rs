@@ -16,6 +16,7 @@ mod summary;
 
 use std::fmt::Display;
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use vocabulary::{Cell, CommShape};
 
@@ -33,15 +34,18 @@ pub use scores::{Common, HeldOut, Loss, Method, Reason, Score, SplitScores, WITH
 pub use summary::{CONFIDENCE, Counts, Summary};
 
 /// Where something was measured, of a cell whose datatype and operator need not be told.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct At {
+    /// The collective.
+    collective: &'static str,
+    #[serde(flatten)]
+    shape: CommShape,
+    /// Size of the call in bytes.
+    bytes: u64,
+}
+
 pub(crate) fn at<S: Serializer>(cell: &Cell, to: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Parts {
-        collective: &'static str,
-        #[serde(flatten)]
-        shape: CommShape,
-        bytes: u64,
-    }
-    let parts = Parts {
+    let parts = At {
         collective: cell.collective.name(),
         shape: cell.shape,
         bytes: cell.bytes,

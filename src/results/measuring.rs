@@ -1,5 +1,6 @@
 //! What measuring has cost, and how far its times can be trusted.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::PairedRatio;
 use thiserror::Error;
@@ -103,10 +104,11 @@ impl Repetitions {
 }
 
 /// A candidate of which many repetitions are invalid, or all.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct OftenInvalid {
-    /// Which; serialized by name.
+    /// Its full name.
     #[serde(serialize_with = "by_name")]
+    #[schemars(with = "String")]
     pub candidate: Candidate,
     /// Where; not serialized.
     #[serde(skip)]

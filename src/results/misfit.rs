@@ -3,6 +3,7 @@
 use std::fmt;
 
 use model::Level;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use vocabulary::units::format_bytes;
 use vocabulary::{Datatype, Operator};
@@ -36,11 +37,12 @@ impl Serialize for Timed {
     }
 }
 
-/// Sizes at which the machine's parameters do not hold: at the measured size among them, an experiment took more than
-/// [`Misfit::LARGE`] longer or shorter than the parameters say.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// Sizes at which the machine's parameters do not hold: at the measured size among them, an experiment took over
+/// 30 % longer or shorter than the parameters say.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Misfit {
-    /// What was measured.
+    /// What was measured, as in `node.message`, `combine.float64.sum` or `copy`.
+    #[schemars(with = "String")]
     pub experiment: Timed,
     /// The size that was measured.
     pub bytes: u64,

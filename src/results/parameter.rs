@@ -1,12 +1,15 @@
 //! A machine parameter with what is known about its value.
 
 use model::Level;
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use schemars::JsonSchema;
+use serde::Serialize;
 use thiserror::Error;
 use vocabulary::units::{format_bytes, format_seconds};
 
 /// A parameter of the machine, whether or not it could be estimated.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[serde(into = "ParameterParts")]
+#[schemars(with = "ParameterParts")]
 pub struct ParameterEstimate {
     /// As in `node.alpha`, `network.exchange_bandwidth` or `gamma.float64.sum`.
     pub name: String,
@@ -34,22 +37,45 @@ pub struct Estimate {
     pub residual: f64,
 }
 
-impl Serialize for ParameterEstimate {
-    /// With `identified`, whether the value is used, and `note`, why not; all keys are always there.
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let identified = self.value().is_some();
-        let known = |part: fn(&Estimate) -> f64| self.estimate.as_ref().map(part);
-        let mut to = to.serialize_struct("ParameterEstimate", 9)?;
-        to.serialize_field("name", &self.name)?;
-        to.serialize_field("unit", self.unit)?;
-        to.serialize_field("identified", &identified)?;
-        to.serialize_field("note", &(!identified).then(|| self.status.to_string()))?;
-        to.serialize_field("value", &known(|known| known.value))?;
-        to.serialize_field("low", &known(|known| known.low))?;
-        to.serialize_field("high", &known(|known| known.high))?;
-        to.serialize_field("coverage", &known(|known| known.coverage))?;
-        to.serialize_field("residual", &known(|known| known.residual))?;
-        to.end()
+/// A parameter of the machine. All keys are always there.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Parameter")]
+struct ParameterParts {
+    /// As in `node.alpha`, `network.exchange_bandwidth` or `gamma.float64.sum`.
+    name: String,
+    /// Unit of the value: `s`, `s/byte`, `byte`, or `1` for ratios.
+    unit: &'static str,
+    /// Whether the value is used.
+    identified: bool,
+    /// Why it is not used; null if it is.
+    note: Option<String>,
+    /// The value, in `unit`, as all that follows but for `coverage` and `residual`; null if nothing could be estimated.
+    value: Option<f64>,
+    /// Lower end of its interval.
+    low: Option<f64>,
+    /// Upper end of its interval.
+    high: Option<f64>,
+    /// The probability with which such an interval covers the value.
+    coverage: Option<f64>,
+    /// Median absolute relative error of the measured points.
+    residual: Option<f64>,
+}
+
+impl From<ParameterEstimate> for ParameterParts {
+    fn from(parameter: ParameterEstimate) -> Self {
+        let identified = parameter.value().is_some();
+        let known = |part: fn(Estimate) -> f64| parameter.estimate.map(part);
+        Self {
+            identified,
+            note: (!identified).then(|| parameter.status.to_string()),
+            value: known(|known| known.value),
+            low: known(|known| known.low),
+            high: known(|known| known.high),
+            coverage: known(|known| known.coverage),
+            residual: known(|known| known.residual),
+            unit: parameter.unit,
+            name: parameter.name,
+        }
     }
 }
 
@@ -208,9 +234,10 @@ impl ParameterEstimate {
 }
 
 /// Sizes whose messages follow one line, `alpha + beta n` seconds for `n` bytes.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ProtocolSegment {
-    /// Between ranks of one node, or of two.
+    /// Between ranks of one node, `node`, or of two, `network`.
+    #[schemars(with = "String")]
     pub level: Level,
     /// The smallest size measured in it.
     pub from_bytes: u64,

@@ -3,31 +3,33 @@
 use std::fmt;
 
 use schedule::Collective;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use statistics::Interval;
 use thiserror::Error;
 use vocabulary::{Candidate, Cell};
 
-use crate::{at, by_name};
+use crate::{At, at, by_name};
 
 /// The regret of a method at points that it has not seen.
 ///
 /// Regret is how much longer the choice takes than the best candidate measured at the point, as a
 /// share of the latter, by median times.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Score {
     /// The method.
     pub method: Method,
     /// Points at which what it chose was measured, so that its regret is known.
     pub points: usize,
-    /// Mean regret; absent if there is no such point, as all that follows.
+    /// Mean regret, as a share; null if there is no such point, as all that follows.
     pub mean: Option<f64>,
     /// Median regret.
     pub median: Option<f64>,
-    /// Where the regret is largest; serialized as `worst` and `maximum`.
+    /// Where the regret is largest.
     #[serde(flatten, serialize_with = "with_maximum")]
+    #[schemars(with = "Maximum<'static>")]
     pub worst: Option<Worst>,
-    /// Share of the points with a regret of [`WITHIN`] or less.
+    /// Share of the points with a regret of 5 % or less.
     #[serde(rename = "within_5_percent")]
     pub within: Option<f64>,
     /// Mean regret at all points, held out or not; known where sizes are held out.
@@ -38,31 +40,34 @@ pub struct Score {
 pub const WITHIN: f64 = 0.05;
 
 /// A choice that was wrong.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Worst {
-    /// Where; serialized without datatype and operator.
+    /// Where.
     #[serde(flatten, serialize_with = "at")]
+    #[schemars(with = "At")]
     pub cell: Cell,
-    /// What was chosen; serialized by name.
+    /// Full name of what was chosen.
     #[serde(serialize_with = "by_name")]
+    #[schemars(with = "String")]
     pub chosen: Candidate,
     /// Its regret.
     pub regret: f64,
 }
 
 /// How the methods do at points of one sort.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SplitScores {
     /// What was held out.
     pub held_out: HeldOut,
-    /// The collective, or all together; serialized by name.
+    /// The collective; null for all together.
     #[serde(serialize_with = "collective_name")]
+    #[schemars(with = "Option<String>")]
     pub collective: Option<Collective>,
     /// Points held out.
     pub points: usize,
     /// Points decided on, where sizes are held out; each shape has its own.
     pub decided_on: Option<usize>,
-    /// One entry a method, in the order of [`Method::ALL`].
+    /// One entry for each method, baselines first.
     #[serde(rename = "methods")]
     pub scores: Vec<Score>,
     /// Log-log interpolation and the table at the points at which the regrets of both are known.
@@ -72,7 +77,7 @@ pub struct SplitScores {
 }
 
 /// Mean regrets at the same points.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Common {
     /// How many points they are.
     pub points: usize,
@@ -81,7 +86,7 @@ pub struct Common {
     /// That of the table.
     pub table: f64,
     /// The interval in which 95 % of the differences lie, the table's mean minus that of log-log interpolation, when
-    /// launches are drawn anew from those that there are: the same ones decide and judge. Absent with fewer than 6
+    /// launches are drawn anew from those that there are: the same ones decide and judge. Null with fewer than 6
     /// launches, or if it would take long.
     pub difference: Option<Interval>,
 }
@@ -91,16 +96,17 @@ impl Common {
     pub const METHODS: [Method; 2] = [Method::LogLog, Method::Table];
 }
 
-/// A point at which the table's choice costs more than that of a simpler method, by more than [`WITHIN`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A point at which the table's choice costs more than that of a simpler method, by more than 5 %.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Loss {
     /// What the table chose.
     #[serde(flatten)]
     pub table: Worst,
     /// The simpler method with the least regret: `default`, `nearest_lower`, `nearest` or `log_log`.
     pub method: Method,
-    /// What it chose; serialized by name.
+    /// Full name of what it chose.
     #[serde(serialize_with = "by_name")]
+    #[schemars(with = "String")]
     pub better: Candidate,
     /// Its regret.
     pub better_regret: f64,
@@ -109,7 +115,7 @@ pub struct Loss {
 }
 
 /// Why a table loses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// No two measured shapes enclose the shape: the rules of the nearest were used.
@@ -131,14 +137,17 @@ pub enum Reason {
     Unexpected,
 }
 
+#[derive(JsonSchema, Serialize)]
+struct Maximum<'a> {
+    /// The largest regret, as a share.
+    maximum: Option<f64>,
+    /// Where the regret is largest.
+    worst: &'a Option<Worst>,
+}
+
 fn with_maximum<S: Serializer>(worst: &Option<Worst>, to: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Parts<'a> {
-        maximum: Option<f64>,
-        worst: &'a Option<Worst>,
-    }
     let maximum = worst.as_ref().map(|worst| worst.regret);
-    Parts { maximum, worst }.serialize(to)
+    Maximum { maximum, worst }.serialize(to)
 }
 
 fn collective_name<S: Serializer>(of: &Option<Collective>, to: S) -> Result<S::Ok, S::Error> {
@@ -146,7 +155,7 @@ fn collective_name<S: Serializer>(of: &Option<Collective>, to: S) -> Result<S::O
 }
 
 /// What was held out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HeldOut {
     /// Every second size of each shape, without the smallest and the largest.
@@ -159,7 +168,7 @@ pub enum HeldOut {
 }
 
 /// A way to choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// The library's default.

@@ -1,5 +1,6 @@
 //! Samples in short: one line a candidate and subject.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::Interval;
 use vocabulary::{Candidate, Subject};
@@ -12,7 +13,7 @@ use vocabulary::{Candidate, Subject};
 pub const CONFIDENCE: f64 = 0.95;
 
 /// How much was measured of a candidate, and what of it counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Counts {
     /// Launches with at least one repetition: the statistical unit.
     pub launches: u32,

@@ -7,7 +7,7 @@ use vocabulary::{Candidate, Cell, Parameters};
 
 use crate::blocks;
 use crate::guide::{Class, Expectation};
-use crate::known::{KnownCell, Standing};
+use crate::known::{KnownCell, RelativeTime};
 
 /// The candidates that go on beside the strongest rival, by the launches in which they were measured: how far they
 /// may be behind the best, and how many at most. Behind that the gain is not worth the time: a tie may
@@ -64,7 +64,7 @@ impl Rounds<'_> {
             return Vec::new();
         }
         let standings = self.standings();
-        let is_default = |standing: &&Standing| standing.candidate == Candidate::Default;
+        let is_default = |standing: &&RelativeTime| standing.candidate == Candidate::Default;
         let (Some(default), Some(leader)) = (
             standings.iter().find(is_default),
             standings.iter().find(|standing| !is_default(standing)),
@@ -84,7 +84,7 @@ impl Rounds<'_> {
 
     /// The measured candidates, fastest first; of those that are the same schedule only the one from most launches, or
     /// the simplest of these.
-    fn standings(&self) -> Vec<Standing> {
+    fn standings(&self) -> Vec<RelativeTime> {
         let standings = self.known.standings();
         let candidates: Vec<&Candidate> = standings.iter().map(|s| &s.candidate).collect();
         let simplest = self.cell.simplest_alike(&candidates);
@@ -98,7 +98,7 @@ impl Rounds<'_> {
     }
 
     /// The strongest rival of each class until it is known well enough, and the candidates close behind the best.
-    fn close(&self, standings: &[Standing]) -> BTreeSet<Candidate> {
+    fn close(&self, standings: &[RelativeTime]) -> BTreeSet<Candidate> {
         let Some(best) = standings.first() else {
             return BTreeSet::new();
         };
@@ -126,7 +126,7 @@ impl Rounds<'_> {
     }
 
     /// Block sizes to try, of the families that may win.
-    fn probes(&self, standings: &[Standing]) -> Vec<Candidate> {
+    fn probes(&self, standings: &[RelativeTime]) -> Vec<Candidate> {
         let is_late = self.known.launches() >= self.launches.saturating_add(MORE_ROUNDS);
         let (Some(best), true) = (standings.first(), self.searches_blocks && !is_late) else {
             return Vec::new();
@@ -163,7 +163,7 @@ impl Rounds<'_> {
             .find(|place| of[*place] == candidate || simplest[*place] == simplest[of.len()])
     }
 
-    fn of_family(&self, family: &Family, standings: &[Standing]) -> Vec<Candidate> {
+    fn of_family(&self, family: &Family, standings: &[RelativeTime]) -> Vec<Candidate> {
         let longest = self.cell.vector_bytes().max(1);
         let members = standings
             .iter()
@@ -188,7 +188,7 @@ impl Rounds<'_> {
     }
 
     /// What another family's member tells of the member with this block size, being the same schedule.
-    fn told(&self, family: &Family, size: u64, standings: &[Standing]) -> Option<f64> {
+    fn told(&self, family: &Family, size: u64, standings: &[RelativeTime]) -> Option<f64> {
         let candidate = family.candidate(self.cell, size)?;
         let measured: Vec<&Candidate> = standings.iter().map(|s| &s.candidate).collect();
         let same = self.same_as(&candidate, &measured)?;

@@ -8,7 +8,7 @@ use vocabulary::{Candidate, Cell, Operator};
 
 use crate::cell::kin;
 use crate::guide::Expectation;
-use crate::known::{Known, Standing};
+use crate::known::{Known, RelativeTime};
 
 /// About how many sizes are measured in a shape before any is found interesting.
 const COARSE_SIZES: usize = 5;
@@ -79,7 +79,7 @@ pub(crate) struct Survey<'a> {
 pub(crate) struct Named {
     pub(crate) candidate: Candidate,
     /// Of the one that was measured.
-    pub(crate) standing: Standing,
+    pub(crate) standing: RelativeTime,
 }
 
 impl Named {

@@ -23,7 +23,7 @@ pub(crate) struct KnownCell {
 
 /// How a candidate stands beside the library's default.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct RelativeTime {
     /// Which.
     pub candidate: Candidate,
     /// Its time divided by the default's, paired within launches: the median over launches.
@@ -55,7 +55,7 @@ impl Known {
 
     /// How the candidates of a cell stand that were measured beside the default, fastest first, the
     /// default among them; those that failed are left out. Empty if the default failed.
-    pub fn standings(&self, cell: &Cell) -> Vec<Standing> {
+    pub fn standings(&self, cell: &Cell) -> Vec<RelativeTime> {
         self.cell(cell).map_or_else(Vec::new, KnownCell::standings)
     }
 
@@ -119,7 +119,7 @@ impl KnownCell {
         median(&times.values().copied().collect::<Vec<_>>())
     }
 
-    pub(crate) fn standings(&self) -> Vec<Standing> {
+    pub(crate) fn standings(&self) -> Vec<RelativeTime> {
         if self.has_failed(&Candidate::Default) {
             return Vec::new();
         }
@@ -131,13 +131,13 @@ impl KnownCell {
             .times
             .iter()
             .filter(|(c, _)| **c != Candidate::Placebo && !self.has_failed(c));
-        let mut standings: Vec<Standing> = able
+        let mut standings: Vec<RelativeTime> = able
             .filter_map(|(candidate, times)| {
                 let paired = times
                     .iter()
                     .filter_map(|(launch, seconds)| Some(seconds / default.get(launch)?));
                 let ratios: Vec<f64> = paired.collect();
-                Some(Standing {
+                Some(RelativeTime {
                     candidate: candidate.clone(),
                     ratio: median(&ratios)?,
                     launches: u32::try_from(ratios.len()).unwrap_or(u32::MAX),

@@ -31,4 +31,4 @@ mod prune;
 mod switching;
 
 pub use guide::{Class, Expectation, Guide, Request};
-pub use known::{Known, Standing};
+pub use known::{Known, RelativeTime};

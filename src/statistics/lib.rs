@@ -10,6 +10,7 @@ pub use sequential::sequential_median_interval;
 pub use sign::{holm, sign_test, values_for_sign_test};
 
 /// An interval for an unknown value.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// Lower end.

@@ -5,6 +5,7 @@ use strum_macros::{Display, IntoStaticStr};
 use vocabulary::Candidate;
 
 /// The operators that a group of rules holds for.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Display,
 )]
@@ -51,6 +52,7 @@ impl From<OperatorClass> for Operators {
 }
 
 /// Whether the operator of a call commutes (`MPI_Op_commutative`).
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone,
     Copy,
@@ -88,6 +90,7 @@ impl OperatorClass {
 }
 
 /// How a program gets at the algorithms that a table chooses: what may be chosen.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone,
     Copy,
@@ -142,6 +145,7 @@ pub enum RuleSource {
 }
 
 /// The deployments that a group of rules holds for.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Display,
 )]

@@ -12,6 +12,7 @@ use self::entry::{Entry, Outcome, geometric_mean};
 use crate::{Confidence, Deployment, Deployments, OperatorClass, Operators, Table};
 
 /// The differences between two tables, `before` and `after`.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Diff {
     /// Ranges of sizes in which the two choose differently, by collective, shape and size.
@@ -23,6 +24,7 @@ pub struct Diff {
 }
 
 /// The differences between two tables, and where each is from: what `colltune diff --json` prints.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The earlier table.
@@ -46,6 +48,7 @@ impl Comparison {
 }
 
 /// Where a table is from.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Origin {
     /// Its path or digest.
@@ -74,25 +77,29 @@ impl Origin {
 }
 
 /// What the rules of an entry hold for.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Group {
     /// The collective.
     #[serde(serialize_with = "collective_name::serialize")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub collective: Collective,
     /// The communicator shape.
     #[serde(flatten)]
     pub shape: CommShape,
-    /// The order of ranks; unknown if neither table says it, serialized as nothing then.
+    /// The order of ranks; null if neither table says it.
     #[serde(serialize_with = "RankOrder::serialize_known")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<RankOrder>"))]
     pub order: RankOrder,
     /// The operators.
     pub operators: Operators,
-    /// The deployments; serialized as `deployment`.
+    /// The deployments.
     #[serde(rename = "deployment")]
     pub deployments: Deployments,
 }
 
 /// Another choice in a range of sizes.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
     /// Where.
@@ -108,7 +115,7 @@ pub struct Change {
     pub after: Choice,
     /// The speed-up over the default that is expected now, divided by the one expected before: what
     /// the change is worth if the default has stayed as fast. The geometric mean over the measured
-    /// sizes of the range. `None` if a speed-up is unknown, and where the default is chosen again, since the
+    /// sizes of the range. Null if a speed-up is unknown, and where the default is chosen again, since the
     /// speed-up expected before did not hold.
     pub worth: Option<f64>,
 }
@@ -121,10 +128,12 @@ impl Change {
 }
 
 /// What a table chooses in a range of sizes.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Choice {
     /// The candidate.
     #[serde(flatten, serialize_with = "Candidate::in_parts")]
+    #[cfg_attr(feature = "schema", schemars(with = "vocabulary::CandidateParts"))]
     pub candidate: Candidate,
     /// Its expected speed-up over the default, by this table's own measurements: the geometric mean
     /// over the measured sizes of the range.
@@ -134,6 +143,7 @@ pub struct Choice {
 }
 
 /// An entry without a counterpart.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct OnlyIn {
     /// What it holds for.
@@ -144,6 +154,7 @@ pub struct OnlyIn {
 }
 
 /// One of the two tables.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
@@ -154,10 +165,12 @@ pub enum Side {
 }
 
 /// How the library's default has changed.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DefaultChange {
     /// The collective.
     #[serde(serialize_with = "collective_name::serialize")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub collective: Collective,
     /// Shapes and sizes that both tables measured.
     pub points: usize,

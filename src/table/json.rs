@@ -5,7 +5,8 @@ use vocabulary::{Parameters, RankOrder};
 
 use crate::{Confidence, Decision, Deployment, OperatorClass, Policy};
 
-/// A [`Decision`] as one JSON object with stable keys: what `colltune lookup --json` prints.
+/// A decision of a table.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DecisionJson {
     /// The collective asked for.
@@ -37,14 +38,14 @@ pub struct DecisionJson {
     /// The shape whose times these are where it is another than the one asked for, as in `2x4` or
     /// `2x4 with ranks in block order`, or null.
     pub times_of: Option<String>,
-    /// Default's time divided by the candidate's, or null: [`Decision::speedup`].
+    /// Default's time divided by the candidate's, or null.
     pub speedup: Option<f64>,
     /// `high`, `medium` or `low`.
     pub confidence: Confidence,
     /// Whether fresh launches confirmed, on the shape asked for, that the candidate is faster than the
     /// default.
     pub confirmed: bool,
-    /// Whether [`Policy::default`] deploys the decision.
+    /// Whether `run`, `export` and `deploy` use the decision by default.
     pub deployed: bool,
     /// Why it does not, or null.
     pub reason: Option<String>,

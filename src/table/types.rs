@@ -226,6 +226,7 @@ pub(crate) fn round_significant(value: f64, digits: usize) -> f64 {
 }
 
 /// How certain a decision is. Ordered: `Low < Medium < High`.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone,
     Copy,

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use campaign::{Campaign, Confirmation, Family, Strategy};
 use fit::Everything;
 use model::Placement;
+use schemars::JsonSchema;
 use serde::Serialize;
 use store::Store;
 use vocabulary::{
@@ -20,7 +21,7 @@ pub(crate) use self::budget::{
     LITTLE_BUDGET_SECONDS, confirming_slice, left_seconds, repetition, spent_seconds,
     starting_seconds, unspent_seconds,
 };
-pub(crate) use self::stock::Stock;
+pub(crate) use self::stock::Coverage;
 use crate::TunerError;
 use crate::confirming::{Confirming, confirms};
 use crate::guided::{Search, predicted_block};
@@ -53,11 +54,11 @@ pub struct Agenda {
 pub type Merged = BTreeMap<Cell, Vec<(Candidate, Candidate)>>;
 
 /// How much of an agenda is done, in measurements of one subject in one launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Progress {
-    /// Done.
+    /// Measurements in the store, each of one cell or experiment in one launch.
     pub done: u64,
-    /// To be done in all.
+    /// Measurements that are asked for in all; of a guided campaign by what is known now.
     pub total: u64,
 }
 
@@ -107,7 +108,7 @@ impl Agenda {
         library: &Library,
     ) -> Result<bool, TunerError> {
         let is_late = self.keeps_time && has_no_time(store, campaign, library)?;
-        let stock = Stock::of(store, library, self.pattern)?;
+        let stock = Coverage::of(store, library, self.pattern)?;
         Ok(is_late || self.next(&stock).is_empty())
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use campaign::{Campaign, Launching};
+use campaign::{Campaign, LauncherConfig};
 use launcher::{Allocation, BatchOptions};
 use store::Store;
 use vocabulary::{CommShape, Library, Subject};
@@ -10,11 +10,11 @@ use wire::{Plan, Task, Work};
 
 use crate::TunerError;
 use crate::identity::digest_in;
-use crate::launch::Watch;
+use crate::launch::OnInterrupt;
 
 /// Nodes for one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Allotment {
+pub(crate) struct NodeRequest {
     /// How many, and ranks on each.
     pub(crate) shape: CommShape,
     /// Nodes of its own, not before so long from now.
@@ -23,23 +23,23 @@ pub(crate) struct Allotment {
     pub(crate) keep: bool,
 }
 
-impl Allotment {
+impl NodeRequest {
     /// Nodes for these tasks, which the next launch carries out.
     pub(crate) fn of(
         campaign: &Campaign,
         library: &Library,
         store: &Store,
         tasks: &[Task],
-        watch: Watch,
+        watch: OnInterrupt,
     ) -> Result<Self, TunerError> {
         let shape = shape(campaign, tasks);
         let spread = batch(campaign).and_then(|options| options.spread);
         // A command that waits for an answer, as `check` does, does not wait for days.
-        let Some(spread) = spread.filter(|_| watch != Watch::Own) else {
+        let Some(spread) = spread.filter(|_| watch != OnInterrupt::Own) else {
             return Ok(Self {
                 shape,
                 begin_in: None,
-                keep: watch != Watch::Submit,
+                keep: watch != OnInterrupt::Submit,
             });
         };
         let last = store.last_of_cells(library, &digest_in(store, campaign)?)?;
@@ -60,11 +60,12 @@ impl Allotment {
     }
 
     /// What a launch that was begun earlier was given.
-    pub(crate) fn again(campaign: &Campaign, plan: &Plan, watch: Watch) -> Self {
+    pub(crate) fn again(campaign: &Campaign, plan: &Plan, watch: OnInterrupt) -> Self {
         Self {
             shape: shape(campaign, &plan.tasks),
             begin_in: None,
-            keep: watch != Watch::Submit && batch(campaign).is_some_and(|o| o.spread.is_none()),
+            keep: watch != OnInterrupt::Submit
+                && batch(campaign).is_some_and(|o| o.spread.is_none()),
         }
     }
 }
@@ -91,8 +92,8 @@ fn shape(campaign: &Campaign, tasks: &[Task]) -> CommShape {
 
 fn batch(campaign: &Campaign) -> Option<&BatchOptions> {
     match &campaign.launcher {
-        Launching::Batch(options) => Some(options),
-        Launching::Local(_) | Launching::Simulated(_) => None,
+        LauncherConfig::Batch(options) => Some(options),
+        LauncherConfig::Local(_) | LauncherConfig::Simulated(_) => None,
     }
 }
 

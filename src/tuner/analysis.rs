@@ -17,7 +17,7 @@ use wire::{Environment, Failure};
 use self::stored::{
     campaign_of, choose, decide_options, definition, natives, samples, shares, stem,
 };
-use crate::agenda::Stock;
+use crate::agenda::Coverage;
 use crate::identity::digest_in;
 use crate::order::orders;
 use crate::verdicts::binding;
@@ -114,7 +114,7 @@ impl Analysis {
             .map(|campaign| Agenda::new(campaign, Some(store), &library, natives))
             .transpose()?;
         let progress = match &agenda {
-            Some(agenda) => Some(agenda.progress(&Stock::of(store, &library, pattern)?)),
+            Some(agenda) => Some(agenda.progress(&Coverage::of(store, &library, pattern)?)),
             None => None,
         };
         let needed_budget = match agenda.as_ref().zip(campaign) {

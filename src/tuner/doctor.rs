@@ -7,11 +7,13 @@ use channel::{Layout, Segment, SegmentError};
 use environment::{governor, judge, kernel, others_running, own_cpus, shared_memory, variables};
 use launcher::{Installation, discover, find_driver, list_settings, list_variables};
 use libraries::{LibraryName, Serving};
+use schemars::JsonSchema;
+use serde::Serialize;
 use vocabulary::units::format_bytes;
 use vocabulary::{Library, Warning};
 use wire::Environment;
 
-use crate::Places;
+use crate::SearchPaths;
 
 /// What [`diagnose`] found.
 #[derive(Clone, Debug)]
@@ -45,18 +47,18 @@ pub struct DriverFound {
     pub driver: Option<PathBuf>,
     /// What users have set in it ([`Environment::settings`]), in this process's environment; unknown
     /// without a measuring program.
-    pub settings: Option<BTreeMap<String, Setting>>,
+    pub settings: Option<BTreeMap<String, LibrarySetting>>,
     /// Which parts of the library carry out collectives, by its control variables in this process's environment;
     /// empty without a measuring program.
     pub serving: Vec<Serving>,
 }
 
 /// A control variable that has another value than the library was built with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct LibrarySetting {
     /// Its value.
     pub value: String,
-    /// Where it is set: `environment`, or a file; `None` if that is not known.
+    /// Where it is set: `environment`, or a file; null if that is not known.
     pub place: Option<String>,
     /// Whether it changes which algorithms the library chooses.
     pub decides: bool,
@@ -72,7 +74,7 @@ impl Diagnosis {
 }
 
 /// Looks at libraries, launchers, drivers, cores, the timer, what else runs, and what steers MPI.
-pub fn diagnose(places: &Places) -> Diagnosis {
+pub fn diagnose(places: &SearchPaths) -> Diagnosis {
     let found = discover(&places.path);
     let directories = places.driver_directories();
     let libraries: Vec<DriverFound> = found
@@ -121,7 +123,7 @@ pub fn diagnose(places: &Places) -> Diagnosis {
 fn with_places(
     settings: &BTreeMap<String, String>,
     variables: &BTreeMap<String, String>,
-) -> BTreeMap<String, Setting> {
+) -> BTreeMap<String, LibrarySetting> {
     let environment = variables::of_this_process();
     let deciding = variables::deciding(&environment, settings);
     let lists = variables
@@ -150,7 +152,7 @@ fn with_places(
             told.split_once('=')
                 .is_some_and(|(told, _)| told == name || told == variable)
         };
-        let setting = Setting {
+        let setting = LibrarySetting {
             value: value.clone(),
             place: place(name, &variable),
             decides: deciding.iter().any(is_named),

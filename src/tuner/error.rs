@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use campaign::CampaignError;
 use fit::FitError;
-use launcher::{LaunchError, Standing};
+use launcher::{JobState, LaunchError};
 use simulated::RulesError;
 use store::StoreError;
 use table::{Deployment, TableError};
@@ -84,7 +84,7 @@ pub enum TunerError {
         /// The batch system's id of it.
         id: String,
         /// Where it stands.
-        standing: Standing,
+        standing: JobState,
     },
     /// The job that was followed was cancelled.
     #[error("the job was cancelled; what was measured is stored, run the same command to go on")]
@@ -207,16 +207,16 @@ fn span(time: Duration) -> String {
 }
 
 /// Where a job stands, as a clause.
-fn describe(standing: &Standing) -> String {
+fn describe(standing: &JobState) -> String {
     match standing {
-        Standing::Queued {
+        JobState::Queued {
             reason: Some(reason),
             ..
         } => format!("it waits: {reason}"),
-        Standing::Queued { reason: None, .. } => "it waits".to_owned(),
-        Standing::Running { nodes } if nodes.is_empty() => "it runs".to_owned(),
-        Standing::Running { nodes } => format!("it runs on {}", nodes.join(", ")),
-        Standing::Ended => "it has just ended".to_owned(),
+        JobState::Queued { reason: None, .. } => "it waits".to_owned(),
+        JobState::Running { nodes } if nodes.is_empty() => "it runs".to_owned(),
+        JobState::Running { nodes } => format!("it runs on {}", nodes.join(", ")),
+        JobState::Ended => "it has just ended".to_owned(),
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use campaign::{Campaign, Launching};
+use campaign::{Campaign, LauncherConfig};
 use launcher::{Allocation, BatchOptions};
 use store::{Lock, Store};
 use vocabulary::{Library, Purpose};
 
-use crate::agenda::{Stock, left_seconds, repetition, spent_seconds};
-use crate::{Agenda, Progress, TunerError, Workplace};
+use crate::agenda::{Coverage, left_seconds, repetition, spent_seconds};
+use crate::{Agenda, MeasurementContext, Progress, TunerError};
 
 /// Wall-clock time that starting and ending a launch takes beside its tasks.
 const LAUNCH_SECONDS: f64 = 1.0;
@@ -50,12 +50,12 @@ impl Agenda {
         let is_exploring = self.keeps_time() && self.purpose() == Purpose::Exploring;
         let (stock, spent_seconds, left) = match store {
             Some(store) => (
-                Stock::of(store, library, self.pattern)?,
+                Coverage::of(store, library, self.pattern)?,
                 spent_seconds(store, campaign, library, None)?,
                 left_seconds(store, campaign, library, self)?,
             ),
-            None if is_exploring => (Stock::default(), 0.0, campaign.exploring_seconds()),
-            None => (Stock::default(), 0.0, campaign.budget_seconds),
+            None if is_exploring => (Coverage::default(), 0.0, campaign.exploring_seconds()),
+            None => (Coverage::default(), 0.0, campaign.budget_seconds),
         };
         let left = left.max(0.0);
         let unspent = (campaign.budget_seconds - spent_seconds).max(0.0);
@@ -97,8 +97,8 @@ fn nodes_held(campaign: &Campaign, turns: &BTreeMap<u32, u64>) -> Option<f64> {
     let most = || campaign.shapes.iter().map(|shape| shape.nodes).max();
     let all: u64 = turns.values().sum();
     match &campaign.launcher {
-        Launching::Simulated(_) => None,
-        Launching::Batch(BatchOptions {
+        LauncherConfig::Simulated(_) => None,
+        LauncherConfig::Batch(BatchOptions {
             allocation: Allocation::Shared,
             ..
         }) => most().map(f64::from),
@@ -117,7 +117,7 @@ fn nodes_held(campaign: &Campaign, turns: &BTreeMap<u32, u64>) -> Option<f64> {
 ///
 /// # Errors
 /// If another process measures into the store, or it cannot be written.
-pub fn forget_failures(at: &Workplace) -> Result<usize, TunerError> {
+pub fn forget_failures(at: &MeasurementContext) -> Result<usize, TunerError> {
     let path = at.store();
     if !path.exists() {
         return Ok(0);

@@ -8,10 +8,10 @@ use launcher::{self, Recorded, RecordedState, Submission};
 use store::{Lease, Lock, Outcome, SpoolReader, Store, StoreError};
 use wire::Record;
 
-use crate::agenda::Stock;
+use crate::agenda::Coverage;
 use crate::analysis::stored::campaign_of;
 use crate::launch::Launch;
-use crate::{Agenda, Places, Progress, Silent, TunerError, store_file};
+use crate::{Agenda, Progress, SearchPaths, Silent, TunerError, store_file};
 
 /// How long a colltune that follows a job may take to notice that it was cancelled.
 const NOTICED_WITHIN: Duration = Duration::from_secs(60);
@@ -64,7 +64,7 @@ pub fn jobs(launches: &Path, path: &OsStr) -> Result<Vec<JobRow>, TunerError> {
 pub fn cancel(
     launches: &Path,
     only: Option<&[String]>,
-    places: &Places,
+    places: &SearchPaths,
 ) -> Result<Cancelled, TunerError> {
     let path = places.path.as_os_str();
     let jobs = launcher::cancel(launches, only, path)?;
@@ -137,7 +137,7 @@ fn progress(store: &Store) -> Result<Option<Progress>, TunerError> {
     let start = environments.last().map(|(_, start)| start);
     let natives = start.map_or(&[][..], |start| &start.environment.natives);
     let agenda = Agenda::new(&campaign, Some(store), &last.library, natives)?;
-    let stock = Stock::of(store, &last.library, agenda.pattern)?;
+    let stock = Coverage::of(store, &last.library, agenda.pattern)?;
     Ok(Some(agenda.progress(&stock)))
 }
 

@@ -10,21 +10,21 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use launcher::{BatchEnd, Job, LaunchError, Standing};
+use launcher::{BatchEnd, Job, JobState, LaunchError};
 use store::{SpoolReader, Store};
 use vocabulary::{Candidate, Subject};
 use wire::{Finish, Plan, Record, Work};
 
-use self::leash::Leash;
-use crate::allotment::Allotment;
-use crate::{Event, Observer, Progress, TunerError, Workplace, write};
+use self::leash::ParentAliveLock;
+use crate::allotment::NodeRequest;
+use crate::{Event, MeasurementContext, Observer, Progress, TunerError, write};
 
 /// What a launch may take beyond its deadline: starting, the task in flight, ending.
 const GRACE_SECONDS: f64 = 120.0;
 
 /// Whether one waits for a launch, and what an interrupt does to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Watch {
+pub(crate) enum OnInterrupt {
     /// An interrupt ends the launch.
     Own,
     /// An interrupt leaves a launch alone that goes on without us.
@@ -45,7 +45,7 @@ pub(crate) enum Ended {
     /// The batch system ended its job.
     Batch { end: BatchEnd, message: String },
     /// It goes on, and is not waited for.
-    GoesOn { id: String, standing: Standing },
+    GoesOn { id: String, standing: JobState },
 }
 
 /// A launch under way.
@@ -106,9 +106,9 @@ impl<'a> Launch<'a> {
     /// Starts the driver and follows it to its end, if it is waited for.
     pub(crate) fn run(
         &mut self,
-        at: &Workplace,
-        allotment: Allotment,
-        watch: Watch,
+        at: &MeasurementContext,
+        allotment: NodeRequest,
+        watch: OnInterrupt,
         stop: &AtomicBool,
     ) -> Result<Ended, TunerError> {
         let job = self.job(at, allotment)?;
@@ -119,7 +119,7 @@ impl<'a> Launch<'a> {
         })?;
         write(&job.plan, &text)?;
         let leash = match &self.plan.leash {
-            Some(leash) => Some(Leash::hold(leash)?),
+            Some(leash) => Some(ParentAliveLock::hold(leash)?),
             None => None,
         };
         let mut running = match at.launcher.start_unless(&job, stop) {
@@ -134,9 +134,9 @@ impl<'a> Launch<'a> {
     /// Takes up a launch that an earlier process started; `None` if its job is not to be found.
     pub(crate) fn resume(
         &mut self,
-        at: &Workplace,
-        allotment: Allotment,
-        watch: Watch,
+        at: &MeasurementContext,
+        allotment: NodeRequest,
+        watch: OnInterrupt,
         stop: &AtomicBool,
     ) -> Result<Option<Ended>, TunerError> {
         let job = self.job(at, allotment)?;
@@ -150,7 +150,7 @@ impl<'a> Launch<'a> {
         self.attend(at, running.as_mut(), watch, stop).map(Some)
     }
 
-    fn job(&self, at: &Workplace, allotment: Allotment) -> Result<Job, TunerError> {
+    fn job(&self, at: &MeasurementContext, allotment: NodeRequest) -> Result<Job, TunerError> {
         let place = |kind: &str| {
             let path = file(&at.campaign.output.store, self.plan.launch, kind);
             // Another node's working directory may be another.

@@ -1,7 +1,7 @@
 //! The loop: plan, launch, collect, fit, decide, write; the one place that joins the stages.
 //!
 //! ```text
-//! Workplace ── what a campaign finds on this machine: library, launcher, driver
+//! MeasurementContext: what a campaign finds on this machine: library, launcher, driver
 //! Agenda ───── what the campaign asks for, and what of it a store lacks
 //! measure ──── launches the driver until the agenda is done or the budget spent
 //! Analysis ─── everything that follows from a store's samples: fits, decisions, table, report
@@ -39,7 +39,7 @@ mod workplace;
 
 pub use agenda::{Agenda, Merged, Progress};
 pub use analysis::{Analysis, Deciding};
-pub use doctor::{Diagnosis, DriverFound, Setting, diagnose};
+pub use doctor::{Diagnosis, DriverFound, LibrarySetting, diagnose};
 pub use error::TunerError;
 pub use explain::explain;
 pub use exports::{
@@ -50,10 +50,10 @@ pub use file::{Named, keep_apart, probe, write};
 pub use forecast::{Forecast, forget_failures};
 pub use jobs::{Cancelled, JobRow, cancel, jobs};
 pub use machine::{MachineError, load_machine, parse_machine};
-pub use measure::{Measured, Submitted, SubmittedJob, measure, measure_cells, submit};
+pub use measure::{Measured, SubmittedJob, SubmittedLaunch, measure, measure_cells, submit};
 pub use observer::{Event, Observer, Silent};
 pub use origin::Origin;
 pub use scripts::{Script, scripts};
-pub use shelf::{Homes, store_file};
+pub use shelf::{StateDirs, store_file};
 pub use tune::{Tuned, check_outputs, conclude, tune, written_before};
-pub use workplace::{Places, Workplace};
+pub use workplace::{MeasurementContext, SearchPaths};

@@ -8,19 +8,19 @@ mod recover;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use launcher::{Standing, switch_variables};
+use launcher::{JobState, switch_variables};
 use store::Store;
 use vocabulary::{Candidate, Cell, Purpose, Racing, Subject};
 use wire::{Plan, WIRE_VERSION, Work};
 
 use self::conclude::Patience;
 pub(crate) use self::lock::CampaignLock;
-use crate::agenda::{Stock, left_seconds, repetition, unspent_seconds};
-use crate::allotment::{Allotment, on_the_same_nodes};
+use crate::agenda::{Coverage, left_seconds, repetition, unspent_seconds};
+use crate::allotment::{NodeRequest, on_the_same_nodes};
 use crate::analysis::stored::campaign_of;
 use crate::identity::digest_in;
-use crate::launch::{Launch, Watch, absolute, file};
-use crate::{Agenda, Event, Observer, Progress, TunerError, Workplace};
+use crate::launch::{Launch, OnInterrupt, absolute, file};
+use crate::{Agenda, Event, MeasurementContext, Observer, Progress, TunerError};
 
 /// What measuring came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Measured {
 
 /// What submitting came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Submitted {
+pub struct SubmittedLaunch {
     /// The launch under way; `None` if nothing is left to do, or to spend.
     pub job: Option<SubmittedJob>,
     /// What is done and what is to do.
@@ -48,7 +48,7 @@ pub struct SubmittedJob {
     /// The batch system's id of its job.
     pub id: String,
     /// Where it stands.
-    pub standing: Standing,
+    pub standing: JobState,
     /// Whether it was submitted now, and not found.
     pub is_new: bool,
 }
@@ -63,11 +63,11 @@ pub struct SubmittedJob {
 /// [`TunerError::Interrupted`] or [`TunerError::Left`]; a store that cannot be written; a launcher or driver
 /// that does not work at all. Candidates that fail are not errors: they are recorded and left out.
 pub fn measure(
-    at: &Workplace,
+    at: &MeasurementContext,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Measured, TunerError> {
-    Ok(of_campaign(at, observer, stop, Watch::Follow)?.0)
+    Ok(of_campaign(at, observer, stop, OnInterrupt::Follow)?.0)
 }
 
 /// Takes in what launches have measured by now, and submits the next one if none is under way; waits for
@@ -76,13 +76,13 @@ pub fn measure(
 /// # Errors
 /// As of [`measure`].
 pub fn submit(
-    at: &Workplace,
+    at: &MeasurementContext,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
-) -> Result<Submitted, TunerError> {
-    let (measured, job) = of_campaign(at, observer, stop, Watch::Submit)?;
+) -> Result<SubmittedLaunch, TunerError> {
+    let (measured, job) = of_campaign(at, observer, stop, OnInterrupt::Submit)?;
     let progress = measured.progress;
-    Ok(Submitted { job, progress })
+    Ok(SubmittedLaunch { job, progress })
 }
 
 /// Measures each of these cells with its candidates, the default among them, until the store has it from
@@ -96,7 +96,7 @@ pub fn submit(
 /// # Errors
 /// As of [`measure`].
 pub fn measure_cells(
-    at: &Workplace,
+    at: &MeasurementContext,
     cells: &[(Cell, Vec<Candidate>)],
     launches: u32,
     observer: &mut dyn Observer,
@@ -106,16 +106,24 @@ pub fn measure_cells(
     let store = Store::open_or_create(at.store())?;
     let pattern = at.campaign.pattern;
     let of_cells = |_: &Store| Ok(Agenda::of_cells(cells, launches, pattern));
-    let measuring = Measuring::new(at, &of_cells, store, &lock, observer, stop, Watch::Own);
+    let measuring = Measuring::new(
+        at,
+        &of_cells,
+        store,
+        &lock,
+        observer,
+        stop,
+        OnInterrupt::Own,
+    );
     Ok(measuring.carry_out()?.0)
 }
 
 /// Measures what the campaign asks for; with the launch that goes on without us.
 fn of_campaign(
-    at: &Workplace,
+    at: &MeasurementContext,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
-    watch: Watch,
+    watch: OnInterrupt,
 ) -> Result<(Measured, Option<SubmittedJob>), TunerError> {
     let lock = CampaignLock::of(at)?;
     let mut store = Store::open_or_create(at.store())?;
@@ -133,7 +141,7 @@ type AgendaOf<'a> = dyn Fn(&Store) -> Result<Agenda, TunerError> + 'a;
 /// Measurements under other launcher options or another environment are other measurements: the
 /// store must not hold any of this library. A launch that never was up has measured nothing, as where the
 /// batch system refused its job.
-fn check_conditions(store: &Store, at: &Workplace) -> Result<(), TunerError> {
+fn check_conditions(store: &Store, at: &MeasurementContext) -> Result<(), TunerError> {
     let up = store.environments(&at.library)?;
     let up: BTreeSet<u32> = up.into_iter().map(|(number, _)| number).collect();
     let launched: BTreeSet<String> = store
@@ -164,13 +172,13 @@ enum AfterLaunch {
 }
 
 struct Measuring<'a> {
-    at: &'a Workplace,
+    at: &'a MeasurementContext,
     agenda: &'a AgendaOf<'a>,
     store: Store,
     lock: &'a CampaignLock,
     observer: &'a mut dyn Observer,
     stop: &'a AtomicBool,
-    watch: Watch,
+    watch: OnInterrupt,
     launches: u32,
     patience: Patience,
     suspects: BTreeSet<(Subject, Candidate)>,
@@ -182,13 +190,13 @@ struct Measuring<'a> {
 
 impl<'a> Measuring<'a> {
     fn new(
-        at: &'a Workplace,
+        at: &'a MeasurementContext,
         agenda: &'a AgendaOf<'a>,
         store: Store,
         lock: &'a CampaignLock,
         observer: &'a mut dyn Observer,
         stop: &'a AtomicBool,
-        watch: Watch,
+        watch: OnInterrupt,
     ) -> Self {
         Self {
             at,
@@ -215,7 +223,7 @@ impl<'a> Measuring<'a> {
         }
         let done = self.go_through();
         // More questions about a few cells may follow.
-        if self.left.is_some() || self.watch == Watch::Own {
+        if self.left.is_some() || self.watch == OnInterrupt::Own {
             done?;
         } else {
             // Other errors are returned first.
@@ -239,21 +247,21 @@ impl<'a> Measuring<'a> {
 
     fn progress(&self) -> Result<Progress, TunerError> {
         let agenda = (self.agenda)(&self.store)?;
-        let stock = Stock::of(&self.store, &self.at.library, agenda.pattern)?;
+        let stock = Coverage::of(&self.store, &self.at.library, agenda.pattern)?;
         Ok(agenda.progress(&stock))
     }
 
     /// Makes the next launch; false if there is nothing left to do or to spend.
     fn step(&mut self) -> Result<bool, TunerError> {
         self.lock.check()?;
-        let Workplace {
+        let MeasurementContext {
             campaign, library, ..
         } = self.at;
         let mut agenda = (self.agenda)(&self.store)?;
         if self.has_explored && agenda.purpose() == Purpose::Exploring {
             agenda = agenda.confirming(campaign, &self.store, library)?;
         }
-        let stock = Stock::of(&self.store, library, agenda.pattern)?;
+        let stock = Coverage::of(&self.store, library, agenda.pattern)?;
         let mut tasks = on_the_same_nodes(campaign, agenda.next(&stock));
         for task in &mut tasks {
             if let Work::Compare { cell, .. } = &task.work {
@@ -273,7 +281,7 @@ impl<'a> Measuring<'a> {
             self.observer.notice(Event::BudgetSpent { progress });
             return Ok(false);
         }
-        let allotment = Allotment::of(campaign, library, &self.store, &tasks, self.watch)?;
+        let allotment = NodeRequest::of(campaign, library, &self.store, &tasks, self.watch)?;
         let number = self.store.next_launch()?;
         let place = |kind| absolute(&file(&campaign.output.store, number, kind));
         let plan = Plan {
@@ -329,7 +337,7 @@ impl<'a> Measuring<'a> {
     fn launch(
         &mut self,
         plan: &Plan,
-        allotment: Allotment,
+        allotment: NodeRequest,
         progress: Progress,
     ) -> Result<AfterLaunch, TunerError> {
         // A spool of that name can only be a leftover of a store that was deleted: numbers grow.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use table::Confidence;
 use vocabulary::{Library, Warning};
@@ -10,8 +11,8 @@ use wire::LaunchStart;
 
 use crate::Progress;
 
-/// Where samples are from. Name, store and library are serialized.
-#[derive(Clone, Debug, Serialize)]
+/// Where measurements come from.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Origin {
     /// The name of the campaign.
     pub name: String,

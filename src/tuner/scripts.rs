@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use campaign::Launching;
+use campaign::LauncherConfig;
 use launcher::Allocation;
 use launcher::Job;
 use store::Store;
 use vocabulary::CommShape;
 
 use crate::launch::{absolute, file};
-use crate::{TunerError, Workplace};
+use crate::{MeasurementContext, TunerError};
 
 /// A job's script.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub struct Script {
 ///
 /// # Errors
 /// A store that cannot be read, or a template that cannot be filled in.
-pub fn scripts(at: &Workplace, store: Option<&Store>) -> Result<Vec<Script>, TunerError> {
-    let Launching::Batch(options) = &at.campaign.launcher else {
+pub fn scripts(at: &MeasurementContext, store: Option<&Store>) -> Result<Vec<Script>, TunerError> {
+    let LauncherConfig::Batch(options) = &at.campaign.launcher else {
         return Ok(Vec::new());
     };
     let number = store.map_or(Ok(1), Store::next_launch)?;

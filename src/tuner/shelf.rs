@@ -9,7 +9,7 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use campaign::{Campaign, Launching};
+use campaign::{Campaign, LauncherConfig};
 use nix::unistd::Uid;
 use sha2::{Digest, Sha256};
 use store::network_file_system;
@@ -18,14 +18,14 @@ use crate::launch::absolute;
 
 /// Where a user's programs may keep what is theirs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Homes {
+pub struct StateDirs {
     /// The value of `$XDG_STATE_HOME`.
     pub state: Option<PathBuf>,
     /// The value of `$HOME`.
     pub home: Option<PathBuf>,
 }
 
-impl Homes {
+impl StateDirs {
     /// `$XDG_STATE_HOME/colltune` or `~/.local/state/colltune` if that is local, or else
     /// `/var/tmp/colltune-UID`.
     fn folder(&self, is_shared: &dyn Fn(&Path) -> bool) -> PathBuf {
@@ -41,7 +41,7 @@ impl Homes {
 
 /// The file of the store that is called `named`: that path, or, if nothing is there, the one on this host's
 /// own disk that stands for it, if it is there.
-pub fn store_file(named: &Path, homes: &Homes) -> PathBuf {
+pub fn store_file(named: &Path, homes: &StateDirs) -> PathBuf {
     let elsewhere = || elsewhere(named, homes, &is_shared).filter(|path| path.exists());
     match named.exists() {
         true => named.to_owned(),
@@ -51,10 +51,10 @@ pub fn store_file(named: &Path, homes: &Homes) -> PathBuf {
 
 /// Where the store of a campaign goes if not where the campaign says: jobs are measured, no store
 /// is named, none is there, and it would be on a file system that hosts share.
-pub(crate) fn relocated(campaign: &Campaign, homes: &Homes) -> Option<PathBuf> {
+pub(crate) fn relocated(campaign: &Campaign, homes: &StateDirs) -> Option<PathBuf> {
     let named = &campaign.output.store;
     let is_default = *named == Path::new(".colltune").join(format!("{}.db", campaign.name));
-    let may_move = matches!(campaign.launcher, Launching::Batch(_)) && is_default;
+    let may_move = matches!(campaign.launcher, LauncherConfig::Batch(_)) && is_default;
     if !may_move || named.exists() || !is_shared(named) {
         return None;
     }
@@ -67,7 +67,11 @@ fn is_shared(path: &Path) -> bool {
 }
 
 /// The path that stands for a store on this host's own disk.
-fn elsewhere(named: &Path, homes: &Homes, is_shared: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
+fn elsewhere(
+    named: &Path,
+    homes: &StateDirs,
+    is_shared: &dyn Fn(&Path) -> bool,
+) -> Option<PathBuf> {
     let whole = absolute(named).ok()?;
     let digest = Sha256::digest(whole.as_os_str().as_encoded_bytes());
     let hex: String = digest.iter().take(8).map(|b| format!("{b:02x}")).collect();
@@ -92,8 +96,8 @@ fn is_ours(folder: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn homes(state: Option<&str>, home: &str) -> Homes {
-        Homes {
+    fn homes(state: Option<&str>, home: &str) -> StateDirs {
+        StateDirs {
             state: state.map(PathBuf::from),
             home: Some(home.into()),
         }

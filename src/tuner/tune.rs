@@ -10,8 +10,8 @@ use table::{Policy, Table, TableError, Withheld};
 
 use crate::launch::absolute;
 use crate::{
-    Analysis, Deciding, Event, Export, Measured, Observer, TunerError, Workplace, export_beside,
-    export_path, keep_apart, measure, probe, text_path, write,
+    Analysis, Deciding, Event, Export, Measured, MeasurementContext, Observer, TunerError,
+    export_beside, export_path, keep_apart, measure, probe, text_path, write,
 };
 
 /// What [`tune`] came to.
@@ -40,7 +40,7 @@ pub struct Tuned {
 /// # Errors
 /// As for [`measure()`] and [`Analysis::of`]; files that cannot be written.
 pub fn tune(
-    at: &Workplace,
+    at: &MeasurementContext,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Tuned, TunerError> {
@@ -54,7 +54,7 @@ pub fn tune(
 ///
 /// # Errors
 /// [`TunerError::File`], [`TunerError::Output`], [`TunerError::SameFile`], [`TunerError::Table`].
-pub fn check_outputs(at: &Workplace) -> Result<(), TunerError> {
+pub fn check_outputs(at: &MeasurementContext) -> Result<(), TunerError> {
     let output = &at.campaign.output;
     // Folders of outputs are created below: not for a campaign that cannot be measured here.
     absolute(&output.store)?;
@@ -113,7 +113,7 @@ fn is_absent(kind: io::ErrorKind) -> bool {
 /// # Errors
 /// As there.
 pub fn conclude(
-    at: &Workplace,
+    at: &MeasurementContext,
     measured: Measured,
     observer: &mut dyn Observer,
 ) -> Result<Tuned, TunerError> {

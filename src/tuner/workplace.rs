@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use campaign::{Campaign, Launching, SimulatedOptions};
+use campaign::{Campaign, LauncherConfig, SimulatedOptions};
 use launcher::{
     BatchLauncher, Discovery, Installation, LaunchError, Launcher, LibraryChoice, LocalLauncher,
     LocalOptions, discover, driver_directories, find_driver, list_natives, select, takes_orders,
@@ -15,11 +15,11 @@ use vocabulary::{Cell, Library, NativeAlgorithm, Warning};
 
 use crate::machine::{check_suffices, load_machine};
 use crate::shelf::relocated;
-use crate::{Homes, TunerError, scripts};
+use crate::{StateDirs, TunerError, scripts};
 
 /// Where to look for programs; the edge of the program reads the environment, not this crate.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct SearchPaths {
     /// The search path for launchers, the value of `$PATH`.
     pub path: OsString,
     /// Further folder of drivers, the value of `$COLLTUNE_LIBDIR`.
@@ -27,10 +27,10 @@ pub struct Places {
     /// This program.
     pub executable: PathBuf,
     /// Where stores may go that must not be on a file system that hosts share.
-    pub homes: Homes,
+    pub homes: StateDirs,
 }
 
-impl Places {
+impl SearchPaths {
     /// Folders in which drivers are looked for.
     pub fn driver_directories(&self) -> Vec<PathBuf> {
         driver_directories(self.libdir.as_deref(), &self.executable)
@@ -38,7 +38,7 @@ impl Places {
 }
 
 /// What a campaign is carried out with.
-pub struct Workplace {
+pub struct MeasurementContext {
     /// The campaign.
     pub campaign: Campaign,
     /// The library that is measured.
@@ -63,7 +63,7 @@ pub struct Workplace {
     pub warnings: Vec<Warning>,
 }
 
-impl Workplace {
+impl MeasurementContext {
     /// Reads a campaign and finds what it needs. `library` is measured instead of the campaign's
     /// own choice.
     ///
@@ -72,7 +72,7 @@ impl Workplace {
     pub fn prepare(
         path: &Path,
         library: Option<LibraryChoice>,
-        places: &Places,
+        places: &SearchPaths,
     ) -> Result<Self, TunerError> {
         Self::of(Campaign::load(path)?, library, places)
     }
@@ -84,10 +84,10 @@ impl Workplace {
     pub fn of(
         campaign: Campaign,
         library: Option<LibraryChoice>,
-        places: &Places,
+        places: &SearchPaths,
     ) -> Result<Self, TunerError> {
         match campaign.launcher.clone() {
-            Launching::Local(options) => {
+            LauncherConfig::Local(options) => {
                 let here = launcher::cores();
                 let cores = cores_of_nodes(&options, here);
                 let warnings = campaign.warnings(cores);
@@ -100,7 +100,7 @@ impl Workplace {
                     ..at
                 })
             }
-            Launching::Batch(options) => {
+            LauncherConfig::Batch(options) => {
                 let relocated = relocated(&campaign, &places.homes);
                 let (name, path) = (campaign.name.clone(), places.path.clone());
                 let at = Self::of_library(campaign, library, places, |installation| {
@@ -114,8 +114,8 @@ impl Workplace {
                 }
                 Ok(at)
             }
-            Launching::Simulated(_) if library.is_some() => Err(TunerError::NoLibraryToChoose),
-            Launching::Simulated(options) => Self::simulated(campaign, &options),
+            LauncherConfig::Simulated(_) if library.is_some() => Err(TunerError::NoLibraryToChoose),
+            LauncherConfig::Simulated(options) => Self::simulated(campaign, &options),
         }
     }
 
@@ -149,7 +149,7 @@ impl Workplace {
     fn of_library(
         campaign: Campaign,
         library: Option<LibraryChoice>,
-        places: &Places,
+        places: &SearchPaths,
         launcher: impl FnOnce(Installation) -> Box<dyn Launcher>,
     ) -> Result<Self, TunerError> {
         // Not written into the campaign: it asks for the same measurements of whichever library,

@@ -112,19 +112,25 @@ impl Candidate {
     /// # Errors
     /// The serializer's own.
     pub fn in_parts<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Parts<'a> {
-            candidate: String,
-            algorithm: &'a str,
-            parameters: Parameters,
-        }
-        let parts = Parts {
+        let parts = CandidateParts {
             candidate: self.to_string(),
-            algorithm: self.id(),
+            algorithm: self.id().to_owned(),
             parameters: self.parameters(),
         };
         parts.serialize(to)
     }
+}
+
+/// A candidate, in parts.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize)]
+pub struct CandidateParts {
+    /// Full name, with parameters, as in `allreduce/dual_root[block_bytes=8192]`.
+    candidate: String,
+    /// Bare id of the algorithm; `default` for the library's own choice.
+    algorithm: String,
+    /// The parameters given; an empty object if none.
+    parameters: Parameters,
 }
 
 impl fmt::Display for Candidate {
@@ -162,6 +168,7 @@ impl NativeAlgorithm {
 /// At most one of `block_bytes` and `blocks` may be given. The registry in `schedule` says which
 /// parameters an algorithm of ours takes; `segment_bytes` and `fanout` are those of native ones. Any algorithm of ours
 /// can be had `through` shared memory.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -198,6 +205,7 @@ pub struct Parameters {
 }
 
 /// What carries messages between ranks of one node. Messages between nodes always go through MPI.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]

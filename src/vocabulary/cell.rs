@@ -9,8 +9,10 @@ use crate::Parameters;
 use crate::bounds::{self, RANKS};
 
 /// How the ranks of a communicator stand on the machine.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Counts")]
+#[cfg_attr(feature = "schema", schemars(!try_from))]
 pub struct CommShape {
     /// Number of nodes.
     pub nodes: u32,
@@ -60,6 +62,7 @@ impl fmt::Display for CommShape {
 }
 
 /// The element type of a reduction; what combines nothing moves bytes.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Datatype {
@@ -98,6 +101,7 @@ impl Datatype {
 }
 
 /// The operator of a reduction.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operator {

@@ -20,7 +20,7 @@ pub mod units;
 mod warning;
 
 pub use alike::out_of_order;
-pub use candidate::{Candidate, NativeAlgorithm, Parameters, Through};
+pub use candidate::{Candidate, CandidateParts, NativeAlgorithm, Parameters, Through};
 pub use cell::{Cell, CommShape, Datatype, Operator, collective_name};
 pub use experiment::{Experiment, ExperimentKind};
 pub use library::Library;

@@ -5,10 +5,11 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// An MPI library by name and version.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Library {
-    /// `openmpi`, `mpich`, or [`Self::SIMULATED`].
+    /// As in `openmpi`; `simulated` for a simulated machine.
     pub name: String,
     /// As in `4.1.4`.
     pub version: String,

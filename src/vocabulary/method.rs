@@ -64,6 +64,7 @@ pub enum Synchronisation {
 
 /// How the calls of a collective follow each other and how ranks arrive at them. Times of different patterns
 /// are times of different things: they are never compared.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]

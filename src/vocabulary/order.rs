@@ -8,6 +8,7 @@ use crate::CommShape;
 
 /// In which order the ranks of a communicator stand on its `n` nodes, which are counted by their first
 /// ranks.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]

@@ -253,6 +253,7 @@ impl Spending {
 }
 
 /// Where measuring time went, as shares of one.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Shares {
     /// Within calls whose times are kept.

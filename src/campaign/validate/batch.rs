@@ -12,7 +12,7 @@ use strict_yaml::{Argument, Diagnostic, Document, Field, OneOrMany, Scalar, Shor
 use super::{Check, Checked};
 use crate::definition::{BatchDefinition, JobDefinition, TemplateDefinition};
 use crate::error::JOB;
-use crate::{Launching, Problem};
+use crate::{LauncherConfig, Problem};
 
 const ALLOCATIONS: [(&str, Allocation); 2] = [
     ("shared", Allocation::Shared),
@@ -244,8 +244,8 @@ impl Check<'_> {
 
 /// The campaign's text with what other files say of its jobs in the place of their names: they may have
 /// changed, or be gone, when the campaign is read again.
-pub(super) fn with_job(document: &Document<'_>, launcher: &Launching, text: &str) -> String {
-    let Launching::Batch(BatchOptions { system, job, .. }) = launcher else {
+pub(super) fn with_job(document: &Document<'_>, launcher: &LauncherConfig, text: &str) -> String {
+    let LauncherConfig::Batch(BatchOptions { system, job, .. }) = launcher else {
         return text.to_owned();
     };
     let field = Field::of("launcher").key(system.name()).key("job");

@@ -10,7 +10,7 @@ use super::{Check, Checked, Machine};
 use crate::definition::{
     LauncherDefinition, LauncherKey, LaunchersDefinition, LocalDefinition, SimulatedDefinition,
 };
-use crate::{Launching, Problem, SimulatedOptions};
+use crate::{LauncherConfig, Problem, SimulatedOptions};
 
 const OVERSUBSCRIBE: [(&str, Oversubscribe); 3] = [
     ("auto", Oversubscribe::Auto),
@@ -22,27 +22,29 @@ impl Check<'_> {
     pub(super) fn launcher(
         &self,
         definition: Option<&Shorthand<Scalar, LaunchersDefinition>>,
-    ) -> Checked<Launching> {
+    ) -> Checked<LauncherConfig> {
         let field = Field::of("launcher");
         match definition {
-            None => Ok(Launching::default()),
+            None => Ok(LauncherConfig::default()),
             Some(Shorthand::Short(word)) => {
                 let key = self
                     .document
                     .word(&field, &word.0, "launcher", &LauncherKey::all())?;
                 Ok(match key {
-                    LauncherKey::Local => Launching::default(),
-                    LauncherKey::Batch(system) => Launching::Batch(BatchOptions::of(system)),
-                    LauncherKey::Simulated => Launching::Simulated(SimulatedOptions::default()),
+                    LauncherKey::Local => LauncherConfig::default(),
+                    LauncherKey::Batch(system) => LauncherConfig::Batch(BatchOptions::of(system)),
+                    LauncherKey::Simulated => {
+                        LauncherConfig::Simulated(SimulatedOptions::default())
+                    }
                 })
             }
             Some(Shorthand::Full(LaunchersDefinition(named))) => match named.as_slice() {
-                [LauncherDefinition::Local(local)] => Ok(Launching::Local(self.local(local)?)),
+                [LauncherDefinition::Local(local)] => Ok(LauncherConfig::Local(self.local(local)?)),
                 [LauncherDefinition::Batch(system, given)] => {
-                    Ok(Launching::Batch(self.batch(*system, given)?))
+                    Ok(LauncherConfig::Batch(self.batch(*system, given)?))
                 }
                 [LauncherDefinition::Simulated(simulated)] => {
-                    Ok(Launching::Simulated(self.simulated(simulated)?))
+                    Ok(LauncherConfig::Simulated(self.simulated(simulated)?))
                 }
                 _ => Err(self.error(&field, Problem::NotOneLauncher)),
             },
@@ -76,14 +78,14 @@ impl Check<'_> {
     }
 
     /// The number of nodes that shapes may have; none where any will do.
-    pub(super) fn nodes(&self, launcher: &Launching) -> Checked<Option<u32>> {
+    pub(super) fn nodes(&self, launcher: &LauncherConfig) -> Checked<Option<u32>> {
         let hosts = match (launcher, self.machine) {
-            (Launching::Simulated(_) | Launching::Batch(_), _) => return Ok(None),
-            (Launching::Local(LocalOptions { hosts: None, .. }), _) => return Ok(Some(1)),
+            (LauncherConfig::Simulated(_) | LauncherConfig::Batch(_), _) => return Ok(None),
+            (LauncherConfig::Local(LocalOptions { hosts: None, .. }), _) => return Ok(Some(1)),
             // What has been measured may have been measured elsewhere.
-            (Launching::Local(_), Machine::Unknown { .. }) => return Ok(None),
+            (LauncherConfig::Local(_), Machine::Unknown { .. }) => return Ok(None),
             (
-                Launching::Local(LocalOptions {
+                LauncherConfig::Local(LocalOptions {
                     hosts: Some(hosts), ..
                 }),
                 _,

@@ -6,16 +6,16 @@ use strict_yaml::{Field, Scalar, Shorthand};
 
 use super::{Check, Checked};
 use crate::definition::LibraryDefinition;
-use crate::{Launching, Problem};
+use crate::{LauncherConfig, Problem};
 
 impl Check<'_> {
     pub(super) fn library(
         &self,
         definition: Option<&Shorthand<Scalar, LibraryDefinition>>,
-        launcher: &Launching,
+        launcher: &LauncherConfig,
     ) -> Checked<LibraryChoice> {
         let field = Field::of("library");
-        if matches!(launcher, Launching::Simulated(_)) && definition.is_some() {
+        if matches!(launcher, LauncherConfig::Simulated(_)) && definition.is_some() {
             return Err(self.error(&field, Problem::SimulatedLibrary));
         }
         match definition {

@@ -9,7 +9,7 @@ use strict_yaml::{Document, Field};
 use super::{Check, Checked};
 use crate::campaign::Output;
 use crate::definition::{Definition, OutputDefinition};
-use crate::{Campaign, Launching, Problem};
+use crate::{Campaign, LauncherConfig, Problem};
 
 /// As long as a file's name may be on Linux.
 const LONGEST_NAME_BYTES: usize = 255;
@@ -107,14 +107,14 @@ pub(crate) fn inputs(
     };
     add("library.launcher", campaign.library.launcher.as_deref());
     match &campaign.launcher {
-        Launching::Local(LocalOptions { hosts, .. }) => {
+        LauncherConfig::Local(LocalOptions { hosts, .. }) => {
             let hosts = hosts.as_ref().map(|hosts| &*hosts.file);
             add("launcher.local.hostfile", hosts);
         }
-        Launching::Simulated(options) => {
+        LauncherConfig::Simulated(options) => {
             add("launcher.simulated.machine", options.machine.as_deref());
         }
-        Launching::Batch(BatchOptions { system, job, .. }) => {
+        LauncherConfig::Batch(BatchOptions { system, job, .. }) => {
             let job_file = format!("launcher.{}.job", system.name());
             add(&job_file, definition.job_file());
             let template = job.template.as_ref();

@@ -8,7 +8,7 @@ use strict_yaml::{Field, OneOrMany, Scalar, Shorthand, nearest};
 use vocabulary::{Candidate, MOCKUPS, Mockup, Through};
 
 use super::{Check, Checked};
-use crate::Launching;
+use crate::LauncherConfig;
 use crate::campaign::ParameterGrid;
 use crate::definition::{CandidatesDefinition, ParametersDefinition};
 use crate::problem::is_library_only;
@@ -91,11 +91,11 @@ impl Check<'_> {
         &self,
         given: Option<&OneOrMany<Scalar>>,
         selection: &Selection,
-        launcher: &Launching,
+        launcher: &LauncherConfig,
     ) -> Checked<Vec<Collective>> {
         let field = Field::of("collectives");
         let known = Collective::MEASURED.map(|collective| (collective.name(), collective));
-        let is_simulated = matches!(launcher, Launching::Simulated(_));
+        let is_simulated = matches!(launcher, LauncherConfig::Simulated(_));
         let is_possible = |collective: Collective| collective.has_algorithms() || !is_simulated;
         let has_algorithm = |collective: Collective| {
             selection.of(collective).next().is_some() || selection.selects_others(collective)

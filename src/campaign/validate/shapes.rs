@@ -7,14 +7,14 @@ use vocabulary::CommShape;
 
 use super::{Check, Checked, LARGEST_NODE_RANKS, LARGEST_SIMULATED_RANKS, Machine};
 use crate::definition::ShapeDefinition;
-use crate::{Launching, Problem};
+use crate::{LauncherConfig, Problem};
 
 impl Check<'_> {
     /// The shapes by number of ranks, each once.
     pub(super) fn shapes(
         &self,
         given: Option<&OneOrMany<Shorthand<Scalar, ShapeDefinition>>>,
-        launcher: &Launching,
+        launcher: &LauncherConfig,
     ) -> Checked<Vec<CommShape>> {
         let field = Field::of("shapes");
         let nodes = self.nodes(launcher)?;
@@ -25,12 +25,14 @@ impl Check<'_> {
             let field = field.index(index);
             match entry {
                 Shorthand::Short(text) if text.0 == "auto" => match launcher {
-                    Launching::Local(LocalOptions { hosts: None, .. }) => {
+                    LauncherConfig::Local(LocalOptions { hosts: None, .. }) => {
                         shapes.extend(auto_shapes(self.machine.cores()));
                     }
-                    Launching::Local(_) => return Err(self.error(&field, Problem::HostShapes)),
-                    Launching::Batch(_) => return Err(self.error(&field, Problem::BatchShapes)),
-                    Launching::Simulated(_) => {
+                    LauncherConfig::Local(_) => return Err(self.error(&field, Problem::HostShapes)),
+                    LauncherConfig::Batch(_) => {
+                        return Err(self.error(&field, Problem::BatchShapes));
+                    }
+                    LauncherConfig::Simulated(_) => {
                         return Err(self.error(&field, Problem::SimulatedShapes));
                     }
                 },
@@ -67,13 +69,13 @@ impl Check<'_> {
         &self,
         field: &Field,
         shape: CommShape,
-        launcher: &Launching,
+        launcher: &LauncherConfig,
         nodes: Option<u32>,
     ) -> Checked<CommShape> {
         let (local, limit, ranks) = match launcher {
-            Launching::Local(local) => (Some(local), LARGEST_NODE_RANKS, shape.ppn),
-            Launching::Batch(_) => (None, LARGEST_NODE_RANKS, shape.ppn),
-            Launching::Simulated(_) => (None, LARGEST_SIMULATED_RANKS, shape.ranks()),
+            LauncherConfig::Local(local) => (Some(local), LARGEST_NODE_RANKS, shape.ppn),
+            LauncherConfig::Batch(_) => (None, LARGEST_NODE_RANKS, shape.ppn),
+            LauncherConfig::Simulated(_) => (None, LARGEST_SIMULATED_RANKS, shape.ranks()),
         };
         let hosts = local.and_then(|local| local.hosts.as_ref());
         let never = local.is_some_and(|local| local.oversubscribe == Oversubscribe::Never);
@@ -96,7 +98,7 @@ impl Check<'_> {
             (shape, _) if ranks > limit => Problem::TooManyRanks {
                 shape,
                 limit,
-                on_node: hosts.is_some() || matches!(launcher, Launching::Batch(_)),
+                on_node: hosts.is_some() || matches!(launcher, LauncherConfig::Batch(_)),
             },
             // How many cores hosts of a file have only the launcher knows.
             (CommShape { ppn, .. }, Machine::Known { cores })

@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use tuner::{Cancelled, Progress};
 
 use super::launches::{folder_of, folders_here};
@@ -16,9 +17,7 @@ use crate::exit::Answer;
 /// still lacks; `tune` goes on from there. A command that follows them, on any host, says that they were
 /// cancelled. Where no job waits or runs, nothing is cancelled, and that is all right.
 ///
-/// With --json, prints an array of objects, one a campaign: `campaign`, `cancelled` (ids of jobs), `taken_in`
-/// (launches whose measurements were stored now), `done` and `total` (measurements of one cell in one launch;
-/// null if the store is not there).
+/// `colltune schema cancel` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -43,7 +42,7 @@ impl Args {
             ended.push(tuner::cancel(&folder, ids.as_deref(), &places)?);
         }
         if self.json {
-            console.json(&ended.iter().map(to_json).collect::<Vec<_>>())?;
+            console.json(&ended.iter().map(Ended::of).collect::<Vec<_>>())?;
         } else {
             for campaign in &ended {
                 console.remark(describe(campaign))?;
@@ -86,15 +85,30 @@ fn folder_of_job(id: &str) -> Result<PathBuf, CliError> {
     Err(CliError::UnknownJob { id, searched })
 }
 
-fn to_json(ended: &Cancelled) -> Value {
-    let ids: Vec<&String> = ended.jobs.iter().map(|job| &job.id).collect();
-    json!({
-        "campaign": ended.campaign,
-        "cancelled": ids,
-        "taken_in": ended.taken_in,
-        "done": ended.progress.map(|progress| progress.done),
-        "total": ended.progress.map(|progress| progress.total),
-    })
+/// What was done about a campaign's jobs.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Ended<'a> {
+    campaign: &'a str,
+    /// Ids of the jobs that were cancelled.
+    cancelled: Vec<&'a str>,
+    /// The number of launches whose measurements were stored now.
+    taken_in: usize,
+    /// Measurements in the store, each of one cell in one launch; null without a store.
+    done: Option<u64>,
+    /// Measurements that the campaign asks for; null without a store.
+    total: Option<u64>,
+}
+
+impl<'a> Ended<'a> {
+    fn of(ended: &'a Cancelled) -> Self {
+        Self {
+            campaign: &ended.campaign,
+            cancelled: ended.jobs.iter().map(|job| &*job.id).collect(),
+            taken_in: ended.taken_in,
+            done: ended.progress.map(|progress| progress.done),
+            total: ended.progress.map(|progress| progress.total),
+        }
+    }
 }
 
 fn describe(ended: &Cancelled) -> String {

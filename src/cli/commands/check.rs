@@ -3,11 +3,14 @@ mod markdown;
 
 use std::path::{Path, PathBuf};
 
-use guard::{CheckOptions, Checked, CheckedPoint, Launches, Rivals, add_probes, check, points};
-use serde_json::{Value, json};
+use guard::{
+    CheckOptions, Checked, CheckedPoint, Finding, Launches, Rivals, add_probes, check, points,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::grid::grid;
-use super::guarded::{TableArgs, joined, name_of, other_orders, point_json, probes_of, time};
+use super::guarded::{PointParts, TableArgs, name_of, other_orders, probes_of, time};
 use super::workplace::store_of;
 use crate::console::Console;
 use crate::error::CliError;
@@ -16,7 +19,7 @@ use crate::interrupt;
 use crate::progress::ProgressDisplay;
 use crate::values;
 
-/// Look whether a table still holds, as for continuous integration
+/// Check whether a table still holds, as in continuous integration
 ///
 /// Measures the points of the table with most at stake again: what the table chooses, the library's default,
 /// and the runner-up, which the store knows that the table was made from. The table no longer holds where
@@ -33,14 +36,7 @@ use crate::values;
 /// Exit codes: 0 the table holds; 1 it does not, and what was printed says where and why; 3 it could not be
 /// measured, as where the library has another version than the table's.
 ///
-/// With --json, prints one object: `table`, `library` (that was measured), `holds`, `runners_up` (null, or
-/// why they are not known), `further_launches` (that decided about suspects), `seed` (of the probes),
-/// `other_order` (sentences: where ranks stood in another order than the table's), `points`, each with
-/// `collective`, `nodes`, `ppn`, `bytes`, `operators`, `place` (`measured`, `probe`), `rule`, `chosen`,
-/// `runner_up`, `seconds`, `default_seconds`, `runner_up_seconds`, `recorded_seconds` (null if unknown),
-/// `launches`, `regression`, `broken` (how what is chosen failed, or null), `reasons` (sentences), `findings`,
-/// each with `against` (`default`, `runner_up`, `recorded`), `ratio`, `bound`, `launches`, `confirmed`,
-/// `undecided` (time was up).
+/// `colltune schema check` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -143,10 +139,10 @@ impl Args {
             tuner::write(path, &markdown::render(found))?;
         }
         if self.table.events.is_wanted() {
-            return self.table.events.conclude(&to_json(found));
+            return self.table.events.conclude(&Answers::of(found));
         }
         if self.table.json {
-            return console.json(&to_json(found));
+            return console.json(&Answers::of(found));
         }
         console.print(describe(found))
     }
@@ -160,11 +156,11 @@ impl Found<'_> {
         let measured = points.iter().filter(|point| point.is_measured()).count();
         let missing = match points.len() - measured {
             0 => String::new(),
-            missing => format!(", {missing} were not measured in the time given"),
+            missing => format!("; not measured in the time given: {missing}"),
         };
         let missing = match points.iter().filter(|point| point.is_undecided()).count() {
             0 => missing,
-            undecided => format!("{missing}, {undecided} remained suspects when time was up"),
+            undecided => format!("{missing}; still suspect when time was up: {undecided}"),
         };
         match wrong {
             0 => format!(
@@ -193,33 +189,82 @@ impl Found<'_> {
     }
 }
 
-fn to_json(found: &Found<'_>) -> Value {
-    json!({
-        "table": found.table,
-        "library": found.library,
-        "holds": found.checked.holds(),
-        "runners_up": found.silence,
-        "further_launches": found.checked.further_launches,
-        "seed": found.seed,
-        "other_order": other_orders(&found.checked.misplaced),
-        "points": found.checked.points.iter().map(checked_json).collect::<Vec<_>>(),
-    })
+/// What `--json` prints.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Answers<'a> {
+    table: &'a Path,
+    /// The library that was measured.
+    library: &'a str,
+    /// Whether the table holds.
+    holds: bool,
+    /// Why runners-up are not known; null if they are.
+    runners_up: Option<&'a str>,
+    /// Launches that decided about suspects.
+    further_launches: u32,
+    /// The seed that probes were drawn from.
+    seed: u64,
+    /// Where ranks stood in another order than the table's, as sentences.
+    other_order: Vec<String>,
+    points: Vec<CheckedParts<'a>>,
 }
 
-fn checked_json(checked: &CheckedPoint) -> Value {
-    let of_point = json!({
-        "runner_up": checked.runner_up.as_ref().map(ToString::to_string),
-        "seconds": checked.seconds,
-        "default_seconds": checked.default_seconds,
-        "runner_up_seconds": checked.runner_up_seconds,
-        "recorded_seconds": checked.point.recorded.map(|recorded| recorded.seconds),
-        "launches": checked.launches,
-        "regression": checked.is_regression(),
-        "broken": checked.broken,
-        "reasons": checked.reasons(),
-        "findings": checked.findings,
-    });
-    joined(point_json(&checked.point), of_point)
+/// What was found at a point. Times are medians over launches, null if unknown.
+#[derive(JsonSchema, Serialize)]
+struct CheckedParts<'a> {
+    #[serde(flatten)]
+    point: PointParts,
+    /// Full name of the runner-up.
+    runner_up: Option<String>,
+    /// The time of what is chosen.
+    seconds: Option<f64>,
+    default_seconds: Option<f64>,
+    runner_up_seconds: Option<f64>,
+    /// The time that stands in the table.
+    recorded_seconds: Option<f64>,
+    /// Launches that these times are from.
+    launches: u32,
+    /// Whether the table does not hold here.
+    regression: bool,
+    /// How what is chosen failed; null if it did not.
+    broken: Option<&'a str>,
+    /// What became slower, as sentences.
+    reasons: Vec<String>,
+    /// The suspicions.
+    findings: &'a [Finding],
+}
+
+impl<'a> Answers<'a> {
+    fn of(found: &Found<'a>) -> Self {
+        let points = found.checked.points.iter();
+        Self {
+            table: found.table,
+            library: found.library,
+            holds: found.checked.holds(),
+            runners_up: found.silence,
+            further_launches: found.checked.further_launches,
+            seed: found.seed,
+            other_order: other_orders(&found.checked.misplaced),
+            points: points.map(CheckedParts::of).collect(),
+        }
+    }
+}
+
+impl<'a> CheckedParts<'a> {
+    fn of(checked: &'a CheckedPoint) -> Self {
+        Self {
+            point: PointParts::of(&checked.point),
+            runner_up: checked.runner_up.as_ref().map(ToString::to_string),
+            seconds: checked.seconds,
+            default_seconds: checked.default_seconds,
+            runner_up_seconds: checked.runner_up_seconds,
+            recorded_seconds: checked.point.recorded.map(|recorded| recorded.seconds),
+            launches: checked.launches,
+            regression: checked.is_regression(),
+            broken: checked.broken.as_deref(),
+            reasons: checked.reasons(),
+            findings: &checked.findings,
+        }
+    }
 }
 
 /// A word about a point.

@@ -1,8 +1,10 @@
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
-use table::Table;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use table::{Confidence, Deployments, Operators, Table};
 use tuner::{Deciding, written_before};
+use vocabulary::{Candidate, CandidateParts, CommShape, Library, RankOrder};
 
 use super::stored::StoreArgs;
 use crate::console::Console;
@@ -18,11 +20,7 @@ use crate::values;
 /// slower than the default is left to the default until newer launches confirm it; its verdicts are in the store,
 /// or in the table that --output replaces.
 ///
-/// With --json, prints one object: `name`, `library`, `store` and `rules`, each with `collective`,
-/// `nodes`, `ppn`, `order` (of ranks: `block`, `cyclic`, `other`; null if unknown), `operators` (`any`,
-/// `commutative`, `noncommutative`), `deployment` (`any`,
-/// `colltune`, `library`), `from_bytes` (where it begins to hold), `candidate` (full name), `algorithm` (bare id),
-/// `parameters`, `speedup` (null for the default), `confidence`, `confirmed` (whether fresh launches confirmed the candidate).
+/// `colltune schema decide` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -36,7 +34,7 @@ pub(crate) struct Args {
     /// campaign says, or 0.01
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     max_regret: Option<f64>,
-    /// Let the launches that chose candidates have the last word, as with `confirmation: off`
+    /// Decide by the launches that chose candidates, without confirmation, as with `confirmation: off`
     #[arg(long)]
     unconfirmed: bool,
     /// Print the rules as JSON
@@ -64,7 +62,7 @@ impl Args {
             table.save(path)?;
         }
         if self.json {
-            console.json(&to_json(&table))?;
+            console.json(&Rules::of(&table))?;
         } else if let Some(path) = &self.output {
             console.remark(format_args!("{} is written", path.display()))?;
         } else {
@@ -74,33 +72,66 @@ impl Args {
     }
 }
 
-fn to_json(table: &Table) -> Value {
-    let mut rules = Vec::new();
-    for (collective, entries) in &table.collectives {
-        for entry in entries {
-            rules.extend(entry.rules.iter().map(|rule| {
-                json!({
-                    "collective": collective.name(),
-                    "nodes": entry.shape.nodes,
-                    "ppn": entry.shape.ppn,
-                    "order": entry.order.known(),
-                    "operators": entry.operators.to_string(),
-                    "deployment": entry.deployments.to_string(),
-                    "from_bytes": rule.from_bytes,
-                    "candidate": rule.candidate.to_string(),
-                    "algorithm": rule.candidate.id(),
-                    "parameters": rule.candidate.parameters(),
-                    "speedup": rule.speedup,
-                    "confidence": rule.confidence,
-                    "confirmed": rule.confirmed,
-                })
-            }));
+/// The rules of a table.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Rules<'a> {
+    /// The campaign.
+    name: &'a str,
+    library: &'a Library,
+    store: &'a str,
+    rules: Vec<Rule<'a>>,
+}
+
+/// What is used from a size on, up to that of the next rule for the same.
+#[derive(JsonSchema, Serialize)]
+struct Rule<'a> {
+    collective: &'static str,
+    #[serde(flatten)]
+    shape: CommShape,
+    /// The order of ranks on their nodes; null if unknown.
+    order: Option<RankOrder>,
+    operators: Operators,
+    deployment: Deployments,
+    /// The size in bytes from which it holds.
+    from_bytes: u64,
+    #[serde(flatten, serialize_with = "in_parts")]
+    #[schemars(with = "CandidateParts")]
+    candidate: &'a Candidate,
+    /// The default's time divided by the candidate's; null for the default.
+    speedup: Option<f64>,
+    confidence: Confidence,
+    /// Whether fresh launches confirmed the candidate.
+    confirmed: bool,
+}
+
+fn in_parts<S: Serializer>(candidate: &&Candidate, to: S) -> Result<S::Ok, S::Error> {
+    candidate.in_parts(to)
+}
+
+impl<'a> Rules<'a> {
+    fn of(table: &'a Table) -> Self {
+        let mut rules = Vec::new();
+        for (collective, entries) in &table.collectives {
+            for entry in entries {
+                rules.extend(entry.rules.iter().map(|rule| Rule {
+                    collective: collective.name(),
+                    shape: entry.shape,
+                    order: entry.order.known(),
+                    operators: entry.operators,
+                    deployment: entry.deployments,
+                    from_bytes: rule.from_bytes,
+                    candidate: &rule.candidate,
+                    speedup: rule.speedup,
+                    confidence: rule.confidence,
+                    confirmed: rule.confirmed,
+                }));
+            }
+        }
+        Self {
+            name: &table.name,
+            library: &table.provenance.library,
+            store: &table.provenance.store,
+            rules,
         }
     }
-    json!({
-        "name": table.name,
-        "library": table.provenance.library,
-        "store": table.provenance.store,
-        "rules": rules,
-    })
 }

@@ -1,7 +1,9 @@
 use std::path::{Path, PathBuf};
 
-use export::deploy::{self, Deployed, Request};
+use export::deploy::{self, Deployed, Request, Version};
 use nix::unistd::{Uid, User};
+use schemars::JsonSchema;
+use serde::Serialize;
 use table::Table;
 use vocabulary::quote;
 
@@ -26,7 +28,7 @@ use crate::exit::Answer;
 /// colltune is deploying to DIR. Rules of less confidence than --min-confidence are left out.
 ///
 /// --rollback goes back to the version that was current before, --list shows all. DIR/history tells who
-/// deployed what and when.
+/// deployed what and when. `colltune schema deploy` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -61,6 +63,18 @@ pub(crate) struct Args {
     options: OptionArgs,
 }
 
+/// What `--json` prints.
+#[derive(JsonSchema, Serialize)]
+#[serde(untagged)]
+pub(super) enum Answers {
+    /// What was deployed.
+    Deployed(Deployed),
+    /// With --rollback, the version that is current now.
+    Current(Version),
+    /// With --list, all versions.
+    Versions(Vec<Version>),
+}
+
 /// Arguments that have no meaning with --rollback and --list.
 const OF_DEPLOYING: [&str; 10] = [
     "table",
@@ -91,7 +105,7 @@ impl Args {
         } else {
             let current = deploy::rollback(&self.to, &user())?;
             match self.json {
-                true => console.json(&current)?,
+                true => console.json(&Answers::Current(current))?,
                 false => console.print(format_args!("{} is current now", current.name))?,
             }
         }
@@ -128,7 +142,7 @@ impl Args {
             console.warn(format_args!("not deployed: {withheld}"));
         }
         match self.json {
-            true => console.json(&deployed),
+            true => console.json(&Answers::Deployed(deployed)),
             false => tell(&deployed, console),
         }
     }
@@ -136,7 +150,7 @@ impl Args {
     fn show(&self, console: Console) -> Result<(), CliError> {
         let versions = deploy::list(&self.to)?;
         if self.json {
-            return console.json(&versions);
+            return console.json(&Answers::Versions(versions));
         }
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
         let rows = versions.iter().map(|version| {

@@ -1,23 +1,23 @@
-//! The message about a job that goes on without the command.
+//! A job that goes on without the command.
 
-use serde_json::{Value, json};
-use tuner::{Progress, Submitted, SubmittedJob, Workplace};
+use std::path::Path;
 
-use super::launches::{describe, state};
+use launcher::RecordedState;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tuner::{MeasurementContext, Progress, SubmittedJob, SubmittedLaunch};
+use vocabulary::Library;
+
+use super::launches::{State, describe, state};
 use crate::console::Console;
 use crate::error::CliError;
-use launcher::RecordedState;
 
 /// Says which job goes on, or that nothing is left to measure.
 pub(super) fn tell(
-    at: &Workplace,
-    submitted: &Submitted,
-    as_json: bool,
+    at: &MeasurementContext,
+    submitted: &SubmittedLaunch,
     console: Console,
 ) -> Result<(), CliError> {
-    if as_json {
-        return console.json(&outcome(at, submitted));
-    }
     let Progress { done, total } = submitted.progress;
     let store = at.store();
     let measurements = format!("{done} of {total} measurements are in {}", store.display());
@@ -30,7 +30,7 @@ pub(super) fn tell(
     else {
         return console.remark(format_args!("nothing is left to submit; {measurements}"));
     };
-    let standing = describe(&RecordedState::Standing(standing.clone()));
+    let standing = describe(&RecordedState::Current(standing.clone()));
     let what = match is_new {
         true => "is submitted",
         false => "is under way",
@@ -41,25 +41,47 @@ pub(super) fn tell(
     ))
 }
 
-/// The same for programs.
-pub(super) fn outcome(at: &Workplace, submitted: &Submitted) -> Value {
-    let job = submitted.job.as_ref().map(|job| {
-        let state = state(&RecordedState::Standing(job.standing.clone()));
-        json!({
-            "launch": job.launch,
-            "id": job.id,
-            "state": state.name,
-            "reason": state.reason,
-            "nodes": state.nodes,
-            "submitted": job.is_new,
-        })
+/// What `--detach` prints for programs.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Detached<'a> {
+    /// The campaign.
+    name: &'a str,
+    library: &'a Library,
+    store: &'a Path,
+    /// The job that goes on; null if nothing is left to measure.
+    job: Option<Job<'a>>,
+    #[serde(flatten)]
+    progress: Progress,
+}
+
+/// A job that goes on.
+#[derive(JsonSchema, Serialize)]
+struct Job<'a> {
+    /// The number of the launch.
+    launch: u32,
+    /// The batch system's id of the job.
+    id: &'a str,
+    #[serde(flatten)]
+    state: State,
+    /// Whether it was submitted now.
+    submitted: bool,
+}
+
+pub(super) fn outcome<'a>(
+    at: &'a MeasurementContext,
+    submitted: &'a SubmittedLaunch,
+) -> Detached<'a> {
+    let job = submitted.job.as_ref().map(|job| Job {
+        launch: job.launch,
+        id: &job.id,
+        state: state(&RecordedState::Current(job.standing.clone())),
+        submitted: job.is_new,
     });
-    json!({
-        "name": at.campaign.name,
-        "library": at.library,
-        "store": at.store(),
-        "job": job,
-        "done": submitted.progress.done,
-        "total": submitted.progress.total,
-    })
+    Detached {
+        name: &at.campaign.name,
+        library: &at.library,
+        store: at.store(),
+        job,
+        progress: submitted.progress,
+    }
 }

@@ -10,7 +10,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 
-/// Show what changed between two tables, and what each change is worth
+/// Show what changed between two tables, and the speed-up expected of each change
 ///
 /// Ranges of sizes in which the tables choose differently on shapes that both have; shapes that only
 /// one has; and how the times of the library's default differ where both measured them. What a change
@@ -19,14 +19,7 @@ use crate::exit::Answer;
 /// default, no worth is given, since the tables do not say whether the speed-up that BEFORE expected was real. The
 /// present time of the old choice is in the store: `colltune explain`.
 ///
-/// With --json, prints one object: `before` and `after`, each with `table`, `library`, `date`,
-/// `launches` and `campaign`; `changes`, each with `collective`, `nodes`, `ppn`, `order` (of ranks:
-/// `block`, `cyclic`, `other`), `operators` (`any`, `commutative`, `noncommutative`), `deployment`
-/// (`any`, `colltune`, `library`), `from_bytes`,
-/// `below_bytes` (null without end), `before` and `after` (each `candidate`, `algorithm`,
-/// `parameters`, `speedup`, `confidence`) and `worth` (null where the default is chosen again); `only_in_one`, each
-/// with the same place and `side` (`before`, `after`); `defaults`, each with `collective`, `points`, `mean` (time
-/// after divided by time before), `extreme`, and its `nodes`, `ppn`, `bytes`. Unknown values are null.
+/// `colltune schema diff` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -1,8 +1,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
-use libraries::Serving;
-use tuner::{Diagnosis, DriverFound, Setting};
+use libraries::{LibraryName, Serving};
+use schemars::JsonSchema;
+use serde::Serialize;
+use tuner::{Diagnosis, DriverFound, LibrarySetting};
 use vocabulary::units::{format_bytes, format_seconds};
 use wire::Environment;
 
@@ -20,18 +23,7 @@ use crate::exit::Answer;
 /// next. Exits with 3 if no library can be measured;
 /// warnings, which a report would show as well, do not change that.
 ///
-/// With --json, prints one object: `fit`, `cores` (more ranks a node share them), `threads`
-/// (hardware threads), `cpu`, `kernel`, `governor` (empty if unknown), `load` (other running
-/// tasks), `timer_resolution_seconds`, `timer_overhead_seconds`, `shared_memory_bytes` (what a process may share with
-/// others of its node for channels, null if they cannot be had, then `no_shared_memory` says why), `variables`
-/// (environment variables
-/// that steer MPI, by name), `libraries` (each with `name`, `version`, `launcher`, `driver`, null
-/// if it is not built, `settings`, the control variables that have other values than the
-/// library was built with, null if unknown: each with `value`, `place` (`environment`, a file or null) and `decides`,
-/// whether it changes which algorithms the library chooses; and `serving`, the parts that come first for collectives, each with
-/// `component`, `collectives`, `over_nodes` (on communicators over several nodes only), `remedy` (the setting that
-/// leaves them to exported rules, null if these are asked)), `unusable` (each with `launcher`, `reason`),
-/// `searched` (folders), `advice` and `warnings` (sentences).
+/// `colltune schema doctor` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -49,7 +41,7 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let diagnosis = tuner::diagnose(&places());
         if self.json {
-            console.json(&findings(&diagnosis))?;
+            console.json(&Findings::of(&diagnosis))?;
         } else if console.is_quiet() {
             for advice in &diagnosis.advice {
                 console.warn(advice);
@@ -65,64 +57,122 @@ impl Args {
     }
 }
 
-fn findings(diagnosis: &Diagnosis) -> serde_json::Value {
-    let library = |found: &DriverFound| {
-        serde_json::json!({
-            "name": found.library.name,
-            "version": found.library.version,
-            "launcher": found.launcher,
-            "driver": found.driver,
-            "settings": found.settings.as_ref().map(settings_json),
-            "serving": found.serving.iter().map(serving_json).collect::<Vec<_>>(),
-        })
-    };
-    let unusable = diagnosis
-        .unusable
-        .iter()
-        .map(|(launcher, reason)| serde_json::json!({"launcher": launcher, "reason": reason}));
-    let environment = &diagnosis.environment;
-    let warnings = diagnosis.warnings().iter().map(ToString::to_string);
-    serde_json::json!({
-        "fit": diagnosis.is_fit(),
-        "cores": environment.cores,
-        "threads": diagnosis.threads,
-        "cpu": environment.cpu,
-        "kernel": environment.kernel,
-        "governor": environment.governor,
-        "load": environment.load,
-        "timer_resolution_seconds": environment.timer_resolution_seconds,
-        "timer_overhead_seconds": environment.timer_overhead_seconds,
-        "shared_memory_bytes": diagnosis.shared_memory.as_ref().ok(),
-        "no_shared_memory": diagnosis.shared_memory.as_ref().err(),
-        "variables": environment.variables,
-        "libraries": diagnosis.libraries.iter().map(library).collect::<Vec<_>>(),
-        "unusable": unusable.collect::<Vec<_>>(),
-        "searched": diagnosis.searched,
-        "advice": diagnosis.advice,
-        "warnings": warnings.collect::<Vec<_>>(),
-    })
+/// What `--json` prints.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Findings<'a> {
+    /// Whether a library can be measured.
+    fit: bool,
+    /// Cores that may be used; more ranks on a node share them.
+    cores: u32,
+    /// Hardware threads that may be used.
+    threads: u32,
+    /// The model of the CPU; empty if unknown.
+    cpu: &'a str,
+    kernel: &'a str,
+    /// The frequency governor; empty if unknown.
+    governor: &'a str,
+    /// The number of other running tasks.
+    load: f64,
+    timer_resolution_seconds: f64,
+    /// The cost of reading the timer.
+    timer_overhead_seconds: f64,
+    /// The memory that a process may share with others of its node for channels; null if it can share none.
+    shared_memory_bytes: Option<u64>,
+    /// Why it can share none.
+    no_shared_memory: Option<&'a str>,
+    /// Environment variables that steer MPI libraries, by name.
+    variables: &'a BTreeMap<String, String>,
+    libraries: Vec<LibraryFound<'a>>,
+    /// Programs named like launchers that cannot be used.
+    unusable: Vec<Unusable<'a>>,
+    /// Folders searched for launchers.
+    searched: &'a [PathBuf],
+    /// What should be done, as sentences.
+    advice: &'a [String],
+    /// What would make times less trustworthy, as sentences.
+    warnings: Vec<String>,
 }
 
-fn settings_json(settings: &BTreeMap<String, Setting>) -> serde_json::Value {
-    let object = |(name, setting): (&String, &Setting)| {
-        let Setting {
-            value,
-            place,
-            decides,
-        } = setting;
-        let object = serde_json::json!({"value": value, "place": place, "decides": decides});
-        (name.clone(), object)
-    };
-    serde_json::Value::Object(settings.iter().map(object).collect())
+/// An MPI library.
+#[derive(JsonSchema, Serialize)]
+struct LibraryFound<'a> {
+    /// As in `openmpi`.
+    name: &'a str,
+    /// As in `4.1.4`.
+    version: &'a str,
+    launcher: &'a Path,
+    /// The measuring program; null if it is not built.
+    driver: Option<&'a Path>,
+    /// Control variables that have other values than the library was built with, by name; null if unknown.
+    settings: Option<&'a BTreeMap<String, LibrarySetting>>,
+    /// The parts of the library that come first for collectives.
+    serving: Vec<Part<'a>>,
 }
 
-fn serving_json(serving: &Serving) -> serde_json::Value {
-    serde_json::json!({
-        "component": serving.component,
-        "collectives": serving.names(),
-        "over_nodes": serving.over_nodes,
-        "remedy": serving.remedy,
-    })
+/// A part of a library.
+#[derive(JsonSchema, Serialize)]
+struct Part<'a> {
+    component: &'a str,
+    collectives: Vec<&'static str>,
+    /// Whether this is so on communicators over several nodes only.
+    over_nodes: bool,
+    /// The setting that leaves these collectives to exported rules; null if rules are asked anyway.
+    remedy: Option<&'a str>,
+}
+
+/// A program that cannot be used.
+#[derive(JsonSchema, Serialize)]
+struct Unusable<'a> {
+    launcher: &'a Path,
+    reason: &'a str,
+}
+
+impl<'a> Findings<'a> {
+    fn of(diagnosis: &'a Diagnosis) -> Self {
+        let part = |serving: &'a Serving| Part {
+            component: &serving.component,
+            collectives: serving.names(),
+            over_nodes: serving.over_nodes,
+            remedy: serving.remedy.as_deref(),
+        };
+        let library = |found: &'a DriverFound| LibraryFound {
+            name: &found.library.name,
+            version: &found.library.version,
+            launcher: &found.launcher,
+            driver: found.driver.as_deref(),
+            settings: found.settings.as_ref(),
+            serving: found.serving.iter().map(part).collect(),
+        };
+        let unusable = diagnosis.unusable.iter();
+        let environment = &diagnosis.environment;
+        let warnings = diagnosis.warnings();
+        Self {
+            fit: diagnosis.is_fit(),
+            cores: environment.cores,
+            threads: diagnosis.threads,
+            cpu: &environment.cpu,
+            kernel: &environment.kernel,
+            governor: &environment.governor,
+            load: environment.load,
+            timer_resolution_seconds: environment.timer_resolution_seconds,
+            timer_overhead_seconds: environment.timer_overhead_seconds,
+            shared_memory_bytes: diagnosis.shared_memory.as_ref().ok().copied(),
+            no_shared_memory: diagnosis.shared_memory.as_ref().err().map(String::as_str),
+            variables: &environment.variables,
+            libraries: diagnosis.libraries.iter().map(library).collect(),
+            unusable: unusable
+                .map(|(launcher, reason)| Unusable { launcher, reason })
+                .collect(),
+            searched: &diagnosis.searched,
+            advice: &diagnosis.advice,
+            warnings: warnings.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// The names of the supported libraries.
+fn supported() -> String {
+    LibraryName::ALL.map(LibraryName::name).join(", ")
 }
 
 /// Which collectives a part of a library carries out, as a line.
@@ -143,8 +193,8 @@ fn serves(serving: &Serving) -> String {
 }
 
 /// A setting of a library, as a line.
-fn set(name: &str, setting: &Setting) -> String {
-    let Setting {
+fn set(name: &str, setting: &LibrarySetting) -> String {
+    let LibrarySetting {
         value,
         place,
         decides,
@@ -166,7 +216,12 @@ fn describe(diagnosis: &Diagnosis) -> String {
             .iter()
             .map(|f| f.display().to_string())
             .collect();
-        let _ = writeln!(text, "MPI: none found in {}", folders.join(", "));
+        let _ = writeln!(
+            text,
+            "MPI: none found in {}; supported: {}",
+            folders.join(", "),
+            supported()
+        );
     }
     for DriverFound {
         library,
@@ -191,7 +246,12 @@ fn describe(diagnosis: &Diagnosis) -> String {
         }
     }
     for (launcher, reason) in &diagnosis.unusable {
-        let _ = writeln!(text, "{}: of no use, {reason}", launcher.display());
+        let _ = writeln!(
+            text,
+            "{}: unusable, {reason}; supported: {}",
+            launcher.display(),
+            supported()
+        );
     }
     for advice in &diagnosis.advice {
         let _ = writeln!(text, "advice: {advice}");

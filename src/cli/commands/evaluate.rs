@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use results::{HeldOut, ModelScore, Score, SplitScores, Worst};
+use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::Interval;
 use table::{Deployment, Table};
@@ -13,9 +14,9 @@ use crate::error::CliError;
 use crate::exit::Answer;
 use crate::values;
 
-/// Judge decisions at measured points that are kept from them
+/// Judge decisions at measured points that are held out
 ///
-/// Holds points out, decides on the others alone, and tells how much longer the choices take than the
+/// Holds points out, decides from the others alone, and shows how much longer the choices take than the
 /// best candidate measured at each point held out: their regret. Every second size is held out, but not
 /// the smallest and the largest; then, in turn, each shape between measured ones, with fewer and more
 /// nodes or ranks a node. Beside colltune's table stand the library's default, the best single
@@ -38,19 +39,7 @@ use crate::values;
 /// With --table, judges that table instead, for example one that a shorter campaign made: what its
 /// choices cost at everything that the store has, beside the library's default.
 ///
-/// With --json, prints one object: `name`, `library`, `store` and `splits`, each with `held_out`
-/// (`sizes`, `shapes`, or `all` with --table), `collective` (null for all together), `points` (held out), `decided_on`
-/// (other points; null for shapes) and `methods`, each with `method` (`default`, `best_single`,
-/// `nearest_lower`, `nearest`, `straight_lines`, `log_log`, `model`, `table`), `points` (at which what it chose
-/// was measured), the regrets as shares `mean`, `median`, `maximum` and `mean_everywhere` (with the
-/// points decided on; null for shapes), `within_5_percent` (share of the points) and `worst`, with
-/// `collective`, `nodes`, `ppn`, `bytes`, `chosen` and `regret`; `common`, the mean regrets `log_log` and `table` at the
-/// `points` where both are known, with `difference` (`low`, `high`, `coverage`: the interval of `table` minus `log_log`,
-/// null with fewer than 6 launches or too many samples); and `losses`, each with the same, the `method` that
-/// is better, what it chose (`better`), `better_regret` and `reason` (`not_enclosed`, `default_changes`, `slower`,
-/// `uncertain`, `unexpected`); and `models` (none with --table), the one that is used
-/// last, each with `model` (`one_line`, `lines`, `patterns`, `calibrated`), `points`, `wrong`, `wrong_share`,
-/// `points_held_out`, `wrong_held_out` and `wrong_held_out_share`. Unknown values are null.
+/// `colltune schema evaluate` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -98,8 +87,8 @@ impl Args {
 }
 
 /// What `--json` prints.
-#[derive(Serialize)]
-struct Answers<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Answers<'a> {
     #[serde(flatten)]
     origin: &'a Origin,
     splits: &'a [SplitScores],

@@ -21,21 +21,7 @@ use crate::exit::Answer;
 /// (paired within launches, as everywhere in the answer; the median times may have another ratio) and what
 /// the model predicts. The measurements are in the store; without it only the table speaks.
 ///
-/// With --json, prints one object: `decision` (the keys of `lookup --json`), `store` (null if it was
-/// of no use), `no_evidence` (why not, or null), `dissent` (a sentence if the table was made from
-/// other measurements or settings than the store now has, or null), `pattern` (how calls followed
-/// each other: `together`, `repeated` or `skewed`), `common_starts` (how ranks were synchronised, or
-/// null), `cold_cache` (against which caches calls worked on copies of their buffers, or null),
-/// `measuring_time` (where it went in all that the store holds, as shares of one: `calls`, `starts`,
-/// coming to common ones, `preparing`, checking results and warming up, `own`, our own bookkeeping;
-/// or null), `evidence`, each with `bytes`, `chosen` (full name), `why`, `margin` (how much longer
-/// the best other one takes, as a share; negative if it is faster; paired where one is the default)
-/// and `ranking`, each with `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`, `other_batches` (launches
-/// left out, as another number of calls made a repetition than in most), `batch` (calls that are timed
-/// in a repetition), `repetitions` (valid ones), `invalid` (others), `median_seconds`, `interval`
-/// (`low`, `high`, `coverage`), `speedup` and `speedup_interval` (null for the default),
-/// `behind_fastest` (as a share), `predicted_seconds`, `beats_default`, and `never_valid` (those with
-/// no valid repetition, each with `candidate`, `repetitions`).
+/// `colltune schema explain` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -6,6 +6,7 @@ use fit::{CandidateCurve, Segment};
 use results::{
     BlockComparison, BlockPoint, Misfit, ModelScore, ParameterEstimate, ProtocolSegment,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use tuner::{Analysis, Origin, TunerError};
 use vocabulary::units::{format_bytes, format_seconds};
@@ -34,21 +35,7 @@ use crate::exit::Answer;
 /// With --machine, writes what is identified to a machine file, with the intervals, and what is not
 /// as comments.
 ///
-/// With --json, prints one object: `name`, `library`, `store`; `parameters`, each with `name`,
-/// `unit` (`s`, `s/byte`, `byte` or `1`), `identified` (whether the value is used), `note` (why not),
-/// `value`, `low`, `high`, `coverage` and `residual` (null if nothing could be estimated);
-/// `segments`, each with `level` (`node` or `network`), `from_bytes` and `to_bytes` (the smallest and
-/// the largest size measured in it), `sizes`, `alpha` and `beta` (as in `parameters`) and
-/// `ends_at_eager_limit`; `misfits`, where the parameters do not hold, each with `experiment` (as in `node.message`,
-/// `combine.float64.sum`, `copy`), `bytes` (the size measured), `from_bytes` and `below_bytes` (the sizes concerned) and
-/// `residual`; `models`, as of `colltune evaluate`; `blocks`, each with `collective`, `nodes`, `ppn`, `bytes`, `algorithm`
-/// (bare id), `candidate` (full name, with the parameters that do not concern blocks), `predicted`,
-/// `measured` and `measured_near_prediction` (each with `block_bytes`, `blocks`, `seconds`, or null);
-/// `candidates`, each with `collective`, `nodes`, `ppn`, `datatype`, `operator`, `candidate`, `sizes`
-/// (how many were measured), `straight` (one line through all sizes) and `segments`, each line with
-/// `from_bytes` (where it begins to hold), `sizes`, `alpha_seconds`, `beta_seconds_per_byte` and
-/// `residual` (none for fewer than three sizes), and `interpolation_error` (median error of
-/// interpolating each size from its neighbours).
+/// `colltune schema fit` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -100,8 +87,8 @@ impl Args {
 }
 
 /// What `--json` prints.
-#[derive(Serialize)]
-struct Answers<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Answers<'a> {
     #[serde(flatten)]
     origin: &'a Origin,
     parameters: &'a [ParameterEstimate],

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use campaign::Campaign;
-use guard::{Misplaced, Point, Probing, Site, SiteOptions};
-use serde_json::{Value, json};
+use guard::{Misplaced, Point, PointKind, Probing, TestSetup, TestSetupOptions};
+use schemars::JsonSchema;
+use serde::Serialize;
 use table::{Deployment, Operators, Table};
 use tuner::Named;
+use vocabulary::CommShape;
 
 use super::lookup::warn_of_simulation;
 use super::workplace::{places, store_file};
@@ -113,13 +115,13 @@ impl TableArgs {
         points: &[Point],
         launches: u32,
         console: Console,
-    ) -> Result<Site, CliError> {
-        let options = SiteOptions {
+    ) -> Result<TestSetup, CliError> {
+        let options = TestSetupOptions {
             any_version: self.any_version,
             budget_seconds: self.budget,
             launches,
         };
-        let site = Site::new(table, campaign, points, &options, &places())?;
+        let site = TestSetup::new(table, campaign, points, &options, &places())?;
         let found = &site.at.library;
         if *found != table.provenance.library {
             console.warn(format_args!(
@@ -166,26 +168,34 @@ pub(super) fn other_orders(misplaced: &[Misplaced]) -> Vec<String> {
     sentences.collect()
 }
 
-/// What tells a point from others, as the first keys of an object.
-pub(super) fn point_json(point: &Point) -> Value {
-    json!({
-        "collective": point.cell.collective.name(),
-        "nodes": point.cell.shape.nodes,
-        "ppn": point.cell.shape.ppn,
-        "bytes": point.cell.bytes,
-        "operators": point.operators.to_string(),
-        "place": point.place,
-        "rule": rules_of(point),
-        "chosen": point.chosen.to_string(),
-    })
+/// A size at which the table is measured, for programs.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct PointParts {
+    collective: &'static str,
+    #[serde(flatten)]
+    shape: CommShape,
+    /// Size of the call in bytes.
+    bytes: u64,
+    operators: Operators,
+    place: PointKind,
+    /// The rules that decide, in words.
+    rule: String,
+    /// Full name of what the table chooses.
+    chosen: String,
 }
 
-/// Adds the second object's entries to the first.
-pub(super) fn joined(mut first: Value, second: Value) -> Value {
-    if let (Value::Object(all), Value::Object(further)) = (&mut first, second) {
-        all.extend(further);
+impl PointParts {
+    pub(super) fn of(point: &Point) -> Self {
+        Self {
+            collective: point.cell.collective.name(),
+            shape: point.cell.shape,
+            bytes: point.cell.bytes,
+            operators: point.operators,
+            place: point.place,
+            rule: rules_of(point),
+            chosen: point.chosen.to_string(),
+        }
     }
-    first
 }
 
 /// A point in a few words, as in `allreduce 1x2 5003, commutative (probe)`.

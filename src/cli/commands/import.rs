@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use import::{ImportOptions, Imported, Skipped};
+use schemars::JsonSchema;
 use serde::Serialize;
 use vocabulary::{Library, Warning};
 
@@ -33,11 +34,7 @@ use crate::values;
 /// IMB-MPI1 prints, of ranks that fill one node after the other. Both measure the library's
 /// default. Outputs of several runs may follow each other in a file: each is a launch.
 ///
-/// With --json, prints one object: `store`, `library`, `launches` (their numbers), `cells`,
-/// `candidates` and `repetitions` (how many), `without_default` (cells in which nothing can be
-/// decided), `skipped` (what was left out, each with `file`, `line` and `what`), `empty` and `known`
-/// (files of a folder with nothing to import, and those that the store has already), `warnings`
-/// (sentences).
+/// `colltune schema import` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -75,8 +72,8 @@ pub(crate) struct Args {
 }
 
 /// What `--json` prints.
-#[derive(Serialize)]
-struct Stored<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Stored<'a> {
     store: &'a Path,
     #[serde(flatten)]
     imported: &'a Imported,

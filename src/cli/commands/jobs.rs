@@ -1,10 +1,11 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use tuner::JobRow;
 
 use super::grid::grid;
-use super::launches::{describe, folder_of, folders_here, state};
+use super::launches::{State, describe, folder_of, folders_here, state};
 use super::workplace::places;
 use crate::console::Console;
 use crate::error::CliError;
@@ -17,11 +18,7 @@ use crate::exit::Answer;
 /// The batch system is asked once, and only about launches whose files do not tell that they have ended.
 /// One job may serve several launches.
 ///
-/// With --json, prints an array of objects: `id`, `campaign`, `launch`, `state` (queued, running, done,
-/// failed, wall_time, cancelled, preempted, node_failed, out_of_memory, not_begun, lost, timed_out, killed,
-/// ended, unknown), `reason` (why it waits, in the scheduler's words), `code` (of a launch that failed),
-/// `nodes` (asked for), `on` (names of nodes on which it runs), `submitted` (seconds since 1970),
-/// `measured` (measurements of one cell in one launch), `script` and `output` (paths).
+/// `colltune schema jobs` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -53,7 +50,7 @@ impl Args {
             rows.extend(tuner::jobs(&folder, &path)?);
         }
         if self.json {
-            console.json(&rows.iter().map(to_json).collect::<Vec<_>>())?;
+            console.json(&rows.iter().map(Job::of).collect::<Vec<_>>())?;
         } else if rows.is_empty() {
             console.remark("no jobs")?;
         } else {
@@ -63,22 +60,43 @@ impl Args {
     }
 }
 
-fn to_json(row: &JobRow) -> Value {
-    let (submission, state) = (&row.job.submission, state(&row.job.state));
-    json!({
-        "id": submission.id,
-        "campaign": row.campaign,
-        "launch": row.job.launch,
-        "state": state.name,
-        "reason": state.reason,
-        "code": state.code,
-        "nodes": submission.nodes,
-        "on": state.nodes,
-        "submitted": submission.submitted,
-        "measured": row.measured,
-        "script": submission.script,
-        "output": submission.output,
-    })
+/// A job of a batch system, which carries out a launch.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Job<'a> {
+    /// The batch system's id of the job; one job may serve several launches.
+    id: &'a str,
+    campaign: &'a str,
+    /// The number of the launch.
+    launch: u32,
+    #[serde(flatten)]
+    state: State,
+    /// The number of nodes asked for.
+    nodes: u32,
+    /// When it was submitted, in seconds since 1970.
+    submitted: u64,
+    /// Measurements made so far, each of one cell in one launch.
+    measured: u64,
+    /// The script.
+    script: &'a Path,
+    /// What the script prints.
+    output: &'a Path,
+}
+
+impl<'a> Job<'a> {
+    fn of(row: &'a JobRow) -> Self {
+        let submission = &row.job.submission;
+        Self {
+            id: &submission.id,
+            campaign: &row.campaign,
+            launch: row.job.launch,
+            state: state(&row.job.state),
+            nodes: submission.nodes,
+            submitted: submission.submitted,
+            measured: row.measured,
+            script: &submission.script,
+            output: &submission.output,
+        }
+    }
 }
 
 fn table(rows: &[JobRow]) -> String {

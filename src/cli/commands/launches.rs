@@ -5,7 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use campaign::Campaign;
-use launcher::{BatchEnd, Outcome, RecordedState, Standing};
+use launcher::{BatchEnd, JobState, Outcome, RecordedState};
+use schemars::JsonSchema;
+use serde::Serialize;
 use tuner::TunerError;
 
 use crate::error::CliError;
@@ -47,28 +49,36 @@ pub(super) fn folders_here() -> Result<Vec<PathBuf>, CliError> {
 }
 
 /// A state for programs.
+#[derive(JsonSchema, Serialize)]
 pub(super) struct State {
+    /// Where the job stands.
+    #[serde(rename = "state")]
+    #[schemars(extend("enum" = [
+        "queued", "running", "done", "failed", "wall_time", "cancelled", "preempted", "node_failed", "out_of_memory",
+        "not_begun", "lost", "timed_out", "killed", "ended", "unknown"
+    ]))]
     pub(super) name: &'static str,
     /// Why it waits, in the scheduler's words.
     pub(super) reason: Option<String>,
-    /// The nodes on which it runs.
+    /// The names of the nodes on which it runs.
+    #[serde(rename = "on")]
     pub(super) nodes: Vec<String>,
-    /// The launcher's exit code.
+    /// The exit code of a launch that failed.
     pub(super) code: Option<i32>,
 }
 
 pub(super) fn state(state: &RecordedState) -> State {
     let (mut reason, mut nodes, mut code) = (None, Vec::new(), None);
     let name = match state {
-        RecordedState::Standing(Standing::Queued { reason: why, .. }) => {
+        RecordedState::Current(JobState::Queued { reason: why, .. }) => {
             reason.clone_from(why);
             "queued"
         }
-        RecordedState::Standing(Standing::Running { nodes: on }) => {
+        RecordedState::Current(JobState::Running { nodes: on }) => {
             nodes.clone_from(on);
             "running"
         }
-        RecordedState::Standing(Standing::Ended) => "ended",
+        RecordedState::Current(JobState::Ended) => "ended",
         RecordedState::Unknown => "unknown",
         RecordedState::Ended(outcome) => match outcome {
             Outcome::Success => "done",

@@ -15,14 +15,7 @@ use crate::exit::Answer;
 /// It is the median of ratios paired inside launches (fresh ones, where choices are confirmed), by which the
 /// candidate was chosen; the two median times may have another ratio.
 ///
-/// With --json, prints one object: the question (`collective`, `nodes`, `ppn`, `bytes`, `order`
-/// if it is asked for, `operator` for reductions, `deployment`); the answer `candidate` (full name),
-/// `algorithm` (bare id, `default` for the library's own choice), `parameters` (`block_bytes`, `blocks`, `radix`, `reduce`,
-/// `bcast`, as far as given); `expected_seconds`, `default_seconds` and `speedup` (null if
-/// unknown); `times_of` (the shape whose times these are, if it only stands in for the one asked for, or null); `confidence` (`high`, `medium`, `low`); `confirmed` (whether fresh launches confirmed, on
-/// this shape, that the candidate is faster than the default); `deployed` (whether `run`, `export` and `deploy` use
-/// the decision by default) and `reason` (why not, as in `not confirmed` or `low confidence`, or null); `rule` (in
-/// words); `shape` (`measured`, `model`, `interpolated between 2x4 and 8x4`, `nearest 1x2`, `nearest 2x4 with ranks in block order` or `none`).
+/// `colltune schema lookup` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -1,6 +1,11 @@
-use serde_json::json;
+use std::path::Path;
 
-use super::detached;
+use schemars::JsonSchema;
+use serde::Serialize;
+use tuner::Progress;
+use vocabulary::Library;
+
+use super::detached::{self, Detached};
 use super::workplace::CampaignArgs;
 use crate::console::Console;
 use crate::error::CliError;
@@ -16,10 +21,7 @@ use crate::progress::ProgressDisplay;
 /// Rules that are deployed for every job of the site, by variables, files of settings or a preloaded library, are
 /// overridden for measuring, and a note says so.
 ///
-/// With --json, prints one object: `name`, `library`, `store` (path), `launches` (made now), `done`
-/// and `total` (measurements of one cell in one launch). With --detach, the object has `job` in place of
-/// `launches`: null if nothing is left to measure, or `launch`, `id`, `state`, `reason`, `nodes` as `jobs`
-/// has them, and `submitted` (whether it was submitted now).
+/// `colltune schema measure` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -40,7 +42,10 @@ impl Args {
         let stop = interrupt::flag()?;
         if self.campaign.is_detached() {
             let submitted = tuner::submit(&at, &mut ProgressDisplay::new(console), &stop)?;
-            detached::tell(&at, &submitted, self.json, console)?;
+            match self.json {
+                true => console.json(&Answers::Detached(detached::outcome(&at, &submitted)))?,
+                false => detached::tell(&at, &submitted, console)?,
+            }
             return Ok(Answer::Good);
         }
         let measured = {
@@ -48,24 +53,46 @@ impl Args {
             tuner::measure(&at, &mut progress, &stop)?
         };
         let store = at.store();
-        let tuner::Progress { done, total } = measured.progress;
+        let progress = measured.progress;
         if self.json {
-            console.json(&json!({
-                "name": at.campaign.name,
-                "library": at.library,
-                "store": store,
-                "launches": measured.launches,
-                "done": done,
-                "total": total,
+            console.json(&Answers::Measured(Measured {
+                name: &at.campaign.name,
+                library: &at.library,
+                store,
+                launches: measured.launches,
+                progress,
             }))?;
         } else {
             console.remark(format_args!(
-                "{} launches of {} made now; {done} of {total} measurements are in {}",
-                measured.launches,
+                "launches of {} made now: {}; {} of {} measurements are in {}",
                 at.library,
+                measured.launches,
+                progress.done,
+                progress.total,
                 store.display(),
             ))?;
         }
         Ok(Answer::Good)
     }
+}
+
+/// What `--json` prints.
+#[derive(JsonSchema, Serialize)]
+#[serde(untagged)]
+pub(super) enum Answers<'a> {
+    Measured(Measured<'a>),
+    Detached(Detached<'a>),
+}
+
+/// What was measured.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Measured<'a> {
+    /// The campaign.
+    name: &'a str,
+    library: &'a Library,
+    store: &'a Path,
+    /// The number of launches made now.
+    launches: u32,
+    #[serde(flatten)]
+    progress: Progress,
 }

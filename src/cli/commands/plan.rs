@@ -1,14 +1,15 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::HumanDuration;
 use schedule::Collective;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::Store;
-use tuner::{Agenda, Forecast, Script, Workplace};
+use tuner::{Agenda, Forecast, MeasurementContext, Progress, Script};
 use vocabulary::units::format_bytes;
-use vocabulary::{Candidate, Cell, CommShape};
+use vocabulary::{Candidate, Cell, CommShape, Library};
 
 use super::workplace::WorkplaceArgs;
 use crate::console::Console;
@@ -23,16 +24,7 @@ use crate::exit::Answer;
 /// The block sizes that the model predicts join the candidates once the machine's parameters have been
 /// measured, which the first launch does.
 ///
-/// With --json, prints one object: `name`, `library`, `driver` (null in simulations), `store`,
-/// `table`, `report` (paths), `shapes`, `launches`, `launches_left`, `experiments`, `cells`,
-/// `candidates` (of all cells together), `merged` (further ones that are the same schedule in their cell
-/// as a simpler one), `calibrated` (whether predicted block sizes are among them), `done` and `total`
-/// (measurements of one cell in one launch; of a guided campaign by what is known now), `strategy`,
-/// `turns_left` and `exhaustive_turns` (one a candidate, cell and launch), `budget_seconds`,
-/// `spent_seconds`, `estimated_seconds`, `estimated_node_hours` (null in simulations), `confirming_seconds` (of
-/// `estimated_seconds` to confirm what is chosen, in further launches), `collectives` (each with `collective`, `cells`, `bytes`,
-/// `candidates` by full name, `merged`, a number by shape), `warnings`; with --render also `scripts` (each
-/// with `nodes`, `ppn`, `script`).
+/// `colltune schema plan` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -80,11 +72,7 @@ impl Args {
             forecast,
         };
         if self.json {
-            let mut answer = plan.to_json();
-            if self.render {
-                answer["scripts"] = scripts.iter().map(to_json).collect();
-            }
-            console.json(&answer)?;
+            console.json(&plan.answer(self.render.then_some(&scripts)))?;
         } else {
             console.print(plan.describe())?;
         }
@@ -92,16 +80,83 @@ impl Args {
     }
 }
 
-fn to_json(script: &Script) -> Value {
-    json!({
-        "nodes": script.shape.nodes,
-        "ppn": script.shape.ppn,
-        "script": script.text,
-    })
+/// What `--json` prints.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Answers<'a> {
+    /// The campaign.
+    name: &'a str,
+    library: &'a Library,
+    /// The measuring program; null in simulations.
+    driver: Option<&'a Path>,
+    store: &'a Path,
+    table: &'a Path,
+    report: &'a Path,
+    page: PathBuf,
+    shapes: &'a [CommShape],
+    /// Launches of each measurement.
+    launches: u32,
+    /// Launches to come.
+    launches_left: u32,
+    /// The number of experiments on the machine.
+    experiments: usize,
+    /// The number of cells.
+    cells: usize,
+    /// The number of candidates, of all cells together.
+    candidates: usize,
+    /// Further candidates that are the same schedule in their cell as a simpler one, and not measured.
+    merged: usize,
+    /// Whether the block sizes that the model predicts are among the candidates.
+    calibrated: bool,
+    #[serde(flatten)]
+    progress: Progress,
+    /// The strategy, as in `guided`.
+    strategy: String,
+    /// Turns to come, each of one candidate in one cell and launch.
+    turns_left: u64,
+    /// Turns if everything were measured.
+    exhaustive_turns: u64,
+    budget_seconds: f64,
+    /// What of the budget is spent.
+    spent_seconds: f64,
+    /// About how long the rest takes at most.
+    estimated_seconds: f64,
+    /// Nodes held in this time, in hours; null in simulations.
+    estimated_node_hours: Option<f64>,
+    /// The part of `estimated_seconds` for confirming choices, in further launches.
+    confirming_seconds: f64,
+    collectives: Vec<OfCollective>,
+    /// What makes times less trustworthy, as sentences.
+    warnings: Vec<String>,
+    /// The scripts of jobs, with --render.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scripts: Option<Vec<JobScript<'a>>>,
+}
+
+/// The cells of a collective.
+#[derive(JsonSchema, Serialize)]
+struct OfCollective {
+    collective: &'static str,
+    /// The number of cells.
+    cells: usize,
+    /// The sizes in bytes.
+    bytes: BTreeSet<u64>,
+    /// Full names.
+    candidates: Vec<String>,
+    /// Candidates that are the same schedule in their cell as a simpler one: a number by shape.
+    merged: BTreeMap<String, usize>,
+}
+
+/// What `tune` would submit.
+#[derive(JsonSchema, Serialize)]
+struct JobScript<'a> {
+    #[serde(flatten)]
+    shape: CommShape,
+    /// The text of the script.
+    script: &'a str,
 }
 
 struct Plan<'a> {
-    at: &'a Workplace,
+    at: &'a MeasurementContext,
     agenda: &'a Agenda,
     forecast: Forecast,
 }
@@ -138,55 +193,58 @@ impl Plan<'_> {
         shares
     }
 
-    fn to_json(&self) -> Value {
+    fn answer<'b>(&'b self, scripts: Option<&'b [Script]>) -> Answers<'b> {
         let Self {
             at,
             agenda,
             forecast,
         } = self;
         let output = &at.campaign.output;
-        let shares = self.shares();
-        let collectives = shares.iter().map(|(collective, share)| {
-            let names = share.candidates.iter().map(ToString::to_string);
-            let merged = share.merged.iter();
-            let merged = merged.map(|(shape, merged)| (shape.to_string(), json!(merged)));
-            json!({
-                "collective": collective.name(),
-                "cells": share.cells,
-                "bytes": share.bytes,
-                "candidates": names.collect::<Vec<_>>(),
-                "merged": Value::Object(merged.collect()),
-            })
+        let shares = self.shares().into_iter();
+        let collectives = shares.map(|(collective, share)| OfCollective {
+            collective: collective.name(),
+            cells: share.cells,
+            bytes: share.bytes,
+            candidates: share.candidates.iter().map(ToString::to_string).collect(),
+            merged: share
+                .merged
+                .iter()
+                .map(|(shape, merged)| (shape.to_string(), *merged))
+                .collect(),
         });
-        json!({
-            "name": at.campaign.name,
-            "library": at.library,
-            "driver": at.driver,
-            "store": at.store(),
-            "table": output.table,
-            "report": output.report,
-            "page": output.page(),
-            "shapes": at.campaign.shapes,
-            "launches": agenda.launches,
-            "launches_left": forecast.launches_left,
-            "experiments": agenda.experiments.len(),
-            "cells": agenda.cells.len(),
-            "candidates": agenda.candidates(),
-            "merged": agenda.merged(),
-            "calibrated": forecast.calibrated,
-            "done": forecast.progress.done,
-            "total": forecast.progress.total,
-            "strategy": at.campaign.strategy.to_string(),
-            "turns_left": forecast.turns_left,
-            "exhaustive_turns": agenda.exhaustive_turns(),
-            "budget_seconds": at.campaign.budget_seconds,
-            "spent_seconds": forecast.spent_seconds,
-            "estimated_seconds": forecast.seconds,
-            "estimated_node_hours": forecast.node_hours,
-            "confirming_seconds": forecast.confirming_seconds,
-            "collectives": collectives.collect::<Vec<_>>(),
-            "warnings": at.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        })
+        let script = |script: &'b Script| JobScript {
+            shape: script.shape,
+            script: &script.text,
+        };
+        Answers {
+            name: &at.campaign.name,
+            library: &at.library,
+            driver: at.driver.as_deref(),
+            store: at.store(),
+            table: &output.table,
+            report: &output.report,
+            page: output.page(),
+            shapes: &at.campaign.shapes,
+            launches: agenda.launches,
+            launches_left: forecast.launches_left,
+            experiments: agenda.experiments.len(),
+            cells: agenda.cells.len(),
+            candidates: agenda.candidates(),
+            merged: agenda.merged(),
+            calibrated: forecast.calibrated,
+            progress: forecast.progress,
+            strategy: at.campaign.strategy.to_string(),
+            turns_left: forecast.turns_left,
+            exhaustive_turns: agenda.exhaustive_turns(),
+            budget_seconds: at.campaign.budget_seconds,
+            spent_seconds: forecast.spent_seconds,
+            estimated_seconds: forecast.seconds,
+            estimated_node_hours: forecast.node_hours,
+            confirming_seconds: forecast.confirming_seconds,
+            collectives: collectives.collect(),
+            warnings: at.warnings.iter().map(ToString::to_string).collect(),
+            scripts: scripts.map(|scripts| scripts.iter().map(script).collect()),
+        }
     }
 
     fn describe(&self) -> String {
@@ -275,7 +333,7 @@ impl Plan<'_> {
             false => format!("{name}: {all} turns, one a candidate, cell and launch"),
             true => format!(
                 "{name}: about {} turns still to come by now, of {all} if everything were measured; what \
-                 they show decides about more",
+                 they show decides what else is measured",
                 self.forecast.turns_left
             ),
         }
@@ -300,6 +358,7 @@ impl Plan<'_> {
         } else {
             let held = match node_hours {
                 None => " of the simulated machine's time".to_owned(),
+                Some(hours) if hours < 0.1 => " (under 0.1 node-hours)".to_owned(),
                 Some(hours) => format!(" ({hours:.1} node-hours)"),
             };
             format!(

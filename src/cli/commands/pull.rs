@@ -3,7 +3,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use client::{Channel, Folder, Pulled, jitter};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::connection::ConnectionArgs;
 use crate::console::Console;
@@ -27,8 +28,7 @@ use crate::exit::Answer;
 /// channel; with 3 if the service is away, slow or does not answer as it should, or if a table of an earlier
 /// release could not be had (the current one is in its place then).
 ///
-/// With --json, prints one object: `digest`, `table` (path), `release` (its number), `new` (whether `current` was
-/// turned).
+/// `colltune schema pull` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -64,12 +64,12 @@ impl Args {
         let limit = Duration::from_secs(self.timeout.into());
         let pulled = pulled(&self.channel, &self.connection, &self.to, limit)?;
         if self.json {
-            console.json(&json!({
-                "digest": pulled.digest,
-                "table": pulled.table,
-                "release": pulled.sequence,
-                "new": pulled.is_new,
-            }))?;
+            console.json(&Answers {
+                digest: &pulled.digest,
+                table: &pulled.table,
+                release: pulled.sequence,
+                new: pulled.is_new,
+            })?;
         } else {
             let verb = if pulled.is_new { "is now" } else { "is still" };
             let (table, release) = (pulled.table.display(), pulled.sequence);
@@ -85,6 +85,19 @@ impl Args {
             }),
         }
     }
+}
+
+/// What `--json` prints.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Answers<'a> {
+    /// The table's SHA-256 digest.
+    digest: &'a str,
+    /// The table's own path.
+    table: &'a Path,
+    /// The number of the release.
+    release: u64,
+    /// Whether `current` was turned to it now.
+    new: bool,
 }
 
 /// Pulls a channel; an error says which table stays in the folder.

@@ -5,6 +5,7 @@ mod tasks;
 mod tokens;
 
 use client::{Remote, ServiceUrl};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::connection::ConnectionArgs;
@@ -97,7 +98,11 @@ impl Args {
 
 impl Asking {
     /// Prints an answer as JSON or as this text.
-    fn print(&self, answer: &Value, text: impl FnOnce() -> String) -> Result<Answer, CliError> {
+    fn print(
+        &self,
+        answer: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> Result<Answer, CliError> {
         match self.json {
             true => self.console.json(answer)?,
             false => self.console.print(text())?,

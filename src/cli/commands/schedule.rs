@@ -1,8 +1,8 @@
 pub(super) mod call;
 mod export;
-mod list;
-mod show;
-mod verify;
+pub(super) mod list;
+pub(super) mod show;
+pub(super) mod verify;
 
 use schedule::{ALGORITHMS, Algorithm, Collective};
 

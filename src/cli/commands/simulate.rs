@@ -2,7 +2,7 @@ mod curves;
 mod error;
 mod machine;
 mod point;
-mod rows;
+pub(super) mod rows;
 mod timeline;
 mod trace;
 
@@ -14,7 +14,7 @@ use schedule::{Algorithm, Blocks, Collective, Parameters, Rank};
 
 use super::schedule::call::{NodeArgs, Placing};
 use super::schedule::named;
-use crate::console::Console;
+use crate::console::{Console, json};
 use crate::error::CliError;
 use crate::exit::Answer;
 use crate::values;
@@ -40,11 +40,7 @@ use rows::{Row, Skipped};
 /// one call, what every rank does when. --format trace prints that: what the end had to wait for, and
 /// when each round ends.
 ///
-/// With --json, prints one object: `machine` (its name), `placement`, `element_bytes`; `results`, each
-/// with `collective`, `algorithm` (bare id), `nodes`, `ppn`, `ranks`, `bytes`, `blocks` and
-/// `block_bytes` (null if it takes none), `blocks_by` (`given`, `lemma`, `search` or null), `seconds`,
-/// `closed_form_seconds` (or null), `messages`; `skipped`, each with `algorithm`, `ranks`, `bytes`,
-/// `reason`.
+/// `colltune schema simulate` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -201,7 +197,7 @@ impl Args {
         rows::sort(&mut rows);
         let text = match format {
             Format::Csv => rows::to_csv(&rows),
-            Format::Json => rows::to_json(&call, &rows, &skipped)?,
+            Format::Json => json(&rows::Answers::of(&call, &rows, &skipped))?,
             Format::Svg => curves::render(&call, &rows)?,
             Format::Table | Format::Trace => rows::to_table(&rows),
         };

@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use table::Lack;
-use tuner::{Measured, Tuned};
+use tuner::{Measured, Origin, Progress, Tuned};
 
-use super::detached;
+use super::detached::{self, Detached};
 use super::workplace::CampaignArgs;
 use crate::console::Console;
 use crate::error::CliError;
@@ -31,17 +33,7 @@ use crate::progress::ProgressDisplay;
 /// Rules that are deployed for every job of the site, by variables, files of settings or a preloaded library, are
 /// overridden for measuring, and a note says so.
 ///
-/// With --json, prints one object: `name`, `library`, `store`, `table`, `report`, `page`, `export`
-/// (paths, `page` null beside a report that is a device or the like, `export` null if nothing was exported),
-/// `launches` (made now), `done` and `total` (measurements of one cell in one launch), `failures`
-/// (candidates left out somewhere), `measuring_seconds` (in all), `confirming_seconds` (of these in launches
-/// that confirmed choices), `saved_seconds` (about how much
-/// longer it would have taken without racing), `exhaustive_seconds` (about how long measuring
-/// everything would have taken; null unless the campaign is guided), `unconfirmed` (the number of choices that
-/// lack fresh launches), `needed_budget_seconds` (the least budget that would suffice for these, by what measuring
-/// took; null if nothing is left to confirm), `confirmed` (whether decisions rest on as many launches as they
-/// need), `withheld` (the number of rules that are not deployed), `warnings`. With --detach, as long as there is
-/// something to measure, it prints what `measure --detach` prints.
+/// `colltune schema tune` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -72,13 +64,16 @@ impl Args {
         let tuned = if self.campaign.is_detached() {
             tuner::check_outputs(&at)?;
             let submitted = tuner::submit(&at, &mut *observer, &stop)?;
-            if submitted.job.is_some() && self.events.is_wanted() {
-                self.events.conclude(&detached::outcome(&at, &submitted))?;
-                return Ok(Answer::Good);
-            }
             if submitted.job.is_some() {
                 drop(observer);
-                detached::tell(&at, &submitted, self.json, console)?;
+                if self.events.is_wanted() || self.json {
+                    self.answer(
+                        &Answers::Detached(detached::outcome(&at, &submitted)),
+                        console,
+                    )?;
+                } else {
+                    detached::tell(&at, &submitted, console)?;
+                }
                 return Ok(Answer::Good);
             }
             let measured = Measured {
@@ -90,10 +85,8 @@ impl Args {
             tuner::tune(&at, &mut *observer, &stop)?
         };
         drop(observer);
-        if self.events.is_wanted() {
-            self.events.conclude(&outcome(&tuned))?;
-        } else if self.json {
-            console.json(&outcome(&tuned))?;
+        if self.events.is_wanted() || self.json {
+            self.answer(&Answers::Tuned(Box::new(Outcome::of(&tuned))), console)?;
         } else {
             let view = tuned.analysis.view(&tuned.table);
             console.remark(report::render_summary(&view))?;
@@ -128,6 +121,15 @@ impl Args {
     }
 }
 
+impl Args {
+    fn answer(&self, answer: &Answers<'_>, console: Console) -> Result<(), CliError> {
+        match self.json {
+            true => console.json(answer),
+            false => self.events.conclude(answer),
+        }
+    }
+}
+
 /// How many rules are not deployed, a sentence for each reason.
 fn withheld(rules: impl IntoIterator<Item = Lack>) -> Vec<String> {
     let mut lacks: BTreeMap<String, (Lack, usize)> = BTreeMap::new();
@@ -149,30 +151,75 @@ fn withheld(rules: impl IntoIterator<Item = Lack>) -> Vec<String> {
     lacks.into_values().map(sentence).collect()
 }
 
-fn outcome(tuned: &Tuned) -> serde_json::Value {
-    let origin = &tuned.analysis.origin;
-    json!({
-        "name": origin.name,
-        "library": origin.library,
-        "store": origin.store,
-        "table": tuned.table_path,
-        "report": tuned.report_path,
-        "page": tuned.page_path,
-        "export": tuned.export.path(),
-        "launches": tuned.measured.launches,
-        "done": tuned.measured.progress.done,
-        "total": tuned.measured.progress.total,
-        "failures": tuned.analysis.failures.len(),
-        "measuring_seconds": tuned.analysis.found.cost.seconds,
-        "confirming_seconds": tuned.analysis.found.cost.confirming_seconds,
-        "saved_seconds": tuned.analysis.found.cost.races.saved_seconds,
-        "exhaustive_seconds": tuned.analysis.found.cost.effort.map(|effort| effort.exhaustive_seconds),
-        "unconfirmed": tuned.analysis.found.unconfirmed_choices(),
-        "needed_budget_seconds": tuned.analysis.needed_budget,
-        "confirmed": tuned.analysis.suffices(),
-        "withheld": tuned.withheld.len(),
-        "warnings": tuned.table.provenance.warnings,
-    })
+/// What `--json` prints.
+#[derive(JsonSchema, Serialize)]
+#[serde(untagged)]
+pub(super) enum Answers<'a> {
+    Tuned(Box<Outcome<'a>>),
+    Detached(Detached<'a>),
+}
+
+/// What tuning has made. Times are those of all launches in the store.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct Outcome<'a> {
+    #[serde(flatten)]
+    origin: &'a Origin,
+    table: &'a Path,
+    report: &'a Path,
+    /// The page with pictures; null beside a report that is a device or the like.
+    page: Option<&'a Path>,
+    /// The file that the library reads; null if nothing was exported.
+    export: Option<&'a Path>,
+    /// The number of launches made now.
+    launches: u32,
+    #[serde(flatten)]
+    progress: Progress,
+    /// The number of candidates that were left out somewhere because they failed.
+    failures: usize,
+    /// Time that measuring took in all.
+    measuring_seconds: f64,
+    /// Of this, time in launches that confirmed choices.
+    confirming_seconds: f64,
+    /// About how much longer measuring would have taken without racing.
+    saved_seconds: f64,
+    /// About how long measuring everything would have taken; null unless the campaign is guided.
+    exhaustive_seconds: Option<f64>,
+    /// The number of choices that lack fresh launches.
+    unconfirmed: usize,
+    /// The least budget that would suffice to confirm these; null if nothing is left to confirm.
+    needed_budget_seconds: Option<f64>,
+    /// Whether decisions rest on as many launches as they need.
+    confirmed: bool,
+    /// The number of rules that are not deployed.
+    withheld: usize,
+    /// What makes the times less trustworthy, as sentences.
+    warnings: &'a [String],
+}
+
+impl<'a> Outcome<'a> {
+    fn of(tuned: &'a Tuned) -> Self {
+        let analysis = &tuned.analysis;
+        let cost = &analysis.found.cost;
+        Self {
+            origin: &analysis.origin,
+            table: &tuned.table_path,
+            report: &tuned.report_path,
+            page: tuned.page_path.as_deref(),
+            export: tuned.export.path(),
+            launches: tuned.measured.launches,
+            progress: tuned.measured.progress,
+            failures: analysis.failures.len(),
+            measuring_seconds: cost.seconds,
+            confirming_seconds: cost.confirming_seconds,
+            saved_seconds: cost.races.saved_seconds,
+            exhaustive_seconds: cost.effort.map(|effort| effort.exhaustive_seconds),
+            unconfirmed: analysis.found.unconfirmed_choices(),
+            needed_budget_seconds: analysis.needed_budget,
+            confirmed: analysis.suffices(),
+            withheld: tuned.withheld.len(),
+            warnings: &tuned.table.provenance.warnings,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-mod found;
+pub(super) mod found;
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use campaign::Campaign;
 use clap::ValueEnum;
 use guard::{
-    Alternating, Circumstances, Deployed, GuardError, Launches, Point, Probing, Site,
+    Alternating, Circumstances, Deployed, GuardError, Launches, Point, Probing, TestSetup,
     ValidateOptions, Validated, add_probes, confirm, keep, points, unconfirmed, validate,
 };
 use launcher::find_driver;
@@ -23,7 +23,7 @@ use crate::interrupt;
 use crate::progress::ProgressDisplay;
 use crate::values;
 
-/// Measure what a table is worth: the library's default against what it chooses
+/// Measure the speed-up of a table over the library's default
 ///
 /// Measures the sizes that the table was made from, those just below and at its thresholds, and probes, which
 /// are drawn at random between measured sizes, wherever it does not keep the default: if the library's default
@@ -49,16 +49,7 @@ use crate::values;
 /// Rules that are deployed for every job of the site, by variables, files of settings or a preloaded library, are
 /// overridden for measuring, and a note says so.
 ///
-/// With --json, prints one object: `table`, `library`, `deployment`, `via` (`driver`, `export` or `force`),
-/// `geometric_mean`, `best`, `worst` (speed-ups; null if nothing was measured often enough), `faster`, `same`, `slower`,
-/// `broken`, `too_few_launches`, `undecided` (suspects when time was up), `not_measured` (numbers of points),
-/// `further_launches` (that decided about what seemed slower), `seed` (of the probes), `other_order` (sentences: where
-/// ranks stood in another order than the table's), `repaired`, `confirmed` (sentences), `unconfirmed` (rules that no
-/// launches confirmed), `kept` (where verdicts are: the path of a store or of the table; null if nowhere), `export`
-/// (path of what was written for the library; null if nothing), `points`, each with `collective`, `nodes`, `ppn`,
-/// `bytes`, `operators`, `place` (`measured`, `threshold`, `below_threshold`, `probe`), `rule`, `chosen`,
-/// `judgement`, `speedup`, `interval` (`low`, `high`, `coverage`), `launches`, `seconds`, `default_seconds` (null
-/// if unknown), `failure`, `reason` (why it was not measured).
+/// `colltune schema validate` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -198,7 +189,7 @@ impl Args {
     fn measure(
         &self,
         table: &Table,
-        mut site: Site,
+        mut site: TestSetup,
         points: &[Point],
         console: Console,
     ) -> Result<Validated, CliError> {
@@ -284,10 +275,10 @@ impl Args {
             tuner::write(path, &found.markdown())?;
         }
         if self.table.events.is_wanted() {
-            return self.table.events.conclude(&found.to_json());
+            return self.table.events.conclude(&found.answer());
         }
         if self.table.json {
-            return console.json(&found.to_json());
+            return console.json(&found.answer());
         }
         console.print(found.describe())
     }

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use launcher::LibraryChoice;
 use table::Table;
-use tuner::{Homes, Places, Workplace};
+use tuner::{MeasurementContext, SearchPaths, StateDirs};
 
 use crate::console::Console;
 use crate::error::CliError;
 use crate::values;
 
 /// Where programs are looked for: what the environment says.
-pub(super) fn places() -> Places {
-    Places {
+pub(super) fn places() -> SearchPaths {
+    SearchPaths {
         path: std::env::var_os("PATH").unwrap_or_default(),
         libdir: std::env::var_os("COLLTUNE_LIBDIR"),
         executable: std::env::current_exe().unwrap_or_default(),
@@ -20,9 +20,9 @@ pub(super) fn places() -> Places {
     }
 }
 
-fn homes() -> Homes {
+fn homes() -> StateDirs {
     let path = |name| std::env::var_os(name).map(PathBuf::from);
-    Homes {
+    StateDirs {
         state: path("XDG_STATE_HOME"),
         home: path("HOME"),
     }
@@ -58,9 +58,13 @@ pub(super) struct WorkplaceArgs {
 
 impl WorkplaceArgs {
     /// Reads the campaign and finds what it needs.
-    pub(super) fn prepare(&self) -> Result<Workplace, CliError> {
+    pub(super) fn prepare(&self) -> Result<MeasurementContext, CliError> {
         let library = self.library.clone();
-        Ok(Workplace::prepare(&self.campaign, library, &places())?)
+        Ok(MeasurementContext::prepare(
+            &self.campaign,
+            library,
+            &places(),
+        )?)
     }
 }
 
@@ -85,7 +89,7 @@ impl CampaignArgs {
     }
 
     /// Finds what the campaign needs, and says what makes its numbers less trustworthy.
-    pub(super) fn begin(&self, console: Console) -> Result<Workplace, CliError> {
+    pub(super) fn begin(&self, console: Console) -> Result<MeasurementContext, CliError> {
         let at = self.workplace.prepare()?;
         if self.detach && !at.launcher.outlives() {
             return Err(CliError::NotDetachable);

@@ -27,6 +27,7 @@ mod prune;
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use table::{Lack, Table, Withheld};
 use vocabulary::Library;
@@ -67,8 +68,8 @@ pub struct Release<'a> {
     pub module: &'a str,
 }
 
-/// What became of a [`Request`].
-#[derive(Clone, Debug, Serialize)]
+/// What was deployed.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Deployed {
     /// The version, which is current now.
     pub version: Version,
@@ -83,14 +84,15 @@ pub struct Deployed {
     /// The script that starts programs that decide by the table themselves, by way of `current`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<PathBuf>,
-    /// Rules that are not deployed.
+    /// Rules that are not deployed, each as a clause that says why.
+    #[schemars(with = "Vec<String>")]
     pub withheld: Vec<Withheld>,
     /// What must be known to use it, each a full sentence.
     pub notes: Vec<String>,
 }
 
 /// A version in a folder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Version {
     /// What it is called.
     pub name: String,

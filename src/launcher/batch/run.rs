@@ -9,7 +9,7 @@ use super::place::Place;
 use crate::batch_system::{BatchSystem, End, JobId, Status};
 use crate::commands::Commands;
 use crate::local::tail;
-use crate::{Exit, LaunchError, Outcome, Running, Standing, Submission};
+use crate::{Exit, JobState, LaunchError, Outcome, Running, Submission};
 
 /// How often the batch system is asked, in the beginning and later.
 const ASK_SOON: Duration = Duration::from_secs(2);
@@ -38,7 +38,7 @@ pub(super) struct BatchRun {
     log: PathBuf,
     output: PathBuf,
     timeout: Option<Duration>,
-    standing: Standing,
+    standing: JobState,
     followed: Instant,
     ask_at: Instant,
     /// Since when the batch system has not answered.
@@ -73,7 +73,7 @@ impl BatchRun {
             log: place.log.clone(),
             output: submission.output.clone(),
             timeout,
-            standing: Standing::Queued {
+            standing: JobState::Queued {
                 id: submission.id.clone(),
                 reason: None,
             },
@@ -121,9 +121,9 @@ impl BatchRun {
     }
 
     fn runs(&mut self) {
-        if !matches!(&self.standing, Standing::Running { nodes } if !nodes.is_empty()) {
+        if !matches!(&self.standing, JobState::Running { nodes } if !nodes.is_empty()) {
             let nodes = self.folder.nodes();
-            self.standing = Standing::Running { nodes };
+            self.standing = JobState::Running { nodes };
         }
     }
 
@@ -145,7 +145,7 @@ impl BatchRun {
         match status {
             Status::Queued { reason } => {
                 let id = self.job.id.clone();
-                self.standing = Standing::Queued { id, reason };
+                self.standing = JobState::Queued { id, reason };
             }
             Status::Running => self.runs(),
             Status::Ended { end, failed_nodes } => {
@@ -187,7 +187,7 @@ impl BatchRun {
     }
 
     fn conclude(&mut self, outcome: Outcome, failed_nodes: Vec<String>) {
-        self.standing = Standing::Ended;
+        self.standing = JobState::Ended;
         // A log that cannot be read must not hide how the launch ended.
         let tail = tail(&self.log).unwrap_or_default();
         self.exit = Some(Exit {
@@ -262,7 +262,7 @@ impl Running for BatchRun {
         Some(&self.job.id)
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> JobState {
         self.standing.clone()
     }
 

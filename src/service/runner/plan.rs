@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use campaign::{Campaign, Launching};
+use campaign::{Campaign, LauncherConfig};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::database::unreadable;
@@ -109,7 +109,7 @@ impl Plan {
     pub(super) fn of(task: &Waiting, campaign: Option<&Campaign>, folder: &Path) -> Self {
         let is_report = task.kind == TaskKind::Report;
         let launcher = campaign.map(|campaign| &campaign.launcher);
-        let is_batch = matches!(launcher, Some(Launching::Batch(_))) && !is_report;
+        let is_batch = matches!(launcher, Some(LauncherConfig::Batch(_))) && !is_report;
         let store = campaign.filter(|_| task.kind == TaskKind::Tune && !task.has_overrides);
         Self {
             runs_on: if is_batch {
@@ -117,7 +117,9 @@ impl Plan {
             } else {
                 RunsOn::Here
             },
-            measures: !is_batch && !is_report && !matches!(launcher, Some(Launching::Simulated(_))),
+            measures: !is_batch
+                && !is_report
+                && !matches!(launcher, Some(LauncherConfig::Simulated(_))),
             in_steps: is_batch && task.kind == TaskKind::Tune,
             nodes: campaign.map_or(1.0, nodes_of),
             store: store.map(|campaign| folder.join(&campaign.output.store)),
@@ -128,9 +130,9 @@ impl Plan {
 /// The most nodes that a campaign keeps busy at once: one where its ranks run on this host.
 pub(crate) fn nodes_of(campaign: &Campaign) -> f64 {
     let is_here = match &campaign.launcher {
-        Launching::Local(options) => options.hosts.is_none(),
-        Launching::Simulated(_) => true,
-        Launching::Batch(_) => false,
+        LauncherConfig::Local(options) => options.hosts.is_none(),
+        LauncherConfig::Simulated(_) => true,
+        LauncherConfig::Batch(_) => false,
     };
     match is_here {
         true => 1.0,

@@ -1,6 +1,6 @@
 //! Adding to the queue.
 
-use campaign::{Campaign, Launching};
+use campaign::{Campaign, LauncherConfig};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde_json::Value;
 
@@ -233,7 +233,7 @@ fn add(
     let expected = campaign
         .as_ref()
         .filter(|_| request.kind == TaskKind::Tune)
-        .filter(|(campaign, _)| !matches!(campaign.launcher, Launching::Simulated(_)))
+        .filter(|(campaign, _)| !matches!(campaign.launcher, LauncherConfig::Simulated(_)))
         .map(|(campaign, _)| campaign.budget_seconds * nodes_of(campaign));
     transaction.execute(
         "INSERT INTO task (kind, machine, campaign, digest, request, state, reason, follows, actor, \

@@ -1,11 +1,11 @@
 //! What of a campaign's budget is spent, and how long a launch may measure.
 
-use campaign::{Campaign, Launching, Slice};
+use campaign::{Campaign, LauncherConfig, Slice};
 use store::{Store, StoreError};
 use vocabulary::{Library, Purpose, Repetition};
 use wire::Task;
 
-use super::{Agenda, Stock};
+use super::{Agenda, Coverage};
 use crate::TunerError;
 use crate::confirming::Confirming;
 
@@ -25,7 +25,7 @@ pub(crate) const LITTLE_BUDGET_SECONDS: f64 = 30.0;
 pub(crate) fn repetition(
     campaign: &Campaign,
     agenda: &Agenda,
-    stock: &Stock,
+    stock: &Coverage,
     tasks: &[Task],
     left_seconds: f64,
 ) -> Repetition {
@@ -152,7 +152,7 @@ impl Agenda {
         };
         let spent = |purpose| spent_seconds(store, campaign, library, purpose);
         let needed = spent(None)? + confirming.seconds;
-        let stock = Stock::of(store, library, self.pattern)?;
+        let stock = Coverage::of(store, library, self.pattern)?;
         if self.is_explored(&stock) {
             return Ok(Some(needed));
         }
@@ -170,9 +170,9 @@ pub(super) fn has_no_time(
     library: &Library,
 ) -> Result<bool, StoreError> {
     let least = match &campaign.launcher {
-        Launching::Simulated(_) => 0.0,
-        Launching::Local(_) => LEAST_EXPLORING_SECONDS,
-        Launching::Batch(_) => LITTLE_BUDGET_SECONDS,
+        LauncherConfig::Simulated(_) => 0.0,
+        LauncherConfig::Local(_) => LEAST_EXPLORING_SECONDS,
+        LauncherConfig::Batch(_) => LITTLE_BUDGET_SECONDS,
     };
     Ok(exploring_seconds_left(store, campaign, library)? <= least)
 }

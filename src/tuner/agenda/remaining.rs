@@ -6,7 +6,7 @@ use fit::Trial;
 use vocabulary::{Candidate, Cell, Pattern, Subject};
 use wire::{Task, Work};
 
-use super::{Agenda, Progress, Stock};
+use super::{Agenda, Coverage, Progress};
 use crate::confirming::Confirming;
 
 /// One thing to measure.
@@ -25,7 +25,7 @@ struct Item<'a> {
 
 impl Agenda {
     /// Everything with what the store has of it, unless no candidate is left to compare.
-    fn items<'a>(&'a self, stock: &'a Stock) -> impl Iterator<Item = Item<'a>> {
+    fn items<'a>(&'a self, stock: &'a Coverage) -> impl Iterator<Item = Item<'a>> {
         const ALONE: &[Candidate] = &[Candidate::Default];
         let experiments = self
             .experiments
@@ -81,13 +81,13 @@ impl Agenda {
     }
 
     /// What launches are to measure from now on: nothing is explored any more once choices are confirmed.
-    fn ahead<'a>(&'a self, stock: &'a Stock) -> impl Iterator<Item = Item<'a>> {
+    fn ahead<'a>(&'a self, stock: &'a Coverage) -> impl Iterator<Item = Item<'a>> {
         let exploring = self.items(stock).filter(|_| self.confirming.is_none());
         exploring.chain(self.trials(|confirming| &confirming.affordable))
     }
 
     /// How much is done.
-    pub(crate) fn progress(&self, stock: &Stock) -> Progress {
+    pub(crate) fn progress(&self, stock: &Coverage) -> Progress {
         let finished = self.search.as_ref().map_or(0, |search| search.finished);
         let mut progress = Progress {
             done: finished,
@@ -111,7 +111,7 @@ impl Agenda {
     /// that all cells advance together and an interrupted launch is made up for first. If there is no time to
     /// confirm everything, all affordable trials, so that none that is begun waits for a new one. Experiments
     /// that were never made come alone. Empty when everything is done.
-    pub(crate) fn next(&self, stock: &Stock) -> Vec<Task> {
+    pub(crate) fn next(&self, stock: &Coverage) -> Vec<Task> {
         let undone = self.undone(stock);
         if !undone.is_empty() && self.confirming.is_none() {
             return undone;
@@ -151,7 +151,7 @@ impl Agenda {
     }
 
     /// What an interrupted launch of a search left undone, without candidates that failed since.
-    fn undone(&self, stock: &Stock) -> Vec<Task> {
+    fn undone(&self, stock: &Coverage) -> Vec<Task> {
         let undone = self.search.iter().flat_map(|search| &search.undone);
         let able = undone.filter_map(|task| {
             let work = match &task.work {
@@ -184,7 +184,7 @@ impl Agenda {
     }
 
     /// Turns left after what is in the store, by the number of nodes that they take; of a search about as many.
-    pub(crate) fn turns_left(&self, stock: &Stock) -> BTreeMap<u32, u64> {
+    pub(crate) fn turns_left(&self, stock: &Coverage) -> BTreeMap<u32, u64> {
         let search = self.search.as_ref().filter(|_| self.confirming.is_none());
         let turns = |item: Item<'_>| {
             let launches = u64::from(item.wanted - item.done.min(item.wanted));
@@ -203,19 +203,19 @@ impl Agenda {
     }
 
     /// Whether nothing is left to explore.
-    pub(super) fn is_explored(&self, stock: &Stock) -> bool {
+    pub(super) fn is_explored(&self, stock: &Coverage) -> bool {
         self.items(stock).all(|item| item.done >= item.wanted) && self.undone(stock).is_empty()
     }
 
     /// Whether every experiment was made once or has failed.
-    pub(crate) fn is_calibrated(&self, stock: &Stock) -> bool {
+    pub(crate) fn is_calibrated(&self, stock: &Coverage) -> bool {
         self.items(stock)
             .filter(|item| matches!(item.subject, Subject::Experiment(_)))
             .all(|item| item.done > 0)
     }
 
     /// Launches left after what is in the store.
-    pub(crate) fn launches_left(&self, stock: &Stock) -> u32 {
+    pub(crate) fn launches_left(&self, stock: &Coverage) -> u32 {
         let left = self
             .ahead(stock)
             .map(|item| item.wanted.saturating_sub(item.done));

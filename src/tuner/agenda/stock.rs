@@ -9,12 +9,12 @@ use crate::TunerError;
 
 /// What a store has of a library.
 #[derive(Debug, Default)]
-pub(crate) struct Stock {
+pub(crate) struct Coverage {
     counts: BTreeMap<(Subject, Candidate), u32>,
     failed: BTreeSet<(Subject, Candidate)>,
 }
 
-impl Stock {
+impl Coverage {
     /// What was measured in calls of this pattern. A candidate that failed in one pattern is not tried in another.
     pub(crate) fn of(
         store: &Store,

@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use launcher::{Exit, Outcome, Running, Standing};
+use launcher::{Exit, JobState, Outcome, Running};
 use store::{SpoolReader, StoreError};
 
-use super::{Ended, Launch, Watch};
-use crate::{Event, TunerError, Workplace};
+use super::{Ended, Launch, OnInterrupt};
+use crate::{Event, MeasurementContext, TunerError};
 
 /// How long what was written on another node may take to be seen on this one.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(30);
@@ -40,17 +40,17 @@ impl Launch<'_> {
     /// Looks after a job as `watch` says.
     pub(super) fn attend(
         &mut self,
-        at: &Workplace,
+        at: &MeasurementContext,
         running: &mut dyn Running,
-        watch: Watch,
+        watch: OnInterrupt,
         stop: &AtomicBool,
     ) -> Result<Ended, TunerError> {
         let outlives = at.launcher.outlives();
-        let leaves = outlives && watch != Watch::Own;
+        let leaves = outlives && watch != OnInterrupt::Own;
         // As long as its end is not known.
         self.goes_on = leaves;
         let exit = match watch {
-            Watch::Submit if outlives => self.look(running),
+            OnInterrupt::Submit if outlives => self.look(running),
             _ => self.follow(running, outlives, leaves, stop),
         };
         match exit {
@@ -117,7 +117,7 @@ impl Launch<'_> {
                 return Ok(Some(exit));
             }
             // MPI may hang before anything runs, or when all is done; no watchdog is up then.
-            if matches!(standing, Standing::Running { .. }) {
+            if matches!(standing, JobState::Running { .. }) {
                 up.get_or_insert_with(Instant::now);
             }
             if self.finish.is_some() {
@@ -134,21 +134,21 @@ impl Launch<'_> {
     }
 
     /// Tells where a job of a batch system stands, whenever that changes.
-    fn tell(&mut self, id: Option<&str>, standing: &Standing, told: &mut Option<Standing>) {
+    fn tell(&mut self, id: Option<&str>, standing: &JobState, told: &mut Option<JobState>) {
         let Some(id) = id.filter(|_| told.as_ref() != Some(standing)) else {
             return;
         };
         let number = self.plan.launch;
         match standing {
-            Standing::Queued { reason, .. } => self.observer.notice(Event::Queued {
+            JobState::Queued { reason, .. } => self.observer.notice(Event::Queued {
                 number,
                 id,
                 reason: reason.as_deref(),
             }),
-            Standing::Running { nodes } => {
+            JobState::Running { nodes } => {
                 self.observer.notice(Event::Running { number, id, nodes });
             }
-            Standing::Ended => {}
+            JobState::Ended => {}
         }
         *told = Some(standing.clone());
     }

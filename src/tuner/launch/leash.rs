@@ -11,12 +11,12 @@ use crate::TunerError;
 ///
 /// It is the launch's own, not the store's: a command that continues after a kill locks the store at
 /// once, and must not thereby keep the ranks of the killed launch alive.
-pub(super) struct Leash {
+pub(super) struct ParentAliveLock {
     path: PathBuf,
     _lock: Flock<File>,
 }
 
-impl Leash {
+impl ParentAliveLock {
     pub(super) fn hold(path: &Path) -> Result<Self, TunerError> {
         let failed = |source| TunerError::File {
             action: "lock",
@@ -33,7 +33,7 @@ impl Leash {
     }
 }
 
-impl Drop for Leash {
+impl Drop for ParentAliveLock {
     fn drop(&mut self) {
         // Left behind, it is an empty file and nothing worse.
         let _ = std::fs::remove_file(&self.path);

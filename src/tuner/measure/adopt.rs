@@ -10,7 +10,7 @@ use store::Store;
 use wire::Plan;
 
 use crate::launch::folder;
-use crate::{TunerError, Workplace, write};
+use crate::{MeasurementContext, TunerError, write};
 
 /// The text of a campaign, beside the launches that were made for it.
 fn campaign_file(launches: &Path, digest: &str) -> PathBuf {
@@ -18,7 +18,7 @@ fn campaign_file(launches: &Path, digest: &str) -> PathBuf {
 }
 
 /// Leaves beside the launches what another login node needs to make its store from them.
-pub(super) fn leave_campaign(at: &Workplace, digest: &str) -> Result<(), TunerError> {
+pub(super) fn leave_campaign(at: &MeasurementContext, digest: &str) -> Result<(), TunerError> {
     let launches = folder(&at.campaign.output.store);
     let path = campaign_file(&launches, digest);
     match path.exists() {
@@ -29,7 +29,7 @@ pub(super) fn leave_campaign(at: &Workplace, digest: &str) -> Result<(), TunerEr
 
 /// Begins in the store what stands beside the campaign and the store does not have; what came of it is found out
 /// as of launches that an earlier run left.
-pub(super) fn adopt(store: &mut Store, at: &Workplace) -> Result<(), TunerError> {
+pub(super) fn adopt(store: &mut Store, at: &MeasurementContext) -> Result<(), TunerError> {
     let launches = folder(&at.campaign.output.store);
     let known = store.launches()?.into_iter().map(|launch| launch.number);
     let known: BTreeSet<u32> = known.collect();

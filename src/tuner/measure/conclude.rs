@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use campaign::Launching;
+use campaign::LauncherConfig;
 use launcher::BatchEnd;
 use store::Outcome;
 use vocabulary::Purpose;
@@ -11,7 +11,7 @@ use wire::{Finish, Plan};
 use super::{AfterLaunch, Measuring, SubmittedJob};
 use crate::agenda::{LITTLE_BUDGET_SECONDS, spent_seconds};
 use crate::confirming::confirms;
-use crate::launch::{Ended, Watch};
+use crate::launch::{Ended, OnInterrupt};
 use crate::{Event, TunerError};
 
 /// Launches in a row without a result after which it is no use to go on.
@@ -91,8 +91,8 @@ impl Measuring<'_> {
             is_new,
         });
         match self.watch {
-            Watch::Follow => Err(TunerError::Left { id, standing }),
-            Watch::Own | Watch::Submit => Ok(AfterLaunch::Left),
+            OnInterrupt::Follow => Err(TunerError::Left { id, standing }),
+            OnInterrupt::Own | OnInterrupt::Submit => Ok(AfterLaunch::Left),
         }
     }
 
@@ -101,7 +101,7 @@ impl Measuring<'_> {
         let (campaign, library) = (&self.at.campaign, &self.at.library);
         let (whole, purpose) = match plan.purpose {
             Some(Purpose::Exploring)
-                if self.watch != Watch::Own && confirms(campaign, &self.store, library)? =>
+                if self.watch != OnInterrupt::Own && confirms(campaign, &self.store, library)? =>
             {
                 (campaign.exploring_seconds(), plan.purpose)
             }
@@ -153,8 +153,8 @@ impl Measuring<'_> {
             return Ok(());
         }
         let wall_time = match &self.at.campaign.launcher {
-            Launching::Batch(options) => options.job.wall_time,
-            Launching::Local(_) | Launching::Simulated(_) => Duration::ZERO,
+            LauncherConfig::Batch(options) => options.job.wall_time,
+            LauncherConfig::Local(_) | LauncherConfig::Simulated(_) => Duration::ZERO,
         };
         Err(TunerError::ShortWallTime { wall_time })
     }

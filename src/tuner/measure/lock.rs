@@ -3,7 +3,7 @@
 use store::{Lease, Lock};
 
 use crate::launch::{absolute, folder};
-use crate::{TunerError, Workplace};
+use crate::{MeasurementContext, TunerError};
 
 /// The right to measure into a campaign's store and to start its launches.
 pub(crate) struct CampaignLock {
@@ -13,7 +13,7 @@ pub(crate) struct CampaignLock {
 }
 
 impl CampaignLock {
-    pub(crate) fn of(at: &Workplace) -> Result<Self, TunerError> {
+    pub(crate) fn of(at: &MeasurementContext) -> Result<Self, TunerError> {
         // The lock's folder is created: not for a campaign that cannot be measured here.
         absolute(&at.campaign.output.store)?;
         let lock = Lock::acquire(at.store())?;

@@ -4,7 +4,7 @@ use store::Outcome;
 use wire::Plan;
 
 use super::{AfterLaunch, Measuring};
-use crate::allotment::Allotment;
+use crate::allotment::NodeRequest;
 use crate::launch::Launch;
 use crate::{Event, Progress, TunerError};
 
@@ -34,7 +34,7 @@ impl Measuring<'_> {
 
     fn resume(&mut self, plan: &Plan) -> Result<Option<AfterLaunch>, TunerError> {
         let progress = self.progress()?;
-        let allotment = Allotment::again(&self.at.campaign, plan, self.watch);
+        let allotment = NodeRequest::again(&self.at.campaign, plan, self.watch);
         let mut launch = Launch::new(plan, &mut self.store, self.observer, progress);
         let ended = launch.resume(self.at, allotment, self.watch, self.stop);
         let (fruitful, goes_on) = (launch.fruitful, launch.goes_on);

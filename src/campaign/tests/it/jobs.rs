@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use campaign::{Campaign, CampaignError, Launching};
+use campaign::{Campaign, CampaignError, LauncherConfig};
 use launcher::{Allocation, BatchOptions, JobSpecification, batch_system};
 use model::Placement;
 
@@ -23,7 +23,7 @@ fn slurm(keys: &str) -> String {
 
 fn options(campaign: &Campaign) -> BatchOptions {
     match &campaign.launcher {
-        Launching::Batch(options) => options.clone(),
+        LauncherConfig::Batch(options) => options.clone(),
         other => panic!("{other:?}"),
     }
 }

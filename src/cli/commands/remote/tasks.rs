@@ -1,4 +1,5 @@
 use client::{Ask, Following, LogPart, Page, Task, follow, query};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Answer, Asking, CliError, text};
@@ -124,9 +125,19 @@ impl LogArgs {
             }
             from = part.next;
         }
-        let answer = json!({"length": whole.len(), "text": whole});
+        let answer = Log {
+            length: whole.len(),
+            text: &whole,
+        };
         asking.print(&answer, || whole.trim_end().to_owned())
     }
+}
+
+/// What `log --json` prints.
+#[derive(Serialize)]
+struct Log<'a> {
+    length: usize,
+    text: &'a str,
 }
 
 /// End a task

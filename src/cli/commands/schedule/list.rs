@@ -1,5 +1,6 @@
 use schedule::{Algorithm, Collective, Parameter};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::commands::grid::grid;
 use crate::console::Console;
@@ -17,9 +18,7 @@ use crate::values;
 /// root is the first or the last rank, `by part` if the inner algorithms do. What knows nodes (`node`, `network`)
 /// needs consecutive ranks on each node for that.
 ///
-/// With --json, prints an array of objects with `collective`, `id`, `summary`, `ordered`,
-/// `ordered_at_ends`, `parameters` (names as in tables), `cost` (the formula), `ranks` (`any`, or
-/// `even` if it serves only even numbers of them) and `source`.
+/// `colltune schema schedule list` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -43,7 +42,7 @@ impl Args {
         };
         if self.json {
             let algorithms = collectives.into_iter().flat_map(schedule::of);
-            console.json(&algorithms.map(to_json).collect::<Vec<_>>())?;
+            console.json(&algorithms.map(Entry::of).collect::<Vec<_>>())?;
         } else {
             let sections: Vec<String> = collectives.into_iter().map(section).collect();
             console.print(sections.join("\n\n"))?;
@@ -52,18 +51,40 @@ impl Args {
     }
 }
 
-fn to_json(algorithm: &Algorithm) -> Value {
-    json!({
-        "collective": algorithm.collective.name(),
-        "id": algorithm.id,
-        "summary": algorithm.summary,
-        "ordered": algorithm.ordered,
-        "ordered_at_ends": algorithm.ordered_at_ends,
-        "parameters": parameter_names(algorithm),
-        "cost": algorithm.formula,
-        "ranks": if algorithm.even_ranks { "even" } else { "any" },
-        "source": algorithm.source,
-    })
+/// An algorithm of the catalogue.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::commands) struct Entry {
+    collective: &'static str,
+    id: &'static str,
+    summary: &'static str,
+    /// Whether it combines in rank order, whatever the root.
+    ordered: bool,
+    /// Whether it combines in rank order if the root is the first or the last rank.
+    ordered_at_ends: bool,
+    /// The parameters that it takes, by their names in tables.
+    parameters: Vec<&'static str>,
+    /// The formula of its time.
+    cost: &'static str,
+    /// `any`, or `even` if it serves even numbers of ranks only.
+    ranks: &'static str,
+    /// Where it is from.
+    source: &'static str,
+}
+
+impl Entry {
+    fn of(algorithm: &Algorithm) -> Self {
+        Self {
+            collective: algorithm.collective.name(),
+            id: algorithm.id,
+            summary: algorithm.summary,
+            ordered: algorithm.ordered,
+            ordered_at_ends: algorithm.ordered_at_ends,
+            parameters: parameter_names(algorithm),
+            cost: algorithm.formula,
+            ranks: if algorithm.even_ranks { "even" } else { "any" },
+            source: algorithm.source,
+        }
+    }
 }
 
 /// The algorithms of a collective: a row each, and a line for what does not fit beside it.

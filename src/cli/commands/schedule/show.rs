@@ -1,6 +1,7 @@
 use clap::ValueEnum;
 use schedule::{Action, Buffer, Layout, Nodes, Partition, Rank, Round, Schedule, Span, svg, text};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::call::CallArgs;
 use crate::console::Console;
@@ -18,11 +19,7 @@ use crate::exit::Answer;
 /// The picture has ranks down and steps across: an arrow is a message, in the step in which it is
 /// under way if each takes one step once both ends are ready, with its blocks in their colour.
 ///
-/// With --json, prints one object: `collective`, `algorithm`, `ranks`, `root` (null if there is
-/// none), `in_place`, `radix`, `reduce`, `bcast`, `node`, `network` (null unless the algorithm takes them), `nodes`
-/// (the ranks on each), `blocks`
-/// (of the finest cut of the vector), `block_units` (units of each of these; null without --units)
-/// and `programs`, each with `rank` and `rounds`, an array of arrays of actions in words.
+/// `colltune schema schedule show` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -79,8 +76,8 @@ impl Args {
             return Err(CliError::NoSuchRank { rank, ranks });
         }
         match self.format {
-            _ if self.json => console.json(&self.to_json(&schedule))?,
-            Format::Json => console.json(&self.to_json(&schedule))?,
+            _ if self.json => console.json(&self.answer(&schedule))?,
+            Format::Json => console.json(&self.answer(&schedule))?,
             Format::Text => {
                 if self.units.is_some() {
                     for cut in self.cuts(&schedule) {
@@ -110,7 +107,7 @@ impl Args {
         }
     }
 
-    fn to_json(&self, schedule: &Schedule) -> Value {
+    fn answer(&self, schedule: &Schedule) -> Answers {
         use schedule::Parameter::{Bcast, Network, Node, Radix, Reduce};
         let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
         let part = |parameter| {
@@ -119,25 +116,26 @@ impl Args {
             phase.map(|(_, part)| part.id)
         };
         let finest = self.cuts(schedule).into_iter().next_back();
-        let programs = self
-            .shown(schedule)
-            .map(|rank| json!({"rank": rank, "rounds": rounds(schedule, rank)}));
-        json!({
-            "collective": algorithm.collective.name(),
-            "algorithm": algorithm.id,
-            "ranks": shape.ranks,
-            "root": algorithm.collective.is_rooted().then_some(shape.root),
-            "in_place": shape.in_place,
-            "radix": algorithm.takes(Radix).then_some(shape.radix),
-            "reduce": algorithm.takes(Reduce).then_some(shape.parts.reduce.id),
-            "bcast": algorithm.takes(Bcast).then_some(shape.parts.bcast.id),
-            "node": part(Node),
-            "network": part(Network),
-            "nodes": nodes(&shape.nodes),
-            "blocks": finest.as_ref().map_or(1, Vec::len),
-            "block_units": self.units.and(finest),
-            "programs": programs.collect::<Vec<_>>(),
-        })
+        let programs = self.shown(schedule).map(|rank| ProgramParts {
+            rank,
+            rounds: rounds(schedule, rank),
+        });
+        Answers {
+            collective: algorithm.collective.name(),
+            algorithm: algorithm.id,
+            ranks: shape.ranks,
+            root: algorithm.collective.is_rooted().then_some(shape.root),
+            in_place: shape.in_place,
+            radix: algorithm.takes(Radix).then_some(shape.radix),
+            reduce: algorithm.takes(Reduce).then_some(shape.parts.reduce.id),
+            bcast: algorithm.takes(Bcast).then_some(shape.parts.bcast.id),
+            node: part(Node),
+            network: part(Network),
+            nodes: nodes(&shape.nodes),
+            blocks: finest.as_ref().map_or(1, Vec::len),
+            block_units: self.units.and(finest),
+            programs: programs.collect(),
+        }
     }
 
     /// How the vector is cut in the rounds shown, coarse cuts first: the units of each block.
@@ -167,6 +165,38 @@ impl Args {
         cuts.dedup();
         cuts
     }
+}
+
+/// What `--json` prints. Parameters are null unless the algorithm takes them.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::commands) struct Answers {
+    collective: &'static str,
+    /// Bare id.
+    algorithm: &'static str,
+    ranks: u32,
+    /// The root; null if there is none.
+    root: Option<Rank>,
+    in_place: bool,
+    radix: Option<u32>,
+    reduce: Option<&'static str>,
+    bcast: Option<&'static str>,
+    node: Option<&'static str>,
+    network: Option<&'static str>,
+    /// The ranks on each node.
+    nodes: Vec<Vec<Rank>>,
+    /// Blocks of the finest cut of the vector.
+    blocks: usize,
+    /// Units of each of these blocks; null without --units.
+    block_units: Option<Vec<u64>>,
+    programs: Vec<ProgramParts>,
+}
+
+/// What a rank does.
+#[derive(JsonSchema, Serialize)]
+struct ProgramParts {
+    rank: Rank,
+    /// The actions of each round, in words.
+    rounds: Vec<Vec<String>>,
 }
 
 /// The ranks on each node.

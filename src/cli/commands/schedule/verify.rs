@@ -2,7 +2,8 @@ use std::ops::RangeInclusive;
 
 use schedule::verify::{Grid, Verdict, Verify};
 use schedule::{ALGORITHMS, Algorithm};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::named;
 use crate::console::Console;
@@ -24,9 +25,7 @@ use crate::values;
 /// only is ordered `in part`. Numbers of ranks that an algorithm does not serve are skipped and
 /// counted.
 ///
-/// With --json, prints an array of objects with `collective`, `algorithm`, `ok`, `ordered` (on all
-/// shapes), `shapes` (how many were proved), `most_steps` (the longest chain of messages), `skipped`
-/// (how many numbers of ranks), `fault` (null, or an object with `call` and `message`).
+/// `colltune schema schedule verify` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, group = clap::ArgGroup::new("which").required(true))]
 pub(super) struct Args {
@@ -73,7 +72,7 @@ impl Args {
             blocks: self.blocks.clone(),
             every_root_of: u32::MAX,
         };
-        let mut objects = Vec::new();
+        let mut proofs = Vec::new();
         let mut answer = Answer::Good;
         for algorithm in algorithms {
             let verdict = grid.prove(algorithm, verify)?;
@@ -82,13 +81,13 @@ impl Args {
                 answer = Answer::No;
             }
             if self.json {
-                objects.push(to_json(algorithm, &verdict));
+                proofs.push(Proof::of(algorithm, &verdict));
             } else if refuted || !console.is_quiet() {
                 console.print(line(algorithm, &verdict))?;
             }
         }
         if self.json {
-            console.json(&objects)?;
+            console.json(&proofs)?;
         }
         Ok(answer)
     }
@@ -117,23 +116,51 @@ fn line(algorithm: &Algorithm, verdict: &Verdict) -> String {
     format!("ok  {name:<45}  {order:<9}  {shapes:>6} shapes  steps: {most_steps} at most{skipped}")
 }
 
-fn to_json(algorithm: &Algorithm, verdict: &Verdict) -> Value {
-    let proved_nothing = verdict.shapes == 0 && verdict.fault.is_none();
-    let fault = verdict
-        .fault
-        .as_ref()
-        .map(|known| json!({"call": known.call, "message": known.fault.to_string()}));
-    json!({
-        "collective": algorithm.collective.name(),
-        "algorithm": algorithm.id,
-        // Of what was never proved nothing is known.
-        "ok": (!proved_nothing).then(|| verdict.fault.is_none()),
-        "ordered": (!proved_nothing).then_some(!verdict.unordered),
-        "shapes": verdict.shapes,
-        "most_steps": verdict.most_steps,
-        "skipped": verdict.skipped,
-        "fault": fault,
-    })
+/// What was proved of an algorithm.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::commands) struct Proof {
+    collective: &'static str,
+    /// Bare id.
+    algorithm: &'static str,
+    /// Whether it has no fault; null if nothing was proved.
+    ok: Option<bool>,
+    /// Whether it combines in rank order on all shapes; null if nothing was proved.
+    ordered: Option<bool>,
+    /// The number of shapes that were proved.
+    shapes: u64,
+    /// The longest chain of messages.
+    most_steps: u64,
+    /// How many numbers of ranks were skipped, which it does not serve.
+    skipped: u64,
+    fault: Option<FaultParts>,
+}
+
+/// What is wrong with a schedule.
+#[derive(JsonSchema, Serialize)]
+struct FaultParts {
+    call: String,
+    message: String,
+}
+
+impl Proof {
+    fn of(algorithm: &Algorithm, verdict: &Verdict) -> Self {
+        let proved_nothing = verdict.shapes == 0 && verdict.fault.is_none();
+        let fault = verdict.fault.as_ref();
+        Self {
+            collective: algorithm.collective.name(),
+            algorithm: algorithm.id,
+            // Of what was never proved nothing is known.
+            ok: (!proved_nothing).then(|| verdict.fault.is_none()),
+            ordered: (!proved_nothing).then_some(!verdict.unordered),
+            shapes: verdict.shapes,
+            most_steps: verdict.most_steps,
+            skipped: verdict.skipped,
+            fault: fault.map(|known| FaultParts {
+                call: known.call.clone(),
+                message: known.fault.to_string(),
+            }),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -176,6 +203,6 @@ mod tests {
             line(chain, &verdict),
             "no  bcast/chain on 4 ranks, root 0, 2 blocks, 1 units: 0 sends 2 units where 1 expects 3"
         );
-        assert_eq!(to_json(chain, &verdict)["ok"], false);
+        assert_eq!(Proof::of(chain, &verdict).ok, Some(false));
     }
 }

@@ -3,12 +3,13 @@
 use std::fmt::Write;
 
 use schedule::Algorithm;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use vocabulary::CommShape;
 use vocabulary::units::{format_bytes, format_seconds};
 
 use super::point::{Call, Point};
 use crate::commands::grid::grid;
-use crate::error::CliError;
 
 /// What came of one point.
 #[derive(Clone, Copy, Debug)]
@@ -95,43 +96,84 @@ pub(super) fn to_csv(rows: &[Row]) -> String {
     csv
 }
 
-pub(super) fn to_json(
-    call: &Call<'_>,
-    rows: &[Row],
-    skipped: &[Skipped],
-) -> Result<String, CliError> {
-    let row = |row: &Row| {
-        json!({
-            "collective": row.algorithm.collective.name(),
-            "algorithm": row.algorithm.id,
-            "nodes": row.nodes,
-            "ppn": row.ppn,
-            "ranks": row.ranks,
-            "bytes": row.bytes,
-            "blocks": row.blocks.map(|(blocks, ..)| blocks),
-            "block_bytes": row.blocks.map(|(_, bytes, _)| bytes),
-            "blocks_by": row.blocks.map(|(.., by)| by),
-            "seconds": row.seconds,
-            "closed_form_seconds": row.closed_form_seconds,
-            "messages": row.messages,
-        })
-    };
-    let skip = |Skipped { point, reason }: &Skipped| {
-        json!({
-            "algorithm": point.algorithm.id,
-            "ranks": point.ranks,
-            "bytes": point.bytes,
-            "reason": reason,
-        })
-    };
-    let all: Value = json!({
-        "machine": call.machine.name,
-        "placement": call.placement.name(),
-        "element_bytes": call.element_bytes,
-        "results": rows.iter().map(row).collect::<Vec<_>>(),
-        "skipped": skipped.iter().map(skip).collect::<Vec<_>>(),
-    });
-    serde_json::to_string_pretty(&all).map_err(CliError::Json)
+/// What `--json` prints.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::commands) struct Answers<'a> {
+    /// The machine's name.
+    machine: &'a str,
+    placement: &'static str,
+    /// Size of an element in a reduction.
+    element_bytes: u64,
+    results: Vec<Simulated>,
+    /// What was left out.
+    skipped: Vec<SkippedParts<'a>>,
+}
+
+/// What came of one algorithm in one call.
+#[derive(JsonSchema, Serialize)]
+struct Simulated {
+    collective: &'static str,
+    /// Bare id.
+    algorithm: &'static str,
+    #[serde(flatten)]
+    shape: CommShape,
+    ranks: u32,
+    /// Size of the call in bytes.
+    bytes: u64,
+    /// The number of blocks; null if the algorithm takes none.
+    blocks: Option<u32>,
+    /// Size of the largest block.
+    block_bytes: Option<u64>,
+    /// Where the number of blocks is from: `given`, `lemma` or `search`.
+    blocks_by: Option<&'static str>,
+    seconds: f64,
+    /// The closed form's time; null if there is none.
+    closed_form_seconds: Option<f64>,
+    /// The number of messages.
+    messages: u64,
+}
+
+/// A call that was left out.
+#[derive(JsonSchema, Serialize)]
+struct SkippedParts<'a> {
+    algorithm: &'static str,
+    ranks: u64,
+    bytes: u64,
+    reason: &'a str,
+}
+
+impl<'a> Answers<'a> {
+    pub(super) fn of(call: &Call<'a>, rows: &[Row], skipped: &'a [Skipped]) -> Self {
+        let result = |row: &Row| Simulated {
+            collective: row.algorithm.collective.name(),
+            algorithm: row.algorithm.id,
+            shape: CommShape {
+                nodes: row.nodes,
+                ppn: row.ppn,
+            },
+            ranks: row.ranks,
+            bytes: row.bytes,
+            blocks: row.blocks.map(|(blocks, ..)| blocks),
+            block_bytes: row.blocks.map(|(_, bytes, _)| bytes),
+            blocks_by: row.blocks.map(|(.., by)| by),
+            seconds: row.seconds,
+            closed_form_seconds: row.closed_form_seconds,
+            messages: row.messages,
+        };
+        let skip = |Skipped { point, reason }: &'a Skipped| SkippedParts {
+            algorithm: point.algorithm.id,
+            ranks: point.ranks,
+            bytes: point.bytes,
+            reason,
+        };
+        Self {
+            machine: &call.machine.name,
+            placement: call.placement.name(),
+            element_bytes: call.element_bytes,
+            results: rows.iter().map(result).collect(),
+            skipped: skipped.iter().map(skip).collect(),
+        }
+    }
 }
 
 /// Why points were left out, each reason once.

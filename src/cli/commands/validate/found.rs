@@ -1,14 +1,16 @@
 //! What a validation found, as text, Markdown and JSON.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use guard::{Confirmed, Judgement, Validated, ValidatedPoint};
 use report::{cell, prose};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use statistics::Interval;
 use table::{Deployment, TurnedBack};
 
 use super::super::grid::grid;
-use super::super::guarded::{joined, name_of, other_orders, point_json, probes_of, time};
+use super::super::guarded::{PointParts, name_of, other_orders, probes_of, time};
 
 /// What was found, for people and programs.
 pub(super) struct Found {
@@ -56,9 +58,9 @@ impl Found {
             ));
         }
         lines.push(format!(
-            "Significantly faster at {}, not to be told apart at {}, significantly slower at {}; too few launches \
-             to tell at {}; {} failed, {} remained suspects when time was up, {} were not measured. At {} further \
-             points the table keeps the default.",
+            "Significantly faster at {}, statistically indistinguishable at {}, significantly slower at {}; too few \
+             launches to tell at {}; failed at {}, still suspect when time was up at {}, not measured at {}. Further \
+             points, at which the table keeps the default: {}.",
             validated.count("faster"),
             validated.count("same"),
             validated.count("slower"),
@@ -130,33 +132,123 @@ impl Found {
         text
     }
 
-    pub(super) fn to_json(&self) -> Value {
+    pub(super) fn answer(&self) -> Answers<'_> {
         let (validated, summary) = (&self.validated, self.validated.summary());
-        json!({
-            "table": self.table,
-            "library": self.library,
-            "deployment": self.deployment,
-            "via": self.via,
-            "geometric_mean": summary.map(|summary| summary.geometric_mean),
-            "best": summary.map(|summary| summary.best),
-            "worst": summary.map(|summary| summary.worst),
-            "faster": validated.count("faster"),
-            "same": validated.count("same"),
-            "slower": validated.count("slower"),
-            "broken": validated.count("broken"),
-            "too_few_launches": validated.count("too_few_launches"),
-            "undecided": validated.count("undecided"),
-            "not_measured": validated.count("not_measured"),
-            "further_launches": validated.further_launches,
-            "seed": self.seed,
-            "other_order": other_orders(&validated.misplaced),
-            "repaired": sentences(&self.rewritten.repaired),
-            "confirmed": sentences(&self.rewritten.confirmed),
-            "unconfirmed": self.unconfirmed,
-            "kept": self.rewritten.kept,
-            "export": self.rewritten.export,
-            "points": validated.points.iter().map(validated_json).collect::<Vec<_>>(),
-        })
+        Answers {
+            table: &self.table,
+            library: &self.library,
+            deployment: self.deployment,
+            via: self.via,
+            geometric_mean: summary.map(|summary| summary.geometric_mean),
+            best: summary.map(|summary| summary.best),
+            worst: summary.map(|summary| summary.worst),
+            faster: validated.count("faster"),
+            same: validated.count("same"),
+            slower: validated.count("slower"),
+            broken: validated.count("broken"),
+            too_few_launches: validated.count("too_few_launches"),
+            undecided: validated.count("undecided"),
+            not_measured: validated.count("not_measured"),
+            further_launches: validated.further_launches,
+            seed: self.seed,
+            other_order: other_orders(&validated.misplaced),
+            repaired: sentences(&self.rewritten.repaired),
+            confirmed: sentences(&self.rewritten.confirmed),
+            unconfirmed: self.unconfirmed,
+            kept: self.rewritten.kept.as_deref(),
+            export: self.rewritten.export.as_deref(),
+            points: validated.points.iter().map(PointFound::of).collect(),
+        }
+    }
+}
+
+/// What `--json` prints. Speed-ups are null if nothing was measured often enough.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::commands) struct Answers<'a> {
+    table: &'a str,
+    /// The library that was measured.
+    library: &'a str,
+    deployment: Deployment,
+    /// How what the table chooses was put in place: `driver`, `export` or `force`.
+    via: &'static str,
+    /// Geometric mean of the points' speed-ups over the default.
+    geometric_mean: Option<f64>,
+    /// The largest speed-up.
+    best: Option<f64>,
+    /// The smallest speed-up.
+    worst: Option<f64>,
+    /// Points at which the table is significantly faster.
+    faster: usize,
+    /// Points at which the two are statistically indistinguishable.
+    same: usize,
+    /// Points at which the table is significantly slower.
+    slower: usize,
+    /// Points at which what is chosen fails.
+    broken: usize,
+    /// Points with too few launches to tell.
+    too_few_launches: usize,
+    /// Points that remained suspects when time was up.
+    undecided: usize,
+    /// Points that were not measured.
+    not_measured: usize,
+    /// Launches that decided about suspects.
+    further_launches: u32,
+    /// The seed that probes were drawn from.
+    seed: u64,
+    /// Where ranks stood in another order than the table's, as sentences.
+    other_order: Vec<String>,
+    /// What was turned back to the default, as clauses.
+    repaired: Vec<String>,
+    /// What was confirmed, as clauses.
+    confirmed: Vec<String>,
+    /// The number of rules that no launches confirmed.
+    unconfirmed: usize,
+    /// The store or the table that keeps the verdicts; null if none does.
+    kept: Option<&'a Path>,
+    /// What was written for the library; null if nothing.
+    export: Option<&'a Path>,
+    points: Vec<PointFound<'a>>,
+}
+
+/// What was found at a point. Times are null if unknown.
+#[derive(JsonSchema, Serialize)]
+struct PointFound<'a> {
+    #[serde(flatten)]
+    point: PointParts,
+    #[schemars(extend("enum" = ["faster", "same", "slower", "too_few_launches", "undecided", "broken", "not_measured"]))]
+    judgement: &'static str,
+    /// The default's time divided by that of what is chosen, paired by launches.
+    speedup: Option<f64>,
+    interval: Option<Interval>,
+    /// Launches that measured both.
+    launches: Option<u32>,
+    /// The time of what is chosen.
+    seconds: Option<f64>,
+    default_seconds: Option<f64>,
+    /// How what is chosen failed.
+    failure: Option<&'a str>,
+    /// Why the point was not measured.
+    reason: Option<String>,
+}
+
+impl<'a> PointFound<'a> {
+    fn of(found: &'a ValidatedPoint) -> Self {
+        let (failure, reason) = match &found.judgement {
+            Judgement::Broken(how) => (Some(&**how), None),
+            Judgement::NotMeasured(why) => (None, Some(why.to_string())),
+            _ => (None, None),
+        };
+        Self {
+            point: PointParts::of(&found.point),
+            judgement: found.judgement.name(),
+            speedup: found.speedup.map(|speedup| speedup.median),
+            interval: found.speedup.map(|speedup| speedup.interval),
+            launches: found.speedup.map(|speedup| speedup.launches),
+            seconds: found.seconds,
+            default_seconds: found.default_seconds,
+            failure,
+            reason,
+        }
     }
 }
 
@@ -167,7 +259,7 @@ fn sentences(changes: &[impl ToString]) -> Vec<String> {
 fn row(validated: &ValidatedPoint) -> [String; 7] {
     let speedup = validated.speedup;
     let number = |value: f64| format!("{value:.2}");
-    let interval = |ratio: statistics::Interval| format!("{:.2} to {:.2}", ratio.low, ratio.high);
+    let interval = |ratio: Interval| format!("{:.2} to {:.2}", ratio.low, ratio.high);
     let failure = match &validated.judgement {
         Judgement::Broken(how) => format!("FAILS: {how}"),
         Judgement::Slower => "SLOWER".to_owned(),
@@ -183,24 +275,4 @@ fn row(validated: &ValidatedPoint) -> [String; 7] {
         speedup.map_or_else(String::new, |speedup| interval(speedup.interval)),
         failure,
     ]
-}
-
-fn validated_json(validated: &ValidatedPoint) -> Value {
-    let of_point = json!({
-        "judgement": validated.judgement.name(),
-        "speedup": validated.speedup.map(|speedup| speedup.median),
-        "interval": validated.speedup.map(|speedup| speedup.interval),
-        "launches": validated.speedup.map(|speedup| speedup.launches),
-        "seconds": validated.seconds,
-        "default_seconds": validated.default_seconds,
-        "failure": match &validated.judgement {
-            Judgement::Broken(how) => Some(how),
-            _ => None,
-        },
-        "reason": match &validated.judgement {
-            Judgement::NotMeasured(why) => Some(why.to_string()),
-            _ => None,
-        },
-    });
-    joined(point_json(&validated.point), of_point)
 }

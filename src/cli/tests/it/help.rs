@@ -29,6 +29,7 @@ const VERBS: &[&str] = &[
     "backup",
     "restore",
     "schedule",
+    "schema",
     "simulate",
     "completions",
     "man",

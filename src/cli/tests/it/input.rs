@@ -3,6 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 
+use crate::answers;
 use crate::made;
 use crate::run::Place;
 
@@ -51,10 +52,11 @@ fn libraries_are_chosen_with_or_without_a_version() {
     for library in ["openmpi", "openmpi-4.1.4"] {
         assert_eq!(plan(library).good().json()["library"]["version"], "4.1.4");
     }
-    plan("openmpi-4.2.0").bad(3, &["openmpi 4.2.0 is not installed"]);
-    plan("mpich").bad(3, &["mpich is not installed"]);
-    plan("openmpi-").bad(2, &["write name and version"]);
-    plan("other").bad(2, &["with or without a version as in openmpi-4.1.4"]);
+    let refused = |library| place.run(&["plan", "campaign.yaml", "--library", library]);
+    refused("openmpi-4.2.0").bad(3, &["openmpi 4.2.0 is not installed"]);
+    refused("mpich").bad(3, &["mpich is not installed"]);
+    refused("openmpi-").bad(2, &["write name and version"]);
+    refused("other").bad(2, &["with or without a version as in openmpi-4.1.4"]);
 }
 
 #[test]
@@ -237,4 +239,45 @@ fn no_table_is_there() {
         "lookup", "t.yaml", "-c", "bcast", "-n", "1", "-k", "2", "-b", "8",
     ];
     check(&Place::new(), &args, &["cannot read the table t.yaml"]);
+}
+
+#[test]
+fn a_campaign_or_a_table_in_place_of_a_store_is_told_its_store() {
+    let place = made::place();
+    place.write("campaign.yaml", made::CAMPAIGN);
+    place
+        .run(&["decide", ".colltune/made.db", "-o", "table.yaml"])
+        .good();
+    for (file, part) in [
+        (
+            "campaign.yaml",
+            "campaign.yaml is a campaign; its store is .colltune/made.db",
+        ),
+        (
+            "table.yaml",
+            "table.yaml is a table; it was made from the store .colltune/made.db",
+        ),
+    ] {
+        for verb in ["evaluate", "fit", "decide"] {
+            place
+                .run(&[verb, file])
+                .bad(2, &["not a colltune store", part]);
+        }
+    }
+}
+
+#[test]
+fn an_error_for_programs_has_its_kind() {
+    let place = Place::new();
+    for (args, code, kind) in [
+        (&["fit", "absent.db", "--json"][..], 2, "input"),
+        (&["plan", "campaign.yaml", "--json"], 3, "environment"),
+    ] {
+        place.write("campaign.yaml", made::CAMPAIGN);
+        let ran = place.run(args);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(code), ""), "{ran:?}");
+        answers::fits(&["error"], &serde_json::from_str(&ran.err).unwrap());
+        let error: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
+        assert_eq!(error["error"]["kind"], kind, "{ran:?}");
+    }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
 mod agreement;
+mod answers;
 mod backups;
 mod between;
 mod browser;

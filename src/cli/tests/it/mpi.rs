@@ -13,6 +13,7 @@ use table::{Deployment, OperatorClass, Query, RulePlace, Table};
 use vocabulary::{Candidate, CommShape, Library, Pattern, RankOrder, Subject};
 use wire::FailureKind;
 
+use crate::answers;
 use crate::run::{Place, Ran};
 
 const LIBRARIES: [&str; 2] = ["openmpi", "mpich"];
@@ -70,8 +71,9 @@ pub(crate) fn wait(place: &Place, child: Child) -> Ran {
 }
 
 pub(crate) fn run(place: &Place, args: &[&str]) -> Ran {
-    let child = start(place, args);
-    wait(place, child)
+    let ran = wait(place, start(place, args));
+    answers::check(args, &ran.out);
+    ran
 }
 
 /// Tunes to the end; whatever was disturbed before, everything is measured then, once a launch.

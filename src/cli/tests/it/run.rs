@@ -14,6 +14,8 @@ use tempfile::TempDir;
 use testkit::mpi::{self, Turn};
 use vocabulary::Library;
 
+use crate::answers;
+
 /// A folder to run in, with a search path and drivers of its own.
 pub(crate) struct Place {
     folder: TempDir,
@@ -139,9 +141,11 @@ impl Place {
     /// Runs the binary; the folder's own path is shown as `DIR`.
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
         let output = self.command(args).output().unwrap();
+        let out = self.anonymous(&output.stdout);
+        answers::check(args, &out);
         Ran {
             code: output.status.code(),
-            out: self.anonymous(&output.stdout),
+            out,
             err: self.anonymous(&output.stderr),
         }
     }

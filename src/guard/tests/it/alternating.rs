@@ -9,7 +9,7 @@ use guard::{Alternating, Deployed, Judgement, ValidateOptions, points, validate}
 use launcher::{Job, LaunchError, Launcher, Running};
 use simulated::SimulatedLauncher;
 use table::Deployment;
-use tuner::{Places, Silent, Workplace};
+use tuner::{MeasurementContext, SearchPaths, Silent};
 use vocabulary::{Datatype, Operator};
 use wire::Plan;
 
@@ -52,10 +52,14 @@ fn variables() -> Vec<(OsString, OsString)> {
     vec![("TABLE".into(), "/in/place".into())]
 }
 
-fn workplace(tuned: &Tuned, with: SimulatedLauncher) -> (Workplace, Arc<Mutex<Vec<bool>>>) {
+fn workplace(
+    tuned: &Tuned,
+    with: SimulatedLauncher,
+) -> (MeasurementContext, Arc<Mutex<Vec<bool>>>) {
     let folder = tuned.folder.path();
     let campaign = folder.join("campaign.yaml");
-    let mut at = Workplace::prepare(&campaign, None, &Places::default()).expect("a workplace");
+    let mut at =
+        MeasurementContext::prepare(&campaign, None, &SearchPaths::default()).expect("a workplace");
     let launches = Arc::default();
     at.launcher = Box::new(Switched {
         without: machine(),

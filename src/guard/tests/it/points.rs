@@ -1,6 +1,6 @@
 //! Which sizes of a table are looked at, and in which order.
 
-use guard::{Place, Point, points};
+use guard::{Point, PointKind, points};
 use table::{Deployment, Operators};
 use vocabulary::{Datatype, Operator, RankOrder};
 
@@ -39,22 +39,22 @@ fn one_of_each_algorithm_comes_first_and_the_default_last() {
 fn thresholds_are_looked_at_from_both_sides() {
     let mut points = found(true);
     points.sort_by_key(|point| point.cell.bytes);
-    let near: Vec<(u64, Place, &str)> = points
+    let near: Vec<(u64, PointKind, &str)> = points
         .iter()
-        .filter(|point| point.place != Place::Measured)
+        .filter(|point| point.place != PointKind::Measured)
         .map(|point| (point.cell.bytes, point.place, point.chosen.id()))
         .collect();
     let expected = [
-        (99, Place::BelowThreshold, "default"),
-        (100, Place::Threshold, "a"),
-        (9999, Place::BelowThreshold, "a"),
-        (10000, Place::Threshold, "b"),
+        (99, PointKind::BelowThreshold, "default"),
+        (100, PointKind::Threshold, "a"),
+        (9999, PointKind::BelowThreshold, "a"),
+        (10000, PointKind::Threshold, "b"),
     ];
     assert_eq!(near, expected);
     assert!(
         points
             .iter()
-            .all(|point| point.recorded.is_some() == (point.place == Place::Measured))
+            .all(|point| point.recorded.is_some() == (point.place == PointKind::Measured))
     );
 }
 
@@ -107,7 +107,7 @@ fn sizes_of_reductions_are_whole_elements() {
     let points = points(&table, Deployment::Library, ELEMENTS, true);
     let mut near: Vec<(u64, &str)> = points
         .iter()
-        .filter(|point| point.place != Place::Measured)
+        .filter(|point| point.place != PointKind::Measured)
         .map(|point| (point.cell.bytes, point.chosen.id()))
         .collect();
     near.sort_unstable();

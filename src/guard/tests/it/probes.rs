@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use guard::{
-    Against, CheckOptions, Judgement, Launches, Place, Point, Probing, Rivals, add_probes, check,
-    points, validate,
+    Baseline, CheckOptions, Judgement, Launches, Point, PointKind, Probing, Rivals, add_probes,
+    check, points, validate,
 };
 use model::{Machine, Placement};
 use simulated::SimulatedLauncher;
 use table::{Deployment, Operators, Table};
 use tempfile::TempDir;
-use tuner::{Places, Silent, Tuned, Workplace, tune};
+use tuner::{MeasurementContext, SearchPaths, Silent, Tuned, tune};
 use vocabulary::{Candidate, Cell, Datatype, Operator};
 
 use crate::repair::circumstances;
@@ -142,7 +142,7 @@ fn machine() -> SimulatedLauncher {
     slow.slowed("bcast/scatter_allgather_ring", 2.0)
 }
 
-fn workplace(folder: &TempDir, further: &str) -> Workplace {
+fn workplace(folder: &TempDir, further: &str) -> MeasurementContext {
     let at = |name: &str| folder.path().join(name).display().to_string();
     std::fs::write(at("machine.yaml"), MACHINE).expect("written");
     let text = format!(
@@ -158,18 +158,18 @@ fn workplace(folder: &TempDir, further: &str) -> Workplace {
     );
     std::fs::write(at("campaign.yaml"), text).expect("written");
     let path = folder.path().join("campaign.yaml");
-    let mut at = Workplace::prepare(&path, None, &Places::default()).expect("ready");
+    let mut at = MeasurementContext::prepare(&path, None, &SearchPaths::default()).expect("ready");
     at.launcher = Box::new(machine());
     at
 }
 
-fn tuned(at: &Workplace) -> Tuned {
+fn tuned(at: &MeasurementContext) -> Tuned {
     tune(at, &mut Silent, &AtomicBool::new(false)).expect("tuned")
 }
 
 /// A table of what was measured in a workplace, without fresh launches, in which what is best at the largest
 /// size is chosen everywhere.
-fn spread(at: &Workplace) -> Table {
+fn spread(at: &MeasurementContext) -> Table {
     let mut table = tuned(at).table;
     let entries = table.collectives.values_mut().flatten();
     for entry in entries {
@@ -181,7 +181,7 @@ fn spread(at: &Workplace) -> Table {
 }
 
 /// Measures with `measure` into a store of its own.
-fn apart<T>(at: &mut Workplace, measure: impl FnOnce(&mut Launches<'_>) -> T) -> T {
+fn apart<T>(at: &mut MeasurementContext, measure: impl FnOnce(&mut Launches<'_>) -> T) -> T {
     let folder = TempDir::new().expect("a folder");
     at.campaign.output.store = folder.path().join("measured.db");
     let (mut silent, stop) = (Silent, AtomicBool::new(false));
@@ -226,7 +226,7 @@ fn a_default_that_switches_between_measured_sizes_is_found_by_probes_alone() {
         let Point { cell, chosen, .. } = &found.point;
         let is_found = found.judgement == Judgement::Slower;
         assert_eq!(is_found, is_slower(cell, chosen), "{found:?}");
-        assert!(!is_found || found.point.place == Place::Probe);
+        assert!(!is_found || found.point.place == PointKind::Probe);
     }
 
     // The default takes over up to the next sizes that are good.
@@ -276,8 +276,8 @@ fn a_check_finds_at_probes_what_is_slower_than_the_default() {
     assert!(wrong.len() >= 2, "{probed:?}");
     for point in wrong {
         assert!(point.point.is_probe() && point.runner_up.is_none());
-        let confirmed: Vec<Against> = point.confirmed().map(|finding| finding.against).collect();
-        assert_eq!(confirmed, [Against::Default]);
+        let confirmed: Vec<Baseline> = point.confirmed().map(|finding| finding.against).collect();
+        assert_eq!(confirmed, [Baseline::Default]);
     }
 }
 

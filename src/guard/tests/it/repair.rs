@@ -1,6 +1,6 @@
 //! What repairing makes of a table.
 
-use guard::{Circumstances, Judgement, Place, Silence, ValidatedPoint, points};
+use guard::{Circumstances, Judgement, PointKind, Silence, ValidatedPoint, points};
 use table::{Deployment, Table};
 use vocabulary::{Datatype, Library, Operator, Pattern};
 
@@ -50,7 +50,7 @@ fn repaired_with(wrong: &[u64], probes: &[(u64, Judgement)]) -> (Table, Vec<Stri
             .expect("a point")
             .clone();
         probe.point.cell.bytes = *bytes;
-        probe.point.place = Place::Probe;
+        probe.point.place = PointKind::Probe;
         probe.judgement = judgement.clone();
         validated.push(probe);
     }

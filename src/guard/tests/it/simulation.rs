@@ -10,7 +10,7 @@ use model::{Machine, Noise, Placement};
 use simulated::SimulatedLauncher;
 use table::Table;
 use tempfile::TempDir;
-use tuner::{Places, Silent, Workplace, tune};
+use tuner::{MeasurementContext, SearchPaths, Silent, tune};
 use vocabulary::{Cache, Candidate, Cell, Pattern, Repetition, Synchronisation};
 use wire::{Plan, Record, Task, WIRE_VERSION, Work};
 
@@ -40,7 +40,8 @@ pub(crate) fn tuned() -> Tuned {
     );
     let campaign = at("campaign.yaml");
     std::fs::write(&campaign, text).expect("written");
-    let workplace = Workplace::prepare(&campaign, None, &Places::default()).expect("a workplace");
+    let workplace =
+        MeasurementContext::prepare(&campaign, None, &SearchPaths::default()).expect("a workplace");
     let tuned = tune(&workplace, &mut Silent, &AtomicBool::new(false)).expect("tuned");
     Tuned {
         table: tuned.table,

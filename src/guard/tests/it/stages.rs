@@ -1,7 +1,7 @@
 //! First launches, suspects, and which of them are found.
 
 use guard::{
-    Against, CheckOptions, Checked, CheckedPoint, GuardError, Judgement, Misplaced, Point, Rivals,
+    Baseline, CheckOptions, Checked, CheckedPoint, GuardError, Judgement, Misplaced, Point, Rivals,
     ValidateOptions, check, points, validate,
 };
 use table::Deployment;
@@ -72,7 +72,7 @@ fn a_suspect_that_was_unlucky_is_cleared() {
     };
     assert_eq!(
         (finding.against, finding.is_confirmed, finding.launches),
-        (Against::Recorded, false, 9)
+        (Baseline::Recorded, false, 9)
     );
 }
 

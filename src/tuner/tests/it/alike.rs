@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use store::Store;
-use tuner::{Agenda, Places, Silent, Tuned, Workplace, tune};
+use tuner::{Agenda, MeasurementContext, SearchPaths, Silent, Tuned, tune};
 use vocabulary::{Candidate, Cell, Pattern, Subject};
 
 const MACHINE: &str = "name: pair\nranks_per_node: 2\n\
@@ -14,7 +14,7 @@ const MACHINE: &str = "name: pair\nranks_per_node: 2\n\
     noise: {jitter: 0.05, spike_probability: 0.01, spike_factor: 4, \
     slow_launch_probability: 0.05, slow_launch_factor: 1.2}\n";
 
-fn tuned(strategy: &str, folder: &Path) -> (Workplace, Tuned) {
+fn tuned(strategy: &str, folder: &Path) -> (MeasurementContext, Tuned) {
     let at = |name: &str| folder.join(name).display().to_string();
     std::fs::write(at("machine.yaml"), MACHINE).expect("written");
     let text = format!(
@@ -29,13 +29,14 @@ fn tuned(strategy: &str, folder: &Path) -> (Workplace, Tuned) {
     );
     std::fs::write(at("campaign.yaml"), text).expect("written");
     let path = folder.join("campaign.yaml");
-    let workplace = Workplace::prepare(&path, None, &Places::default()).expect("prepared");
+    let workplace =
+        MeasurementContext::prepare(&path, None, &SearchPaths::default()).expect("prepared");
     let tuned = tune(&workplace, &mut Silent, &AtomicBool::new(false)).expect("tuned");
     (workplace, tuned)
 }
 
 /// Whom the store has measured.
-fn measured(workplace: &Workplace) -> BTreeMap<Cell, BTreeSet<Candidate>> {
+fn measured(workplace: &MeasurementContext) -> BTreeMap<Cell, BTreeSet<Candidate>> {
     let store = Store::open(&workplace.campaign.output.store).expect("a store");
     let mut cells: BTreeMap<Cell, BTreeSet<Candidate>> = BTreeMap::new();
     for sample in store

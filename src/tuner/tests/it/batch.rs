@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use launcher::{BatchEnd, Standing};
+use launcher::{BatchEnd, JobState};
 use store::{Outcome, Store, StoreError};
-use tuner::{Measured, Silent, Submitted, TunerError, measure, measure_cells, submit, tune};
+use tuner::{Measured, Silent, SubmittedLaunch, TunerError, measure, measure_cells, submit, tune};
 use vocabulary::{Candidate, Pattern, Subject};
 use wire::Work;
 
@@ -101,13 +101,14 @@ fn an_interrupt_leaves_the_job_alone_and_the_next_run_takes_it_up() {
 #[test]
 fn whoever_does_not_wait_comes_back_until_all_is_measured() {
     let bench = bench("");
-    let once =
-        || -> Submitted { submit(&bench.workplace(), &mut Silent, &never()).expect("submitted") };
+    let once = || -> SubmittedLaunch {
+        submit(&bench.workplace(), &mut Silent, &never()).expect("submitted")
+    };
     for launch in 1..=7 {
         let first = once().job.expect("a job");
         assert_eq!((first.launch, first.is_new), (launch, true));
         assert_eq!(first.id, (4710 + launch).to_string());
-        assert!(matches!(first.standing, Standing::Queued { .. }));
+        assert!(matches!(first.standing, JobState::Queued { .. }));
         let again = once().job.expect("the same job");
         assert_eq!((again.launch, again.is_new), (launch, false));
         bench.cluster().pass_time();

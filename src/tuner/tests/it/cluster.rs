@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use launcher::{BatchEnd, Exit, Job, LaunchError, Launcher, Outcome, Running, Standing};
+use launcher::{BatchEnd, Exit, Job, JobState, LaunchError, Launcher, Outcome, Running};
 use wire::{Plan, Record};
 
 use crate::fake::{Mishap, play};
@@ -216,18 +216,18 @@ impl Running for ClusterRun {
         Some(&self.id)
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> JobState {
         let cluster = lock(&self.cluster);
         let state = &cluster.jobs[&self.launch];
         if state.is_over() {
-            Standing::Ended
+            JobState::Ended
         } else if state.waits > 0 {
-            Standing::Queued {
+            JobState::Queued {
                 id: self.id.clone(),
                 reason: Some("Priority".to_owned()),
             }
         } else {
-            Standing::Running {
+            JobState::Running {
                 nodes: vec!["n16".to_owned(), "n17".to_owned()],
             }
         }

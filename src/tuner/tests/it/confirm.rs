@@ -14,7 +14,9 @@ use simulated::SimulatedLauncher;
 use store::Store;
 use table::{Confidence, Deployment, Lack, OperatorClass, Policy, Query, Rule, Table, Withheld};
 use tempfile::TempDir;
-use tuner::{Agenda, Analysis, Deciding, Places, Silent, Tuned, TunerError, Workplace, tune};
+use tuner::{
+    Agenda, Analysis, Deciding, MeasurementContext, SearchPaths, Silent, Tuned, TunerError, tune,
+};
 use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Purpose, Subject};
 
@@ -52,7 +54,7 @@ impl Desk {
         slow.slowed("bcast/scatter_allgather_ring", 2.0)
     }
 
-    pub(crate) fn workplace(&self) -> Workplace {
+    pub(crate) fn workplace(&self) -> MeasurementContext {
         let at = |name: &str| self.folder.path().join(name).display().to_string();
         std::fs::write(at("machine.yaml"), MACHINE).expect("written");
         let text = format!(
@@ -69,7 +71,8 @@ impl Desk {
         );
         std::fs::write(at("campaign.yaml"), text).expect("written");
         let path = at("campaign.yaml");
-        let mut at = Workplace::prepare(Path::new(&path), None, &Places::default()).expect("ready");
+        let mut at = MeasurementContext::prepare(Path::new(&path), None, &SearchPaths::default())
+            .expect("ready");
         at.launcher = Box::new(self.machine());
         at
     }
@@ -254,7 +257,7 @@ fn what_there_is_no_time_to_confirm_stays_with_the_default() {
 }
 
 /// A campaign of which the default is poor at small sizes and much poorer at large ones.
-fn wide(further: &str) -> (Desk, Workplace) {
+fn wide(further: &str) -> (Desk, MeasurementContext) {
     let desk = Desk::new(&format!("launches: 1\n{further}"));
     let mut at = desk.workplace();
     let sizes = "[512, 1K, 2K, 4K, 64K, 512K, 1M]";

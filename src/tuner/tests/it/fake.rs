@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use campaign::Campaign;
 use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use tempfile::TempDir;
-use tuner::{Event, Observer, Workplace};
+use tuner::{Event, MeasurementContext, Observer};
 use vocabulary::{Candidate, Cell, Experiment, ExperimentKind, Library, Pattern, RankOrder};
 use wire::{Environment, Finish, LaunchStart, Measurement, Plan, Record, Task, TaskDone, Work};
 
@@ -104,8 +104,8 @@ impl Bench {
         Campaign::parse_for(&self.campaign, Path::new("bench.yaml"), 4).expect("a campaign")
     }
 
-    pub(crate) fn workplace(&self) -> Workplace {
-        Workplace {
+    pub(crate) fn workplace(&self) -> MeasurementContext {
+        MeasurementContext {
             campaign: self.campaign(),
             library: library(),
             driver: Some("colltune-driver".into()),

@@ -8,7 +8,7 @@ use model::{Machine, Placement};
 use simulated::SimulatedLauncher;
 use store::Store;
 use table::{Confidence, Deployment, OperatorClass, Query, RuleSource, ShapeMatch, Table};
-use tuner::{Analysis, Deciding, Places, Silent, Tuned, Workplace, tune};
+use tuner::{Analysis, Deciding, MeasurementContext, SearchPaths, Silent, Tuned, tune};
 use vocabulary::{Candidate, Cell, CommShape, Purpose, RankOrder};
 
 /// A machine, and what is tuned on it.
@@ -75,7 +75,8 @@ impl Bench {
         );
         let path = folder.join(format!("{strategy}-campaign.yaml"));
         std::fs::write(&path, text).expect("written");
-        let workplace = Workplace::prepare(&path, None, &Places::default()).expect("prepared");
+        let workplace =
+            MeasurementContext::prepare(&path, None, &SearchPaths::default()).expect("prepared");
         let tuned = tune(&workplace, &mut Silent, &AtomicBool::new(false)).expect("tuned");
         let store = Store::open(&workplace.campaign.output.store).expect("a store");
         let spent = [None, Some(Purpose::Exploring)].map(|purpose| {

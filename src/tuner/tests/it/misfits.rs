@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use tuner::{Places, Silent, Workplace, tune};
+use tuner::{MeasurementContext, SearchPaths, Silent, tune};
 
 /// Messages of about 8 KiB start a hundred times as fast as all others, which one launch's line through all sizes cannot
 /// tell.
@@ -33,7 +33,8 @@ fn a_search_measures_where_the_model_does_not_hold() {
     );
     std::fs::write(at("campaign.yaml"), text).expect("written");
     let path = folder.path().join("campaign.yaml");
-    let workplace = Workplace::prepare(&path, None, &Places::default()).expect("prepared");
+    let workplace =
+        MeasurementContext::prepare(&path, None, &SearchPaths::default()).expect("prepared");
     let tuned = tune(&workplace, &mut Silent, &AtomicBool::new(false)).expect("tuned");
     let decision = &tuned.analysis.found.decisions[0];
     assert_eq!(decision.chosen.to_string(), "allreduce/ring");

@@ -8,7 +8,7 @@ use simulated::SimulatedLauncher;
 use store::Store;
 use table::{Deployment, OperatorClass, Operators, Query, RulePlace, Table};
 use tempfile::TempDir;
-use tuner::{Places, Silent, Tuned, Workplace, tune};
+use tuner::{MeasurementContext, SearchPaths, Silent, Tuned, tune};
 use vocabulary::{Candidate, CommShape, Operator, RankOrder, Subject, out_of_order};
 
 use crate::confirm::MACHINE;
@@ -17,7 +17,7 @@ use crate::loops::never;
 const SHAPE: CommShape = CommShape { nodes: 6, ppn: 1 };
 
 /// Tunes in a folder with further lines in the campaign.
-fn tuned(folder: &TempDir, operators: &str) -> (Workplace, Tuned) {
+fn tuned(folder: &TempDir, operators: &str) -> (MeasurementContext, Tuned) {
     let at = |name: &str| folder.path().join(name).display().to_string();
     std::fs::write(at("machine.yaml"), MACHINE).expect("written");
     let text = format!(
@@ -34,7 +34,8 @@ fn tuned(folder: &TempDir, operators: &str) -> (Workplace, Tuned) {
     );
     let path = at("campaign.yaml");
     std::fs::write(&path, text).expect("written");
-    let mut at = Workplace::prepare(Path::new(&path), None, &Places::default()).expect("ready");
+    let mut at = MeasurementContext::prepare(Path::new(&path), None, &SearchPaths::default())
+        .expect("ready");
     let machine = Machine::from_yaml(MACHINE).expect("a machine");
     let launcher = SimulatedLauncher::new(machine, Placement::Block).expect("rules");
     // The default for long vectors.

@@ -11,6 +11,7 @@ use serde_json::Value;
 use std::os::unix::process::CommandExt;
 
 use super::bed::Bed;
+use crate::answers;
 use crate::run::{Place, Ran, driver_of};
 
 /// How long anything may take.
@@ -85,7 +86,9 @@ impl Site {
     }
 
     pub(super) fn run(&self, args: &[&str]) -> Ran {
-        self.start(args).end(self)
+        let ran = self.start(args).end(self);
+        answers::check(args, &ran.out);
+        ran
     }
 
     pub(super) fn jobs(&self) -> Vec<Value> {

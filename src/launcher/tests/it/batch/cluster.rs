@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use launcher::{BatchLauncher, Exit, Installation, Job, Launcher, Running, Standing, Submission};
+use launcher::{BatchLauncher, Exit, Installation, Job, JobState, Launcher, Running, Submission};
 use launcher::{BatchOptions, LibraryName, batch_system};
 
 use testkit::fakes::{Fakes, OPEN_MPI_4, wait_for};
@@ -311,7 +311,7 @@ pub(super) fn finish(running: &mut dyn Running) -> Exit {
 }
 
 /// Follows a launch until it stands like this.
-pub(super) fn follow(running: &mut dyn Running, what: &str, is_it: impl Fn(&Standing) -> bool) {
+pub(super) fn follow(running: &mut dyn Running, what: &str, is_it: impl Fn(&JobState) -> bool) {
     wait_for(what, || {
         assert_eq!(running.poll().expect("watched"), None, "{what}");
         is_it(&running.standing()).then_some(())

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use launcher::{BATCH_SYSTEMS, BatchSystem};
-use launcher::{BatchEnd, Exit, Job, Launcher, Outcome, Standing};
+use launcher::{BatchEnd, Exit, Job, JobState, Launcher, Outcome};
 
 use super::cluster::{Cluster, finish, follow, start};
 use testkit::fakes::{exists, wait_for};
@@ -172,7 +172,7 @@ fn who_goes_away_leaves_the_job_alone() {
     let mut running = start(&launcher, &cluster.job(1, LASTING));
     let pid = cluster.fakes.number("pid");
     follow(running.as_mut(), "running", |standing| {
-        matches!(standing, Standing::Running { .. })
+        matches!(standing, JobState::Running { .. })
     });
     drop(running);
     drop(launcher);
@@ -192,7 +192,7 @@ fn a_job_may_begin_anew() {
     let mut second = start(&launcher, &cluster.job(2, "echo second"));
     cluster.run("end", &["1", "PENDING", "TERM", "KILL"]);
     follow(first.as_mut(), "waiting again", |standing| {
-        matches!(standing, Standing::Queued { .. })
+        matches!(standing, JobState::Queued { .. })
     });
     cluster.run("begin", &["1"]);
     let exit = finish(first.as_mut());

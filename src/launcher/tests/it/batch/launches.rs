@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use launcher::{BATCH_SYSTEMS, BatchSystem};
-use launcher::{BatchEnd, LaunchError, Launcher, Outcome, Standing};
+use launcher::{BatchEnd, JobState, LaunchError, Launcher, Outcome};
 
 use super::cluster::{Cluster, finish, follow, start};
 use testkit::fakes::wait_for;
@@ -27,7 +27,7 @@ fn a_launch_is_a_job() {
         assert!(recorded.name.contains("0001"), "{recorded:?}");
         let exit = finish(running.as_mut());
         assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
-        assert_eq!(running.standing(), Standing::Ended);
+        assert_eq!(running.standing(), JobState::Ended);
         let said = format!(
             "it's from the job; {} -np 4",
             cluster.fakes.path("mpirun").display()
@@ -92,7 +92,7 @@ fn who_waits_is_told_why() {
         let mut running = start(&launcher, &cluster.job(1, "true"));
         follow(running.as_mut(), "the reason", |standing| {
             *standing
-                == Standing::Queued {
+                == JobState::Queued {
                     id: cluster.submission(1).id,
                     reason: Some(reason.to_owned()),
                 }
@@ -111,7 +111,7 @@ fn who_runs_says_where() {
     let mut running = start(&launcher, &cluster.job(1, script));
     follow(running.as_mut(), "nodes", |standing| {
         *standing
-            == Standing::Running {
+            == JobState::Running {
                 nodes: vec!["n1".into(), "n2".into()],
             }
     });

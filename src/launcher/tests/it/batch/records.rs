@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use launcher::{BatchEnd, Launcher, Outcome, RecordedState, Standing, cancel, recorded};
+use launcher::{BatchEnd, JobState, Launcher, Outcome, RecordedState, cancel, recorded};
 
 use super::cluster::{Cluster, finish, start};
 use testkit::fakes::wait_for;
@@ -112,8 +112,8 @@ fn a_folder_tells_of_its_jobs() {
             .collect()
     };
     let nodes = vec!["n1".to_owned(), "n2".to_owned()];
-    let running_now = RecordedState::Standing(Standing::Running { nodes });
-    let waiting = RecordedState::Standing(Standing::Queued {
+    let running_now = RecordedState::Current(JobState::Running { nodes });
+    let waiting = RecordedState::Current(JobState::Queued {
         id: "2".into(),
         reason: Some("Priority".into()),
     });

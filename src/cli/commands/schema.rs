@@ -1,0 +1,126 @@
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+
+use super::{
+    cancel, check, decide, deploy, doctor, evaluate, fit, import, jobs, measure, plan, pull,
+    schedule, simulate, tune, validate,
+};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::{Answer, Failure};
+
+/// Print the JSON schema of what a verb prints with --json
+///
+/// The schema describes every key of the answer: its type, its meaning, and whether it may be null. Times are seconds
+/// and sizes are bytes. Later versions may add keys. Without VERB, prints the verbs that have a schema.
+///
+/// A verb that fails prints one line of JSON to standard error, with the kind of the error: `colltune schema error`.
+///
+/// `remote` prints the answers of the service, which describes them at /api/v1/openapi.json.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The verb, as in `fit` or `schedule list`
+    #[arg(value_name = "VERB")]
+    verb: Vec<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune schema
+  colltune schema lookup
+  colltune schema schedule list";
+
+/// What is printed, and its schema.
+type Described = (&'static str, fn() -> Schema);
+
+/// The verbs, each with the type of its answer, and what every verb that fails prints.
+const ANSWERS: [Described; 22] = [
+    ("cancel", of::<Vec<cancel::Ended>>),
+    ("check", of::<check::Answers>),
+    ("decide", of::<decide::Rules>),
+    ("deploy", of::<deploy::Answers>),
+    ("diff", of::<table::Comparison>),
+    ("doctor", of::<doctor::Findings>),
+    ("error", of::<Failure>),
+    ("evaluate", of::<evaluate::Answers>),
+    ("explain", of::<results::Explanation>),
+    ("fit", of::<fit::Answers>),
+    ("import", of::<import::Stored>),
+    ("jobs", of::<Vec<jobs::Job>>),
+    ("lookup", of::<table::DecisionJson>),
+    ("measure", of::<measure::Answers>),
+    ("plan", of::<plan::Answers>),
+    ("pull", of::<pull::Answers>),
+    ("schedule list", of::<Vec<schedule::list::Entry>>),
+    ("schedule show", of::<schedule::show::Answers>),
+    ("schedule verify", of::<Vec<schedule::verify::Proof>>),
+    ("simulate", of::<simulate::rows::Answers>),
+    ("tune", of::<tune::Answers>),
+    ("validate", of::<validate::found::Answers>),
+];
+
+fn of<T: JsonSchema>() -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<T>()
+}
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let names = ANSWERS.map(|(name, _)| name);
+        if self.verb.is_empty() {
+            console.print(names.join("\n"))?;
+            return Ok(Answer::Good);
+        }
+        let verb = self.verb.join(" ");
+        let mut answers = ANSWERS.iter();
+        let Some((_, schema)) = answers.find(|(name, _)| *name == verb) else {
+            let known = names.to_vec();
+            return Err(CliError::NoSchema { verb, known });
+        };
+        console.json(&schema())?;
+        Ok(Answer::Good)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::{Command, CommandFactory};
+
+    use super::*;
+    use crate::args::Cli;
+
+    fn with_json(command: &Command, name: &str, found: &mut BTreeSet<String>) {
+        let has_json = command.get_arguments().any(|arg| arg.get_id() == "json");
+        if has_json && name != "remote" {
+            found.insert(name.to_owned());
+        }
+        for below in command.get_subcommands() {
+            let name = format!("{name} {}", below.get_name());
+            with_json(below, name.trim(), found);
+        }
+    }
+
+    #[test]
+    fn every_verb_with_json_has_a_schema() {
+        let mut found = BTreeSet::from(["error".to_owned()]);
+        with_json(&Cli::command(), "", &mut found);
+        let known = ANSWERS.map(|(name, _)| name.to_owned());
+        assert_eq!(found, BTreeSet::from(known));
+    }
+
+    #[test]
+    fn schemas_do_not_speak_of_rust() {
+        for (verb, schema) in ANSWERS {
+            let text = serde_json::to_string(&schema()).expect("a schema is JSON");
+            for part in ["[`", "::", "erialized", "`None`"] {
+                assert!(
+                    !text.contains(part),
+                    "{part} in the schema of {verb}: {text}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What `--json` prints is as `colltune schema` says.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+/// Asserts that an answer fits its verb's schema, and has no key that the schema does not name. Errors print no answer,
+/// and the answers of services have no schema here.
+pub(crate) fn check(args: &[&str], out: &str) {
+    let mut words = args.iter().filter(|word| !word.starts_with('-'));
+    let (Some(verb), true) = (words.next(), args.contains(&"--json")) else {
+        return;
+    };
+    let Ok(answer) = serde_json::from_str::<Value>(out) else {
+        return;
+    };
+    let verb = match *verb {
+        "remote" => return,
+        "schedule" => vec![*verb, words.next().unwrap()],
+        verb => vec![verb],
+    };
+    fits(&verb, &answer);
+}
+
+/// Asserts that JSON fits the schema that `colltune schema` prints for these words.
+pub(crate) fn fits(name: &[&str], answer: &Value) {
+    let printed = Command::new(env!("CARGO_BIN_EXE_colltune"))
+        .arg("schema")
+        .args(name)
+        .output()
+        .unwrap();
+    let mut schema = serde_json::from_slice(&printed.stdout).unwrap();
+    close(&mut schema);
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator
+        .iter_errors(answer)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{name:?}: {errors:#?}");
+}
+
+/// Makes objects refuse keys that they do not describe, which later versions may add.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(parts) => {
+            parts.values_mut().for_each(close);
+            if parts.get("type") == Some(&json!("object")) && parts.contains_key("properties") {
+                parts.insert("unevaluatedProperties".to_owned(), json!(false));
+            }
+        }
+        Value::Array(parts) => parts.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
+#[test]
+#[should_panic(expected = "strange")]
+fn an_answer_with_a_key_that_its_schema_does_not_name_is_caught() {
+    let entry = json!({
+        "collective": "bcast", "id": "chain", "summary": "", "ordered": true, "ordered_at_ends": true,
+        "parameters": [], "cost": "", "ranks": "any", "source": "", "strange": 1
+    });
+    check(&["schedule", "list", "--json"], &json!([entry]).to_string());
+}
+
+#[test]
+#[should_panic(expected = "summary")]
+fn an_answer_that_lacks_a_key_is_caught() {
+    check(&["schedule", "list", "--json"], "[{\"id\": \"chain\"}]");
+}

@@ -9,7 +9,7 @@ use crate::api::byte;
 use crate::combiner::Combiner;
 use crate::fused::Arrival;
 use crate::machine::Machine;
-use crate::steps::{INPUT, OUTPUT, Place, Step, Transfer};
+use crate::steps::{INPUT, OUTPUT, Place, Step, Transfer, mark_repeated};
 use crate::unit::Unit;
 use crate::{Communicator, ExecError, NodeChannels, Wait};
 
@@ -71,6 +71,7 @@ impl<'a> ChannelMessages<'a> {
             let message = self.message(peer, INPUT, 0, send.len())?;
             self.sends.push(message);
         }
+        mark_repeated(&mut self.sends);
         for (index, &peer) in from.iter().enumerate() {
             let message = self.message(peer, OUTPUT, index * piece, piece)?;
             self.recvs.push(message);
@@ -125,6 +126,7 @@ impl<'a> ChannelMessages<'a> {
             // Of messages through MPI alone.
             count: 0,
             datatype: byte(),
+            is_repeated: false,
             arrival: None,
         })
     }

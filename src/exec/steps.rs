@@ -229,7 +229,7 @@ impl Steps {
 }
 
 /// Finds the messages of a round that send the same to several ranks, one after the other.
-fn mark_repeated(sends: &mut [Transfer]) {
+pub(crate) fn mark_repeated(sends: &mut [Transfer]) {
     let mut last = None;
     for send in sends.iter_mut().filter(|send| send.place.is_some()) {
         let data = (send.slot, send.runs);

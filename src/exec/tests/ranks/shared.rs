@@ -56,18 +56,11 @@ pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
     let mut score = Score::default();
     for size in (2..=5.min(world.size())).chain((world.size() > 5).then_some(world.size())) {
         if let Some(part) = world.subset(world.rank() < size)? {
-            for (index, Place { name, node, limit }) in PLACES.iter().enumerate() {
-                let is_alike = |other: &Place| {
-                    other.limit == *limit && (0..size).all(|rank| (other.node)(rank) == node(rank))
-                };
-                // Few ranks stand alike in several places.
-                if PLACES[..index].iter().any(is_alike) {
-                    continue;
-                }
+            for Place { name, node, limit } in PLACES {
                 doing(format!("{name}, {size} ranks"));
                 // What those of the place before have taken is free again.
                 let mut part = part.duplicate()?;
-                connect(&mut part, *node, *limit)?;
+                connect(&mut part, node, limit)?;
                 try_all(&mut part, &kinds, size > cores, Through::Shared, &mut score)?;
                 if size <= 3 {
                     score.failed += runners::check(&part, Through::Shared)?;

@@ -93,11 +93,17 @@ fn calls_too_short_for_the_clock_are_batched() {
     for measurement in &measured {
         assert!(measurement.batch > 1, "{}", measurement.batch);
         assert_eq!(measurement.batch, measured[0].batch, "only these compare");
-        // Fifty steps of 20 us a batch, by what a call took when warming up.
+        // Fifty steps of 20 us a batch, by what a call took when warming up; or as many calls as there may be, where
+        // a call takes less than a microsecond.
         let mut seconds = measurement.seconds.clone();
         seconds.sort_by(f64::total_cmp);
         let batch = seconds[seconds.len() / 2] * f64::from(measurement.batch);
-        assert!((0.2e-3..20e-3).contains(&batch), "{batch} s");
+        let is_longest = measurement.batch == 1024 && batch < 20e-3;
+        assert!(
+            is_longest || (0.2e-3..20e-3).contains(&batch),
+            "{batch} s, {} calls",
+            measurement.batch
+        );
     }
 }
 

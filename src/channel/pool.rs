@@ -1,7 +1,7 @@
 //! The chunks in which a rank sends what does not fit into a slot.
 //!
 //! A rank has a few chunks for all ranks that it sends to. Data that goes to several of them is copied into a chunk
-//! once, and all of them read it there: whoever comes to the same piece of the same data finds it *staged*. A chunk
+//! once, and all of them read it there; while it stands there it is *staged*. A chunk
 //! is free when all packets that led to it have been taken. Only the sender keeps these books, in its own memory.
 //!
 //! A receiver that does not come keeps some chunks. It must not keep all of them, for the others may have to get their

@@ -40,8 +40,8 @@ pub enum StoreError {
     },
     /// The file is something else.
     #[error(
-        "{} is not a colltune store ({found}); it was left as it is: move it away or name another \
-         store",
+        "{} is not a colltune store ({found}); it was left as it is: name a store, or a path \
+         where there is no file yet",
         path.display()
     )]
     NotAStore {

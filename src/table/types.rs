@@ -225,7 +225,7 @@ pub(crate) fn round_significant(value: f64, digits: usize) -> f64 {
     text.parse().unwrap_or(value)
 }
 
-/// How certain a decision is. Ordered: `Low < Medium < High`.
+/// How certain a decision is, from `low` over `medium` to `high`.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone,

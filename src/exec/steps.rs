@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use mpi::ffi;
 use schedule::{Action, Buffer, Layout, Round, Run, Span};
+use vocabulary::is_posted_ahead;
 
 use crate::derived::Derived;
 use crate::fused::Arrival;
@@ -28,9 +29,14 @@ impl Place {
             && other.start < self.start + self.length
     }
 
+    fn run(&self) -> (usize, Run) {
+        let bytes = self.start as u64..(self.start + self.length) as u64;
+        (self.slot, Run::from(bytes))
+    }
+
     pub(crate) fn meets(&self, (slot, run): &(usize, Run)) -> bool {
-        let own = self.start as u64..(self.start + self.length) as u64;
-        self.slot == *slot && run.overlaps(Run::from(own))
+        let (own_slot, own) = self.run();
+        own_slot == *slot && run.overlaps(own)
     }
 }
 
@@ -73,6 +79,12 @@ impl Transfer {
     pub(crate) fn bytes(&self) -> usize {
         self.runs.iter().map(|run| run.units() as usize).sum()
     }
+
+    /// What is moved, and in which memory.
+    fn runs(&self) -> impl Iterator<Item = (usize, Run)> + Clone {
+        let slot = self.slot;
+        self.runs.into_iter().map(move |run| (slot, run))
+    }
 }
 
 /// Local work.
@@ -89,6 +101,18 @@ pub(crate) enum Work {
     },
     /// What has been done by an [`Arrival`].
     Nothing,
+}
+
+impl Work {
+    /// What is read and written, and in which memories.
+    fn runs(&self) -> impl Iterator<Item = (usize, Run)> {
+        let places = match self {
+            Self::Combine { left, right, into } => [Some(left), Some(right), Some(into)],
+            Self::Copy { from, into } => [Some(from), Some(into), None],
+            Self::Nothing => [None; 3],
+        };
+        places.into_iter().flatten().map(Place::run)
+    }
 }
 
 /// What rounds of a program become. Rounds, transfers and work that move nothing are left out.
@@ -122,35 +146,10 @@ pub(crate) struct Step<'a> {
     pub(crate) is_posted_ahead: bool,
 }
 
-/// The fewest bytes of receives that are posted a round ahead: those are worth more than the calls
-/// that they cost, for the library then need not keep the data, or the sender, waiting.
-const AHEAD_BYTES: usize = 8 << 10;
-
 impl Step<'_> {
     /// Its receives from MPI.
-    fn mpi_recvs(&self) -> impl Iterator<Item = &Transfer> {
+    fn mpi_recvs(&self) -> impl Iterator<Item = &Transfer> + Clone {
         self.recvs.iter().filter(|recv| recv.place.is_none())
-    }
-
-    /// Whether the receives from MPI of the round after it, which would be posted together with this one, touch
-    /// nothing that this one uses.
-    fn bears(&self, next: &Step<'_>) -> bool {
-        let arriving = || {
-            let runs = |recv: &Transfer| recv.runs.map(|run| (recv.slot, run));
-            next.mpi_recvs().flat_map(runs)
-        };
-        let conflicts = |place: &Place| arriving().any(|recv| place.meets(&recv));
-        let mut transfers = self.sends.iter().chain(self.recvs);
-        !(transfers.any(|transfer| {
-            arriving().any(|(slot, run)| {
-                let meets = |own: &Run| own.overlaps(run);
-                transfer.slot == slot && transfer.runs.iter().any(meets)
-            })
-        }) || self.work.iter().any(|work| match work {
-            Work::Combine { left, right, into } => [left, right, into].into_iter().any(conflicts),
-            Work::Copy { from, into } => [from, into].into_iter().any(conflicts),
-            Work::Nothing => false,
-        }))
     }
 
     /// Whether any of its messages goes through a channel.
@@ -160,11 +159,17 @@ impl Step<'_> {
         messages.any(|message| message.place.is_some())
     }
 
-    /// Whether the receives of the next round can and should be posted together with this one. What comes through
-    /// channels is not posted.
+    /// Whether the receives of the next round are posted together with this one. What comes through channels is
+    /// not posted.
     pub(crate) fn admits(&self, next: &Step<'_>) -> bool {
+        let transfers = self.sends.iter().chain(self.recvs);
+        let work = self.work.iter().flat_map(Work::runs);
+        let used = transfers.flat_map(Transfer::runs).chain(work);
         let bytes: usize = next.mpi_recvs().map(Transfer::bytes).sum();
-        bytes >= AHEAD_BYTES && self.bears(next)
+        let arriving = next.mpi_recvs().flat_map(Transfer::runs);
+        is_posted_ahead(bytes as u64, used, arriving, |a, b| {
+            a.0 == b.0 && a.1.overlaps(b.1)
+        })
     }
 }
 

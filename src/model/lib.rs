@@ -26,7 +26,7 @@ pub use machine::{Cache, InvalidMachine, Level, Line, Link, Machine, Noise, Rate
 pub use pipeline::Pipeline;
 pub use predict::{Call, Prediction, blocks, predict, predict_best};
 pub use simulate::{
-    BestBlocks, BlocksBy, Event, Labour, Message, Placement, Segment, Setting, Simulation,
+    Ahead, BestBlocks, BlocksBy, Event, Labour, Message, Placement, Segment, Setting, Simulation,
     SimulationError, Topology, Trace, Work, best_blocks, expected_messages, simulate,
     simulate_from, simulate_repeated, trace,
 };

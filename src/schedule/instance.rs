@@ -6,7 +6,8 @@ use crate::program::{CopyOwn, Nothing, Program};
 use crate::shape::Parts;
 use crate::vector::{Sizes, Vector};
 use crate::{
-    Algorithm, Blocks, Collective, Nodes, Parameter, Parameters, Placed, Rank, Shape, Span, find,
+    Algorithm, Blocks, Buffer, Collective, Nodes, Parameter, Parameters, Partition, Placed, Rank,
+    Shape, Span, find,
 };
 use std::fmt;
 
@@ -284,6 +285,19 @@ impl Schedule {
     /// The span must be one of the schedule's own rounds.
     pub fn span_units(&self, span: &Span) -> u64 {
         self.vector.length(span)
+    }
+
+    /// Whether the names of two spans of one rank tell that they have no memory in common: they name different
+    /// buffers, or different blocks of one that holds all of its blocks side by side. The layout tells the rest.
+    #[inline]
+    pub fn are_apart(&self, a: &Span, b: &Span) -> bool {
+        let is_scratch = |span: &Span| matches!(span.buffer, Buffer::Scratch(_));
+        if a.buffer != b.buffer {
+            return !self.shape.in_place || is_scratch(a) || is_scratch(b);
+        }
+        // Past the last block of a chunk comes the first one of it.
+        let is_plain = !matches!(a.partition, Partition::ByChunk { .. });
+        !is_scratch(a) && is_plain && a.partition == b.partition && !a.shares_blocks(b)
     }
 
     /// Whether it combines only adjacent ranges of ranks, lower ranks on the left.

@@ -152,6 +152,12 @@ impl Place {
         self.runs.into_iter().flat_map(Run::pieces)
     }
 
+    /// Whether they have units in common, as [`Run::overlaps`] tells.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let meets = |run: &Run| other.runs.iter().any(|theirs| run.overlaps(*theirs));
+        self.memory == other.memory && self.runs.iter().any(meets)
+    }
+
     /// Whether the units stand one after the other.
     pub(crate) fn is_one_piece(&self) -> bool {
         self.runs[0].count <= 1 && self.runs[1].is_empty()

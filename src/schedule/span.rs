@@ -143,6 +143,20 @@ impl Span {
         Self { buffer, ..self }
     }
 
+    /// Whether two spans of one partition have blocks in common.
+    #[inline]
+    pub(crate) fn shares_blocks(&self, other: &Self) -> bool {
+        let (a, b) = (self.blocks, other.blocks);
+        // From the beginning of each to that of the other, past the last block to the first.
+        let distance = |from: u64, to: u64| match to.checked_sub(from) {
+            Some(distance) => distance,
+            None => to + self.partition.blocks() - from,
+        };
+        a.count > 0
+            && b.count > 0
+            && (distance(a.start, b.start) < a.count || distance(b.start, a.start) < b.count)
+    }
+
     /// The span in pieces that do not pass the end of the vector: one, or two where it does.
     pub fn unwrapped(self) -> impl Iterator<Item = Self> {
         let BlockRange { start, count } = self.blocks;

@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use model::{
-    Level, Machine, Placement, Setting, SimulationError, Topology, expected_messages, simulate,
-    simulate_from, simulate_repeated,
+    Ahead, Level, Machine, Placement, Setting, SimulationError, Topology, expected_messages,
+    simulate, simulate_from, simulate_repeated,
 };
 use schedule::{Request, Schedule};
 use thiserror::Error;
@@ -232,6 +232,7 @@ impl Times {
             machine: through_shared.as_ref().unwrap_or(&self.machine),
             topology,
             unit_bytes: cell.datatype.size_bytes(),
+            ahead: Ahead::All,
         };
         let slowed = self.slowed.iter().filter(|(slowed, _)| slowed == name);
         let factor: f64 = slowed.map(|(_, factor)| factor).product();

@@ -4,6 +4,7 @@
 //! [`Sample`]. Everything here is written to files or read from them; nothing here measures or decides.
 //! Times are seconds, sizes are bytes.
 
+mod ahead;
 mod alike;
 pub mod bounds;
 mod candidate;
@@ -19,6 +20,7 @@ mod shell;
 pub mod units;
 mod warning;
 
+pub use ahead::{AHEAD_BYTES, is_posted_ahead};
 pub use alike::out_of_order;
 pub use candidate::{Candidate, CandidateParts, NativeAlgorithm, Parameters, Through};
 pub use cell::{Cell, CommShape, Datatype, Operator, collective_name};

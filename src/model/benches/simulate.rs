@@ -11,7 +11,7 @@
 
 use std::time::Instant;
 
-use model::{Link, Machine, Placement, Setting, Topology, simulate};
+use model::{Ahead, Link, Machine, Placement, Setting, Topology, simulate};
 use schedule::{Parameters, Request, Schedule};
 
 /// Runs a case.
@@ -117,6 +117,7 @@ impl Case {
             machine,
             topology: Topology::of_ranks(self.1, 16, Placement::Block),
             unit_bytes: 8,
+            ahead: Ahead::All,
         };
         let start = Clock::start();
         let simulation =

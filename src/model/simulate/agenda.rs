@@ -22,6 +22,11 @@ impl<T> Agenda<T> {
         }
     }
 
+    /// When the last ones that were taken were due.
+    pub(super) fn now(&self) -> f64 {
+        f64::from_bits(self.now)
+    }
+
     pub(super) fn push(&mut self, time: f64, item: T) {
         let time = time.to_bits();
         debug_assert!(time >= self.now, "time does not run backwards");

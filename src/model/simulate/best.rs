@@ -122,6 +122,7 @@ impl<'a> Search<'a> {
             machine,
             topology,
             unit_bytes,
+            ..
         } = *self.setting;
         let only = topology.only_level(self.request.ranks);
         let rates = machine.rates(only.unwrap_or(Level::Network))?;

@@ -57,6 +57,9 @@ impl<O: Observer> Engine<'_, O> {
             Some(number) => self.earlies.get_mut(number).is_claimed,
         };
         let to_round = is_awaited.then(|| receiver.next - 1);
+        let is_eager = early.is_some() || self.prices.is_eager(from, to, bytes);
+        let posted_round = (!is_eager).then(|| self.posted_round(from, to));
+        let receiver = self.processes.get_mut(to);
         if is_awaited && receiver.ends(delivered) {
             self.runnable.push(to);
         }
@@ -65,6 +68,7 @@ impl<O: Observer> Engine<'_, O> {
             to,
             from_round,
             to_round,
+            posted_round,
             level: self.prices.level(from, to),
             bytes,
             ready,

@@ -67,8 +67,10 @@ pub(super) struct Engine<'a, O> {
     pub(super) offers: Offers,
     pub(super) earlies: Earlies,
     pub(super) messages: u64,
-    pub(super) round: Round,
-    pub(super) lengths: Vec<u64>,
+    round: Round,
+    /// A round whose receives may be posted ahead, after the one before it.
+    pub(super) compared: [Round; 2],
+    lengths: Vec<u64>,
     pub(super) observer: O,
 }
 
@@ -102,6 +104,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             earlies: Earlies::default(),
             messages: 0,
             round: Round::default(),
+            compared: Default::default(),
             lengths: Vec::new(),
             observer,
         }
@@ -226,17 +229,14 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// Begins a round: takes the lengths of its messages, and does its local work.
     fn measure(&mut self, rank: Rank, actions: &[Action]) -> Result<(), Halt> {
         self.lengths.clear();
-        let (mut sends, mut recvs) = (0, 0);
-        let (mut combines, mut partners) = (false, None);
+        let (mut sends, mut recvs, mut recv_bytes) = (0, 0, 0);
+        let (mut combines, mut works, mut partners) = (false, false, None);
         let calls = u64::from(self.course.calls.max(1));
         let process = self.processes.get_mut(rank);
         if let Some((round, end)) = process.last_round() {
             self.observer.round(rank, round, end);
         }
-        let begins = process.next.is_multiple_of((process.rounds / calls).max(1));
-        process.has_fresh = !begins && (process.has_fresh || process.makes_fresh);
-        process.next += 1;
-        process.began = process.ends;
+        process.begin(process.next.is_multiple_of((process.rounds / calls).max(1)));
         let mut processor = process.began;
         for action in actions {
             let bytes = |span: &Span| self.prices.bytes(self.schedule, span);
@@ -245,21 +245,28 @@ impl<'a, O: Observer> Engine<'a, O> {
                 Action::Combine { into, .. } => {
                     let bytes = bytes(into);
                     combines = true;
+                    works |= bytes > 0;
                     let seconds = self.prices.combine(bytes)?;
                     processor = self.work(rank, Labour::Combine, bytes, processor, seconds)?;
                     continue;
                 }
                 Action::Copy { from, into } => {
                     let bytes = bytes(into);
-                    let seconds = self.copy_seconds(rank, from, into, bytes);
-                    processor = self.work(rank, Labour::Copy, bytes, processor, seconds)?;
+                    let seconds = self.prices.copy(bytes);
+                    if (seconds > 0.0 || !works) && self.is_copied(rank, from, into, bytes) {
+                        works = true;
+                        processor = self.work(rank, Labour::Copy, bytes, processor, seconds)?;
+                    }
                     continue;
                 }
                 Action::Signal { .. } | Action::Await { .. } => 0,
             };
             match action {
                 Action::Send { .. } if length > 0 => sends += 1,
-                Action::Recv { .. } if length > 0 => recvs += 1,
+                Action::Recv { .. } if length > 0 => {
+                    recvs += 1;
+                    recv_bytes += length;
+                }
                 Action::Signal { .. } => sends += 1,
                 Action::Await { .. } => recvs += 1,
                 _ => {}
@@ -273,31 +280,29 @@ impl<'a, O: Observer> Engine<'a, O> {
         let process = self.process(rank);
         process.sends = sends;
         process.recvs = recvs;
+        process.recv_bytes = recv_bytes;
         process.partner = partners.unwrap_or(NO_RANK);
         process.makes_fresh = combines || recvs > 0;
         // One more: nothing of it is over before all of it is put forward.
         process.waiting = sends + recvs + 1;
         process.ends = processor;
+        process.moves = works || sends + recvs > 0;
         Ok(())
     }
 
-    /// The time for a copy, which moves nothing where both of its ends are the same memory.
-    fn copy_seconds(&self, rank: Rank, from: &Span, into: &Span, bytes: u64) -> f64 {
-        let seconds = self.prices.copy(bytes);
-        if seconds == 0.0 || from == into {
-            return 0.0;
+    /// Whether a copy moves anything, which it does not where both of its ends are the same memory.
+    pub(super) fn is_copied(&self, rank: Rank, from: &Span, into: &Span, bytes: u64) -> bool {
+        if bytes == 0 || from == into {
+            return false;
         }
         let buffers = [from.buffer, into.buffer];
         let is_scratch = |buffer: &Buffer| matches!(buffer, Buffer::Scratch(_));
         let in_place = self.schedule.shape().in_place && !buffers.iter().any(is_scratch);
         if buffers[0] != buffers[1] && !in_place {
-            return seconds;
+            return true;
         }
         let layout = self.schedule.layout(rank);
-        match layout.locate(from) == layout.locate(into) {
-            true => 0.0,
-            false => seconds,
-        }
+        layout.locate(from) != layout.locate(into)
     }
 
     /// Does local work from `start`; returns its end. What takes no time is nothing to see.

@@ -107,18 +107,21 @@ impl<O: Observer> Engine<'_, O> {
     ) -> Result<(), Halt> {
         // An eager one may not have been started.
         let receiver = self.processes.find(to);
-        let (arrived, recvs) =
-            receiver.map_or((0.0, 0), |receiver| (receiver.began, receiver.recvs));
+        let (arrived, recvs, free) = receiver.map_or((0.0, 0, 0.0), |receiver| {
+            (receiver.began, receiver.recvs, receiver.recv_free)
+        });
         let sender = self.process(from);
         let place = sender.issued;
         sender.issued += 1;
-        let ready = match is_eager {
-            true => sender.began,
-            false => sender.began.max(arrived),
-        };
         let is_free = sender.sends == 1 && recvs == 1;
+        let sent = sender.began;
+        let (ready, met) = match is_eager || sent >= arrived {
+            true => (sent, sent),
+            false => (sent.max(self.posted(from, to, sent)), arrived),
+        };
         let transfer = Transfer {
             ready,
+            met,
             bytes,
             from,
             to,
@@ -126,9 +129,11 @@ impl<O: Observer> Engine<'_, O> {
             early,
         };
         if self.order == Order::Dependency && is_free {
-            self.carry(transfer, ready)
+            self.carry(transfer, ready.max(free))
         } else {
-            self.agenda.push(ready, Due::Ready(transfer));
+            // One that was posted ahead may have let its sender go on before the present.
+            let due = met.max(self.agenda.now());
+            self.agenda.push(due, Due::Ready(transfer));
             Ok(())
         }
     }

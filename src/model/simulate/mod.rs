@@ -28,6 +28,7 @@
 //! ports.
 
 mod agenda;
+mod ahead;
 mod best;
 mod carrying;
 mod course;
@@ -44,6 +45,7 @@ mod trace;
 use schedule::{Rank, Schedule, Unsupported};
 use thiserror::Error;
 
+pub use ahead::Ahead;
 pub use best::{BestBlocks, BlocksBy, best_blocks};
 pub use course::{simulate_from, simulate_repeated};
 pub use placement::{Placement, Topology};
@@ -65,6 +67,8 @@ pub struct Setting<'a> {
     pub topology: Topology,
     /// Bytes of a unit of the schedule's vector: of an element in reductions, 1 elsewhere.
     pub unit_bytes: u64,
+    /// Which receives are posted a round ahead.
+    pub ahead: Ahead,
 }
 
 /// What came of a simulation.

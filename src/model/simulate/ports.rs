@@ -15,7 +15,10 @@ use super::trace::Observer;
 /// A message whose ends have met, or which does not wait for that.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
+    /// When the sender had reached its round, and the receive was posted unless it is eager.
     pub(super) ready: f64,
+    /// When both ends had reached their rounds, or the sender had if it is eager.
+    pub(super) met: f64,
     pub(super) bytes: u64,
     pub(super) from: Rank,
     pub(super) to: Rank,
@@ -28,7 +31,7 @@ pub(super) struct Transfer {
 impl Transfer {
     /// What ports are granted by.
     pub(super) fn precedence(&self) -> (u64, Rank, Rank, u32) {
-        (self.ready.to_bits(), self.from, self.to, self.place)
+        (self.met.to_bits(), self.from, self.to, self.place)
     }
 }
 
@@ -150,7 +153,7 @@ impl<O: Observer> Engine<'_, O> {
                 break;
             };
             match self.busy_port(now, &transfer) {
-                None => self.carry(transfer, now)?,
+                None => self.carry(transfer, self.start(&transfer))?,
                 Some(busy) => self.park(transfer, busy),
             }
             if let Some(port) = port {
@@ -191,6 +194,14 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
+    /// When a message starts whose ports are free: when it was ready and they were, which if it was posted ahead may
+    /// be before the present.
+    fn start(&self, transfer: &Transfer) -> f64 {
+        let ports = [Port::Out(transfer.from), Port::In(transfer.to)];
+        let free = ports.map(|port| port_free(&self.processes, port));
+        transfer.ready.max(free[0]).max(free[1])
+    }
+
     /// The port that a message has to wait for, of two the one that is free last.
     fn busy_port(&self, now: f64, transfer: &Transfer) -> Option<Port> {
         let ports = [Port::Out(transfer.from), Port::In(transfer.to)];
@@ -222,6 +233,7 @@ mod tests {
         for (place, ready) in (0..).zip(ready) {
             let transfer = Transfer {
                 ready: f64::from(ready),
+                met: f64::from(ready),
                 bytes: 1,
                 from: 0,
                 to: 1,

@@ -2,7 +2,7 @@
 
 use schedule::{Buffer, Rank, Schedule, Span};
 
-use super::{Setting, SimulationError, Topology};
+use super::{Ahead, Setting, SimulationError, Topology};
 use crate::{Level, Line, Link, Machine};
 
 /// The prices of all that a schedule does.
@@ -18,6 +18,8 @@ pub(super) struct Prices {
     /// How many times as long bytes take since caches do not hold the call's buffers.
     memory: f64,
     injection_beta: Option<f64>,
+    /// Which receives are posted a round ahead.
+    pub(super) ahead: Ahead,
     topology: Topology,
     /// Where all messages cost the same.
     only: Option<Level>,
@@ -83,6 +85,7 @@ impl Prices {
             machine,
             topology,
             unit_bytes,
+            ahead,
         } = *setting;
         machine.validate()?;
         let ranks = schedule.shape().ranks;
@@ -114,6 +117,7 @@ impl Prices {
             copying: machine.copying.clone(),
             memory: memory(schedule, machine, &topology, unit_bytes),
             injection_beta: machine.injection_beta.filter(|_| only != Some(Level::Node)),
+            ahead,
             topology,
             only,
             unit_bytes,

@@ -1,8 +1,12 @@
 //! Ranks in the middle of their programs.
 
 use schedule::{Program, Rank};
+use vocabulary::AHEAD_BYTES;
 
 pub(super) const NO_RANK: Rank = Rank::MAX;
+
+/// What stands for a round where there is none.
+const NO_ROUND: u64 = u64::MAX;
 
 /// A rank in the middle of its program.
 pub(super) struct Process {
@@ -13,6 +17,14 @@ pub(super) struct Process {
     /// When the current round began, and when all of it that has ended did.
     pub(super) began: f64,
     pub(super) ends: f64,
+    /// Whether the current round moves anything.
+    pub(super) moves: bool,
+    /// The last round before it that does, of the same call, and when that began; [`NO_ROUND`] if there is none.
+    pub(super) before: u64,
+    pub(super) before_began: f64,
+    /// Whether the receives of the current round were posted with that one, if anybody has asked, and their bytes.
+    pub(super) is_posted_ahead: Option<bool>,
+    pub(super) recv_bytes: u64,
     pub(super) send_free: f64,
     pub(super) recv_free: f64,
     /// Transfers of the current round that have not ended.
@@ -42,6 +54,11 @@ impl Process {
             next: 0,
             began: start,
             ends: start,
+            moves: false,
+            before: NO_ROUND,
+            before_began: start,
+            is_posted_ahead: None,
+            recv_bytes: 0,
             send_free: 0.0,
             recv_free: 0.0,
             waiting: 0,
@@ -55,6 +72,27 @@ impl Process {
             has_fresh: false,
             makes_fresh: false,
         }
+    }
+
+    /// Begins the next round, which is the first of a call or not.
+    pub(super) fn begin(&mut self, is_first: bool) {
+        if is_first {
+            self.before = NO_ROUND;
+        } else if self.moves {
+            (self.before, self.before_began) = (self.next - 1, self.began);
+        }
+        self.has_fresh = !is_first && (self.has_fresh || self.makes_fresh);
+        self.is_posted_ahead = None;
+        self.next += 1;
+        self.began = self.ends;
+    }
+
+    /// Whether the receives of the current round may have been posted with the one before it, and that would make a
+    /// difference: not if the port for receiving was busy up to its end.
+    pub(super) fn could_receive_before(&self) -> bool {
+        self.recv_bytes >= AHEAD_BYTES
+            && self.before != NO_ROUND
+            && self.before_began.max(self.recv_free) < self.began
     }
 
     /// Whether it sends and receives in the current round.

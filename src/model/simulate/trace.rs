@@ -18,11 +18,13 @@ pub struct Message {
     pub from_round: u64,
     /// The receiver's round; absent if it was eager and was not received.
     pub to_round: Option<u64>,
+    /// The receiver's round with which its receive was posted; absent if it is eager and did not wait for that.
+    pub(super) posted_round: Option<u64>,
     /// What it is priced as.
     pub level: Level,
     /// Its length; 0 if it is a signal.
     pub bytes: u64,
-    /// When its ends had reached their rounds, or the sender had if it is eager.
+    /// When the sender had reached its round, and the receive was posted unless it is eager.
     pub ready: f64,
     /// When it started.
     pub start: f64,
@@ -61,7 +63,8 @@ pub struct Work {
 /// Everything that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// Every message, in the order in which they were carried: those of one rank by time.
+    /// Every message, in the order in which they were carried: those that one rank sends, and those that it receives,
+    /// by time.
     pub messages: Vec<Message>,
     /// Every combination and copy; those of one rank by time.
     pub work: Vec<Work>,
@@ -238,13 +241,7 @@ impl Trace {
             is_last.then_some(Back::Round(rank, round.checked_sub(1)))
         };
         let sender = || round(message.from, message.from_round);
-        // An eager message does not wait for its receiver.
-        let receiver = || {
-            round(
-                message.to,
-                message.to_round.filter(|_| !self.is_eager(index))?,
-            )
-        };
+        let receiver = || round(message.to, message.posted_round?);
         let port = || {
             let before = self.messages[..index].iter().rposition(|other| {
                 let shares = other.from == message.from || other.to == message.to;
@@ -254,14 +251,6 @@ impl Trace {
         };
         let first = Back::Round(message.from, message.from_round.checked_sub(1));
         sender().or_else(receiver).or_else(port).unwrap_or(first)
-    }
-
-    /// Whether a message was ready before its receiver was there.
-    fn is_eager(&self, index: usize) -> bool {
-        let message = &self.messages[index];
-        message
-            .to_round
-            .is_none_or(|round| self.began(message.to, round) > message.ready)
     }
 }
 

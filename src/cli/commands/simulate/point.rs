@@ -1,7 +1,7 @@
 //! One algorithm in one call.
 
 use model::{
-    BlocksBy, Level, Machine, Placement, Setting, Simulation, Topology, Trace, best_blocks,
+    Ahead, BlocksBy, Level, Machine, Placement, Setting, Simulation, Topology, Trace, best_blocks,
     expected_messages, predict, simulate, trace,
 };
 use schedule::{Algorithm, Blocks, Parameter, Parameters, Rank, Request, Schedule};
@@ -55,6 +55,7 @@ impl Call<'_> {
             machine: self.machine,
             topology: point.topology,
             unit_bytes: self.unit_bytes(point.algorithm),
+            ahead: Ahead::All,
         }
     }
 

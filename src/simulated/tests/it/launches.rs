@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use launcher::{Launcher, Outcome};
-use model::{Machine, Noise, Placement, Setting, Topology, simulate};
+use model::{Ahead, Machine, Noise, Placement, Setting, Topology, simulate};
 use schedule::Schedule;
 use vocabulary::units::format_seconds;
 use vocabulary::{
@@ -40,6 +40,7 @@ fn without_noise_every_repetition_is_the_simulated_time() {
             machine: &bench.machine,
             topology: Topology::new(4, 2, Placement::Block),
             unit_bytes: 8,
+            ahead: Ahead::All,
         };
         let expected = simulate(&schedule, &setting).expect("simulated").seconds;
         assert_eq!(task, 3);

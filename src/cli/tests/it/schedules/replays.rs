@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use model::{Link, Machine, Setting, Topology};
+use model::{Ahead, Link, Machine, Setting, Topology};
 use schedule::{ALGORITHMS, Parameter, Parameters, Request, Schedule, Unsupported, verify};
 use testkit::process;
 
@@ -166,6 +166,7 @@ fn where_no_port_is_wanted_twice_simgrid_agrees_with_our_simulator() {
             machine: &machine,
             topology: Topology::flat(ranks),
             unit_bytes,
+            ahead: Ahead::All,
         };
         let (ours, trace) = model::trace(&schedule, &setting, 10_000).unwrap();
         if trace

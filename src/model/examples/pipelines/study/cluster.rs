@@ -1,6 +1,6 @@
 //! A machine, ranks on it, and the time that a call takes there.
 
-use model::{Link, Machine, Placement, Setting, SimulationError, Topology, simulate};
+use model::{Ahead, Link, Machine, Placement, Setting, SimulationError, Topology, simulate};
 use schedule::{Algorithm, Blocks, Parameter, Parameters, Request, Schedule};
 
 /// `MPI_INT`.
@@ -87,6 +87,7 @@ impl Cluster {
             machine: &self.machine,
             topology: Topology::new(self.nodes, self.ranks_per_node, self.placement),
             unit_bytes: self.unit_bytes,
+            ahead: Ahead::All,
         }
     }
 

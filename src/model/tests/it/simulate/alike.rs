@@ -1,6 +1,6 @@
 //! Schedules that are carried out alike take the same time.
 
-use model::{Link, Machine, Placement, Setting, Topology, simulate};
+use model::{Ahead, Link, Machine, Placement, Setting, Topology, simulate};
 use schedule::verify::Grid;
 use schedule::{Collective, Request, Schedule, first_alike, of};
 
@@ -57,6 +57,7 @@ fn what_is_alike_takes_the_same_time_on_every_rank() {
                     machine: &machine,
                     topology: Topology::of_ranks(ranks, ppn, Placement::Block),
                     unit_bytes: 8,
+                    ahead: Ahead::All,
                 };
                 let times = [first, place].map(|of| simulate(&all[of], &setting).unwrap());
                 assert_eq!(times[0], times[1], "{:?} {:?}", all[first], all[place]);

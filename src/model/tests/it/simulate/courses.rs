@@ -1,6 +1,6 @@
 //! Calls that follow each other, and ranks that do not begin together, by hand.
 
-use model::{Setting, Topology, simulate, simulate_from, simulate_repeated};
+use model::{Ahead, Setting, Topology, simulate, simulate_from, simulate_repeated};
 use schedule::{Request, Schedule};
 
 use super::flat;
@@ -24,6 +24,7 @@ fn repeated_calls_overlap_as_far_as_ranks_leave_early() {
             machine: &machine,
             topology: Topology::flat(ranks),
             unit_bytes: 1,
+            ahead: Ahead::All,
         };
         let schedule = schedule(name, ranks);
         let found = simulate(&schedule, &setting).unwrap().seconds;
@@ -46,6 +47,7 @@ fn ranks_wait_for_who_is_late() {
         machine: &machine,
         topology: Topology::flat(3),
         unit_bytes: 1,
+        ahead: Ahead::All,
     };
     let check = |starts: [f64; 3], finished: [f64; 3]| {
         let schedule = schedule("bcast/chain", 3);

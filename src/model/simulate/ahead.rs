@@ -1,0 +1,101 @@
+//! Receives that are posted with the round before theirs, as the executor posts them.
+
+use std::cell::LazyCell;
+
+use schedule::{Action, Place, Rank, Round, Span};
+use vocabulary::is_posted_ahead;
+
+use super::engine::Engine;
+use super::trace::Observer;
+use crate::Level;
+
+/// Which receives are posted a round ahead, where [`vocabulary::is_posted_ahead`] says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ahead {
+    /// All: all messages go through MPI.
+    #[default]
+    All,
+    /// Those of messages between nodes: others go through shared memory.
+    Network,
+    /// None.
+    None,
+}
+
+impl<O: Observer> Engine<'_, O> {
+    /// When the receive of a message was posted, whose sender is ready and whose receiver has reached its round: with the
+    /// round before it, if the executor posts it there. This is found out only where it makes a difference.
+    pub(super) fn posted(&mut self, from: Rank, to: Rank, ready: f64) -> f64 {
+        let receiver = self.processes.get(to);
+        let (began, before_began) = (receiver.began, receiver.before_began);
+        if ready >= began || !receiver.could_receive_before() || !self.may_be_ahead(from, to) {
+            return began;
+        }
+        let is_posted_ahead = match receiver.is_posted_ahead {
+            Some(known) => known,
+            None => {
+                let mut rounds = std::mem::take(&mut self.compared);
+                let found = self.admits(to, &mut rounds);
+                self.compared = rounds;
+                self.process(to).is_posted_ahead = Some(found);
+                found
+            }
+        };
+        match is_posted_ahead {
+            true => before_began,
+            false => began,
+        }
+    }
+
+    /// With which of its receiver's rounds the receive was posted of a message that has started.
+    pub(super) fn posted_round(&self, from: Rank, to: Rank) -> u64 {
+        let receiver = self.processes.get(to);
+        match receiver.is_posted_ahead {
+            Some(true) if self.may_be_ahead(from, to) => receiver.before,
+            _ => receiver.next - 1,
+        }
+    }
+
+    fn may_be_ahead(&self, from: Rank, to: Rank) -> bool {
+        match self.prices.ahead {
+            Ahead::All => true,
+            Ahead::Network => self.prices.level(from, to) == Level::Network,
+            Ahead::None => false,
+        }
+    }
+
+    /// Whether the executor posts the receives of a rank's round with the round before it.
+    fn admits(&self, rank: Rank, [before, this]: &mut [Round; 2]) -> bool {
+        let process = self.processes.get(rank);
+        for (index, round) in [
+            (process.before, &mut *before),
+            (process.next - 1, &mut *this),
+        ] {
+            round.clear();
+            process.program.round(index, round);
+        }
+        let arriving = this.actions().iter().filter_map(|action| match action {
+            Action::Recv { from, span } => self.may_be_ahead(*from, rank).then_some(span),
+            _ => None,
+        });
+        let bytes = |span: &Span| self.prices.bytes(self.schedule, span);
+        let all = match self.prices.ahead {
+            Ahead::All => process.recv_bytes,
+            _ => arriving.clone().map(bytes).sum(),
+        };
+        let used = before.actions().iter().flat_map(|action| match action {
+            Action::Send { span, .. } | Action::Recv { span, .. } => [Some(span), None, None],
+            Action::Signal { .. } | Action::Await { .. } => [None; 3],
+            Action::Combine { left, right, into } => [Some(left), Some(right), Some(into)],
+            Action::Copy { from, into } => match self.is_copied(rank, from, into, bytes(into)) {
+                true => [Some(from), Some(into), None],
+                false => [None; 3],
+            },
+        });
+        // Names tell nearly always, and in a fraction of the time.
+        let layout = LazyCell::new(|| self.schedule.layout(rank));
+        is_posted_ahead(all, used.flatten(), arriving, |a, b| {
+            let meets = |a: Place| layout.locate(b).is_some_and(|b| a.overlaps(&b));
+            !self.schedule.are_apart(a, b) && layout.locate(a).is_some_and(meets)
+        })
+    }
+}

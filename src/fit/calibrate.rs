@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use argmin::core::{CostFunction, Executor, Gradient};
 use argmin::solver::linesearch::{BacktrackingLineSearch, condition::ArmijoCondition};
 use argmin::solver::quasinewton::LBFGS;
-use model::{Ahead, Cache, Level, Line, Link, Machine, Setting, Topology, simulate};
+use model::{Cache, Level, Line, Link, Machine, Setting, Topology, simulate};
 use schedule::{Collective, Schedule};
 use vocabulary::{Candidate, Cell, CommShape, Subject, Through};
 
@@ -247,7 +247,7 @@ impl MachineFit {
             machine: &machine,
             topology: Topology::new(time.cell.shape.nodes, time.cell.shape.ppn, self.placement),
             unit_bytes: time.cell.datatype.size_bytes(),
-            ahead: Ahead::All,
+            ahead: time.through.into(),
         };
         let seconds = simulate(&time.schedule, &setting).ok()?.seconds;
         (seconds > 0.0).then_some(seconds)

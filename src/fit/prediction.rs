@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Ahead, Call, Machine, Prediction, Setting, Topology};
+use model::{Call, Machine, Prediction, Setting, Topology};
 use schedule::{Algorithm, Request, Schedule};
 use vocabulary::{Candidate, Cell, Parameters, Subject};
 
@@ -105,7 +105,7 @@ fn simulated_on(
         machine,
         topology: topology(fit, cell),
         unit_bytes: cell.datatype.size_bytes(),
-        ahead: Ahead::All,
+        ahead: candidate.parameters().through.into(),
     };
     let simulation = model::simulate(&schedule, &setting).ok()?;
     Some(simulation.seconds)

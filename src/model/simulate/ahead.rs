@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 
 use schedule::{Action, Place, Rank, Round, Span};
-use vocabulary::is_posted_ahead;
+use vocabulary::{Through, is_posted_ahead};
 
 use super::engine::Engine;
 use super::trace::Observer;
@@ -19,6 +19,15 @@ pub enum Ahead {
     Network,
     /// None.
     None,
+}
+
+impl From<Through> for Ahead {
+    fn from(through: Through) -> Self {
+        match through {
+            Through::Mpi => Self::All,
+            Through::Shared => Self::Network,
+        }
+    }
 }
 
 impl<O: Observer> Engine<'_, O> {

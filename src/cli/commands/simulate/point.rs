@@ -32,6 +32,7 @@ pub(super) struct Point {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call<'a> {
     pub(super) machine: &'a Machine,
+    pub(super) ahead: Ahead,
     pub(super) placement: Placement,
     pub(super) root: Rank,
     pub(super) element_bytes: u64,
@@ -55,7 +56,7 @@ impl Call<'_> {
             machine: self.machine,
             topology: point.topology,
             unit_bytes: self.unit_bytes(point.algorithm),
-            ahead: Ahead::All,
+            ahead: self.ahead,
         }
     }
 

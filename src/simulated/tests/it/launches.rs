@@ -5,6 +5,7 @@ use std::time::Duration;
 use launcher::{Launcher, Outcome};
 use model::{Ahead, Machine, Noise, Placement, Setting, Topology, simulate};
 use schedule::Schedule;
+use simulated::SimulatedLauncher;
 use vocabulary::units::format_seconds;
 use vocabulary::{
     Cache, Candidate, Cell, CommShape, Datatype, ExperimentKind, Library, Operator, Parameters,
@@ -334,7 +335,7 @@ fn what_cannot_be_simulated_is_left_out() {
     assert_eq!(measured, [1]);
 }
 
-/// As colltune 0.1.0 called them.
+/// As colltune 0.1.0 called them, in its stores, and as they are called since.
 #[test]
 fn machines_keep_their_versions() {
     let all = "name: all\nranks_per_node: 2\n\
@@ -344,12 +345,24 @@ fn machines_keep_their_versions() {
         noise: {jitter: 0.1, spike_probability: 0.01, spike_factor: 10, \
         slow_launch_probability: 0.1, slow_launch_factor: 2}\n";
     let few = "name: few\nranks_per_node: 4\nnode: {alpha: 1e-6, beta: 1e-9}\n";
-    for (text, version) in [(all, "all-7084a54b"), (few, "few-79a71657")] {
+    for (text, before, since) in [(all, "all-7084a54b", "all-"), (few, "few-79a71657", "few-")] {
         let machine = Machine::from_yaml(text).expect("a machine");
+        let begun = |version: &str| {
+            let library = Library {
+                name: Library::SIMULATED.to_owned(),
+                version: version.to_owned(),
+            };
+            let launcher =
+                SimulatedLauncher::going_on_with(&[library], machine.clone(), Placement::Block);
+            launcher.expect("a launcher").library().version.clone()
+        };
         assert_eq!(
             launcher(&machine, Placement::Block).library().version,
-            version
+            since
         );
+        for version in [before, since] {
+            assert_eq!(begun(version), version);
+        }
     }
 }
 

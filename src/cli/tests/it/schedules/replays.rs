@@ -166,7 +166,7 @@ fn where_no_port_is_wanted_twice_simgrid_agrees_with_our_simulator() {
             machine: &machine,
             topology: Topology::flat(ranks),
             unit_bytes,
-            ahead: Ahead::All,
+            ahead: Ahead::None,
         };
         let (ours, trace) = model::trace(&schedule, &setting, 10_000).unwrap();
         if trace

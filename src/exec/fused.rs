@@ -26,6 +26,7 @@ impl Steps {
                 }
             }
         }
+        self.leave_out_empty();
     }
 
     /// The receive of the round before that is one operand of a combination, and needed for nothing else.
@@ -90,12 +91,9 @@ impl Step<'_> {
             let mut runs = send.runs.iter();
             runs.any(|run| place.meets(&(send.slot, *run)))
         };
-        let arriving = self.recvs.iter().filter_map(|recv| recv.arrival);
         let work = self.work.iter().enumerate();
         self.sends.iter().any(meets)
-            || arriving
-                .map(|arrival| arrival.other)
-                .any(|other| other.overlaps(place))
+            || self.arrivals().any(|arrival| arrival.other.overlaps(place))
             || work
                 .filter(|(at, _)| *at != but)
                 .any(|(_, work)| match work {

@@ -120,6 +120,43 @@ impl Channels {
         is_over
     }
 
+    /// Sends a message that is one packet ([`Progress::is_packet`]), if there is room for it. `fill` writes its bytes.
+    ///
+    /// # Panics
+    /// If there is no such rank, it is this one, or the message is longer.
+    #[inline]
+    pub fn send_packet(
+        &mut self,
+        to: usize,
+        message: Progress,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> bool {
+        match &mut self.links[to] {
+            Some(link) => link.send_packet(message.length(), true, fill),
+            None => none_to_itself(),
+        }
+    }
+
+    /// Receives a message that is one packet, if it has come. `take` copies, or combines, its bytes.
+    ///
+    /// # Errors
+    /// If the message has not the length that is expected. The channels must not be used again.
+    ///
+    /// # Panics
+    /// If there is no such rank, or it is this one.
+    #[inline]
+    pub fn receive_packet(
+        &mut self,
+        from: usize,
+        message: Progress,
+        take: impl FnOnce(&[u8]),
+    ) -> Result<bool, Mismatch> {
+        match &mut self.links[from] {
+            Some(link) => link.receive_packet(message.length(), take),
+            None => none_to_itself(),
+        }
+    }
+
     /// Looks whether one more of the ranks has taken chunks that it was sent: those of messages that have ended are not
     /// asked for otherwise.
     #[cold]

@@ -162,7 +162,7 @@ impl Link {
         while !message.is_over() {
             let left = message.left();
             let is_sent = if left <= INLINE {
-                self.send_packet(left, None, message, &mut fill)
+                self.send_inline(left, message, &mut fill)
             } else {
                 self.send_piece(pool, message, &mut fill)
             };
@@ -181,7 +181,7 @@ impl Link {
     ) -> bool {
         let (offset, length) = (message.done(), piece(message, pool.chunk_bytes()));
         if length <= INLINE {
-            return self.send_packet(length, None, message, fill);
+            return self.send_inline(length, message, fill);
         }
         let stage = message.stage();
         let piece = Piece {
@@ -199,7 +199,7 @@ impl Link {
             return self.do_without(message, fill);
         };
         self.refusals = 0;
-        let is_sent = self.send_packet(length, Some(chunk), message, fill);
+        let is_sent = self.send_chunk(length, chunk, message, fill);
         if is_sent {
             pool.lend(chunk.index, piece);
             self.held.push(self.sent, chunk.index);
@@ -221,7 +221,7 @@ impl Link {
         };
         self.refusals > PATIENCE && {
             let length = whole_units(message, INLINE);
-            self.send_packet(length, None, message, fill)
+            self.send_inline(length, message, fill)
         }
     }
 
@@ -240,48 +240,96 @@ impl Link {
         }
     }
 
+    /// Whether there is a slot for another packet.
     #[inline]
-    fn send_packet(
-        &mut self,
-        length: usize,
-        chunk: Option<Found>,
-        message: &mut Progress,
-        fill: &mut impl FnMut(usize, &mut [u8]),
-    ) -> bool {
-        if self.sent - self.answered >= u64::from(self.outgoing.slot_count) {
+    fn has_slot(&mut self) -> bool {
+        let count = u64::from(self.outgoing.slot_count);
+        if self.sent - self.answered >= count {
             self.look_for_answer();
-            if self.sent - self.answered >= u64::from(self.outgoing.slot_count) {
-                return false;
-            }
         }
+        self.sent - self.answered < count
+    }
+
+    /// Sends a packet for which there is a slot. `write` is given the slot's payload and writes what leads to `length`
+    /// bytes: themselves, or their chunk.
+    #[inline]
+    fn publish(&mut self, length: usize, is_last: bool, write: impl FnOnce(*mut [u8; INLINE])) {
         let slot = self.outgoing.slot(self.sent);
         slot.packet.with_mut(|packet| {
-            // SAFETY: the receiver has taken what stood in the slot and reads it again when it has seen the number; a
-            // chunk in which the piece is not staged is read by none. Chunks and slots are at least as long as
-            // their pieces.
+            // SAFETY: the receiver has taken what stood in the slot and reads it again when it has seen the number.
             unsafe {
-                let payload: *mut u8 = match chunk {
-                    Some(chunk) => {
-                        (*packet).payload[0] = chunk.index as u8;
-                        chunk.memory.as_ptr()
-                    }
-                    None => (&raw mut (*packet).payload).cast(),
-                };
-                if !chunk.is_some_and(|chunk| chunk.is_staged) {
-                    fill(
-                        message.done(),
-                        std::slice::from_raw_parts_mut(payload, length),
-                    );
-                }
-                let last = if length == message.left() { LAST } else { 0 };
+                write(&raw mut (*packet).payload);
+                let last = if is_last { LAST } else { 0 };
                 (*packet).length = length as u32 | last;
                 (*packet).taken = self.taken as u32;
             }
         });
         self.sent += 1;
         slot.number.store(self.sent, Ordering::Release);
-        message.advance(length);
-        true
+    }
+
+    /// Sends a packet without a chunk, if there is a slot for it.
+    #[inline]
+    pub(crate) fn send_packet(
+        &mut self,
+        length: usize,
+        is_last: bool,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> bool {
+        assert!(length <= INLINE);
+        let has_slot = self.has_slot();
+        if has_slot {
+            self.publish(length, is_last, |payload| {
+                // SAFETY: this rank's until it is published.
+                fill(unsafe { &mut (&mut *payload)[..length] });
+            });
+        }
+        has_slot
+    }
+
+    /// Sends a piece of a message that stands in a chunk, or is written there now, if there is a slot.
+    fn send_chunk(
+        &mut self,
+        length: usize,
+        chunk: Found,
+        message: &mut Progress,
+        fill: &mut impl FnMut(usize, &mut [u8]),
+    ) -> bool {
+        let has_slot = self.has_slot();
+        if has_slot {
+            self.publish(length, length == message.left(), |payload| {
+                // SAFETY: the payload is this rank's until it is published. A chunk in which the piece is not staged is
+                // read by none, and at least as long as the piece.
+                unsafe {
+                    (*payload)[0] = chunk.index as u8;
+                    if !chunk.is_staged {
+                        let memory = chunk.memory.as_ptr();
+                        fill(
+                            message.done(),
+                            std::slice::from_raw_parts_mut(memory, length),
+                        );
+                    }
+                }
+            });
+            message.advance(length);
+        }
+        has_slot
+    }
+
+    /// Sends the next bytes of a message without a chunk, if there is a slot.
+    #[inline]
+    fn send_inline(
+        &mut self,
+        length: usize,
+        message: &mut Progress,
+        fill: &mut impl FnMut(usize, &mut [u8]),
+    ) -> bool {
+        let is_last = length == message.left();
+        let is_sent = self.send_packet(length, is_last, |payload| fill(message.done(), payload));
+        if is_sent {
+            message.advance(length);
+        }
+        is_sent
     }
 
     /// Receives as much of a message as has come, and tells whether that is all of it.
@@ -292,42 +340,82 @@ impl Link {
         mut take: impl FnMut(usize, &[u8]),
     ) -> Result<bool, Mismatch> {
         while !message.is_over() {
-            let slot = self.incoming.slot(self.taken);
-            if slot.number.load(Ordering::Acquire) != self.taken + 1 {
-                return Ok(false);
-            }
-            let (length, taken) = slot.packet.with(|packet| {
-                // SAFETY: the sender writes here again when it has been told that the packet is taken.
-                unsafe {
-                    let (length, taken) = ((*packet).length, (*packet).taken);
-                    let (length, is_last) = ((length & !LAST) as usize, length & LAST != 0);
-                    let is_short = length <= INLINE;
-                    let fits = is_short || length <= self.incoming.chunks.bytes;
-                    let left = message.left();
-                    if !fits || length > left || is_last != (length == left) {
-                        return Err(Mismatch);
-                    }
-                    let payload: *const u8 = match is_short {
-                        true => (&raw const (*packet).payload).cast(),
-                        false => {
-                            let chunk = self.incoming.chunks.at((*packet).payload[0].into());
-                            chunk.ok_or(Mismatch)?.as_ptr()
-                        }
-                    };
-                    take(message.done(), std::slice::from_raw_parts(payload, length));
-                    Ok((length, taken))
+            let chunks = self.incoming.chunks;
+            let (left, done) = (message.left(), message.done());
+            let taken = self.take_packet(|length, is_last, payload| {
+                let is_short = length <= INLINE;
+                let fits = is_short || length <= chunks.bytes;
+                if !fits || length > left || is_last != (length == left) {
+                    return Err(Mismatch);
                 }
+                let data = match is_short {
+                    true => payload.cast(),
+                    // SAFETY: the payload may be read until the packet has been taken.
+                    false => chunks
+                        .at(unsafe { (*payload)[0] }.into())
+                        .ok_or(Mismatch)?
+                        .as_ptr()
+                        .cast_const(),
+                };
+                // SAFETY: the sender writes here again when it has been told that the packet is taken.
+                take(done, unsafe { std::slice::from_raw_parts(data, length) });
+                Ok(())
             })?;
-            self.taken += 1;
-            prefetch(self.incoming.slot(self.taken));
+            let Some(length) = taken else {
+                return Ok(false);
+            };
             message.advance(length);
-            self.hear(taken);
-            let untold = self.taken - self.told;
-            if length > INLINE || untold >= u64::from(self.incoming.slot_count / 2) {
-                self.answer();
-            }
         }
         Ok(true)
+    }
+
+    /// Receives a message that is one packet, if it has come.
+    #[inline]
+    pub(crate) fn receive_packet(
+        &mut self,
+        expected: usize,
+        take: impl FnOnce(&[u8]),
+    ) -> Result<bool, Mismatch> {
+        let taken = self.take_packet(|length, is_last, payload| {
+            if length != expected || !is_last {
+                return Err(Mismatch);
+            }
+            // SAFETY: the sender writes here again when it has been told that the packet is taken.
+            let payload = unsafe { &*payload };
+            take(payload.get(..length).ok_or(Mismatch)?);
+            Ok(())
+        })?;
+        Ok(taken.is_some())
+    }
+
+    /// Takes the next packet, if it has come. `take` is given its length, whether its message ends with it, and its
+    /// payload, which may be read until it returns. Returns the length.
+    #[inline]
+    fn take_packet(
+        &mut self,
+        take: impl FnOnce(usize, bool, *const [u8; INLINE]) -> Result<(), Mismatch>,
+    ) -> Result<Option<usize>, Mismatch> {
+        let slot = self.incoming.slot(self.taken);
+        if slot.number.load(Ordering::Acquire) != self.taken + 1 {
+            return Ok(None);
+        }
+        let (length, taken) = slot.packet.with(|packet| {
+            // SAFETY: the sender writes here again when it has been told that the packet is taken.
+            unsafe {
+                let (length, taken) = ((*packet).length, (*packet).taken);
+                let (length, is_last) = ((length & !LAST) as usize, length & LAST != 0);
+                take(length, is_last, &raw const (*packet).payload)?;
+                Ok((length, taken))
+            }
+        })?;
+        self.taken += 1;
+        prefetch(self.incoming.slot(self.taken));
+        self.hear(taken);
+        let untold = self.taken - self.told;
+        if length > INLINE || untold >= u64::from(self.incoming.slot_count / 2) {
+            self.answer();
+        }
+        Ok(Some(length))
     }
 
     fn answer(&mut self) {

@@ -1,5 +1,7 @@
 //! How far a message has come.
 
+use super::link::INLINE;
+
 /// How far a message has come at one of its ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
@@ -29,6 +31,12 @@ impl Progress {
     #[inline]
     pub fn of_stage(self, stage: u64) -> Self {
         Self { stage, ..self }
+    }
+
+    /// Whether the message is sent in one packet, without a chunk ([`crate::Channels::send_packet`]).
+    #[inline]
+    pub fn is_packet(&self) -> bool {
+        self.length <= INLINE
     }
 
     /// Whether all of the message has been moved. An empty message has to be moved, too.

@@ -9,7 +9,7 @@ use crate::api::byte;
 use crate::combiner::Combiner;
 use crate::fused::Arrival;
 use crate::machine::Machine;
-use crate::steps::{INPUT, OUTPUT, Place, Step, Transfer, mark_repeated};
+use crate::steps::{INPUT, OUTPUT, Place, Step, Transfer, Ways, mark_repeated};
 use crate::unit::Unit;
 use crate::{Communicator, ExecError, NodeChannels, Wait};
 
@@ -17,6 +17,7 @@ use crate::{Communicator, ExecError, NodeChannels, Wait};
 pub struct ChannelMessages<'a> {
     communicator: &'a Communicator,
     channels: Rc<NodeChannels>,
+    unit: Unit,
     machine: Machine,
     sends: Vec<Transfer>,
     recvs: Vec<Transfer>,
@@ -45,6 +46,7 @@ impl<'a> ChannelMessages<'a> {
         Ok(Self {
             communicator,
             machine: Machine::without_scratch(&unit, combiner, wait, Some(Rc::clone(&channels))),
+            unit,
             channels,
             sends: Vec::new(),
             recvs: Vec::new(),
@@ -117,17 +119,19 @@ impl<'a> ChannelMessages<'a> {
     ) -> Result<Transfer, ExecError> {
         let place = self.channels.places().get(peer as usize).copied().flatten();
         let end = start + length;
+        let runs = [Run::from(start as u64..end as u64), Run::from(0..0)];
         Ok(Transfer {
             peer: peer as i32,
             place: Some(place.ok_or(ExecError::NoChannels)?),
             slot,
-            runs: [Run::from(start as u64..end as u64), Run::from(0..0)],
+            runs,
             start,
             // Of messages through MPI alone.
             count: 0,
             datatype: byte(),
             is_repeated: false,
             arrival: None,
+            message: self.unit.message(&runs),
         })
     }
 
@@ -136,6 +140,7 @@ impl<'a> ChannelMessages<'a> {
             sends: &self.sends,
             recvs: &self.recvs,
             work: &[],
+            ways: Ways::of(&self.sends, &self.recvs, &self.unit),
             is_posted_ahead: false,
         };
         self.machine.lend(send.as_ptr(), recv.as_mut_ptr());

@@ -163,6 +163,11 @@ impl Communicator {
         self.channels = Some(channels);
     }
 
+    /// Has calls on this communicator do without channels.
+    pub fn close_channels(&mut self) {
+        self.channels = None;
+    }
+
     /// Its channels, if it was given any.
     pub fn channels(&self) -> Option<&Rc<NodeChannels>> {
         self.channels.as_ref()

@@ -68,26 +68,6 @@ impl Copier {
 
 /// Pieces of a message, whose data is packed: one unit after the other, without gaps.
 impl Copier {
-    /// Bytes of a packed unit.
-    pub(crate) fn packed_unit(&self) -> usize {
-        self.unit
-            .sparse
-            .map_or(self.unit.stride, |datatype| datatype.size())
-    }
-
-    /// Bytes of `length` bytes of memory when they are packed.
-    fn packed(&self, length: u64) -> usize {
-        match self.unit.sparse {
-            None => length as usize,
-            Some(datatype) => length as usize / self.unit.stride * datatype.size(),
-        }
-    }
-
-    /// Bytes of a run when it is packed.
-    pub(crate) fn packed_length(&self, run: Run) -> usize {
-        self.packed(run.length) * run.count as usize
-    }
-
     /// Fills `chunk` with a message's packed data from `offset` on. Runs begin at `base`.
     ///
     /// # Safety
@@ -156,12 +136,12 @@ impl Copier {
     ) -> Result<(), ExecError> {
         let mut done = 0;
         for run in runs {
-            let all = self.packed_length(*run);
+            let all = self.unit.packed_length(*run);
             if offset >= all {
                 offset -= all;
                 continue;
             }
-            let of_piece = self.packed(run.length);
+            let of_piece = self.unit.packed(run.length);
             while offset < all && done < length {
                 let (piece, within) = (offset / of_piece, offset % of_piece);
                 let start = run.start as usize + piece * run.stride as usize;

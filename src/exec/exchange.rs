@@ -57,26 +57,22 @@ impl Exchange {
     }
 
     /// Prepares the messages of a round.
-    pub(crate) fn begin(&mut self, step: Step<'_>, copier: &Copier) {
-        let unit = copier.packed_unit();
-        let progress = |message: &Transfer| {
-            let bytes = message.runs.iter().map(|run| copier.packed_length(*run));
-            Progress::new(bytes.sum(), unit)
-        };
+    pub(crate) fn begin(&mut self, step: Step<'_>) {
+        let message = |transfer: &Transfer| transfer.message;
         self.progress.clear();
         match (step.sends, self.channels.borrow()) {
-            ([] | [_], _) | (_, None) => self.progress.extend(step.sends.iter().map(progress)),
+            ([] | [_], _) | (_, None) => self.progress.extend(step.sends.iter().map(message)),
             (sends, Some(mut channels)) => {
                 let mut stage = 0;
                 self.progress.extend(sends.iter().map(|send| {
                     if send.place.is_some() && !send.is_repeated {
                         stage = channels.stage();
                     }
-                    progress(send).of_stage(stage)
+                    send.message.of_stage(stage)
                 }));
             }
         }
-        self.progress.extend(step.recvs.iter().map(progress));
+        self.progress.extend(step.recvs.iter().map(message));
     }
 
     /// Moves all messages on as far as that goes without waiting. Returns whether all have ended.
@@ -119,6 +115,46 @@ impl Exchange {
             }
         }
         Ok(has_ended)
+    }
+
+    /// Sends a message of [`crate::steps::Ways::Packet`], if there is room for it.
+    ///
+    /// # Safety
+    ///
+    /// The message lies in the memories, which may be read.
+    #[inline]
+    pub(crate) unsafe fn send_packet(&mut self, message: &Transfer, bases: &[*mut u8]) -> bool {
+        let (Some(place), Some(mut channels)) = (message.place, self.channels.borrow()) else {
+            return false;
+        };
+        let from = bases[message.slot].wrapping_add(message.start);
+        channels.send_packet(place as usize, message.message, |packet| {
+            // SAFETY: the caller's; a packet lies in no rank's memory.
+            unsafe { std::ptr::copy_nonoverlapping(from, packet.as_mut_ptr(), packet.len()) };
+        })
+    }
+
+    /// Receives a message of [`crate::steps::Ways::Packet`], if it has come.
+    ///
+    /// # Safety
+    ///
+    /// The message lies in the memories, which may be written.
+    #[inline]
+    pub(crate) unsafe fn receive_packet(
+        &mut self,
+        message: &Transfer,
+        mut memories: Memories<'_>,
+    ) -> Result<bool, ExecError> {
+        let (Some(place), Some(mut channels)) = (message.place, self.channels.borrow()) else {
+            return Ok(false);
+        };
+        let mut outcome = Ok(());
+        let received = channels.receive_packet(place as usize, message.message, |packet| {
+            // SAFETY: the caller's.
+            outcome = unsafe { memories.arrive(message, 0, packet) };
+        });
+        let has_come = received.map_err(|_| ExecError::MessageLength)?;
+        outcome.map(|()| has_come)
     }
 
     /// Passes the time until another look is worth while. `looks` counts those of this round that were in vain,
@@ -189,22 +225,36 @@ impl Memories<'_> {
         message: &Transfer,
         progress: &mut Progress,
     ) -> Result<bool, ExecError> {
-        let base = self.bases[message.slot];
         let mut outcome = Ok(());
         let received = channels.receive(place, progress, |offset, chunk| {
             // SAFETY: the caller's; the chunk is a part of the message from the offset on.
-            let moved = unsafe {
-                match &message.arrival {
-                    None => self.copier.put_in(base, &message.runs, offset, chunk),
-                    Some(arrival) => self.combine(arrival, offset, chunk),
-                }
-            };
+            let moved = unsafe { self.arrive(message, offset, chunk) };
             if moved.is_err() {
                 outcome = moved;
             }
         });
         let is_over = received.map_err(|_| ExecError::MessageLength)?;
         outcome.map(|()| is_over)
+    }
+
+    /// # Safety
+    ///
+    /// The chunk has the message's data from the offset on, which lies in memory that may be written.
+    #[inline]
+    unsafe fn arrive(
+        &mut self,
+        message: &Transfer,
+        offset: usize,
+        chunk: &[u8],
+    ) -> Result<(), ExecError> {
+        let base = self.bases[message.slot];
+        // SAFETY: the caller's.
+        unsafe {
+            match &message.arrival {
+                None => self.copier.put_in(base, &message.runs, offset, chunk),
+                Some(arrival) => self.combine(arrival, offset, chunk),
+            }
+        }
     }
 
     /// # Safety

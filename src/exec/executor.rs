@@ -86,6 +86,7 @@ impl Executor {
             if unit.sparse.is_none() && channels.is_some_and(is_whole) {
                 executor.steps.fuse();
             }
+            executor.steps.post_all_ahead();
         } else if unit
             .count((schedule.vector_units() as usize).saturating_mul(unit.stride))
             .is_err()
@@ -98,16 +99,9 @@ impl Executor {
 
     fn resolve_all(&mut self) -> Result<(), ExecError> {
         for index in 0..self.program.rounds() {
-            let before = self.steps.len();
             self.round.clear();
             self.program.round(index, &mut self.round);
             self.resolver.resolve(&self.round, &mut self.steps)?;
-            if let Some(last) = before.checked_sub(1)
-                && let (Some(last), Some(next)) = (self.steps.get(last), self.steps.get(before))
-                && last.admits(&next)
-            {
-                self.steps.post_ahead(before);
-            }
         }
         Ok(())
     }

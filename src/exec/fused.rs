@@ -14,6 +14,13 @@ pub(crate) struct Arrival {
     pub(crate) is_left: bool,
 }
 
+impl Arrival {
+    /// What is read and written beside the message, and in which memories.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = (usize, Run)> {
+        [self.other, self.into].into_iter().map(|place| place.run())
+    }
+}
+
 impl Steps {
     /// Combines in a round what the next one would, where the message itself is not needed then.
     ///
@@ -26,6 +33,7 @@ impl Steps {
                 }
             }
         }
+        self.leave_out_empty();
     }
 
     /// The receive of the round before that is one operand of a combination, and needed for nothing else.
@@ -90,12 +98,9 @@ impl Step<'_> {
             let mut runs = send.runs.iter();
             runs.any(|run| place.meets(&(send.slot, *run)))
         };
-        let arriving = self.recvs.iter().filter_map(|recv| recv.arrival);
         let work = self.work.iter().enumerate();
         self.sends.iter().any(meets)
-            || arriving
-                .map(|arrival| arrival.other)
-                .any(|other| other.overlaps(place))
+            || self.arrivals().any(|arrival| arrival.other.overlaps(place))
             || work
                 .filter(|(at, _)| *at != but)
                 .any(|(_, work)| match work {

@@ -9,7 +9,7 @@ use crate::copier::Copier;
 use crate::exchange::{Exchange, Memories};
 use crate::messages::Message;
 use crate::requests::{Requests, Wait};
-use crate::steps::{INPUT, OUTPUT, Place, SCRATCH, Step, Transfer, Work};
+use crate::steps::{INPUT, OUTPUT, Place, SCRATCH, Step, Transfer, Ways, Work};
 use crate::unit::Unit;
 use crate::{Bytes, Communicator, ExecError, NodeChannels};
 
@@ -106,7 +106,13 @@ impl Machine {
         communicator: &Communicator,
     ) -> Result<(), ExecError> {
         let next = next.filter(|next| next.is_posted_ahead);
-        if self.exchange.is_some() && step.uses_channels() {
+        if step.ways != Ways::Mpi {
+            if step.ways == Ways::Packet
+                && next.is_none()
+                && self.exchange_packets(step, communicator)?
+            {
+                return Ok(());
+            }
             return self.exchange(step, next, communicator);
         }
         if self.wait == Wait::Yield || step.is_posted_ahead || next.is_some() {
@@ -184,6 +190,45 @@ impl Machine {
         outcome
     }
 
+    /// A round of packets; false if nothing has been done, for want of room for the one to be sent.
+    fn exchange_packets(
+        &mut self,
+        step: Step<'_>,
+        communicator: &Communicator,
+    ) -> Result<bool, ExecError> {
+        let Some(exchange) = &mut self.exchange else {
+            return Ok(false);
+        };
+        if let [send] = step.sends {
+            // SAFETY: in bounds, and read only, see `Machine`.
+            let is_sent = unsafe { exchange.send_packet(send, &self.bases) };
+            if !is_sent {
+                return Ok(false);
+            }
+        }
+        let mut outcome = Ok(());
+        for work in step.work {
+            outcome = outcome.and(self.work(work));
+        }
+        if let ([recv], Some(exchange)) = (step.recvs, &mut self.exchange) {
+            let mut looks = 0;
+            loop {
+                let memories = Memories {
+                    bases: &self.bases,
+                    copier: &mut self.copier,
+                    combiner: self.combiner.as_ref(),
+                };
+                // SAFETY: in bounds and disjoint, see `Machine`.
+                if unsafe { exchange.receive_packet(recv, memories)? } {
+                    break;
+                }
+                looks += 1;
+                exchange.pause(looks, communicator, &mut self.current)?;
+            }
+        }
+        outcome.map(|()| true)
+    }
+
     /// A round with messages through channels, and perhaps others.
     fn exchange(
         &mut self,
@@ -206,9 +251,13 @@ impl Machine {
         next: Option<Step<'_>>,
         communicator: &Communicator,
     ) -> Result<(), ExecError> {
-        let mut outcome = self.start_all_recvs(step, next, communicator);
-        outcome = outcome.and(self.start_sends(step.sends, communicator));
-        exchange.begin(step, &self.copier);
+        let has_others = step.ways == Ways::Mixed || next.is_some();
+        let mut outcome = Ok(());
+        if has_others {
+            outcome = self.start_all_recvs(step, next, communicator);
+            outcome = outcome.and(self.start_sends(step.sends, communicator));
+        }
+        exchange.begin(step);
         // What others wait for goes first.
         let mut has_ended = self.advance(exchange, step);
         for work in step.work {
@@ -220,9 +269,11 @@ impl Machine {
             let paused = exchange.pause(looks, communicator, &mut self.current);
             has_ended = paused.and_then(|()| self.advance(exchange, step));
         }
-        outcome
-            .and(has_ended.map(drop))
-            .and(self.current.finish(self.wait))
+        outcome = outcome.and(has_ended.map(drop));
+        match has_others {
+            true => outcome.and(self.current.finish(self.wait)),
+            false => outcome,
+        }
     }
 
     /// Moves all messages of a round on. Returns whether those that go through channels have ended.

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 use std::ops::Range;
 use std::rc::Rc;
 
+use channel::Progress;
 use mpi::ffi;
 use schedule::{Action, Buffer, Layout, Round, Run, Span};
 use vocabulary::is_posted_ahead;
@@ -29,7 +30,7 @@ impl Place {
             && other.start < self.start + self.length
     }
 
-    fn run(&self) -> (usize, Run) {
+    pub(crate) fn run(&self) -> (usize, Run) {
         let bytes = self.start as u64..(self.start + self.length) as u64;
         (self.slot, Run::from(bytes))
     }
@@ -73,6 +74,8 @@ pub(crate) struct Transfer {
     pub(crate) is_repeated: bool,
     /// What becomes of it, if it is received through a channel and not kept.
     pub(crate) arrival: Option<Arrival>,
+    /// The message through a channel before any of it has been moved.
+    pub(crate) message: Progress,
 }
 
 impl Transfer {
@@ -132,7 +135,39 @@ struct Ranges {
     sends: Range<usize>,
     recvs: Range<usize>,
     work: Range<usize>,
+    ways: Ways,
     is_posted_ahead: bool,
+}
+
+/// What the messages of a round go through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ways {
+    /// MPI, or there are none.
+    Mpi,
+    /// Some through MPI, some through channels.
+    Mixed,
+    /// Channels.
+    Channels,
+    /// Channels, and there is at most one message each way, in one piece of memory and one packet.
+    Packet,
+}
+
+impl Ways {
+    pub(crate) fn of(sends: &[Transfer], recvs: &[Transfer], unit: &Unit) -> Self {
+        let is_packet = |message: &Transfer| {
+            let [run, rest] = message.runs;
+            let is_whole = run.count <= 1 && rest.is_empty() && unit.sparse.is_none();
+            is_whole && message.message.is_packet()
+        };
+        let messages = || sends.iter().chain(recvs);
+        let through_channels = messages().filter(|message| message.place.is_some());
+        match through_channels.count() {
+            0 => Self::Mpi,
+            count if count < sends.len() + recvs.len() => Self::Mixed,
+            _ if sends.len() < 2 && recvs.len() < 2 && messages().all(is_packet) => Self::Packet,
+            _ => Self::Channels,
+        }
+    }
 }
 
 /// One round.
@@ -141,6 +176,7 @@ pub(crate) struct Step<'a> {
     pub(crate) sends: &'a [Transfer],
     pub(crate) recvs: &'a [Transfer],
     pub(crate) work: &'a [Work],
+    pub(crate) ways: Ways,
     /// Whether its receives from MPI are posted before the round begins, together with those of the round
     /// before it.
     pub(crate) is_posted_ahead: bool,
@@ -152,11 +188,9 @@ impl Step<'_> {
         self.recvs.iter().filter(|recv| recv.place.is_none())
     }
 
-    /// Whether any of its messages goes through a channel.
-    #[inline]
-    pub(crate) fn uses_channels(&self) -> bool {
-        let mut messages = self.sends.iter().chain(self.recvs);
-        messages.any(|message| message.place.is_some())
+    /// What is combined as it is received.
+    pub(crate) fn arrivals(&self) -> impl Iterator<Item = &Arrival> {
+        self.recvs.iter().filter_map(|recv| recv.arrival.as_ref())
     }
 
     /// Whether the receives of the next round are posted together with this one. What comes through channels is
@@ -164,7 +198,11 @@ impl Step<'_> {
     pub(crate) fn admits(&self, next: &Step<'_>) -> bool {
         let transfers = self.sends.iter().chain(self.recvs);
         let work = self.work.iter().flat_map(Work::runs);
-        let used = transfers.flat_map(Transfer::runs).chain(work);
+        let arrivals = self.arrivals().flat_map(Arrival::runs);
+        let used = transfers
+            .flat_map(Transfer::runs)
+            .chain(work)
+            .chain(arrivals);
         let bytes: usize = next.mpi_recvs().map(Transfer::bytes).sum();
         let arriving = next.mpi_recvs().flat_map(Transfer::runs);
         is_posted_ahead(bytes as u64, used, arriving, |a, b| {
@@ -194,6 +232,7 @@ impl Steps {
             sends: &self.sends[round.sends.clone()],
             recvs: &self.recvs[round.recvs.clone()],
             work: &self.work[round.work.clone()],
+            ways: round.ways,
             is_posted_ahead: round.is_posted_ahead,
         })
     }
@@ -216,6 +255,27 @@ impl Steps {
     pub(crate) fn arrive(&mut self, recv: usize, arrival: Arrival, work: usize) {
         self.recvs[recv].arrival = Some(arrival);
         self.work[work] = Work::Nothing;
+    }
+
+    /// Leaves out the rounds that have nothing to do any more.
+    pub(crate) fn leave_out_empty(&mut self) {
+        let work = &self.work;
+        self.rounds.retain(|round| {
+            let is_nothing = |work: &Work| matches!(work, Work::Nothing);
+            let has_messages = !(round.sends.is_empty() && round.recvs.is_empty());
+            has_messages || !work[round.work.clone()].iter().all(is_nothing)
+        });
+    }
+
+    /// Says which rounds have their receives posted with the round before them.
+    pub(crate) fn post_all_ahead(&mut self) {
+        for next in 1..self.len() {
+            if let (Some(step), Some(following)) = (self.get(next - 1), self.get(next))
+                && step.admits(&following)
+            {
+                self.post_ahead(next);
+            }
+        }
     }
 
     /// The round, if its receives are posted with the round before it.
@@ -300,6 +360,11 @@ impl Resolver {
                 sends: before[0]..after[0],
                 recvs: before[1]..after[1],
                 work: before[2]..after[2],
+                ways: Ways::of(
+                    &steps.sends[before[0]..],
+                    &steps.recvs[before[1]..],
+                    &self.unit,
+                ),
                 is_posted_ahead: false,
             });
         }
@@ -350,6 +415,7 @@ impl Resolver {
             datatype: self.unit.datatype,
             is_repeated: false,
             arrival: None,
+            message: self.unit.message(&runs),
         };
         if transfer.place.is_none() && (first.count > 1 || !second.is_empty()) {
             let datatype = Derived::of_runs(&self.unit, runs)?;
@@ -373,6 +439,7 @@ impl Resolver {
             datatype: self.unit.datatype,
             is_repeated: false,
             arrival: None,
+            message: self.unit.message(&[]),
         }
     }
 

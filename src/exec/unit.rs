@@ -1,6 +1,8 @@
 //! What a schedule's unit is in memory and in a message.
 
+use channel::Progress;
 use mpi::ffi;
+use schedule::Run;
 
 use crate::api::{byte, count};
 use crate::handle::DatatypeHandle;
@@ -58,6 +60,30 @@ impl Unit {
             None => count(length as u64),
             Some(_) => count((length / self.stride) as u64),
         }
+    }
+
+    /// Bytes of a packed unit.
+    pub(crate) fn packed_size(&self) -> usize {
+        self.sparse.map_or(self.stride, |datatype| datatype.size())
+    }
+
+    /// Bytes of `length` bytes of memory when they are packed.
+    pub(crate) fn packed(&self, length: u64) -> usize {
+        match self.sparse {
+            None => length as usize,
+            Some(datatype) => length as usize / self.stride * datatype.size(),
+        }
+    }
+
+    /// Bytes of a run when it is packed.
+    pub(crate) fn packed_length(&self, run: Run) -> usize {
+        self.packed(run.length) * run.count as usize
+    }
+
+    /// A message of units, in runs of bytes of memory, through a channel.
+    pub(crate) fn message(&self, runs: &[Run]) -> Progress {
+        let bytes = runs.iter().map(|run| self.packed_length(*run)).sum();
+        Progress::new(bytes, self.packed_size())
     }
 
     /// Memory for units, and the address of the first one. It is aligned as the allocation is, for

@@ -30,7 +30,7 @@ pub(crate) unsafe fn are_same(
     let mut both: Vec<u64> = numbers.to_vec();
     both.extend(numbers.iter().map(|number| !number));
     // SAFETY: the caller's.
-    unsafe { reduce(communicator, &mut both, ffi::RSMPI_UINT64_T, ffi::RSMPI_MAX)? };
+    unsafe { greatest(communicator, &mut both)? };
     let (greatest, complements) = both.split_at(numbers.len());
     let pairs = greatest.iter().zip(complements);
     Ok(pairs
@@ -108,12 +108,32 @@ pub(crate) unsafe fn is_first(communicator: MPI_Comm) -> Result<bool, ExecError>
 /// # Safety
 ///
 /// `communicator` is a valid intracommunicator.
-pub(crate) unsafe fn greatest(
+pub(crate) unsafe fn greatest<N: Number>(
     communicator: MPI_Comm,
-    numbers: &mut [i32],
+    numbers: &mut [N],
 ) -> Result<(), ExecError> {
     // SAFETY: the caller's.
-    unsafe { reduce(communicator, numbers, ffi::RSMPI_INT32_T, ffi::RSMPI_MAX) }
+    unsafe { reduce(communicator, numbers, ffi::RSMPI_MAX) }
+}
+
+/// Numbers that can be reduced.
+pub(crate) trait Number: Copy {
+    /// What they are to MPI.
+    fn datatype() -> MPI_Datatype;
+}
+
+impl Number for i32 {
+    fn datatype() -> MPI_Datatype {
+        // SAFETY: a constant of the library.
+        unsafe { ffi::RSMPI_INT32_T }
+    }
+}
+
+impl Number for u64 {
+    fn datatype() -> MPI_Datatype {
+        // SAFETY: a constant of the library.
+        unsafe { ffi::RSMPI_UINT64_T }
+    }
 }
 
 /// The sum of each number over all ranks. Collective.
@@ -123,16 +143,15 @@ pub(crate) unsafe fn greatest(
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn sum(communicator: MPI_Comm, numbers: &mut [i32]) -> Result<(), ExecError> {
     // SAFETY: the caller's.
-    unsafe { reduce(communicator, numbers, ffi::RSMPI_INT32_T, ffi::RSMPI_SUM) }
+    unsafe { reduce(communicator, numbers, ffi::RSMPI_SUM) }
 }
 
 /// # Safety
 ///
-/// The communicator is valid, and the datatype is that of the numbers.
-unsafe fn reduce<Number: Copy>(
+/// The communicator is valid.
+unsafe fn reduce<N: Number>(
     communicator: MPI_Comm,
-    numbers: &mut [Number],
-    datatype: MPI_Datatype,
+    numbers: &mut [N],
     operator: MPI_Op,
 ) -> Result<(), ExecError> {
     let mine = numbers.to_vec();
@@ -143,7 +162,7 @@ unsafe fn reduce<Number: Copy>(
             mine.as_ptr().cast(),
             numbers.as_mut_ptr().cast(),
             count,
-            datatype,
+            N::datatype(),
             operator,
             communicator,
         )

@@ -74,6 +74,8 @@ pub(crate) struct Tuned {
     pub(crate) private: Communicator,
     /// Why there are no channels, if rules ask for them.
     pub(crate) lacking: Option<NoChannels>,
+    /// What [`crate::Tuner`] had counted of calls of ours when the last one was made here.
+    pub(crate) used: Cell<u64>,
 }
 
 impl Tuned {
@@ -99,7 +101,10 @@ pub(crate) struct Means {
 
 impl Means {
     /// Gives a communicator channels, if there are any. Collective; all ranks come to the same.
-    fn open_channels(&self, private: &mut Communicator) -> Result<Option<NoChannels>, ExecError> {
+    pub(crate) fn open_channels(
+        &self,
+        private: &mut Communicator,
+    ) -> Result<Option<NoChannels>, ExecError> {
         let opened = match &self.channels {
             Some(channels) => Ok(Rc::clone(channels)),
             None => {
@@ -138,6 +143,7 @@ impl State {
         communicator: MPI_Comm,
         versions: &Versions,
         private: usize,
+        calls: u64,
         means: &Means,
     ) -> Result<Self, ExecError> {
         // SAFETY: the caller's.
@@ -154,7 +160,7 @@ impl State {
             } else if !is_of_this_world(communicator)? {
                 none(PassedOn::OtherWorld)
             } else {
-                Silenced::new(communicator)?.tune(versions, private, means)?
+                Silenced::new(communicator)?.tune(versions, private, calls, means)?
             }
         };
         Ok(Self {
@@ -201,6 +207,7 @@ impl Silenced {
         &self,
         versions: &Versions,
         private: usize,
+        calls: u64,
         means: &Means,
     ) -> Result<Result<Tuned, Reasons>, ExecError> {
         // SAFETY: the caller's.
@@ -318,6 +325,7 @@ impl Silenced {
                 plans: Plans::default(),
                 private,
                 lacking,
+                used: Cell::new(calls),
             }))
         }
     }

@@ -109,6 +109,11 @@ impl Attributes {
         Ok(state)
     }
 
+    /// All states, in the order of their creation, which is the same on all ranks of any two communicators.
+    pub(crate) fn live(&self) -> Vec<*mut State> {
+        self.live.borrow().clone()
+    }
+
     /// Communicators that have a private one.
     pub(crate) fn private(&self) -> usize {
         let live = self.live.borrow();
@@ -136,9 +141,7 @@ impl Attributes {
         if self.is_closed.replace(true) {
             return;
         }
-        // In the order of their creation, which is the same on all ranks of any two communicators.
-        let live: Vec<*mut State> = self.live.borrow().clone();
-        for state in live {
+        for state in self.live() {
             // SAFETY: live, so that its communicator is; `on_delete` frees it.
             unsafe { ffi::PMPI_Comm_delete_attr((*state).communicator, self.keyval.get()) };
         }

@@ -41,6 +41,7 @@ mod deployed;
 mod devices;
 mod error;
 mod fitness;
+mod idle;
 mod loaded;
 mod own;
 mod passed_on;

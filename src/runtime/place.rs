@@ -86,6 +86,16 @@ pub(crate) unsafe fn firsts(communicator: MPI_Comm, own: u32) -> Result<Vec<u32>
 ///
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn is_of_this_world(communicator: MPI_Comm) -> Result<bool, ExecError> {
+    // SAFETY: the caller's, and a constant of the library.
+    unsafe { Ok(!world_ranks(communicator)?.contains(&ffi::RSMPI_UNDEFINED)) }
+}
+
+/// For each rank of a communicator its rank in `MPI_COMM_WORLD`; `MPI_UNDEFINED` if it is not in there.
+///
+/// # Safety
+///
+/// `communicator` is a valid intracommunicator.
+pub(crate) unsafe fn world_ranks(communicator: MPI_Comm) -> Result<Vec<c_int>, ExecError> {
     // SAFETY: the caller's; the groups are freed again.
     unsafe {
         let (_, size) = rank_and_size(communicator)?;
@@ -106,6 +116,6 @@ pub(crate) unsafe fn is_of_this_world(communicator: MPI_Comm) -> Result<bool, Ex
         ffi::PMPI_Group_free(&mut group);
         ffi::PMPI_Group_free(&mut world);
         check("MPI_Group_translate_ranks", code)?;
-        Ok(!translated.contains(&ffi::RSMPI_UNDEFINED))
+        Ok(translated)
     }
 }

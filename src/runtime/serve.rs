@@ -1,5 +1,6 @@
 //! One call, from its arguments to its end.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -97,7 +98,7 @@ impl Tuner {
         unsafe {
             let (_, key) = significant(call, state.rank);
             match tuned.plans.find(&key, parts(&call, state.ranks)) {
-                Some(plan) => self.carry_out(plan, &tuned.private, call),
+                Some(plan) => self.carry_out(plan, &tuned.private, &tuned.used, call),
                 None => self.run_new(state, call),
             }
         }
@@ -107,10 +108,18 @@ impl Tuner {
     ///
     /// As MPI asks of the call.
     #[inline(always)]
-    unsafe fn carry_out(&self, plan: &mut Plan, private: &Communicator, call: RawCall) -> Served {
+    unsafe fn carry_out(
+        &self,
+        plan: &mut Plan,
+        private: &Communicator,
+        used: &Cell<u64>,
+        call: RawCall,
+    ) -> Served {
         let outcome = match &mut plan.way {
             Way::PassOn => None,
             Way::Ours(ours) => {
+                self.calls.set(self.calls.get() + 1);
+                used.set(self.calls.get());
                 self.is_busy.set(true);
                 // SAFETY: the caller's.
                 let outcome = unsafe { ours.call(private, call.send, call.recv) };
@@ -165,7 +174,7 @@ impl Tuner {
             let Ok(tuned) = &mut state.tuned else {
                 return passed(plan.row);
             };
-            let served = self.carry_out(&mut plan, &tuned.private, call);
+            let served = self.carry_out(&mut plan, &tuned.private, &tuned.used, call);
             if let Ok(own) = Own::of(&significant, &self.attributes.datatypes) {
                 tuned.plans.keep(Plan { own, ..plan });
             }

@@ -58,6 +58,8 @@ pub struct Tuner {
     /// Whether it has been said that there are no channels.
     has_said: Cell<bool>,
     pub(crate) attributes: Rc<Attributes>,
+    /// Calls of ours, on all communicators.
+    pub(crate) calls: Cell<u64>,
     /// Whether a call of ours is under way.
     pub(crate) is_busy: Cell<bool>,
     pub(crate) summary: RefCell<Summary>,
@@ -181,6 +183,7 @@ impl Tuner {
             warn: settings.warn.filter(|_| is_first),
             has_said: Cell::new(false),
             attributes: Attributes::open()?,
+            calls: Cell::new(0),
             is_busy: Cell::new(false),
             summary: RefCell::default(),
             passed: RefCell::default(),
@@ -306,9 +309,13 @@ impl Tuner {
         }
         let private = self.attributes.private();
         // SAFETY: the caller's.
-        let state = unsafe { State::new(communicator, &self.versions, private, &self.means) };
+        let state = unsafe {
+            let calls = self.calls.get();
+            State::new(communicator, &self.versions, private, calls, &self.means)
+        };
         // An error here is one that the library has nothing to say about but to this rank.
-        let state = Box::new(state.ok()?);
+        let mut state = Box::new(state.ok()?);
+        self.make_room(&mut state).ok()?;
         self.tell_if_without_channels(&state);
         self.attributes.set(state).ok()
     }

@@ -7,7 +7,7 @@
 //! with the same lengths in the same order, posts the same receives ahead, and combines and copies the same
 //! units from and to the same places.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::layout::Place;
 use crate::program::Program;
@@ -34,7 +34,7 @@ pub fn first_alike(schedules: &[Schedule]) -> Vec<usize> {
     let all = schedules.iter().enumerate();
     let mut groups: Vec<Vec<Reader<'_>>> = vec![all.map(Reader::new).collect()];
     while let Some(group) = groups.pop() {
-        let mut parts: HashMap<Reading, Vec<Reader<'_>>> = HashMap::new();
+        let mut parts: FxHashMap<Reading, Vec<Reader<'_>>> = FxHashMap::default();
         for mut reader in group {
             if let Some(reading) = reader.read() {
                 parts.entry(reading).or_default().push(reader);

@@ -5,7 +5,9 @@
 //! memory, and nothing outside the collective's buffers may be read or written. The verifier and
 //! the in-memory reading differ only in the [`Domain`] of the values.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
 
 use crate::fault::{Fault, Misdeed};
 use crate::independence::{Access, Independence};
@@ -92,7 +94,7 @@ pub(crate) struct Engine<'a, D: Domain> {
     schedule: &'a Schedule,
     domain: D,
     processes: Vec<Process<D::Value>>,
-    pairs: HashMap<(Rank, Rank), Pair<D::Value>>,
+    pairs: FxHashMap<(Rank, Rank), Pair<D::Value>>,
     runnable: Vec<Rank>,
     messages: u64,
     accesses: Vec<Access>,
@@ -128,7 +130,7 @@ impl<'a, D: Domain> Engine<'a, D> {
             schedule,
             domain,
             processes,
-            pairs: HashMap::new(),
+            pairs: FxHashMap::default(),
             runnable: (0..ranks).rev().collect(),
             messages: 0,
             accesses: Vec::new(),
@@ -356,9 +358,10 @@ impl<'a, D: Domain> Engine<'a, D> {
 
     fn read(&self, rank: Rank, span: &Span) -> Result<Vec<D::Value>, Misdeed> {
         let place = self.place(rank, span)?;
-        let values = self.processes[rank as usize].memory.read(&place);
-        values
-            .map(|value| value.cloned().ok_or(Misdeed::ReadsUndefined))
-            .collect()
+        let mut values = Vec::with_capacity(place.units() as usize);
+        for value in self.processes[rank as usize].memory.read(&place) {
+            values.push(value.ok_or(Misdeed::ReadsUndefined)?.clone());
+        }
+        Ok(values)
     }
 }

@@ -48,6 +48,7 @@ pub fn verify_programs(
         Contributions {
             must_be_ordered,
             ordered: true,
+            last: None,
         },
         programs,
     );
@@ -104,20 +105,36 @@ enum Ranks {
 }
 
 impl Ranks {
-    fn to_runs(&self) -> Vec<(Rank, Rank)> {
-        match self {
-            Self::Range(first, last) => vec![(*first, *last)],
-            Self::Runs(runs) => runs.to_vec(),
+    /// What is known to be equal without a look at the runs.
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Range(..), Self::Range(..)) => self == other,
+            (Self::Runs(own), Self::Runs(other)) => Rc::ptr_eq(own, other),
+            _ => false,
         }
+    }
+
+    fn runs(&self) -> impl Iterator<Item = (Rank, Rank)> {
+        let (range, runs) = match self {
+            Self::Range(first, last) => (Some((*first, *last)), &[][..]),
+            Self::Runs(runs) => (None, &runs[..]),
+        };
+        range.into_iter().chain(runs.iter().copied())
     }
 
     /// The union of disjoint sets, or a rank that is in both.
     fn union(&self, other: &Self) -> Result<Self, Rank> {
-        let mut runs = self.to_runs();
-        runs.extend(other.to_runs());
-        runs.sort_unstable();
-        let mut merged: Vec<(Rank, Rank)> = Vec::with_capacity(runs.len());
-        for (first, last) in runs {
+        let (mut own, mut others) = (self.runs().peekable(), other.runs().peekable());
+        let mut merged: Vec<(Rank, Rank)> = Vec::new();
+        loop {
+            let next = match (own.peek(), others.peek()) {
+                (Some(run), Some(other)) if run <= other => own.next(),
+                (Some(_), None) => own.next(),
+                _ => others.next(),
+            };
+            let Some((first, last)) = next else {
+                break;
+            };
             match merged.last_mut() {
                 Some((_, end)) if first <= *end => return Err(first),
                 Some((_, end)) if first == *end + 1 => *end = last,
@@ -134,7 +151,7 @@ impl Ranks {
 impl std::fmt::Display for Contribution {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "unit {} of ranks", self.unit)?;
-        for (first, last) in self.ranks.to_runs() {
+        for (first, last) in self.ranks.runs() {
             write!(f, " {first}..={last}")?;
         }
         Ok(())
@@ -144,6 +161,22 @@ impl std::fmt::Display for Contribution {
 struct Contributions {
     must_be_ordered: bool,
     ordered: bool,
+    /// Two sets and their union: the units of a span mostly hold the same sets.
+    last: Option<[Ranks; 3]>,
+}
+
+impl Contributions {
+    fn union(&mut self, left: &Ranks, right: &Ranks) -> Result<Ranks, Rank> {
+        if let Some([first, second, union]) = &self.last
+            && first.is(left)
+            && second.is(right)
+        {
+            return Ok(union.clone());
+        }
+        let union = left.union(right)?;
+        self.last = Some([left.clone(), right.clone(), union.clone()]);
+        Ok(union)
+    }
 }
 
 impl Domain for Contributions {
@@ -170,10 +203,10 @@ impl Domain for Contributions {
                 Ranks::Range(*first, *last)
             }
             (left, right) => {
-                let union = left.union(right).map_err(Misdeed::Doubled)?;
+                let union = self.union(left, right).map_err(Misdeed::Doubled)?;
                 if self.must_be_ordered {
-                    let end = left.to_runs().last().map_or(0, |run| run.1);
-                    let begin = right.to_runs().first().map_or(0, |run| run.0);
+                    let end = left.runs().last().map_or(0, |run| run.1);
+                    let begin = right.runs().next().map_or(0, |run| run.0);
                     return Err(Misdeed::Misordered(end, begin));
                 }
                 self.ordered = false;

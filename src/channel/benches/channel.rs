@@ -1,10 +1,13 @@
-//! What messages between two processes cost over channels, beside the two things that bound them: the time in
-//! which two cores exchange a cache line, and the time in which both copy memory.
+//! What messages between two processes cost over channels, beside what bounds them: the time in which two cores
+//! exchange a cache line, the time in which both copy memory, and the time in which each copies what the other one
+//! has just written.
 //!
 //! `cargo bench -p channel` runs it on the first two cores. Times are medians over turns in microseconds; all
 //! columns of a row are measured in turn. An *exchange* is one message each way at once, as in an allreduce;
 //! *ping-pong* is half of there and back; *stream* is a message of many in one direction; *copy* is what both
-//! processes take to copy as many bytes at the same time: an exchange has to copy twice.
+//! processes take to copy as many bytes at the same time, each within its own memory; *fetch* is what they take if each
+//! copies what the other one has written before, which stands in the cache of another core unless it is too long. The
+//! writing is not part of that time. An exchange has to copy and to fetch.
 
 use std::fs::File;
 use std::process::{Child, Command};
@@ -23,18 +26,20 @@ type Error = Box<dyn std::error::Error>;
 const TICKETS: &str = "COLLTUNE_BENCH_TICKETS";
 const LIMIT: usize = 64 << 20;
 const TURNS: usize = 31;
+/// The longest message.
+const MOST: usize = 4 << 20;
 const SIZES: [usize; 11] = [
     0,
     8,
     64,
-    256,
+    512,
     1 << 10,
     4 << 10,
     16 << 10,
     64 << 10,
     256 << 10,
     1 << 20,
-    4 << 20,
+    MOST,
 ];
 
 fn main() -> Result<(), Error> {
@@ -53,7 +58,7 @@ fn main() -> Result<(), Error> {
 
 fn first(layout: Layout) -> Result<(), Error> {
     let segment = Segment::create(layout.bytes())?;
-    let lines = Segment::create(4096)?;
+    let lines = Segment::create(Lines::BYTES)?;
     let tickets = [&segment, &lines].map(|segment| {
         let bytes = segment.ticket().to_bytes();
         bytes.map(|byte| format!("{byte:02x}")).concat()
@@ -86,13 +91,16 @@ fn ticket(digits: &str) -> Result<Ticket, Error> {
     Ok(Ticket::from_bytes(bytes))
 }
 
-/// One cache line of each process.
+/// One cache line of each process, and on the pages behind them a part for data.
 struct Lines(NonNull<[Line; 2]>);
 
 #[repr(align(128))]
 struct Line(AtomicU64);
 
 impl Lines {
+    const DATA: usize = 4096;
+    const BYTES: usize = Self::DATA + 2 * MOST;
+
     fn of(ticket: &Ticket) -> Result<Self, Error> {
         let bytes = ticket.to_bytes();
         let [process, descriptor] = [0, 4]
@@ -104,7 +112,7 @@ impl Lines {
         let lines = unsafe {
             rustix::mm::mmap(
                 std::ptr::null_mut(),
-                4096,
+                Self::BYTES,
                 protection,
                 MapFlags::SHARED,
                 file,
@@ -117,6 +125,12 @@ impl Lines {
     fn of_rank(&self, rank: usize) -> &AtomicU64 {
         // SAFETY: mapped as long as the process runs, aligned to a page.
         unsafe { &self.0.as_ref()[rank].0 }
+    }
+
+    /// Where a process writes data.
+    fn data_of(&self, rank: usize) -> *mut u8 {
+        // SAFETY: within the memory that was mapped.
+        unsafe { self.0.as_ptr().cast::<u8>().add(Self::DATA + rank * MOST) }
     }
 }
 
@@ -139,8 +153,8 @@ impl Node {
             rank,
             lines,
             line: 0,
-            source: vec![1; 4 << 20],
-            target: vec![2; 4 << 20],
+            source: vec![1; MOST],
+            target: vec![2; MOST],
         })
     }
 
@@ -220,6 +234,22 @@ impl Node {
         std::hint::black_box(&mut self.target);
     }
 
+    /// Microseconds in which this process copies what the other one has just written.
+    fn fetch(&mut self, bytes: usize) -> f64 {
+        let data = [self.rank, 1 - self.rank].map(|rank| self.lines.data_of(rank));
+        // SAFETY: as long as the longest message; a process writes its own part, which the other one reads only
+        // between two exchanges of lines.
+        unsafe { data[0].copy_from_nonoverlapping(self.source.as_ptr(), bytes) };
+        self.exchange_lines();
+        let begin = Instant::now();
+        // SAFETY: as above.
+        unsafe { data[1].copy_to_nonoverlapping(self.target.as_mut_ptr(), bytes) };
+        std::hint::black_box(&mut self.target);
+        let time = begin.elapsed();
+        self.exchange_lines();
+        time.as_secs_f64() * 1e6
+    }
+
     /// Microseconds that one of many takes.
     fn time(&mut self, count: u32, mut act: impl FnMut(&mut Self)) -> f64 {
         self.exchange(0);
@@ -240,22 +270,26 @@ fn measure(mut node: Node) {
     if is_first {
         println!("two cores exchange a line in {:.3} us", median(&turns));
         println!(
-            "{:>8} {:>9} {:>9} {:>9} {:>9}",
-            "bytes", "exchange", "ping-pong", "stream", "copy"
+            "{:>8} {:>9} {:>9} {:>9} {:>9} {:>9}",
+            "bytes", "exchange", "ping-pong", "stream", "copy", "fetch"
         );
     }
     for bytes in SIZES {
         let count = (4_000_000 / (bytes + 2000)).max(3) as u32;
-        let mut columns: [Vec<f64>; 4] = Default::default();
+        let mut columns: [Vec<f64>; 5] = Default::default();
         for _ in 0..TURNS {
             columns[0].push(node.time(count, |node| node.exchange(bytes)));
             columns[1].push(node.time(count, |node| node.ping_pong(bytes)) / 2.0);
             columns[2].push(node.time(count, |node| node.pass(bytes)));
             columns[3].push(node.time(count, |node| node.copy(bytes)));
+            let fetches: Vec<f64> = (0..count).map(|_| node.fetch(bytes)).collect();
+            columns[4].push(median(&fetches));
         }
         if is_first {
-            let [exchange, ping_pong, stream, copy] = columns.map(|turns| median(&turns));
-            println!("{bytes:>8} {exchange:>9.3} {ping_pong:>9.3} {stream:>9.3} {copy:>9.3}");
+            let [exchange, ping_pong, stream, copy, fetch] = columns.map(|turns| median(&turns));
+            println!(
+                "{bytes:>8} {exchange:>9.3} {ping_pong:>9.3} {stream:>9.3} {copy:>9.3} {fetch:>9.3}"
+            );
         }
     }
 }

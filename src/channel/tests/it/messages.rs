@@ -235,7 +235,41 @@ fn another_length_than_the_sender_has_is_an_error() {
         let mut message = Progress::new(expected, 1);
         let outcome = second.receive(0, &mut message, |_, _| ());
         assert_eq!(outcome, Err(Mismatch), "{sent} instead of {expected}");
+        if message.is_packet() {
+            let [mut first, mut second] = two(1 << 20);
+            assert!(first.send(1, &mut Progress::new(sent, 1), |_, _| ()));
+            let outcome = second.receive_packet(0, message, |_| ());
+            assert_eq!(outcome, Err(Mismatch), "{sent} instead of {expected}");
+        }
     }
+}
+
+#[test]
+fn packets_are_messages_too() {
+    for length in [0, 1, 8, 112] {
+        let [mut first, mut second] = two(1 << 20);
+        let message = Progress::new(length, 1);
+        let fill = |packet: &mut [u8]| packet.fill(7);
+        let mut sent = 0;
+        while first.send_packet(1, message, fill) {
+            sent += 1;
+        }
+        assert!(sent > 1, "there is room for several");
+        let mut lengths = Vec::new();
+        let is_right = |piece: &[u8]| piece.iter().all(|byte| *byte == 7);
+        let has_come = second.receive(0, &mut message.clone(), |_, piece| {
+            assert!(is_right(piece));
+            lengths.push(piece.len());
+        });
+        assert_eq!((has_come, &lengths[..]), (Ok(true), &[length][..]));
+        for _ in 1..sent {
+            let has_come = second.receive_packet(0, message, |packet| assert!(is_right(packet)));
+            assert_eq!(has_come, Ok(true));
+        }
+        assert_eq!(second.receive_packet(0, message, |_| ()), Ok(false));
+        assert!(first.send_packet(1, message, fill), "there is room again");
+    }
+    assert!(Progress::new(112, 1).is_packet() && !Progress::new(113, 1).is_packet());
 }
 
 #[test]

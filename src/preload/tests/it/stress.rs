@@ -128,6 +128,28 @@ fn without_shared_memory_the_library_does_it_under_mpi() {
     check_without(&program, &off, "shared memory is switched off");
 }
 
+#[test]
+fn idle_communicators_give_way_to_new_ones_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("idle.c", folder.path(), &[]);
+    let path = saved(&forcing_through(1, Through::Shared), folder.path());
+    let limit = [("COLLTUNE_SHARED_MEMORY", "4M")];
+    let text = run_preloaded(&program, &[], 3, &path, &limit).good();
+    assert!(text.contains("all sums are right"), "{text}");
+    let words = text.split(" of them through shared memory").next();
+    let shared = words.and_then(|text| text.split_whitespace().next_back());
+    let shared: u64 = shared.and_then(|calls| calls.parse().ok()).expect("calls");
+    // Those on the communicator that was always in use, and on the two that came last.
+    assert!(shared >= 1500 + 2 * 1000 + 1000, "{text}");
+    let row = "default (no shared memory: the limit of shared memory is reached)";
+    let row = text.lines().find(|line| line.contains(row));
+    let left = row.and_then(|row| row.split_whitespace().nth(2));
+    let left: u64 = left.and_then(|calls| calls.parse().ok()).expect("calls");
+    // Those on the two that were used before it, and some that came when none was idle.
+    assert!((200..300).contains(&left), "{text}");
+    assert_eq!(warnings(&text).len(), 1, "{text}");
+}
+
 const REFUSED: &str = "ranks cannot share memory";
 
 /// A script that starts a program by other words.

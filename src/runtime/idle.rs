@@ -1,0 +1,126 @@
+//! Shared memory of communicators that have not been used for a while, for others.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use exec::constants::MPI_Comm;
+use exec::{ExecError, NoChannels};
+
+use crate::Tuner;
+use crate::agree::greatest;
+use crate::attach::State;
+use crate::place::world_ranks;
+use crate::plan::Plans;
+
+/// A communicator is idle if this process has made so many calls of ours since the last one on it. What is used again and
+/// again must not lose its channels to what is used once.
+const IDLE_CALLS: u64 = 1000;
+
+/// An idle communicator all of whose ranks belong to another.
+struct Idle {
+    state: *mut State,
+    /// Calls of ours since the last one on it.
+    calls: u64,
+    /// The same on all of its ranks, and another one for another communicator.
+    name: u64,
+}
+
+impl Tuner {
+    /// Gives a new communicator the channels of such that are idle, the least recently used ones first, if the limit
+    /// of shared memory is reached. Collective; all ranks come to the same.
+    ///
+    /// Whether calls go through channels must be the same on all ranks of a communicator. So channels can be given up
+    /// only where all of its ranks meet, and between the same two calls: in the first call on a communicator to which
+    /// they all belong.
+    pub(crate) fn make_room(&self, new: &mut State) -> Result<(), ExecError> {
+        let Ok(tuned) = &mut new.tuned else {
+            return Ok(());
+        };
+        if tuned.lacking != Some(NoChannels::Limit) {
+            return Ok(());
+        }
+        // Errors of this one are returned, and not the application's.
+        let private = tuned.private.raw();
+        // SAFETY: ours.
+        let idle = unsafe { self.idle(private)? };
+        while tuned.lacking == Some(NoChannels::Limit) {
+            // SAFETY: ours.
+            let Some(name) = (unsafe { least_recent(&idle, private)? }) else {
+                break;
+            };
+            if let Some(idle) = idle.iter().find(|idle| idle.name == name) {
+                // SAFETY: live, and not the new one, nor in the middle of a call.
+                unsafe { give_up(&mut *idle.state) };
+            }
+            tuned.lacking = self.means.open_channels(&mut tuned.private)?;
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// The communicator is valid.
+    unsafe fn idle(&self, communicator: MPI_Comm) -> Result<Vec<Idle>, ExecError> {
+        // SAFETY: the caller's.
+        let members = unsafe { world_ranks(communicator)? };
+        let mut idle: Vec<Idle> = Vec::new();
+        for state in self.attributes.live() {
+            // SAFETY: states that are live have not been freed.
+            let (other, tuned) = unsafe { ((*state).communicator, &(*state).tuned) };
+            let Ok(tuned) = tuned else {
+                continue;
+            };
+            // SAFETY: so are their communicators.
+            let ranks = unsafe { world_ranks(other)? };
+            let is_within = ranks.iter().all(|rank| members.contains(rank));
+            if tuned.private.channels().is_none() || !is_within {
+                continue;
+            }
+            // Those of the same ranks were created in the same order on all of them.
+            let mut hasher = DefaultHasher::new();
+            ranks.hash(&mut hasher);
+            let mut name = hasher.finish();
+            while idle.iter().any(|idle| idle.name == name) {
+                name = name.wrapping_add(1);
+            }
+            let calls = self.calls.get() - tuned.used.get();
+            idle.push(Idle { state, calls, name });
+        }
+        Ok(idle)
+    }
+}
+
+/// The name of the least recently used one; `None` if no rank knows one that is idle. Collective.
+///
+/// # Safety
+///
+/// The communicator is valid.
+unsafe fn least_recent(idle: &[Idle], communicator: MPI_Comm) -> Result<Option<u64>, ExecError> {
+    let is_open = |idle: &&Idle| {
+        // SAFETY: states that are live have not been freed.
+        let tuned = unsafe { &(*idle.state).tuned };
+        tuned
+            .as_ref()
+            .is_ok_and(|tuned| tuned.private.channels().is_some())
+    };
+    let idle = idle.iter().filter(is_open);
+    let mine = idle
+        .filter(|idle| idle.calls >= IDLE_CALLS)
+        .max_by_key(|idle| (idle.calls, idle.name));
+    let mut longest = [mine.map_or(0, |idle| idle.calls)];
+    // SAFETY: the caller's.
+    unsafe { greatest(communicator, &mut longest)? };
+    let named = mine.filter(|idle| idle.calls == longest[0]);
+    let mut name = [named.map_or(0, |idle| idle.name)];
+    // SAFETY: the caller's.
+    unsafe { greatest(communicator, &mut name)? };
+    Ok((longest[0] > 0).then_some(name[0]))
+}
+
+/// Has a communicator do without channels from now on. All of its ranks do so between the same two calls.
+fn give_up(state: &mut State) {
+    if let Ok(tuned) = &mut state.tuned {
+        tuned.plans = Plans::default();
+        tuned.private.close_channels();
+        tuned.lacking = Some(NoChannels::Limit);
+    }
+}

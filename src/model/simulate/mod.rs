@@ -3,7 +3,10 @@
 //!
 //! - A message starts when both ends have reached its round, and the sender's port for sending and
 //!   the receiver's for receiving are free. One of at most [`crate::Link::eager_limit`] bytes does
-//!   not wait for the receiver to reach its round.
+//!   not wait for the receiver to reach its round. Others that the executor would receive a round ahead
+//!   ([`vocabulary::is_posted_ahead`], [`Setting::ahead`]) may start when the receiver has reached the
+//!   round before, but not before its port is free; the ends still meet when both have reached their
+//!   rounds, and ports that a node's ranks share are granted in that order.
 //! - Both ports are busy for `overhead + beta n`, and the sender is done then; the receiver has the
 //!   data at `alpha + beta n` from the start. Ranks are full duplex: the two ports are independent.
 //! - A port that is wanted by several is granted to the one that was ready first; then by sender,

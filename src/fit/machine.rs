@@ -197,6 +197,8 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         node: links.get(&Level::Node).cloned(),
         shared: links.get(&Level::Shared).cloned(),
         injection_beta,
+        injection_gap: None,
+        rails: None,
         gamma: statistics::median(&gammas.iter().map(|(.., gamma)| *gamma).collect::<Vec<_>>()),
         copy,
         combining: Vec::new(),

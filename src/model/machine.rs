@@ -1,5 +1,7 @@
 //! The parameters of a machine, as its file holds them.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use vocabulary::bounds::{
@@ -27,9 +29,16 @@ pub struct Machine {
     /// known of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<Link>,
-    /// Seconds per byte of the port that a node's ranks share; absent if it is not shared.
+    /// Seconds per byte of the port that a node's ranks share, of each of its rails; absent if it is not shared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub injection_beta: Option<f64>,
+    /// Seconds that a rail of this port is busy with a message besides its bytes, before the next one passes; none if
+    /// absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub injection_gap: Option<f64>,
+    /// Messages that this port lets pass at once, in either direction; one if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rails: Option<u32>,
     /// Seconds per byte combined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gamma: Option<f64>,
@@ -50,6 +59,9 @@ pub struct Machine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
 }
+
+/// How many rails the port of a node may have.
+const RAILS: RangeInclusive<u32> = 1..=64;
 
 /// Sizes that follow a line: from `from` bytes on, up to where the next line begins, `n` bytes take
 /// `alpha + beta n` seconds.
@@ -242,6 +254,13 @@ impl Machine {
         for (key, value) in rates {
             in_range(key, value.unwrap_or(0.0), &BYTE_TIME)?;
         }
+        in_range("injection_gap", self.injection_gap.unwrap_or(0.0), &LATENCY)?;
+        if let Some(rails) = self.rails.filter(|rails| !RAILS.contains(rails)) {
+            return Err(InvalidMachine::Rails { rails });
+        }
+        if self.rails.is_some() && self.injection_beta.is_none() && self.injection_gap.is_none() {
+            return Err(InvalidMachine::NothingPassesRails);
+        }
         let network = [
             "network.alpha",
             "network.overhead",
@@ -411,6 +430,15 @@ pub enum InvalidMachine {
         /// Its value.
         ranks: u32,
     },
+    /// None, or more than a node has.
+    #[error("`rails` is {rails}; it must be from {} to {}", RAILS.start(), RAILS.end())]
+    Rails {
+        /// Its value.
+        rails: u32,
+    },
+    /// Rails of a port that nothing is known of.
+    #[error("`rails` has no meaning without `injection_beta` or `injection_gap`")]
+    NothingPassesRails,
     /// Neither level is described.
     #[error("neither `network` nor `node` is given; at least one of them is needed")]
     NoLink,
@@ -456,6 +484,7 @@ impl InvalidMachine {
         match self {
             Self::Name => "name",
             Self::NoRanks | Self::TooManyRanks { .. } => "ranks_per_node",
+            Self::Rails { .. } | Self::NothingPassesRails => "rails",
             Self::NoLink => "",
             Self::OutOfRange { key, .. }
             | Self::LinesOutOfOrder { key }

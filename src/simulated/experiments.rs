@@ -2,7 +2,7 @@
 //!
 //! A message of `n` bytes occupies the ports of both its ranks for `overhead + beta n`, and is there
 //! after `alpha + beta n`. Ranks are full duplex. Between nodes `beta` is the port's that the ranks of
-//! a node share, if that is slower.
+//! a node share, if that is slower, and the port's gap keeps messages apart that pass the same rail.
 
 use model::{Level, Line, Link, Machine, SimulationError};
 use thiserror::Error;
@@ -43,7 +43,8 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
         }
         ExperimentKind::Burst => {
             let link = costs()?;
-            several(&link, ExperimentKind::BURST, bytes, link.fan_out)
+            let port = port_seconds(machine, experiment);
+            several(&link, ExperimentKind::BURST, bytes, link.fan_out, port)
                 / f64::from(ExperimentKind::BURST)
         }
         ExperimentKind::Late => {
@@ -65,13 +66,23 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
                 ExperimentKind::FanOut => link.fan_out,
                 _ => link.fan_in,
             };
-            several(&link, shape.ranks().saturating_sub(1), bytes, fan)
+            let port = port_seconds(machine, experiment);
+            several(&link, shape.ranks().saturating_sub(1), bytes, fan, port)
         }
         ExperimentKind::Injection => {
-            let injected = machine.injection_beta.unwrap_or(0.0) * f64::from(shape.ppn);
             let link = costs()?;
             let line = link.line(experiment.bytes);
-            line.alpha + line.beta.max(injected) * bytes + one_way(&link, 0.0)
+            let gap = machine.injection_gap.unwrap_or(0.0);
+            let on_port = machine.injection_beta.unwrap_or(0.0) * bytes;
+            let rails = machine.rails.unwrap_or(1).max(1);
+            // As many as there are rails pass together; what they bring is answered in this order.
+            let mut answered = f64::NEG_INFINITY;
+            for before in 0..shape.ppn.div_ceil(rails) {
+                let passed = f64::from(before) * (on_port + gap) + on_port;
+                let delivered = line.alpha + (line.beta * bytes).max(passed);
+                answered = delivered.max(answered + gap);
+            }
+            answered + one_way(&link, 0.0)
         }
         ExperimentKind::Combine { .. } if !experiment.through.is_mpi() => {
             let link = costs()?;
@@ -131,12 +142,23 @@ fn one_way(link: &Link, bytes: f64) -> f64 {
     link.line(bytes as u64).seconds(bytes as u64)
 }
 
+/// What each of many messages to or from one rank takes of the port that the ranks of its node share, if that lets
+/// messages pass with a gap between them.
+fn port_seconds(machine: &Machine, experiment: &Experiment) -> f64 {
+    let gap = machine.injection_gap;
+    let Some(gap) = gap.filter(|_| level(experiment) == Level::Network) else {
+        return 0.0;
+    };
+    let beta = machine.injection_beta.unwrap_or(0.0);
+    (beta * experiment.bytes as f64 + gap) / f64::from(machine.rails.unwrap_or(1).max(1))
+}
+
 /// Messages that a rank sends at once, and the answer to the last, or messages that a rank asks
-/// for at once. One of its ports lets them pass one after the other. Empty ones take the other
+/// for at once. One of its ports, or the one that its node shares, lets them pass one after the other. Empty ones take the other
 /// ports, and never wait there longer than the next message takes.
-fn several(link: &Link, messages: u32, bytes: f64, fan: Option<f64>) -> f64 {
+fn several(link: &Link, messages: u32, bytes: f64, fan: Option<f64>, port: f64) -> f64 {
     let others = f64::from(messages.saturating_sub(1));
     let line = link.line(bytes as u64);
     let busy = line.overhead.unwrap_or(line.alpha) + line.beta * bytes * fan.unwrap_or(1.0);
-    others * busy + one_way(link, bytes) + one_way(link, 0.0)
+    others * busy.max(port) + one_way(link, bytes) + one_way(link, 0.0)
 }

@@ -61,6 +61,8 @@ fn machine() -> Machine {
         node: Some(link),
         shared: None,
         injection_beta: None,
+        injection_gap: None,
+        rails: None,
         gamma: Some(1e-10),
         copy: Some(5e-11),
         combining: Vec::new(),

@@ -4,16 +4,13 @@ use schedule::Rank;
 
 use super::engine::{Engine, Halt};
 use super::ports::Transfer;
-use super::prices::{Circumstances, Cost};
+use super::prices::{Circumstances, Cost, Injection};
 use super::process::Process;
 use super::trace::{Message, Observer};
 
-/// The ports that the ranks of a node share: when each has passed all that has started.
+/// A rail of the ports that the ranks of a node share: when it is free, for sending and for receiving.
 #[derive(Clone, Copy, Default)]
-pub(super) struct NodePorts {
-    out: f64,
-    into: f64,
-}
+pub(super) struct Rail([f64; 2]);
 
 impl<O: Observer> Engine<'_, O> {
     /// Carries a message whose ports are free.
@@ -109,12 +106,17 @@ impl<O: Observer> Engine<'_, O> {
         let Transfer {
             from, to, bytes, ..
         } = *transfer;
-        let ([out, into], seconds) = self.prices.injection(from, to, bytes)?;
-        let out = &mut self.nodes[out as usize].out;
-        *out = out.max(first) + seconds;
-        let out = *out;
-        let into = &mut self.nodes[into as usize].into;
-        *into = into.max(first) + seconds;
-        Some(out.max(*into))
+        let (nodes, Injection { beta, gap, rails }) = self.prices.injection(from, to)?;
+        let seconds = beta * bytes as f64;
+        let mut passed = 0.0_f64;
+        for (side, node) in nodes.into_iter().enumerate() {
+            let rails = &mut self.rails[node as usize * rails..][..rails];
+            let free = rails.iter_mut().map(|Rail(free)| &mut free[side]);
+            let earliest = free.min_by(|a, b| a.total_cmp(b))?;
+            let out = earliest.max(first) + seconds;
+            *earliest = out + gap;
+            passed = passed.max(out);
+        }
+        Some(passed)
     }
 }

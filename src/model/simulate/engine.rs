@@ -14,7 +14,7 @@
 use schedule::{Action, Buffer, Rank, Round, Schedule, Span};
 
 use super::agenda::Agenda;
-use super::carrying::NodePorts;
+use super::carrying::Rail;
 use super::course::Course;
 use super::offers::{Earlies, Offers};
 use super::ports::{Due, Queues, Transfer};
@@ -55,7 +55,8 @@ pub(super) struct Engine<'a, O> {
     pub(super) processes: Processes,
     /// When each rank's program has ended.
     finished: Vec<f64>,
-    pub(super) nodes: Vec<NodePorts>,
+    /// Those of each node after those of the one before.
+    pub(super) rails: Vec<Rail>,
     /// Ranks that can go on or be started, the next one last.
     pub(super) runnable: Vec<Rank>,
     /// The first rank that has not been looked for yet.
@@ -83,10 +84,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         observer: O,
     ) -> Self {
         let ranks = schedule.shape().ranks;
-        let nodes = match prices.shares_ports_of_nodes() {
-            true => prices.nodes() as usize,
-            false => 0,
-        };
+        let rails = prices.nodes() as usize * prices.rails();
         Self {
             schedule,
             prices,
@@ -94,7 +92,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             order,
             processes: Processes::new(ranks),
             finished: vec![0.0; ranks as usize],
-            nodes: vec![NodePorts::default(); nodes],
+            rails: vec![Rail::default(); rails],
             runnable: Vec::new(),
             uncalled: 0,
             agenda: Agenda::new(),

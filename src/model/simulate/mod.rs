@@ -15,11 +15,12 @@
 //! - Combining and copying are done by the rank's processor, one after the other from the beginning
 //!   of the round, beside the ports. A round ends when all of it has ended.
 //! - Whether a message is priced as [`crate::Level::Node`] or [`crate::Level::Network`] depends on
-//!   the [`Placement`] of its ends. Where the machine has an `injection_beta`, messages between nodes
+//!   the [`Placement`] of its ends. Where the machine has an `injection_beta` or an `injection_gap`, messages between nodes
 //!   pass the shared port of the sender's node, and that of the receiver's node, in the order in which
 //!   they start: a byte takes `injection_beta` there, and the message is over when its last byte has
 //!   passed both. So `k` ranks that send at once share a node's bandwidth, and notice it only where
-//!   `k injection_beta` is more than `beta`.
+//!   `k injection_beta` is more than `beta`. After each message the port is busy for another
+//!   `injection_gap`. Of its `rails` a message passes the one that is free first.
 //!
 //! - Where the machine has lines by size and factors of patterns, they change what a message costs by what
 //!   its ends do in their rounds: whether one of them has messages both ways, with the same rank or

@@ -17,14 +17,41 @@ pub(super) struct Prices {
     copying: Vec<Line>,
     /// How many times as long bytes take since caches do not hold the call's buffers.
     memory: f64,
-    injection_beta: Option<f64>,
     /// Which receives are posted a round ahead.
     pub(super) ahead: Ahead,
+    /// The port that the ranks of a node share, if they do.
+    injection: Option<Injection>,
     topology: Topology,
     /// Where all messages cost the same.
     only: Option<Level>,
     unit_bytes: u64,
     machine: String,
+}
+
+/// The port that the ranks of a node share.
+#[derive(Clone, Copy)]
+pub(super) struct Injection {
+    /// Seconds for a byte.
+    pub(super) beta: f64,
+    /// Seconds that a rail is busy besides, before the next message passes it.
+    pub(super) gap: f64,
+    pub(super) rails: usize,
+}
+
+impl Injection {
+    fn of(machine: &Machine) -> Option<Self> {
+        let Machine {
+            injection_beta: beta,
+            injection_gap: gap,
+            rails,
+            ..
+        } = *machine;
+        (beta.is_some() || gap.is_some()).then(|| Self {
+            beta: beta.unwrap_or(0.0),
+            gap: gap.unwrap_or(0.0),
+            rails: rails.unwrap_or(1) as usize,
+        })
+    }
 }
 
 /// What else the ends of a message do in its round.
@@ -116,7 +143,7 @@ impl Prices {
             combining: machine.combining.clone(),
             copying: machine.copying.clone(),
             memory: memory(schedule, machine, &topology, unit_bytes),
-            injection_beta: machine.injection_beta.filter(|_| only != Some(Level::Node)),
+            injection: Injection::of(machine).filter(|_| only != Some(Level::Node)),
             ahead,
             topology,
             only,
@@ -179,14 +206,19 @@ impl Prices {
 
     /// Whether messages of different ranks of a node are in each other's way.
     pub(super) fn shares_ports_of_nodes(&self) -> bool {
-        self.injection_beta.is_some()
+        self.injection.is_some()
     }
 
-    /// The nodes whose shared ports a message passes, and the seconds that it takes there.
-    pub(super) fn injection(&self, from: Rank, to: Rank, bytes: u64) -> Option<([u32; 2], f64)> {
-        let beta = self.injection_beta?;
+    /// The nodes whose shared ports a message passes, and the port.
+    pub(super) fn injection(&self, from: Rank, to: Rank) -> Option<([u32; 2], Injection)> {
+        let injection = self.injection?;
         let nodes = [from, to].map(|rank| self.topology.node(rank));
-        (nodes[0] != nodes[1]).then_some((nodes, beta * bytes as f64))
+        (nodes[0] != nodes[1]).then_some((nodes, injection))
+    }
+
+    /// Messages that the port of a node lets pass at once.
+    pub(super) fn rails(&self) -> usize {
+        self.injection.map_or(0, |injection| injection.rails)
     }
 
     pub(super) fn nodes(&self) -> u32 {

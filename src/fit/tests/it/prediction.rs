@@ -33,6 +33,8 @@ pub(crate) fn machine() -> MachineFit {
         node: Some(link),
         shared: None,
         injection_beta: None,
+        injection_gap: None,
+        rails: None,
         gamma: Some(1e-10),
         copy: None,
         combining: Vec::new(),

@@ -87,6 +87,26 @@ fn messages_through_shared_memory_take_the_place_of_others_on_a_node() {
 }
 
 #[test]
+fn rails_are_those_of_a_port_that_is_known() {
+    let check = |keys: &str, expected: Result<(), InvalidMachine>| {
+        let text = FULL.replace(r#""injection_beta": 2e-10,"#, keys);
+        let machine: Machine = serde_json::from_str(&text).expect("well-formed");
+        assert_eq!(machine.validate(), expected, "{keys}");
+    };
+    check(r#""injection_gap": 5e-9, "rails": 2,"#, Ok(()));
+    check(r#""injection_beta": 2e-10, "rails": 64,"#, Ok(()));
+    for rails in [0, 65] {
+        let keys = format!(r#""injection_beta": 2e-10, "rails": {rails},"#);
+        check(&keys, Err(InvalidMachine::Rails { rails }));
+    }
+    check(r#""rails": 2,"#, Err(InvalidMachine::NothingPassesRails));
+    let text = FULL.replace(r#""injection_beta": 2"#, r#""injection_gap": -2"#);
+    let machine: Machine = serde_json::from_str(&text).expect("well-formed");
+    let invalid = machine.validate().expect_err("negative");
+    assert_eq!(invalid.key(), "injection_gap");
+}
+
+#[test]
 fn unknown_keys_are_refused() {
     for text in [
         FULL.replace("\"copy\"", "\"copie\""),

@@ -345,7 +345,10 @@ fn machines_keep_their_versions() {
         noise: {jitter: 0.1, spike_probability: 0.01, spike_factor: 10, \
         slow_launch_probability: 0.1, slow_launch_factor: 2}\n";
     let few = "name: few\nranks_per_node: 4\nnode: {alpha: 1e-6, beta: 1e-9}\n";
-    for (text, before, since) in [(all, "all-7084a54b", "all-8e1d00d6+2"), (few, "few-79a71657", "few-")] {
+    for (text, before, since) in [
+        (all, "all-7084a54b", "all-8e1d00d6+2"),
+        (few, "few-79a71657", "few-"),
+    ] {
         let machine = Machine::from_yaml(text).expect("a machine");
         let begun = |version: &str| {
             let library = Library {

@@ -6,6 +6,41 @@ use vocabulary::{Candidate, Cell, CommShape, Datatype, ExperimentKind};
 
 use crate::bench::{Bench, compare, experiment, ours};
 
+/// Short messages: what they take are the gaps between them.
+#[test]
+fn gaps_keep_messages_of_a_node_apart() {
+    let (bytes, gap) = (8, 2e-6);
+    let kinds = [
+        (ExperimentKind::Injection, (2, 1)),
+        (ExperimentKind::Injection, (2, 32)),
+        (ExperimentKind::FanOut, (5, 1)),
+    ];
+    let tasks = kinds.into_iter().zip(0..);
+    let tasks = tasks.map(|((kind, shape), id)| experiment(id, kind, shape, bytes));
+    let mut bench = Bench::new(tasks.collect());
+    bench.machine.injection_gap = Some(gap);
+    for rails in [1, 2] {
+        bench.machine.rails = Some(rails);
+        bench.plan.library = bench.launcher().library().clone();
+        let network = bench.machine.network.clone().expect("a network");
+        let port = bench.machine.injection_beta.expect("a shared port") * bytes as f64;
+        let (alpha, message) = (network.alpha, network.beta * bytes as f64);
+        let gaps = f64::from(32 / rails - 1);
+        let expected = [
+            2.0 * alpha + message,
+            2.0 * alpha + gaps * (port + gap) + port,
+            // A rank's messages are further apart by themselves than on two rails.
+            2.0 * alpha + message + 3.0 * (port + gap) / f64::from(rails),
+        ];
+        for (expected, ((task, _), seconds)) in expected.iter().zip(bench.seconds()) {
+            assert!(
+                (seconds[0] / expected - 1.0).abs() < 1e-9,
+                "{task} on {rails}: {seconds:?}, not {expected}"
+            );
+        }
+    }
+}
+
 #[test]
 fn patterns_of_messages_show_the_machine() {
     let bytes = 1 << 20;

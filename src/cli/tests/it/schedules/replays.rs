@@ -129,6 +129,8 @@ fn machine() -> Machine {
         node: None,
         shared: None,
         injection_beta: None,
+        injection_gap: None,
+        rails: None,
         // A flop a byte, and a nanosecond a flop.
         gamma: Some(1e-9),
         copy: None,

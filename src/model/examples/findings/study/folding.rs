@@ -173,6 +173,8 @@ pub(crate) fn by_sharing() -> Fallible<[f64; 2]> {
     let shared = reference()?;
     let alone = Machine {
         injection_beta: None,
+        injection_gap: None,
+        rails: None,
         ..shared.clone()
     };
     let of = |machine: &Machine| gain(&Cluster::new(machine, 3, 8).placed(Placement::Cyclic), LONG);

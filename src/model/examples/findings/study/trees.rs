@@ -82,6 +82,8 @@ pub(crate) fn edges(id: &str, within_nodes: bool, placement: Placement) -> Falli
         network: Some(link(true)),
         node: Some(link(within_nodes)),
         injection_beta: None,
+        injection_gap: None,
+        rails: None,
         gamma: Some(0.0),
         ..hydra()?
     };
@@ -119,6 +121,8 @@ pub(crate) fn steps_to(machine: &Machine) -> Fallible<[(&'static str, Cluster); 
     let flat = Cluster::flat(ranks, network.alpha, network.beta, gamma);
     let unshared = Machine {
         injection_beta: None,
+        injection_gap: None,
+        rails: None,
         ..machine.clone()
     };
     let with =

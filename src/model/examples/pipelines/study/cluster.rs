@@ -63,6 +63,8 @@ impl Cluster {
             node: None,
             shared: None,
             injection_beta: None,
+            injection_gap: None,
+            rails: None,
             gamma: Some(gamma),
             copy: None,
             combining: Vec::new(),

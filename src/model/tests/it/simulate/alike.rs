@@ -20,6 +20,8 @@ fn nodes() -> Machine {
         network: Some(link(3e-6, 2e-9)),
         node: Some(link(1e-6, 1e-9)),
         injection_beta: Some(3e-9),
+        injection_gap: None,
+        rails: None,
         copy: Some(1e-10),
         ..flat(0.0, 0.0, 2e-10)
     }

@@ -130,8 +130,10 @@ fn the_ranks_of_a_node_share_its_port() {
     machine.node = machine.network.clone();
     // All of one node send to all of the other in the first round of this.
     let topology = Topology::of_ranks(8, 4, Placement::Block);
-    let mut check = |injection_beta, expected: f64| {
+    let mut check = |injection_beta, injection_gap, rails, expected: f64| {
         machine.injection_beta = injection_beta;
+        machine.injection_gap = injection_gap;
+        machine.rails = rails;
         let seconds: f64 = {
             let setting = Setting {
                 machine: &machine,
@@ -150,15 +152,24 @@ fn the_ranks_of_a_node_share_its_port() {
         };
         assert!(
             (seconds - expected).abs() < 1e-9,
-            "{injection_beta:?}: {seconds}"
+            "{injection_beta:?} {injection_gap:?} {rails:?}: {seconds}"
         );
     };
     let bytes = BYTES as f64;
-    check(None, MESSAGE);
+    check(None, None, None, MESSAGE);
     // Enough for four at full speed; half of that; and less than one needs.
-    check(Some(BETA / 4.0), MESSAGE);
-    check(Some(BETA / 2.0), ALPHA + 2.0 * BETA * bytes);
-    check(Some(BETA * 2.0), ALPHA + 8.0 * BETA * bytes);
+    check(Some(BETA / 4.0), None, None, MESSAGE);
+    check(Some(BETA / 2.0), None, None, ALPHA + 2.0 * BETA * bytes);
+    check(Some(BETA * 2.0), None, None, ALPHA + 8.0 * BETA * bytes);
+    // Two at a time.
+    check(Some(BETA), None, Some(2), ALPHA + 2.0 * BETA * bytes);
+    // The last one waits for three gaps, or on two rails for one.
+    let gap = Some(2.0 * BETA * bytes);
+    check(None, gap, None, ALPHA + 6.0 * BETA * bytes);
+    check(None, gap, Some(2), ALPHA + 2.0 * BETA * bytes);
+    check(Some(BETA), gap, None, ALPHA + 10.0 * BETA * bytes);
+    check(Some(BETA), gap, Some(2), ALPHA + 4.0 * BETA * bytes);
+    check(None, gap, Some(4), MESSAGE);
 }
 
 #[test]

@@ -27,6 +27,8 @@ fn flat(alpha: f64, beta: f64, gamma: f64) -> Machine {
         node: None,
         shared: None,
         injection_beta: None,
+        injection_gap: None,
+        rails: None,
         gamma: Some(gamma),
         copy: None,
         combining: Vec::new(),

@@ -66,7 +66,8 @@ struct Slow<'a> {
     /// Sends and receives posted by each pair.
     posted: BTreeMap<(Rank, Rank), [usize; 2]>,
     issued: usize,
-    nodes: BTreeMap<(u32, bool), f64>,
+    /// When each rail of a node's port is free for sending, or for receiving.
+    nodes: BTreeMap<(u32, bool), Vec<f64>>,
     /// Whether messages that are the only ones of their rounds meet no others: then they start as soon as
     /// their ends are known.
     is_apart: bool,
@@ -280,13 +281,19 @@ impl Slow<'_> {
         let mut freed = start + (overhead + link.beta * bytes);
         let mut delivered = start + (link.alpha + link.beta * bytes);
         let [out, into] = [from, to].map(|rank| self.setting.topology.node(rank));
-        if let Some(beta) = self.setting.machine.injection_beta.filter(|_| out != into) {
+        let machine = self.setting.machine;
+        let is_shared = machine.injection_beta.is_some() || machine.injection_gap.is_some();
+        if is_shared && out != into {
+            let beta = machine.injection_beta.unwrap_or(0.0);
             for port in [(out, false), (into, true)] {
-                let passed = self.nodes.entry(port).or_default();
-                *passed = passed.max(start + overhead) + beta * bytes;
-                if *passed > freed {
-                    freed = *passed;
-                    delivered = *passed + (link.alpha - overhead);
+                let rails = vec![0.0; machine.rails.unwrap_or(1) as usize];
+                let free = self.nodes.entry(port).or_insert(rails);
+                free.sort_by(f64::total_cmp);
+                let passed = free[0].max(start + overhead) + beta * bytes;
+                free[0] = passed + machine.injection_gap.unwrap_or(0.0);
+                if passed > freed {
+                    freed = passed;
+                    delivered = passed + (link.alpha - overhead);
                 }
             }
         }
@@ -400,18 +407,23 @@ fn links() -> impl Strategy<Value = Link> {
 }
 
 fn machines() -> impl Strategy<Value = Machine> {
-    let injection = prop_oneof![
-        Just(None),
-        (1u32..4).prop_map(|b| Some(f64::from(b) / 128.0))
-    ];
+    let part = |of| {
+        prop_oneof![
+            Just(None),
+            (1u32..4).prop_map(move |b| Some(f64::from(b) / of))
+        ]
+    };
+    let injection = (part(128.0), part(2.0), 1u32..4);
     (links(), links(), injection, 0u32..3, 0u32..3).prop_map(
-        |(network, node, injection_beta, gamma, copy)| Machine {
+        |(network, node, (injection_beta, injection_gap, rails), gamma, copy)| Machine {
             name: "any".to_owned(),
             ranks_per_node: 1,
             network: Some(network),
             node: Some(node),
             shared: None,
             injection_beta,
+            injection_gap,
+            rails: (injection_beta.or(injection_gap).is_some()).then_some(rails),
             gamma: Some(f64::from(gamma) / 32.0),
             copy: Some(f64::from(copy) / 64.0),
             combining: Vec::new(),

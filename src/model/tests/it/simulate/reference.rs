@@ -358,7 +358,9 @@ fn slowly(
 ) -> Vec<(f64, f64)> {
     let ranks = schedule.shape().ranks;
     let node = |rank| setting.topology.node(rank);
-    let shares = setting.machine.injection_beta.is_some() && (0..ranks).any(|r| node(r) != node(0));
+    let shares = (setting.machine.injection_beta.is_some()
+        || setting.machine.injection_gap.is_some())
+        && (0..ranks).any(|r| node(r) != node(0));
     let process = |rank| Process {
         mark: (u64::from(before) * schedule.program(rank).rounds(), 0.0),
         program: Box::new(Again(schedule.program(rank), before + timed)),

@@ -10,7 +10,8 @@ use strict_yaml::Document;
 use strum_macros::Display;
 use table::Confidence;
 use vocabulary::{
-    Cache, CommShape, Datatype, Operator, Pattern, RankOrder, Synchronisation, Through, Warning,
+    CacheState, CommShape, Datatype, Operator, Pattern, RankOrder, Synchronisation, Through,
+    Warning,
 };
 
 use crate::LauncherConfig;
@@ -55,7 +56,7 @@ pub struct Campaign {
     /// Launches that choices are to rest on: the statistical unit.
     pub launches: u32,
     /// Whether choices are measured again in fresh launches, and only what these confirm replaces the default.
-    pub confirmation: Confirmation,
+    pub confirmation: ConfirmationMode,
     /// The least confidence of rules that are deployed; others stay in the table.
     pub min_confidence: Confidence,
     /// When a candidate has been repeated often enough.
@@ -80,7 +81,7 @@ pub struct Campaign {
     /// How calls follow each other; [`Pattern::Skewed`] with [`Synchronisation::Window`] alone.
     pub pattern: Pattern,
     /// Whether calls may find their buffers in caches; simulated machines have none.
-    pub cache: Cache,
+    pub cache: CacheState,
     /// Nodes up to which the table is extended by the model; absent if it says nothing of shapes that were
     /// not measured.
     pub extend_to_nodes: Option<u32>,
@@ -106,7 +107,7 @@ pub enum Strategy {
 /// Whether fresh launches confirm what is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Confirmation {
+pub enum ConfirmationMode {
     /// They do: only what they confirm replaces the default.
     #[default]
     On,
@@ -142,12 +143,12 @@ pub struct Repetitions {
     /// Stop when the interval of the median is narrower than this share of it.
     pub precision: f64,
     /// Measuring time after which a candidate stops once it has its minimum.
-    pub slice: Slice,
+    pub slice: TimeSlice,
 }
 
 /// The measuring time of a candidate's turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Slice {
+pub enum TimeSlice {
     /// Its share of the budget.
     Auto,
     /// A fixed time.
@@ -303,8 +304,8 @@ impl Campaign {
     /// Of the budget, what launches may take that choose, in seconds. The rest confirms choices.
     pub fn exploring_seconds(&self) -> f64 {
         match self.confirmation {
-            Confirmation::On => (1.0 - CONFIRMING_SHARE) * self.budget_seconds,
-            Confirmation::Off => self.budget_seconds,
+            ConfirmationMode::On => (1.0 - CONFIRMING_SHARE) * self.budget_seconds,
+            ConfirmationMode::Off => self.budget_seconds,
         }
     }
 

@@ -25,7 +25,9 @@ mod problem;
 mod template;
 mod validate;
 
-pub use campaign::{Campaign, Confirmation, Output, ParameterGrid, Repetitions, Slice, Strategy};
+pub use campaign::{
+    Campaign, ConfirmationMode, Output, ParameterGrid, Repetitions, Strategy, TimeSlice,
+};
 pub use candidates::{Candidates, Family, Selection};
 pub use error::CampaignError;
 pub use launching::{LauncherConfig, SimulatedOptions};

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::link::{Link, Memory, Mismatch};
 use crate::pool::{Chunks, Pool};
-use crate::{Layout, Progress, Segment, SegmentError};
+use crate::{SegmentError, SegmentLayout, SharedSegment, TransferProgress};
 
 /// One rank's ends of the channels to and from all other ranks of its node.
 ///
@@ -20,8 +20,8 @@ pub struct Channels {
     stages: u64,
     /// The rank that was looked at last when chunks were lacking.
     looked_at: usize,
-    layout: Layout,
-    segment: Segment,
+    layout: SegmentLayout,
+    segment: SharedSegment,
 }
 
 // SAFETY: the links lead into the segment, which is memory of the process, not of a thread.
@@ -36,7 +36,11 @@ impl Channels {
     ///
     /// # Panics
     /// If there is no such rank, or the segment is not as long as the layout says.
-    pub fn new(segment: Segment, layout: Layout, rank: usize) -> Result<Self, SegmentError> {
+    pub fn new(
+        segment: SharedSegment,
+        layout: SegmentLayout,
+        rank: usize,
+    ) -> Result<Self, SegmentError> {
         let (start, bytes) = segment.memory();
         assert!(rank < layout.ranks() && bytes >= layout.bytes());
         segment.reserve(layout.part_of(rank))?;
@@ -78,7 +82,7 @@ impl Channels {
     }
 
     /// How the memory is used.
-    pub fn layout(&self) -> Layout {
+    pub fn layout(&self) -> SegmentLayout {
         self.layout
     }
 
@@ -98,7 +102,7 @@ impl Channels {
     /// Sends as much of a message as there is room for, and tells whether that is all of it: then the caller's
     /// memory is no longer needed. `fill(offset, piece)` writes the bytes of the message from `offset` on.
     /// Pieces follow one another, begin at a multiple of 16 bytes in memory and consist of whole units, if
-    /// these are no longer than [`Layout::largest_unit`]. It is not called for pieces that another message of the stage
+    /// these are no longer than [`SegmentLayout::largest_unit`]. It is not called for pieces that another message of the stage
     /// has written.
     ///
     /// # Panics
@@ -107,7 +111,7 @@ impl Channels {
     pub fn send(
         &mut self,
         to: usize,
-        message: &mut Progress,
+        message: &mut TransferProgress,
         fill: impl FnMut(usize, &mut [u8]),
     ) -> bool {
         let Some(link) = &mut self.links[to] else {
@@ -142,7 +146,7 @@ impl Channels {
     pub fn receive(
         &mut self,
         from: usize,
-        message: &mut Progress,
+        message: &mut TransferProgress,
         take: impl FnMut(usize, &[u8]),
     ) -> Result<bool, Mismatch> {
         match &mut self.links[from] {

@@ -22,13 +22,13 @@ const CHUNKS_FOR_ONE: usize = CHUNKS / 2;
 /// Each rank has a part of its own: the slots of its incoming channels and its answers, in the order of the other
 /// ranks, then the chunks that it sends in. So pairs of ranks that send each other nothing take little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct SegmentLayout {
     ranks: usize,
     slots: usize,
     chunk: usize,
 }
 
-impl Layout {
+impl SegmentLayout {
     /// The largest channels of all pairs of `ranks` ranks that fit into `limit` bytes: none if that is not
     /// enough for any, or if there are less than two ranks.
     pub fn within(ranks: usize, limit: usize) -> Option<Self> {
@@ -60,7 +60,7 @@ impl Layout {
         self.ranks * self.part()
     }
 
-    /// The largest unit that is never split ([`crate::Progress::new`]).
+    /// The largest unit that is never split ([`crate::TransferProgress::new`]).
     pub fn largest_unit(&self) -> usize {
         match self.ranks {
             2 => self.chunk,
@@ -78,7 +78,7 @@ fn chunk_count(ranks: usize) -> usize {
 }
 
 /// The parts of the segment.
-impl Layout {
+impl SegmentLayout {
     fn part(&self) -> usize {
         let peers = self.ranks - 1;
         let channels = peers * (self.slots_bytes() + size_of::<Answer>());
@@ -140,7 +140,7 @@ mod tests {
 
     /// Channels lie in the parts of their ranks and nothing overlaps.
     fn check(ranks: usize, limit: usize) {
-        let layout = Layout::within(ranks, limit).unwrap();
+        let layout = SegmentLayout::within(ranks, limit).unwrap();
         assert!(layout.bytes() <= limit, "{layout:?}");
         let mut used = Vec::new();
         for rank in 0..ranks {
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn two_ranks_get_the_largest_channels() {
-        let layout = Layout::within(2, 64 << 20).unwrap();
+        let layout = SegmentLayout::within(2, 64 << 20).unwrap();
         assert_eq!((layout.slots, layout.chunk), (SLOTS, CHUNK));
         assert!(layout.bytes() < 1 << 20);
     }
@@ -185,10 +185,10 @@ mod tests {
     #[test]
     fn many_ranks_get_chunks_that_are_worth_having() {
         for (ranks, least) in [(8, CHUNK), (24, CHUNK), (32, 44 << 10), (64, 20 << 10)] {
-            let layout = Layout::within(ranks, 16 << 20).unwrap();
+            let layout = SegmentLayout::within(ranks, 16 << 20).unwrap();
             assert!(layout.chunk >= least, "{layout:?}");
         }
-        assert!(Layout::within(128, 16 << 20).unwrap().chunk >= 5 << 10);
+        assert!(SegmentLayout::within(128, 16 << 20).unwrap().chunk >= 5 << 10);
     }
 
     #[test]
@@ -201,7 +201,11 @@ mod tests {
             (128, 8 << 20),
             (usize::MAX, usize::MAX),
         ] {
-            assert_eq!(Layout::within(ranks, limit), None, "{ranks} in {limit}");
+            assert_eq!(
+                SegmentLayout::within(ranks, limit),
+                None,
+                "{ranks} in {limit}"
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Messages between the ranks of a node, through memory that they share.
 //!
-//! One rank creates a [`Segment`] as large as its [`Layout`] says and tells the others its [`Ticket`]; each makes
+//! One rank creates a [`SharedSegment`] as large as its [`Layout`] says and tells the others its [`Ticket`]; each makes
 //! its [`Channels`] of it. Two ranks of one process show how:
 //!
 //! ```
@@ -46,7 +46,7 @@ mod segment;
 mod sync;
 
 pub use channels::Channels;
-pub use layout::Layout;
+pub use layout::SegmentLayout;
 pub use link::Mismatch;
-pub use progress::Progress;
-pub use segment::{Segment, SegmentError, Ticket};
+pub use progress::TransferProgress;
+pub use segment::{SegmentError, SharedSegment, Ticket};

@@ -28,7 +28,7 @@
 use std::ptr::NonNull;
 
 use super::pool::{CHUNKS, Chunks, Found, Piece, Pool};
-use super::progress::Progress;
+use super::progress::TransferProgress;
 use super::sync::{AtomicU32, AtomicU64, Ordering, PATIENCE, SENT_BEFORE, UnsafeCell};
 
 /// What fits into a packet's slot.
@@ -156,7 +156,7 @@ impl Link {
     pub(crate) fn send(
         &mut self,
         pool: &mut Pool,
-        message: &mut Progress,
+        message: &mut TransferProgress,
         mut fill: impl FnMut(usize, &mut [u8]),
     ) -> bool {
         while !message.is_over() {
@@ -176,7 +176,7 @@ impl Link {
     fn send_piece(
         &mut self,
         pool: &mut Pool,
-        message: &mut Progress,
+        message: &mut TransferProgress,
         fill: &mut impl FnMut(usize, &mut [u8]),
     ) -> bool {
         let (offset, length) = (message.done(), piece(message, pool.chunk_bytes()));
@@ -211,7 +211,7 @@ impl Link {
     #[cold]
     fn do_without(
         &mut self,
-        message: &mut Progress,
+        message: &mut TransferProgress,
         fill: &mut impl FnMut(usize, &mut [u8]),
     ) -> bool {
         self.refusals = match self.held.count {
@@ -245,7 +245,7 @@ impl Link {
         &mut self,
         length: usize,
         chunk: Option<Found>,
-        message: &mut Progress,
+        message: &mut TransferProgress,
         fill: &mut impl FnMut(usize, &mut [u8]),
     ) -> bool {
         if self.sent - self.answered >= u64::from(self.outgoing.slot_count) {
@@ -288,7 +288,7 @@ impl Link {
     #[inline]
     pub(crate) fn receive(
         &mut self,
-        message: &mut Progress,
+        message: &mut TransferProgress,
         mut take: impl FnMut(usize, &[u8]),
     ) -> Result<bool, Mismatch> {
         while !message.is_over() {
@@ -371,7 +371,7 @@ const LEAST_PIECE: usize = 16 << 10;
 
 /// How long the next piece of a message is: all are equally long and consist of whole units, if one fits into a
 /// chunk. What was sent in slots instead is left out of the piece to which it belongs.
-fn piece(message: &Progress, chunk_bytes: usize) -> usize {
+fn piece(message: &TransferProgress, chunk_bytes: usize) -> usize {
     let piece = message.length().div_ceil(PIECES).next_multiple_of(128);
     let limit = piece.max(LEAST_PIECE).max(message.unit()).min(chunk_bytes);
     let piece = whole_units(message, limit);
@@ -379,7 +379,7 @@ fn piece(message: &Progress, chunk_bytes: usize) -> usize {
 }
 
 /// So much of `limit` bytes as is whole units; all of it if not one fits.
-fn whole_units(message: &Progress, limit: usize) -> usize {
+fn whole_units(message: &TransferProgress, limit: usize) -> usize {
     match limit - limit % message.unit() {
         0 => limit,
         whole => whole,

@@ -2,7 +2,7 @@
 
 /// How far a message has come at one of its ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct TransferProgress {
     length: usize,
     unit: usize,
     stage: u64,
@@ -10,7 +10,7 @@ pub struct Progress {
     is_over: bool,
 }
 
-impl Progress {
+impl TransferProgress {
     /// A message of `length` bytes of which nothing has been moved. `unit` is the size of what must stay
     /// together, such as an element that is combined, or 1; `length` is a multiple of it.
     #[inline]

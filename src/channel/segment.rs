@@ -123,7 +123,7 @@ impl Ticket {
 /// fails, and the later write does not end in SIGBUS. The kernel places what a rank reserves in the rank's own
 /// NUMA domain.
 #[derive(Debug)]
-pub struct Segment {
+pub struct SharedSegment {
     memory: NonNull<u8>,
     bytes: usize,
     ticket: Ticket,
@@ -131,14 +131,14 @@ pub struct Segment {
 }
 
 // SAFETY: it is memory of the process, not of a thread.
-unsafe impl Send for Segment {}
+unsafe impl Send for SharedSegment {}
 
 /// The file keeps its length, so that access to a mapping of it cannot fail.
 const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::GROW)
     .union(SealFlags::SEAL);
 
-impl Segment {
+impl SharedSegment {
     /// Creates a segment of zeros, of which nothing is reserved yet.
     ///
     /// # Errors
@@ -244,7 +244,7 @@ impl Segment {
     }
 }
 
-impl Drop for Segment {
+impl Drop for SharedSegment {
     fn drop(&mut self) {
         // SAFETY: mapped by `map`; pointers into it are kept only together with the segment.
         let _ = unsafe { rustix::mm::munmap(self.memory.as_ptr().cast::<c_void>(), self.bytes) };

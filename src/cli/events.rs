@@ -9,7 +9,7 @@ use std::thread;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Serialize;
-use tuner::{Event, Observer};
+use tuner::{Observer, TuningEvent};
 
 use crate::console::Console;
 use crate::error::CliError;
@@ -73,11 +73,11 @@ struct EventWriter {
 }
 
 impl Observer for EventWriter {
-    fn notice(&mut self, event: Event<'_>) {
+    fn notice(&mut self, event: TuningEvent<'_>) {
         if tell(&event).is_err() {
             self.stop.store(true, Ordering::Relaxed);
         }
-        if !matches!(event, Event::SetAside { .. }) {
+        if !matches!(event, TuningEvent::SetAside { .. }) {
             self.warnings.notice(event);
         }
     }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressState};
-use tuner::{Event, Observer, Progress};
+use tuner::{CampaignProgress, Observer, TuningEvent};
 
-use crate::console::{Console, complain};
+use crate::console::{Console, print_diagnostic};
 
 /// A progress bar with an estimate of the time to come, and warnings above it.
 pub(crate) struct ProgressDisplay {
@@ -77,7 +77,7 @@ impl ProgressDisplay {
         once
     }
 
-    fn advance(&mut self, Progress { done, total }: Progress) {
+    fn advance(&mut self, CampaignProgress { done, total }: CampaignProgress) {
         // Records of earlier launches are taken in before anything is counted.
         if total == 0 {
             return;
@@ -105,7 +105,7 @@ impl ProgressDisplay {
         let is_known = self.noted.contains(&(id.to_owned(), true));
         let is_news = self.noted.insert((id.to_owned(), runs)) && !is_known;
         if self.notes && is_news {
-            complain("note", &text);
+            print_diagnostic("note", &text);
         }
         self.bar
             .set_message(files::quoted(&text, files::MOST_QUOTED));
@@ -118,7 +118,7 @@ impl ProgressDisplay {
     }
 
     fn warn(&self, text: &str) {
-        self.bar.suspend(|| complain("warning", text));
+        self.bar.suspend(|| print_diagnostic("warning", text));
     }
 }
 
@@ -129,13 +129,13 @@ impl Drop for ProgressDisplay {
 }
 
 impl Observer for ProgressDisplay {
-    fn notice(&mut self, event: Event<'_>) {
+    fn notice(&mut self, event: TuningEvent<'_>) {
         match event {
-            Event::Recovered { launches } => self.warn(&format!(
+            TuningEvent::Recovered { launches } => self.warn(&format!(
                 "{launches} earlier {} ended early; what was measured is kept",
                 if launches == 1 { "launch" } else { "launches" }
             )),
-            Event::Launch {
+            TuningEvent::Launch {
                 number,
                 progress,
                 left_seconds,
@@ -146,31 +146,31 @@ impl Observer for ProgressDisplay {
                 self.advance(progress);
                 self.bar.set_message(format!("launch {number}"));
             }
-            Event::SetAside { what } => {
+            TuningEvent::SetAside { what } => {
                 for what in what {
                     if self.set_aside.insert(what.clone()) {
                         let note = format!("{what} and is overridden for measuring");
-                        self.bar.suspend(|| complain("note", &note));
+                        self.bar.suspend(|| print_diagnostic("note", &note));
                     }
                 }
             }
-            Event::Queued { number, id, reason } => {
+            TuningEvent::Queued { number, id, reason } => {
                 let reason = reason.map(|reason| format!(": {reason}"));
                 let what = format!("waits{}", reason.unwrap_or_default());
                 self.job(number, id, false, &what);
             }
-            Event::Running { number, id, nodes } => {
+            TuningEvent::Running { number, id, nodes } => {
                 let what = match nodes {
                     [] => "runs".to_owned(),
                     nodes => format!("runs on {}", nodes.join(", ")),
                 };
                 self.job(number, id, true, &what);
             }
-            Event::WallTime { number } => self.warn(&format!(
+            TuningEvent::WallTime { number } => self.warn(&format!(
                 "launch {number} stopped when its job's wall time was nearly over; another job goes on"
             )),
-            Event::Stored { progress } => self.advance(progress),
-            Event::Failed {
+            TuningEvent::Stored { progress } => self.advance(progress),
+            TuningEvent::Failed {
                 subject,
                 candidate,
                 kind,
@@ -180,18 +180,18 @@ impl Observer for ProgressDisplay {
                 kind.name(),
                 first_line(message)
             )),
-            Event::Died { number, message } => self.warn(&format!(
+            TuningEvent::Died { number, message } => self.warn(&format!(
                 "launch {number} ended early: {}",
                 first_line(message)
             )),
-            Event::Replaces { path, provenance } => self.warn(&format!(
+            TuningEvent::Replaces { path, provenance } => self.warn(&format!(
                 "{} was made for {} and another campaign or library, and is replaced; `output` in \
                  the campaign names other files",
                 path.display(),
                 provenance.library
             )),
-            Event::BudgetSpent {
-                progress: Progress { done, total },
+            TuningEvent::BudgetSpent {
+                progress: CampaignProgress { done, total },
             } => self.warn(&format!(
                 "the budget is spent with {done} of {total} measurements made; {}",
                 self.budget
@@ -224,11 +224,11 @@ mod tests {
     #[test]
     fn a_launch_says_how_much_of_the_budget_is_left() {
         let mut display = ProgressDisplay::new(Console::new(true));
-        let progress = Progress {
+        let progress = CampaignProgress {
             done: 1,
             total: 100,
         };
-        display.notice(Event::Launch {
+        display.notice(TuningEvent::Launch {
             number: 1,
             progress,
             left_seconds: Some(30.0),

@@ -152,7 +152,7 @@ fn without_interface(path: &str) -> &str {
 
 /// A channel of a machine and library.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Channel {
+pub struct ChannelAddress {
     /// The machine.
     pub machine: String,
     /// `NAME-VERSION` of the MPI library.
@@ -161,7 +161,7 @@ pub struct Channel {
     pub channel: String,
 }
 
-impl Channel {
+impl ChannelAddress {
     /// Reads the URL of a channel, `SERVICE[/api/v1]/machines/MACHINE/libraries/LIBRARY/channels/CHANNEL`.
     ///
     /// # Errors
@@ -207,7 +207,7 @@ impl Channel {
     }
 }
 
-impl fmt::Display for Channel {
+impl fmt::Display for ChannelAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.machine, self.library, self.channel)
     }

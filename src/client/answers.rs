@@ -25,7 +25,7 @@ const MOST_KEPT: usize = 10_000;
 
 impl Manifest {
     /// What is wrong with it, if anything.
-    pub(crate) fn problem(&self, channel: &crate::Channel) -> Option<String> {
+    pub(crate) fn problem(&self, channel: &crate::ChannelAddress) -> Option<String> {
         let found = (&self.machine, &self.library, &self.channel);
         if found != (&channel.machine, &channel.library, &channel.channel) {
             return Some("the manifest is that of another channel".to_owned());

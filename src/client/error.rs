@@ -10,7 +10,7 @@ use thiserror::Error;
 
 /// What an error means, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// The service was reached, and its answer is "no": a gate is closed, a channel has moved on.
     No,
     /// What was asked for is wrong: a URL, a token, a name, a value.
@@ -21,7 +21,7 @@ pub enum Outcome {
 
 /// What a service says of a request that it does not carry out (RFC 9457).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ServiceProblem {
     /// The status: 400 to 599.
     pub status: u16,
     /// Why, as a sentence.
@@ -32,18 +32,18 @@ pub struct Problem {
     pub retry_after: Option<u64>,
 }
 
-impl Problem {
+impl ServiceProblem {
     /// What the status means.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> RequestOutcome {
         match self.status {
-            409 | 412 => Outcome::No,
-            408 | 429 | 500.. => Outcome::Away,
-            _ => Outcome::Wrong,
+            409 | 412 => RequestOutcome::No,
+            408 | 429 | 500.. => RequestOutcome::Away,
+            _ => RequestOutcome::Wrong,
         }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ServiceProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.closed_gates[..] {
             [] => write!(f, "{} ({})", self.detail, self.status)?,
@@ -117,7 +117,7 @@ pub enum RemoteError {
         /// What was asked.
         url: String,
         /// What the service says.
-        problem: Problem,
+        problem: ServiceProblem,
     },
 }
 
@@ -135,15 +135,15 @@ impl RemoteError {
     }
 
     /// What it means.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> RequestOutcome {
         match self {
-            Self::Away { .. } | Self::Strange { .. } => Outcome::Away,
+            Self::Away { .. } | Self::Strange { .. } => RequestOutcome::Away,
             Self::Refused { problem, .. } => problem.outcome(),
             Self::Url { .. }
             | Self::Unencrypted(_)
             | Self::Token { .. }
             | Self::File { .. }
-            | Self::Certificates { .. } => Outcome::Wrong,
+            | Self::Certificates { .. } => RequestOutcome::Wrong,
         }
     }
 }
@@ -198,11 +198,11 @@ pub enum PullError {
 
 impl PullError {
     /// What it means.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> RequestOutcome {
         match self {
             Self::Remote(error) => error.outcome(),
-            Self::Damaged { .. } | Self::Table { .. } | Self::Busy { .. } => Outcome::Away,
-            Self::NotOurs { .. } | Self::File { .. } => Outcome::Wrong,
+            Self::Damaged { .. } | Self::Table { .. } | Self::Busy { .. } => RequestOutcome::Away,
+            Self::NotOurs { .. } | Self::File { .. } => RequestOutcome::Wrong,
         }
     }
 

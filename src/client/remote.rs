@@ -10,7 +10,7 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
 use crate::unix::{NoNames, Socket};
-use crate::{Problem, RemoteError, ServiceUrl, Token};
+use crate::{RemoteError, ServiceProblem, ServiceUrl, Token};
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -278,7 +278,7 @@ impl Remote {
         let retry_after = text_of(response, header::RETRY_AFTER.as_str());
         RemoteError::Refused {
             url: self.shown(path),
-            problem: Problem {
+            problem: ServiceProblem {
                 status,
                 detail,
                 closed_gates: closed.collect(),

@@ -7,7 +7,7 @@ use ::environment::{
     others_running, own_cpus,
 };
 use exec::{Communicator, ExecError};
-use statistics::clock::{self, Clock};
+use statistics::clock::{self, ClockResolution};
 use vocabulary::{Library, Node, Warning};
 use wire::{
     ColdCaches, Environment, LAUNCHER_VARIABLE, Plan, RankClock, SwitchVariables, UNTIL_VARIABLE,
@@ -120,9 +120,13 @@ pub(crate) fn collect(
 
 /// Adds what was learned of a global clock, and what speaks against using it here: windows make
 /// little sense where ranks share cores.
-pub(crate) fn note_clocks(environment: &mut Environment, clocks: Vec<RankClock>, is_crowded: bool) {
+pub(crate) fn note_clocks(
+    environment: &mut Environment,
+    clocks: Vec<RankClock>,
+    is_oversubscribed: bool,
+) {
     environment.clocks = clocks;
-    if is_crowded {
+    if is_oversubscribed {
         environment.warnings.push(Warning::CrowdedWindows);
     }
 }
@@ -162,12 +166,12 @@ pub(crate) fn cold_caches(
 }
 
 /// The coarsest of all ranks' clocks: what is too short for one of them is so for all. Collective.
-pub(crate) fn coarsest_clock(world: &Communicator) -> Result<Clock, ExecError> {
+pub(crate) fn coarsest_clock(world: &Communicator) -> Result<ClockResolution, ExecError> {
     let mine = clock::examine();
     let mut both = [mine.overhead_seconds, mine.resolution_seconds];
     world.maximum(&mut both)?;
     let [overhead_seconds, resolution_seconds] = both;
-    Ok(Clock {
+    Ok(ClockResolution {
         overhead_seconds,
         resolution_seconds,
     })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
-use ::environment::variables::{is_setting, lists_files, unsettled};
+use ::environment::variables::{env_without_overrides, is_setting, lists_files};
 
 use crate::error::DriverError;
 
@@ -39,7 +39,7 @@ pub(crate) fn changed<'a>(
         here.env_remove(name);
     }
     let mut plain = asking()?;
-    let (removed, set) = unsettled();
+    let (removed, set) = env_without_overrides();
     for name in removed {
         plain.env_remove(name);
     }

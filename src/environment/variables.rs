@@ -22,7 +22,7 @@ pub fn lists_files(name: &str) -> bool {
 
 /// What becomes of this process's environment variables in one in which libraries have the settings
 /// that they were built with: those to be removed, and those to be set.
-pub fn unsettled() -> (Vec<OsString>, Vec<(&'static str, &'static str)>) {
+pub fn env_without_overrides() -> (Vec<OsString>, Vec<(&'static str, &'static str)>) {
     let names = std::env::vars_os().map(|(name, _)| name);
     let removed = names.filter(|name| steers(&name.to_string_lossy()));
     let libraries = LibraryName::ALL.iter();

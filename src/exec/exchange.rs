@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use channel::{Channels, Progress};
+use channel::{Channels, TransferProgress};
 
 use crate::combiner::{Addresses, Combiner};
 use crate::copier::Copier;
@@ -25,7 +25,7 @@ const LONG: u32 = 1 << 14;
 pub(crate) struct Exchange {
     channels: Rc<NodeChannels>,
     /// How far the messages of the round are, sends first.
-    progress: Vec<Progress>,
+    progress: Vec<TransferProgress>,
     /// By place on the node, when it was found last that a message to or from it has not ended: messages of a pair go
     /// one after the other.
     waiting: [Vec<u64>; 2],
@@ -61,7 +61,7 @@ impl Exchange {
         let unit = copier.packed_unit();
         let progress = |message: &Transfer| {
             let bytes = message.runs.iter().map(|run| copier.packed_length(*run));
-            Progress::new(bytes.sum(), unit)
+            TransferProgress::new(bytes.sum(), unit)
         };
         self.progress.clear();
         match (step.sends, self.channels.borrow()) {
@@ -149,7 +149,12 @@ impl Exchange {
 
 /// The place of the peer, if the message goes through a channel, has not ended, and none before it waits.
 #[inline]
-fn turn(message: &Transfer, progress: &Progress, waiting: &[u64], look: u64) -> Option<usize> {
+fn turn(
+    message: &Transfer,
+    progress: &TransferProgress,
+    waiting: &[u64],
+    look: u64,
+) -> Option<usize> {
     let place = message.place? as usize;
     (!progress.is_over() && waiting[place] != look).then_some(place)
 }
@@ -164,7 +169,7 @@ impl Memories<'_> {
         channels: &mut Channels,
         place: usize,
         message: &Transfer,
-        progress: &mut Progress,
+        progress: &mut TransferProgress,
     ) -> Result<bool, ExecError> {
         let base = self.bases[message.slot];
         let mut outcome = Ok(());
@@ -187,7 +192,7 @@ impl Memories<'_> {
         channels: &mut Channels,
         place: usize,
         message: &Transfer,
-        progress: &mut Progress,
+        progress: &mut TransferProgress,
     ) -> Result<bool, ExecError> {
         let base = self.bases[message.slot];
         let mut outcome = Ok(());

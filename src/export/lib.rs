@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use table::{Deployments, Policy, Table};
 use vocabulary::{Candidate, CommShape, Library};
 
-pub use choices::{Choice, Choices, Native, RanksRules};
+pub use choices::{Choices, LibraryRule, Native, RanksRules};
 pub use error::ExportError;
 
 /// A format that tables can be exported to.
@@ -137,7 +137,7 @@ impl Exported {
 pub const FORMATS: [&dyn Format; 4] = [
     &openmpi::Classic,
     &openmpi::Json,
-    &mpich::Selection,
+    &mpich::SelectionFile,
     &c_header::CHeader,
 ];
 

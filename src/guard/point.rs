@@ -61,7 +61,7 @@ impl Point {
     }
 
     /// Whether a library's file tells the library what the table chooses here; `file` are the operators whose
-    /// rules it has ([`crate::Deployed::operators`]).
+    /// rules it has ([`crate::Activation::operators`]).
     pub fn is_told(
         &self,
         table: &Table,

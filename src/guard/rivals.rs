@@ -7,7 +7,7 @@ use results::{CellDecision, Ranked, Verdict};
 use schedule::Collective;
 use store::Store;
 use table::{Deployment, Operators, Table};
-use tuner::Analysis;
+use tuner::CampaignAnalysis;
 use vocabulary::{Candidate, Cell, CommShape};
 
 use crate::{GuardError, Point};
@@ -49,7 +49,7 @@ impl Rivals {
             let store = store.display();
             return silent(format!("{store} has no measurements of {library}"));
         }
-        let analysis = Analysis::of(&opened, Some(library), None)?;
+        let analysis = CampaignAnalysis::of(&opened, Some(library), None)?;
         let (asked, found) = (table.provenance.pattern, analysis.found.pattern);
         if asked != found {
             let store = store.display();

@@ -8,7 +8,7 @@ use store::StoreError;
 use thiserror::Error;
 use vocabulary::Library;
 
-use crate::Format;
+use crate::ImportFormat;
 use crate::problem::LineProblem;
 
 /// A file that cannot be imported.
@@ -53,7 +53,7 @@ pub enum ImportError {
         /// The file.
         path: PathBuf,
         /// Its form.
-        format: Format,
+        format: ImportFormat,
         /// What is needed.
         option: OptionNeeded,
     },
@@ -68,7 +68,7 @@ pub enum ImportError {
         /// The file.
         path: PathBuf,
         /// What it was read as.
-        format: Format,
+        format: ImportFormat,
         /// The first thing that was left out.
         skipped: Option<(u64, String)>,
     },
@@ -126,7 +126,7 @@ pub enum OptionNeeded {
     Ppn,
 }
 
-impl Format {
+impl ImportFormat {
     fn content(self) -> &'static str {
         match self {
             Self::Csv => "row",
@@ -146,7 +146,7 @@ impl ImportError {
         }
     }
 
-    pub(crate) fn needs(path: &Path, format: Format, option: OptionNeeded) -> Self {
+    pub(crate) fn needs(path: &Path, format: ImportFormat, option: OptionNeeded) -> Self {
         Self::Needs {
             path: path.to_owned(),
             format,
@@ -162,7 +162,7 @@ impl ImportError {
             Self::Needs { option, format, .. } => match (option, format) {
                 (OptionNeeded::Library, _) => "name it, as in `--library openmpi-4.1.4`".into(),
                 (OptionNeeded::Nodes, _) => "give `--nodes N`".into(),
-                (OptionNeeded::Ppn, Format::Csv) => {
+                (OptionNeeded::Ppn, ImportFormat::Csv) => {
                     "add the column `ppn`, or give `--ppn K`".into()
                 }
                 (OptionNeeded::Ppn, _) => "give `--ppn K`".into(),

@@ -61,7 +61,7 @@ pub trait BatchSystem: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`LaunchError::Refused`] in the batch system's own words.
-    fn check(&self, _commands: &Commands, _request: &Request<'_>) -> Result<(), LaunchError> {
+    fn check(&self, _commands: &Commands, _request: &JobRequest<'_>) -> Result<(), LaunchError> {
         Ok(())
     }
 
@@ -84,7 +84,7 @@ pub trait BatchSystem: Debug + Send + Sync {
     /// # Errors
     /// [`LaunchError::Refused`] in the batch system's own words; [`LaunchError::Silent`] if it
     /// cannot be reached, and it is not known whether the script was taken.
-    fn submit(&self, commands: &Commands, request: &Request<'_>) -> Result<JobId, LaunchError>;
+    fn submit(&self, commands: &Commands, request: &JobRequest<'_>) -> Result<JobId, LaunchError>;
 
     /// How these jobs are; those that are missing in the answer are no longer known.
     ///
@@ -94,15 +94,15 @@ pub trait BatchSystem: Debug + Send + Sync {
         &self,
         commands: &Commands,
         jobs: &[JobId],
-    ) -> Result<BTreeMap<JobId, Status>, LaunchError>;
+    ) -> Result<BTreeMap<JobId, JobStatus>, LaunchError>;
 
     /// How a job is, be it that it is no longer known.
     ///
     /// # Errors
     /// As for [`BatchSystem::status`].
-    fn status_of(&self, commands: &Commands, job: &JobId) -> Result<Status, LaunchError> {
+    fn status_of(&self, commands: &Commands, job: &JobId) -> Result<JobStatus, LaunchError> {
         let mut known = self.status(commands, std::slice::from_ref(job))?;
-        Ok(known.remove(job).unwrap_or(Status::LOST))
+        Ok(known.remove(job).unwrap_or(JobStatus::LOST))
     }
 
     /// The job of this name that was submitted last, if it is still known.
@@ -175,7 +175,7 @@ pub struct JobId {
 
 /// What is submitted.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct JobRequest<'a> {
     /// The job's name in the queue, by which it is found again.
     pub name: &'a str,
     /// The script.
@@ -188,7 +188,7 @@ pub struct Request<'a> {
 
 /// How a job is, in the eyes of its batch system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum JobStatus {
     /// It waits for nodes.
     Queued {
         /// Why, if the batch system says.
@@ -205,7 +205,7 @@ pub enum Status {
     },
 }
 
-impl Status {
+impl JobStatus {
     /// That of a job that is no longer known.
     pub(crate) const LOST: Self = Self::Ended {
         end: End::By(BatchEnd::Lost),

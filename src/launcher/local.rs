@@ -10,7 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use libraries::Nodes;
+use libraries::NodeSource;
 use tempfile::TempDir;
 use vocabulary::CommShape;
 
@@ -145,9 +145,9 @@ impl LocalLauncher {
             environment,
             inherited: &[],
             nodes: match hosts {
-                None => Nodes::Here,
-                Some(hosts) if names_hosts => Nodes::Named(&names, hosts.placement),
-                Some(hosts) => Nodes::File(&hosts.file, hosts.placement),
+                None => NodeSource::Here,
+                Some(hosts) if names_hosts => NodeSource::Named(&names, hosts.placement),
+                Some(hosts) => NodeSource::File(&hosts.file, hosts.placement),
             },
         };
         command(&self.installation, &start, shape, binding)

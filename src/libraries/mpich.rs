@@ -9,7 +9,7 @@ use model::Placement;
 use schedule::Collective;
 use vocabulary::{Cell, Parameters};
 
-use crate::{Facts, MpiLibrary, Nodes, Ranks, Serving};
+use crate::{Facts, LaunchRanks, MpiLibrary, NodeSource, Serving};
 
 /// MPICH.
 #[derive(Debug)]
@@ -155,16 +155,18 @@ impl MpiLibrary for Mpich {
         crate::launching::version(rest)
     }
 
-    fn rank_arguments(&self, ranks: &Ranks<'_>) -> Vec<OsString> {
+    fn rank_arguments(&self, ranks: &LaunchRanks<'_>) -> Vec<OsString> {
         let (arguments, placement): ([OsString; 2], _) = match ranks.nodes {
             // Without `fork` hydra would go through ssh or a batch system.
-            Nodes::Here => (["-launcher".into(), "fork".into()], None),
-            Nodes::Named(names, placement) => {
+            NodeSource::Here => (["-launcher".into(), "fork".into()], None),
+            NodeSource::Named(names, placement) => {
                 let names = names.join(",").into();
                 (["-hosts".into(), names], Some(placement))
             }
-            Nodes::File(file, placement) => (["-f".into(), file.into()], Some(placement)),
-            Nodes::Job(system, placement) => (["-launcher".into(), system.into()], Some(placement)),
+            NodeSource::File(file, placement) => (["-f".into(), file.into()], Some(placement)),
+            NodeSource::Job(system, placement) => {
+                (["-launcher".into(), system.into()], Some(placement))
+            }
         };
         let mut arguments = arguments.to_vec();
         if let Some(placement) = placement {

@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use model::Placement;
 use vocabulary::{Cell, Parameters};
 
-use crate::{Facts, MpiLibrary, Nodes, Ranks, Serving};
+use crate::{Facts, LaunchRanks, MpiLibrary, NodeSource, Serving};
 
 pub use algorithms::{COLLECTIVES, Limits, SINCE_5, limits, serves};
 
@@ -145,20 +145,20 @@ impl MpiLibrary for OpenMpi {
         crate::launching::version(rest)
     }
 
-    fn rank_arguments(&self, ranks: &Ranks<'_>) -> Vec<OsString> {
+    fn rank_arguments(&self, ranks: &LaunchRanks<'_>) -> Vec<OsString> {
         let number = ranks.shape.ranks().to_string();
         let mut arguments: Vec<OsString> = vec!["-np".into(), number.into()];
         let placement = match ranks.nodes {
-            Nodes::Here => None,
-            Nodes::Named(names, placement) => {
+            NodeSource::Here => None,
+            NodeSource::Named(names, placement) => {
                 arguments.extend(["--host".into(), names.join(",").into()]);
                 Some(placement)
             }
-            Nodes::File(file, placement) => {
+            NodeSource::File(file, placement) => {
                 arguments.extend(["--hostfile".into(), file.into()]);
                 Some(placement)
             }
-            Nodes::Job(_, placement) => Some(placement),
+            NodeSource::Job(_, placement) => Some(placement),
         };
         if let Some(placement) = placement {
             // Nodes are filled in their order; the placement decides only in which order their ranks

@@ -77,7 +77,7 @@ pub const OFTEN_INVALID: f64 = 0.1;
 
 /// What to know of the repetitions in cells.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Repetitions {
+pub struct RepetitionCounts {
     /// Cells in which several calls made a repetition, as one was too short for the clock.
     pub batched_cells: usize,
     /// The most calls in one of these repetitions.
@@ -93,7 +93,7 @@ pub struct Repetitions {
     pub placebos: Vec<(Cell, PairedRatio)>,
 }
 
-impl Repetitions {
+impl RepetitionCounts {
     /// The cells in which the placebo does not take as long as the default for certain, so that other
     /// ratios are wrong by as much.
     pub fn biased(&self) -> impl Iterator<Item = &(Cell, PairedRatio)> {

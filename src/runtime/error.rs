@@ -6,7 +6,7 @@ use exec::ExecError;
 use table::TableError;
 use thiserror::Error;
 
-use crate::Misfit;
+use crate::TableMismatch;
 
 /// A table that cannot be used, or a collective that failed.
 #[derive(Debug, Error)]
@@ -31,7 +31,7 @@ pub enum RuntimeError {
     },
     /// The table was made for something else than the program runs with.
     #[error("{0}: set COLLTUNE_FORCE=1 to use it all the same")]
-    Misfit(#[from] Misfit),
+    TableMismatch(#[from] TableMismatch),
     /// Threads may call MPI at the same time.
     #[error("the program was started with MPI_THREAD_MULTIPLE, which is not supported")]
     Threads,

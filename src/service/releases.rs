@@ -35,7 +35,7 @@ pub use pulls::Pull;
 )]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
-pub enum Channel {
+pub enum ReleaseChannel {
     /// For those who try it by hand.
     Candidate,
     /// For some jobs or nodes.
@@ -55,7 +55,7 @@ pub struct ChannelKey {
     /// `NAME-VERSION` of the MPI library, as in `openmpi-4.1.4`.
     pub library: String,
     /// The channel.
-    pub channel: Channel,
+    pub channel: ReleaseChannel,
 }
 
 /// As in `cluster/openmpi-4.1.4/production`.

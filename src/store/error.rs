@@ -48,7 +48,7 @@ pub enum StoreError {
         /// Which file.
         path: PathBuf,
         /// What it seems to be.
-        found: Found,
+        found: StoreMismatch,
     },
     /// Written by a later colltune.
     #[error(
@@ -211,7 +211,7 @@ pub enum StoreError {
 
 /// What was found in the place of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Found {
+pub enum StoreMismatch {
     /// No SQLite header.
     #[error("it does not begin like an SQLite file")]
     OtherFormat,

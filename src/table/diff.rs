@@ -26,7 +26,7 @@ pub struct Diff {
 /// The differences between two tables, and where each is from: what `colltune diff --json` prints.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct TableComparison {
     /// The earlier table.
     pub before: Origin,
     /// The later one.
@@ -36,7 +36,7 @@ pub struct Comparison {
     pub diff: Diff,
 }
 
-impl Comparison {
+impl TableComparison {
     /// Compares two tables, each with its name: a path or a digest.
     pub fn of(before: (&str, &Table), after: (&str, &Table)) -> Self {
         Self {
@@ -110,9 +110,9 @@ pub struct Change {
     /// The first size beyond, in bytes; none if the range has no end.
     pub below_bytes: Option<u64>,
     /// What was chosen.
-    pub before: Choice,
+    pub before: ChosenRange,
     /// What is chosen now.
-    pub after: Choice,
+    pub after: ChosenRange,
     /// The speed-up over the default that is expected now, divided by the one expected before: what
     /// the change is worth if the default has stayed as fast. The geometric mean over the measured
     /// sizes of the range. Null if a speed-up is unknown, and where the default is chosen again, since the
@@ -130,7 +130,7 @@ impl Change {
 /// What a table chooses in a range of sizes.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Choice {
+pub struct ChosenRange {
     /// The candidate.
     #[serde(flatten, serialize_with = "Candidate::in_parts")]
     #[cfg_attr(feature = "schema", schemars(with = "vocabulary::CandidateParts"))]

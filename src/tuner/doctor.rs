@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use channel::{Layout, Segment, SegmentError};
+use channel::{SegmentError, SegmentLayout, SharedSegment};
 use environment::{governor, judge, kernel, others_running, own_cpus, shared_memory, variables};
 use launcher::{Installation, discover, find_driver, list_settings, list_variables};
 use libraries::{LibraryName, Serving};
@@ -177,7 +177,7 @@ fn shared_memory() -> Result<u64, String> {
     if limit == 0 {
         return Err(format!("{}=0 switches it off", shared_memory::VARIABLE));
     }
-    let layout = Layout::within(2, usize::try_from(limit).unwrap_or(usize::MAX));
+    let layout = SegmentLayout::within(2, usize::try_from(limit).unwrap_or(usize::MAX));
     let layout = layout.ok_or_else(|| {
         let limit = format_bytes(limit);
         format!(
@@ -186,8 +186,8 @@ fn shared_memory() -> Result<u64, String> {
         )
     })?;
     let told = |error: SegmentError| error.to_string();
-    let segment = Segment::create(layout.bytes()).map_err(told)?;
-    Segment::open(&segment.ticket()).map_err(told)?;
+    let segment = SharedSegment::create(layout.bytes()).map_err(told)?;
+    SharedSegment::open(&segment.ticket()).map_err(told)?;
     Ok(limit)
 }
 

@@ -14,7 +14,7 @@ use simulated::SimulatedLauncher;
 use vocabulary::{Cell, Library, NativeAlgorithm, Warning};
 
 use crate::machine::{check_suffices, load_machine};
-use crate::shelf::relocated;
+use crate::store_location::relocated;
 use crate::{StateDirs, TunerError, scripts};
 
 /// Where to look for programs; the edge of the program reads the environment, not this crate.

@@ -123,7 +123,7 @@ impl fmt::Display for Pattern {
 /// Whether calls may find their buffers in caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cache {
+pub enum CacheState {
     /// Calls work on the same buffers again and again.
     #[default]
     Warm,
@@ -132,7 +132,7 @@ pub enum Cache {
     Cold,
 }
 
-impl Cache {
+impl CacheState {
     /// Whether this is [`Self::Warm`].
     pub fn is_warm(&self) -> bool {
         *self == Self::Warm
@@ -142,7 +142,7 @@ impl Cache {
 /// How a candidate left the race of its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Left {
+pub struct Elimination {
     /// The round of turns after which it left, from 1.
     pub round: u32,
     /// The candidate that was fastest then, as an index into the task's candidates.

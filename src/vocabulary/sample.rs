@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Candidate, Cell, CommShape, Experiment, Left, Through};
+use crate::{Candidate, Cell, CommShape, Elimination, Experiment, Through};
 
 /// What a sample is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -64,5 +64,5 @@ pub struct Sample {
     /// By how much the ranks' clocks disagreed at most; absent without a global clock.
     pub residual_seconds: Option<f64>,
     /// Set if it was not measured to the end.
-    pub left: Option<Left>,
+    pub left: Option<Elimination>,
 }

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use vocabulary::bounds;
 use vocabulary::units::format_bytes;
-use vocabulary::{Candidate, Left, Library, NativeAlgorithm, Node, RankOrder, Subject, Warning};
+use vocabulary::{
+    Candidate, Elimination, Library, NativeAlgorithm, Node, RankOrder, Subject, Warning,
+};
 
 /// A line of the spool file. Records of one launch follow each other in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -117,7 +119,7 @@ pub struct Environment {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<RankClock>,
     /// The caches in which calls found nothing of their buffers; absent where they might, with
-    /// [`vocabulary::Cache::Warm`].
+    /// [`vocabulary::CacheState::Warm`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold: Option<ColdCaches>,
     /// What makes the numbers less trustworthy.
@@ -193,7 +195,7 @@ impl FailureKind {
 
 /// A candidate that failed, and is not to be tried again in that cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct FailureRecord {
     /// Number of the launch.
     pub launch: u32,
     /// Where.
@@ -219,7 +221,7 @@ pub struct TaskDone {
     pub elapsed_seconds: f64,
     /// Where that went; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spent: Option<Spending>,
+    pub spent: Option<TimeBreakdown>,
     /// One entry a candidate that was measured.
     pub measurements: Vec<Measurement>,
 }
@@ -227,7 +229,7 @@ pub struct TaskDone {
 /// Where the time of a task went: three parts; the rest of its elapsed time is bookkeeping of ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Spending {
+pub struct TimeBreakdown {
     /// Before the first repetition that is kept: buffers, first calls with their checks, warming up.
     pub preparing_seconds: f64,
     /// Coming to common starts from then on: barriers, or waiting for times that were agreed upon and
@@ -237,7 +239,7 @@ pub struct Spending {
     pub calling_seconds: f64,
 }
 
-impl Spending {
+impl TimeBreakdown {
     /// As shares of the time that all of it took.
     pub fn shares(&self, elapsed_seconds: f64) -> Shares {
         let share = |seconds: f64| seconds / elapsed_seconds;
@@ -308,7 +310,7 @@ pub struct Measurement {
     pub residual_seconds: Option<f64>,
     /// Set if it was not measured to the end, because another was faster for certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left: Option<Left>,
+    pub left: Option<Elimination>,
 }
 
 /// Why a launch ended in order.

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use tuner::{Cancelled, Progress};
+use tuner::{CampaignProgress, Cancelled};
 
 use super::launches::{folder_of, folders_here};
 use super::workplace::places;
@@ -120,7 +120,7 @@ fn describe(ended: &Cancelled) -> String {
     };
     let name = &ended.campaign;
     match ended.progress {
-        Some(Progress { done, total }) => format!(
+        Some(CampaignProgress { done, total }) => format!(
             "{name}: {what}; {done} of {total} measurements are stored, `colltune tune` goes on from there"
         ),
         None => format!("{name}: {what}"),

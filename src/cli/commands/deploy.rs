@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use export::deploy::{self, Deployed, Request, Version};
+use export::deploy::{self, DeployRequest, Deployed, DeployedVersion};
 use nix::unistd::{Uid, User};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -70,9 +70,9 @@ pub(super) enum Answers {
     /// What was deployed.
     Deployed(Deployed),
     /// With --rollback, the version that is current now.
-    Current(Version),
+    Current(DeployedVersion),
     /// With --list, all versions.
-    Versions(Vec<Version>),
+    Versions(Vec<DeployedVersion>),
 }
 
 /// Arguments that have no meaning with --rollback and --list.
@@ -125,7 +125,7 @@ impl Args {
         }
         let preload = self.preload.then(|| preloaded(&library)).transpose()?;
         let deployed = deploy::deploy(
-            &Request {
+            &DeployRequest {
                 table,
                 options: &options,
                 confirmed_only: self.confirmed_only,

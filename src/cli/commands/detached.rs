@@ -5,7 +5,7 @@ use std::path::Path;
 use launcher::RecordedState;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tuner::{MeasurementContext, Progress, SubmittedJob, SubmittedLaunch};
+use tuner::{CampaignProgress, MeasurementContext, SubmittedJob, SubmittedLaunch};
 use vocabulary::Library;
 
 use super::launches::{State, describe, state};
@@ -18,7 +18,7 @@ pub(super) fn tell(
     submitted: &SubmittedLaunch,
     console: Console,
 ) -> Result<(), CliError> {
-    let Progress { done, total } = submitted.progress;
+    let CampaignProgress { done, total } = submitted.progress;
     let store = at.store();
     let measurements = format!("{done} of {total} measurements are in {}", store.display());
     let Some(SubmittedJob {
@@ -51,7 +51,7 @@ pub(super) struct Detached<'a> {
     /// The job that goes on; null if nothing is left to measure.
     job: Option<Job<'a>>,
     #[serde(flatten)]
-    progress: Progress,
+    progress: CampaignProgress,
 }
 
 /// A job that goes on.

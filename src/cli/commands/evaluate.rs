@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::Interval;
 use table::{Deployment, Table};
-use tuner::{Analysis, Origin};
+use tuner::{CampaignAnalysis, SampleOrigin};
 
 use super::grid::grid;
 use super::stored::StoreArgs;
@@ -90,12 +90,12 @@ impl Args {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Answers<'a> {
     #[serde(flatten)]
-    origin: &'a Origin,
+    origin: &'a SampleOrigin,
     splits: &'a [SplitScores],
     models: &'a [ModelScore],
 }
 
-fn describe(analysis: &Analysis, splits: &[SplitScores], models: &[ModelScore]) -> String {
+fn describe(analysis: &CampaignAnalysis, splits: &[SplitScores], models: &[ModelScore]) -> String {
     let origin = &analysis.origin;
     let is_of_table = splits.iter().any(|split| split.held_out == HeldOut::All);
     let what = match is_of_table {

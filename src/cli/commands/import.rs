@@ -102,9 +102,9 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let options = ImportOptions {
             format: match self.format {
-                Format::Csv => import::Format::Csv,
-                Format::Osu => import::Format::Osu,
-                Format::Imb => import::Format::Imb,
+                Format::Csv => import::ImportFormat::Csv,
+                Format::Osu => import::ImportFormat::Osu,
+                Format::Imb => import::ImportFormat::Imb,
             },
             library: self.library.clone(),
             nodes: self.nodes,

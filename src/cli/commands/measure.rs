@@ -2,7 +2,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use tuner::Progress;
+use tuner::CampaignProgress;
 use vocabulary::Library;
 
 use super::detached::{self, Detached};
@@ -94,5 +94,5 @@ pub(super) struct Measured<'a> {
     /// The number of launches made now.
     launches: u32,
     #[serde(flatten)]
-    progress: Progress,
+    progress: CampaignProgress,
 }

@@ -7,7 +7,7 @@ use schedule::Collective;
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::Store;
-use tuner::{Agenda, Forecast, MeasurementContext, Progress, Script};
+use tuner::{Agenda, CampaignProgress, Forecast, MeasurementContext, Script};
 use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, Cell, CommShape, Library};
 
@@ -108,7 +108,7 @@ pub(super) struct Answers<'a> {
     /// Whether the block sizes that the model predicts are among the candidates.
     calibrated: bool,
     #[serde(flatten)]
-    progress: Progress,
+    progress: CampaignProgress,
     /// The strategy, as in `guided`.
     strategy: String,
     /// Turns to come, each of one candidate in one cell and launch.

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use client::{Channel, Folder, Pulled, jitter};
+use client::{ChannelAddress, Folder, Pulled, jitter};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -107,7 +107,7 @@ pub(super) fn pulled(
     folder: &Path,
     limit: Duration,
 ) -> Result<Pulled, CliError> {
-    let (service, channel) = Channel::of_url(url)?;
+    let (service, channel) = ChannelAddress::of_url(url)?;
     let remote = connection.remote(service)?;
     client::pull(&remote, &channel, folder, limit).map_err(|source| CliError::Pull {
         source: Box::new(source),
@@ -127,7 +127,7 @@ pub(super) fn of_channel(
     connection: &ConnectionArgs,
     console: Console,
 ) -> Result<PathBuf, CliError> {
-    let (service, channel) = Channel::of_url(url)?;
+    let (service, channel) = ChannelAddress::of_url(url)?;
     let folder = Path::new(CACHE).join(Folder::name_of(&service, &channel));
     match pulled(url, connection, &folder, JOB) {
         Ok(pulled) => Ok(pulled.table),

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use campaign::Campaign;
 use clap::ValueEnum;
 use guard::{
-    Alternating, Circumstances, Deployed, GuardError, Launches, Point, Probing, TestSetup,
+    Activation, Alternating, Circumstances, GuardError, Launches, Point, Probing, TestSetup,
     ValidateOptions, Validated, add_probes, confirm, keep, points, unconfirmed, validate,
 };
 use launcher::find_driver;
@@ -176,7 +176,7 @@ impl Args {
         let mut all = points.clone();
         points.retain(|point| !point.keeps_default());
         let kept = all.len() - points.len();
-        let file = Deployed::operators(&table.provenance.library, self.assume_commutative);
+        let file = Activation::operators(&table.provenance.library, self.assume_commutative);
         let is_told = |point: &Point| !self.exports() || point.is_told(table, deployment, file);
         points.retain(is_told);
         points.truncate(self.cells.map_or(usize::MAX, |cells| cells as usize));
@@ -203,7 +203,8 @@ impl Args {
         let validated = if self.exports() {
             let (library, path) = (site.at.library.clone(), places().path);
             let folder = site.folder.path();
-            let deployed = Deployed::put(table, &library, folder, self.assume_commutative, &path)?;
+            let deployed =
+                Activation::put(table, &library, folder, self.assume_commutative, &path)?;
             for note in &deployed.notes {
                 console.warn(note);
             }

@@ -158,7 +158,7 @@ pub(crate) struct Candidate {
     /// `NAME-VERSION` of the MPI library.
     library: String,
     /// The channel.
-    channel: service::Channel,
+    channel: service::ReleaseChannel,
     /// The table.
     #[param(value_type = String)]
     digest: Digest,

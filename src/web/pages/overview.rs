@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use serde_json::Value;
 use service::{
-    Machine, Release, Service, ServiceError, Slice, Task, TaskFilter, TaskState, Validation,
+    Release, Service, ServiceError, ServiceMachine, Slice, Task, TaskFilter, TaskState, Validation,
 };
 
 use super::elements::{ago, channel_address, node_hours, subject, table_link, task_link, wide};
@@ -24,7 +24,7 @@ const MOST_VALIDATED: usize = 8;
 
 #[derive(Debug)]
 struct Overview {
-    machines: Vec<Machine>,
+    machines: Vec<ServiceMachine>,
     /// Of a machine: node-seconds of this month.
     spent: Vec<f64>,
     releases: Vec<(Release, Option<Validation>)>,

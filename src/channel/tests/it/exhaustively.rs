@@ -7,7 +7,7 @@ use loom::thread;
 
 use link::{Answer, INLINE, LEAST_CHUNK, Link, Memory, Mismatch, Packet, Slot};
 use pool::{CHUNKS, Chunks, Pool};
-use progress::Progress;
+use progress::TransferProgress;
 use sync::{AtomicU32, AtomicU64, SENT_BEFORE, UnsafeCell};
 
 #[expect(unreachable_pub, reason = "public in the crate")]
@@ -122,7 +122,7 @@ impl Rank {
     }
 
     /// Whether all of the message has been sent.
-    fn try_to_send(&mut self, to: usize, message: &mut Progress, byte: u8) -> bool {
+    fn try_to_send(&mut self, to: usize, message: &mut TransferProgress, byte: u8) -> bool {
         let node = &self.node;
         let fill = |_: usize, piece: &mut [u8]| match node.accesses(piece) {
             Some(accesses) => accesses.with_mut(|_| piece.fill(byte)),
@@ -132,13 +132,13 @@ impl Rank {
     }
 
     fn send(&mut self, to: usize, length: usize, byte: u8) {
-        let mut message = Progress::new(length, 1);
+        let mut message = TransferProgress::new(length, 1);
         while !self.try_to_send(to, &mut message, byte) {
             thread::yield_now();
         }
     }
 
-    fn try_to_receive(&mut self, from: usize, message: &mut Progress, byte: u8) {
+    fn try_to_receive(&mut self, from: usize, message: &mut TransferProgress, byte: u8) {
         let node = &self.node;
         let is_right = |_: usize, piece: &[u8]| {
             let check = || assert!(piece.iter().all(|&found| found == byte));
@@ -151,7 +151,7 @@ impl Rank {
     }
 
     fn receive(&mut self, from: usize, length: usize, byte: u8) {
-        let mut message = Progress::new(length, 1);
+        let mut message = TransferProgress::new(length, 1);
         while !message.is_over() {
             self.try_to_receive(from, &mut message, byte);
             if !message.is_over() {
@@ -200,14 +200,14 @@ fn chunks_are_used_again_only_when_they_have_been_read() {
 /// One of several messages that follow each other, and how far it is.
 struct Message {
     byte: u8,
-    progress: Progress,
+    progress: TransferProgress,
 }
 
 impl Message {
     fn of_stage(stage: u8) -> Self {
         Self {
             byte: stage,
-            progress: Progress::new(130, 1).of_stage(stage.into()),
+            progress: TransferProgress::new(130, 1).of_stage(stage.into()),
         }
     }
 
@@ -216,7 +216,7 @@ impl Message {
     }
 
     /// Tries once to move the message on, or the next one.
-    fn advance(&mut self, mut act: impl FnMut(&mut Progress, u8)) {
+    fn advance(&mut self, mut act: impl FnMut(&mut TransferProgress, u8)) {
         if self.progress.is_over() && self.byte < 2 {
             *self = Self::of_stage(self.byte + 1);
         }
@@ -321,7 +321,7 @@ fn another_length_is_noticed() {
         [
             |rank| rank.send(1, 8, 1),
             |rank| {
-                let mut message = Progress::new(16, 1);
+                let mut message = TransferProgress::new(16, 1);
                 let outcome = loop {
                     match rank.links[0].receive(&mut message, |_, _| ()) {
                         Ok(false) => thread::yield_now(),

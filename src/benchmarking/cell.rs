@@ -42,13 +42,13 @@ pub(crate) struct Entrant<P> {
     pub(crate) prepared: P,
     /// All repetitions since it was warmed up.
     pub(crate) samples: Samples,
-    /// Of a call, by the last turn of warming up.
+    /// Seconds of a call, by the last turn of warming up.
     pub(crate) call_seconds: f64,
-    /// Of a repetition, its common start included.
+    /// Seconds of a repetition, its common start included.
     pub(crate) estimate_seconds: f64,
     /// Calls before it was measured.
     pub(crate) warmup: u32,
-    /// Those of a repetition.
+    /// The calls of a repetition.
     pub(crate) calls: Calls,
 }
 
@@ -130,7 +130,7 @@ impl CellBenchmark<'_> {
                         executor.record_failure(entrant.index, failure)?;
                         race.withdraw(place);
                         entrants[place] = None;
-                        // Those who had no turn yet miss this round.
+                        // Candidates that had no turn yet miss this round.
                         break;
                     }
                 };

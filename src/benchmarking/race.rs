@@ -256,7 +256,7 @@ impl Race {
         Some((entrant, left))
     }
 
-    /// Those who left so far, in that order.
+    /// The eliminated entrants, in the order in which they left.
     pub fn leavers(&self) -> &[EliminatedEntrant] {
         &self.leavers
     }

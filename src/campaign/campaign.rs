@@ -30,7 +30,7 @@ const CONFIRMING_SHARE: f64 = 0.4;
 pub struct Campaign {
     /// The name; safe as part of a file name.
     pub name: String,
-    /// Which MPI library is measured.
+    /// The MPI library that is measured.
     pub library: LibraryChoice,
     /// What measures.
     pub launcher: LauncherConfig,
@@ -44,7 +44,7 @@ pub struct Campaign {
     /// Operators of reductions, each of which is measured in cells of its own: at least one, without
     /// duplicates.
     pub operators: Vec<Operator>,
-    /// Which algorithms are compared with the default.
+    /// The algorithms that are compared with the default.
     pub selection: Selection,
     /// The parameter values that they are given.
     pub parameters: ParameterGrid,
@@ -108,10 +108,10 @@ pub enum Strategy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfirmationMode {
-    /// They do: only what they confirm replaces the default.
+    /// A candidate replaces the default only where they confirm it.
     #[default]
     On,
-    /// The launches that choose have the last word.
+    /// Nothing is confirmed; exploring launches decide.
     Off,
 }
 
@@ -274,7 +274,7 @@ impl Campaign {
         digest::conditions(self)
     }
 
-    /// In which order ranks will stand on their nodes, as far as the options of the launcher tell: further
+    /// The order in which ranks will stand on their nodes, as far as the options of the launcher tell: further
     /// options of the user's may say otherwise.
     pub fn rank_order(&self) -> RankOrder {
         let (placement, options) = match &self.launcher {
@@ -301,7 +301,7 @@ impl Campaign {
             .unwrap_or(Operator::Sum)
     }
 
-    /// Of the budget, what launches may take that choose, in seconds. The rest confirms choices.
+    /// The part of the budget that launches may take to explore, in seconds. The rest confirms choices.
     pub fn exploring_seconds(&self) -> f64 {
         match self.confirmation {
             ConfirmationMode::On => (1.0 - CONFIRMING_SHARE) * self.budget_seconds,

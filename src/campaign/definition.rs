@@ -88,7 +88,7 @@ pub(crate) enum LauncherDefinition {
     Simulated(SimulatedDefinition),
 }
 
-/// Which launcher is named.
+/// The launcher that is named.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LauncherKey {
     Local,

@@ -30,7 +30,7 @@ pub(crate) fn conditions(campaign: &Campaign) -> String {
         LauncherConfig::Local(_) => {}
         // Each machine is a library of its own.
         LauncherConfig::Simulated(_) => launcher["simulated"]["machine"] = Value::Null,
-        // Which jobs the launches are divided into, and how long they may take, makes no difference.
+        // How launches are divided into jobs, and how long these may take, does not change the digest.
         LauncherConfig::Batch(options) => {
             let batch = &mut launcher[options.system.name()];
             batch["allocation"] = Value::Null;

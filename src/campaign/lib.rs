@@ -1,4 +1,4 @@
-//! From a campaign file to validated work.
+//! Reads campaign files and validates them.
 //!
 //! [`Campaign`] is what a user asks for: it is read from strict YAML, where every mistake is an
 //! error that names file, line, field and remedy, and answers which [cells](Campaign::cells),

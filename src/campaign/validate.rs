@@ -1,4 +1,4 @@
-//! From the definition to the campaign: every value is checked here, and every default stands
+//! Turns a definition into a campaign: every value is checked here, and every default stands
 //! here.
 
 mod batch;

@@ -38,7 +38,7 @@ pub struct CTable {
 #[derive(Debug)]
 struct Shape {
     rules: Rc<CommunicatorRules>,
-    /// By the address of the choice in the rules.
+    /// Names by the address of the choice in the rules.
     names: RefCell<HashMap<*const Choice, CString>>,
 }
 
@@ -52,7 +52,7 @@ pub struct CDecision {
 }
 
 thread_local! {
-    /// Of the last error.
+    /// The message of the last error.
     static MESSAGE: RefCell<CString> = RefCell::default();
 }
 

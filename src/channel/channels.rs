@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::link::{Link, Memory, Mismatch};
-use crate::pool::{Chunks, Pool};
+use crate::pool::{Buffers, Pool};
 use crate::{SegmentError, SegmentLayout, SharedSegment, TransferProgress};
 
 /// One rank's ends of the channels to and from all other ranks of its node.
@@ -18,7 +18,7 @@ pub struct Channels {
     pool: Pool,
     /// Stages handed out.
     stages: u64,
-    /// The rank that was looked at last when chunks were lacking.
+    /// The rank that was looked at last when buffers were lacking.
     looked_at: usize,
     layout: SegmentLayout,
     segment: SharedSegment,
@@ -46,10 +46,10 @@ impl Channels {
         segment.reserve(layout.part_of(rank))?;
         // SAFETY: what is in the layout lies inside its bytes, which the segment has.
         let at = |range: Range<usize>| unsafe { start.add(range.start) };
-        let chunks = |rank| Chunks {
-            memory: at(layout.chunks_of(rank)),
-            count: layout.chunk_count(),
-            bytes: layout.chunk_bytes(),
+        let buffers = |rank| Buffers {
+            memory: at(layout.buffers_of(rank)),
+            count: layout.buffer_count(),
+            bytes: layout.buffer_bytes(),
         };
         let memory = |from, to| {
             let [slots, answer] = layout.channel(from, to);
@@ -57,7 +57,7 @@ impl Channels {
                 slots: at(slots).cast(),
                 slot_count: layout.slot_count() as u32,
                 answer: at(answer).cast(),
-                chunks: chunks(from),
+                buffers: buffers(from),
             }
         };
         let link = |peer| {
@@ -68,7 +68,7 @@ impl Channels {
         let links = (0..layout.ranks()).map(link).collect();
         Ok(Self {
             links,
-            pool: Pool::new(chunks(rank), layout.ranks() == 2),
+            pool: Pool::new(buffers(rank), layout.ranks() == 2),
             stages: 0,
             looked_at: rank,
             layout,
@@ -124,7 +124,7 @@ impl Channels {
         is_over
     }
 
-    /// Looks whether one more of the ranks has taken chunks that it was sent: those of messages that have ended are not
+    /// Looks whether one more of the ranks has taken buffers that it was sent: those of messages that have ended are not
     /// asked for otherwise.
     #[cold]
     fn collect(&mut self) {

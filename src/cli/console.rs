@@ -54,7 +54,7 @@ impl Console {
             .map_err(CliError::Output)
     }
 
-    /// Prints what is nice to know, unless it is not wanted.
+    /// Prints a remark, unless the console is quiet.
     pub(crate) fn remark(self, text: impl Display) -> Result<(), CliError> {
         if self.quiet { Ok(()) } else { self.print(text) }
     }

@@ -1,4 +1,4 @@
-//! Measuring, as a program watches it.
+//! Events of a measurement, printed for programs.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -15,7 +15,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::progress::ProgressDisplay;
 
-/// Who is told what happens.
+/// Whether events are printed for programs.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct EventsArg {
     /// Print what happens as it happens, a JSON object a line, for programs
@@ -34,7 +34,7 @@ impl EventsArg {
         self.events
     }
 
-    /// Tells a program, or, as `person` does it, a person. `stop` is set when the program goes away.
+    /// An observer that prints events for a program, or else the one that `person` makes. `stop` is set when the program goes away.
     pub(crate) fn observer(
         self,
         console: Console,

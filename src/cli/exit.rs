@@ -121,7 +121,7 @@ fn report(kind: Kind, message: String, help: Option<String>, as_json: bool) {
     }
 }
 
-/// Whether the reader of standard output has had enough.
+/// Whether the reader of standard output has closed it.
 fn is_closed_pipe(error: &CliError) -> bool {
     matches!(error, CliError::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -1,4 +1,4 @@
-//! Measuring, as a person watches it.
+//! The progress of a measurement, shown to people.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,12 +15,12 @@ pub(crate) struct ProgressDisplay {
     bar: ProgressBar,
     /// Whether a line says what a bar would show of jobs.
     notes: bool,
-    /// Jobs that were spoken of, and whether they ran.
+    /// Jobs that notes have named, and whether they ran.
     noted: BTreeSet<(String, bool)>,
-    /// What was set aside, as far as it is noted already.
+    /// Overridden settings that notes have named.
     set_aside: BTreeSet<String>,
     begun: bool,
-    /// What gives more time.
+    /// How to give more time, as a clause.
     budget: &'static str,
     /// What was left of the budget when the last launch began.
     left: Option<Duration>,
@@ -54,7 +54,7 @@ impl ProgressDisplay {
         let shown = end.clone();
         let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
             let left = shown.bound(state.eta(), Instant::now());
-            // There is no other place to tell that the terminal is gone.
+            // If the terminal is gone, nothing can be told.
             let _ = write!(out, "{:#}", HumanDuration(left));
         };
         bar.set_style(bar.style().with_key("left", left));
@@ -70,7 +70,7 @@ impl ProgressDisplay {
         }
     }
 
-    /// The same for measurements that are not kept.
+    /// A display for measurements that are not stored.
     pub(crate) fn once(console: Console) -> Self {
         let mut once = Self::new(console);
         once.budget = "a larger `--budget` gives more time";
@@ -92,7 +92,7 @@ impl ProgressDisplay {
         }
     }
 
-    /// Where the job of a launch stands: always on the bar, in a line of its own when it begins to wait or
+    /// Shows the state of a launch's job: always on the bar, in a line of its own when it begins to wait or
     /// to run.
     fn job(&mut self, number: u32, id: &str, runs: bool, what: &str) {
         let text = format!("launch {number}, job {id} {what}");

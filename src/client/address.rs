@@ -41,9 +41,9 @@ pub fn query(values: &[(&str, &str)]) -> String {
 /// The address of a service: `https://HOST[:PORT][/PREFIX]`, the same with `http`, or `unix:/SOCKET[:/PREFIX]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceUrl {
-    /// With scheme and host, without a `/` at its end; for a socket with a host that is made up.
+    /// The URL with scheme and host, without a `/` at its end; for a socket with a host that is made up.
     pub(crate) base: String,
-    /// As people write it.
+    /// The address as people write it.
     shown: String,
     pub(crate) socket: Option<PathBuf>,
     pub(crate) is_encrypted: bool,

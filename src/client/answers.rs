@@ -16,7 +16,7 @@ pub struct Manifest {
     pub sequence: u64,
     /// The table: 64 hexadecimal digits.
     pub digest: String,
-    /// Those that are kept.
+    /// The digests that are kept.
     pub keep: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ pub struct Task {
     /// What was asked for.
     #[serde(default)]
     pub request: Value,
-    /// Of its last child.
+    /// The exit code of its last child.
     #[serde(default)]
     pub exit_code: Option<i32>,
     /// The table that it made, if any.

@@ -140,7 +140,7 @@ pub(crate) fn cold_caches(
     world: &Communicator,
     topology: &Topology,
 ) -> Result<ColdCaches, DriverError> {
-    // Of every node its first rank; the least memory is what is most negative.
+    // The first rank of every node takes part; the least memory is what is most negative.
     let mut both = [0.0, f64::NEG_INFINITY];
     if topology.leaders.contains(&world.rank()) {
         let available = available_bytes().map_or(f64::INFINITY, |bytes| bytes as f64);

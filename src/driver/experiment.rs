@@ -93,7 +93,7 @@ pub(crate) fn run(
     Ok((measured, spent))
 }
 
-/// As many repetitions as fit in the slice, within the plan's bounds.
+/// The number of repetitions that fit in the slice, within the plan's bounds.
 fn repetitions(seconds: f64, wanted: &Repetition) -> u32 {
     let most = wanted.maximum.min(ENOUGH).max(wanted.minimum);
     let fitting = wanted.slice_seconds / seconds;

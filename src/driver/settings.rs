@@ -27,7 +27,7 @@ pub(crate) fn print_changed() -> Result<(), DriverError> {
     Ok(())
 }
 
-/// Those that have other values than the library was built with; none if that cannot be told. The
+/// The settings that have other values than the library was built with; none if that cannot be told. The
 /// tool interface knows no defaults, so that two processes are asked which have not started MPI: one
 /// with this process's environment but for variables of `our_own` making, and one in which nothing
 /// is set.

@@ -123,7 +123,7 @@ impl<'a> ChannelMessages<'a> {
             slot,
             runs: [Run::from(start as u64..end as u64), Run::from(0..0)],
             start,
-            // Of messages through MPI alone.
+            // Messages go through MPI alone.
             count: 0,
             datatype: byte(),
             is_repeated: false,

@@ -173,9 +173,9 @@ impl Memories<'_> {
     ) -> Result<bool, ExecError> {
         let base = self.bases[message.slot];
         let mut outcome = Ok(());
-        let is_over = channels.send(place, progress, |offset, chunk| {
-            // SAFETY: the caller's; the chunk is a part of the message from the offset on.
-            let copied = unsafe { self.copier.take_out(base, &message.runs, offset, chunk) };
+        let is_over = channels.send(place, progress, |offset, packet| {
+            // SAFETY: the caller's; the packet is a part of the message from the offset on.
+            let copied = unsafe { self.copier.take_out(base, &message.runs, offset, packet) };
             if copied.is_err() {
                 outcome = copied;
             }
@@ -196,12 +196,12 @@ impl Memories<'_> {
     ) -> Result<bool, ExecError> {
         let base = self.bases[message.slot];
         let mut outcome = Ok(());
-        let received = channels.receive(place, progress, |offset, chunk| {
-            // SAFETY: the caller's; the chunk is a part of the message from the offset on.
+        let received = channels.receive(place, progress, |offset, packet| {
+            // SAFETY: the caller's; the packet is a part of the message from the offset on.
             let moved = unsafe {
                 match &message.arrival {
-                    None => self.copier.put_in(base, &message.runs, offset, chunk),
-                    Some(arrival) => self.combine(arrival, offset, chunk),
+                    None => self.copier.put_in(base, &message.runs, offset, packet),
+                    Some(arrival) => self.combine(arrival, offset, packet),
                 }
             };
             if moved.is_err() {
@@ -214,27 +214,27 @@ impl Memories<'_> {
 
     /// # Safety
     ///
-    /// The chunk has the message's units from the offset on, and the places are valid.
+    /// The packet has the message's units from the offset on, and the places are valid.
     unsafe fn combine(
         &mut self,
         arrival: &Arrival,
         offset: usize,
-        chunk: &[u8],
+        packet: &[u8],
     ) -> Result<(), ExecError> {
         let combiner = self.combiner.ok_or(ExecError::NoOperator)?;
         let address = |place: &Place| self.bases[place.slot].wrapping_add(place.start + offset);
         let other = address(&arrival.other).cast_const();
         let (left, right) = match arrival.is_left {
-            true => (chunk.as_ptr(), other),
-            false => (other, chunk.as_ptr()),
+            true => (packet.as_ptr(), other),
+            false => (other, packet.as_ptr()),
         };
         let addresses = Addresses {
             left,
             right,
             into: address(&arrival.into),
         };
-        // SAFETY: the caller's; the target is the other operand or disjoint from both, since a chunk of a channel lies
+        // SAFETY: the caller's; the target is the other operand or disjoint from both, since a packet of a channel lies
         // in no rank's memory.
-        unsafe { combiner.combine(addresses, chunk.len(), self.copier) }
+        unsafe { combiner.combine(addresses, packet.len(), self.copier) }
     }
 }

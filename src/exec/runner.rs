@@ -107,7 +107,7 @@ pub struct Turn<'a>(Ready<'a>);
 
 #[derive(Debug)]
 enum Ready<'a> {
-    /// On a communicator of its own, where it has one.
+    /// A call of the library, on the candidate's own communicator where it has one.
     Library(&'a LibraryCall, Option<&'a Communicator>, Switched<'a>),
     Mockup(&'a mut MockupCall),
     Ours(&'a mut ScheduleExecutor),

@@ -40,7 +40,7 @@ pub struct RanksRules {
     /// The shapes on `first` ranks whose rules these are; empty if the measured ones disagree, so that the
     /// library decides.
     pub shapes: Vec<CommShape>,
-    /// By ascending size, from 0; neighbours differ.
+    /// The rules by ascending size, from 0; neighbours differ.
     pub choices: Vec<LibraryRule>,
 }
 
@@ -51,7 +51,7 @@ impl RanksRules {
         self.choices.iter().rfind(holds)?.native.as_ref()
     }
 
-    /// Those of several for a number of ranks.
+    /// The choices for a number of ranks, among several.
     pub(crate) fn governing(all: &[Self], ranks: u32) -> Option<&Self> {
         all.iter()
             .find(|rules| (rules.first..=rules.last).contains(&ranks))
@@ -256,7 +256,7 @@ fn is_about(table: &Table, library: &Library) -> bool {
     measured.name == library.name && series(&measured.version) == series(&library.version)
 }
 
-/// As in "1 rule" and "2 rules".
+/// A number with its noun, as in "1 rule" and "2 rules".
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),

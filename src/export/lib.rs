@@ -54,7 +54,7 @@ pub trait Format: Sync {
         self.write(&table, notes, options)
     }
 
-    /// As [`Format::render`], of a table to which the policy has been applied; `notes` go into the file.
+    /// Renders a table to which the policy has been applied; `notes` go into the file.
     ///
     /// # Errors
     /// As for [`Format::render`].
@@ -93,7 +93,7 @@ pub struct Options {
     pub assume_commutative: bool,
     /// The library's file, where a format needs to know what the library does by itself.
     pub library: Option<PathBuf>,
-    /// Which rules are written. If it extrapolates, those of a number of ranks hold up to the next number that was
+    /// The policy, which selects rules. If it extrapolates, the rules of a number of ranks hold up to the next number that was
     /// measured, otherwise for that number alone.
     pub policy: Policy,
     /// The shapes whose rules are written by a format that cannot tell shapes with the same number of ranks apart;

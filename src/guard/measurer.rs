@@ -19,7 +19,7 @@ pub struct Times {
     pub broken: Vec<FailedCandidate>,
     /// Whether time was up before everything asked for was measured.
     pub is_out_of_time: bool,
-    /// In which order ranks stood on their nodes, where launches told it.
+    /// The order in which ranks stood on their nodes, where launches told it.
     pub orders: BTreeMap<CommShape, RankOrder>,
 }
 
@@ -40,7 +40,7 @@ pub struct FailedCandidate {
     pub cell: Cell,
     /// Which.
     pub candidate: Candidate,
-    /// In which way, and what was seen.
+    /// The kind of failure, and what was seen.
     pub message: String,
 }
 
@@ -166,7 +166,7 @@ impl Times {
 /// What further launches measured.
 pub(crate) struct More {
     pub(crate) samples: Vec<Sample>,
-    /// As [`Times::is_out_of_time`].
+    /// The value of [`Times::is_out_of_time`].
     pub(crate) is_out_of_time: bool,
 }
 

@@ -29,7 +29,7 @@ pub struct Point {
     pub cell: Cell,
     /// The operators of the entry; all of them if there are several.
     pub operators: Operators,
-    /// In which order the ranks stood when the entry was made; it is not judged with ranks in another one.
+    /// The order in which the ranks stood when the entry was made; it is not judged with ranks in another one.
     pub order: RankOrder,
     /// Why this size.
     pub place: PointKind,

@@ -21,7 +21,7 @@ pub struct Rivals {
 }
 
 impl Rivals {
-    /// Those that the store tells which a table was made from: at each point the fastest of its ranking
+    /// The rivals by the store that a table was made from: at each point the fastest of its ranking
     /// that is neither chosen nor the same schedule as what is chosen, nor the default, nor was faster and is
     /// not used for another reason, as that fresh launches did not confirm it. Without such a store none is
     /// known: tables do not name them.

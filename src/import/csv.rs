@@ -30,7 +30,7 @@ pub(crate) const COLUMNS: [&str; 11] = [
     "seconds",
 ];
 
-/// Those that must be there.
+/// The columns that must be there.
 pub(crate) const NEEDED: [&str; 3] = ["collective", "bytes", "seconds"];
 
 /// Where algorithms are from unless the file says so.

@@ -13,23 +13,14 @@ use crate::problem::LineProblem;
 
 /// A file that cannot be imported.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum ImportError {
     /// The folder cannot be read.
     #[error("cannot read the folder {}: {source}", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Folder { path: PathBuf, source: io::Error },
     /// The file cannot be read as text.
     #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// A line is wrong.
     #[error(
         "{}:{line}:{} {}",
@@ -38,23 +29,18 @@ pub enum ImportError {
         quoted(&problem.to_string(), 2 * MOST_QUOTED)
     )]
     Line {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
         /// The column, where there are named ones.
         field: Option<&'static str>,
-        /// What is wrong.
         problem: LineProblem,
     },
     /// The file does not say something that is needed.
     #[error("{} does not say {option}", path.display())]
     Needs {
-        /// The file.
         path: PathBuf,
-        /// Its form.
         format: ImportFormat,
-        /// What is needed.
         option: OptionNeeded,
     },
     /// Nothing in the file can be imported.
@@ -65,11 +51,8 @@ pub enum ImportError {
         skipped.as_ref().map(|(line, what)| format!("; line {line}: {what}")).unwrap_or_default()
     )]
     Empty {
-        /// The file.
         path: PathBuf,
-        /// What it was read as.
         format: ImportFormat,
-        /// The first thing that was left out.
         skipped: Option<(u64, String)>,
     },
     /// The file has no times of the default.
@@ -77,20 +60,12 @@ pub enum ImportError {
         "{} has no times of the library's default, so that nothing could be decided",
         path.display()
     )]
-    NoDefault {
-        /// The file.
-        path: PathBuf,
-        /// What could stand for it.
-        known: Vec<String>,
-    },
+    NoDefault { path: PathBuf, known: Vec<String> },
     /// No candidate has the baseline's name.
     #[error("{} has no times of `{name}`, which is to be the baseline", path.display())]
     NoBaseline {
-        /// The file.
         path: PathBuf,
-        /// The name given.
         name: String,
-        /// What could be named.
         known: Vec<String>,
     },
     /// The store has been measured into.
@@ -100,11 +75,8 @@ pub enum ImportError {
         store.display()
     )]
     Measured {
-        /// The store.
         store: PathBuf,
-        /// The library.
         library: Library,
-        /// The campaign.
         campaign: String,
     },
     /// The store cannot be used.

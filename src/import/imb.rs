@@ -55,7 +55,7 @@ struct Table {
 
 struct Columns {
     count: usize,
-    /// Of the sizes, where there are any.
+    /// The column of sizes, if there is one.
     bytes: Option<usize>,
     time: usize,
 }

@@ -45,7 +45,7 @@ const STOP_PAUSE: Duration = Duration::from_millis(20);
 pub struct BatchLauncher {
     installation: Installation,
     options: BatchOptions,
-    /// Of the campaign; jobs are called after it.
+    /// The campaign's name, after which jobs are called.
     name: String,
     commands: Commands<'static>,
     open: Mutex<Option<Allocation>>,

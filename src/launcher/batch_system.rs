@@ -165,7 +165,7 @@ impl Eq for dyn BatchSystem {}
 /// A job as its batch system knows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JobId {
-    /// As commands print it.
+    /// The id, as commands print it.
     pub id: String,
     /// The cluster, where commands must be told.
     pub cluster: Option<String>,

@@ -85,7 +85,7 @@ fn rules_asked_for(installation: &Installation, start: &Start<'_>) -> Vec<String
     let about = |word: &str| match word {
         word if word == library.facts().rules_setting => Some(named.clone()),
         word if word == named || library.goes_with_rules(word) => Some(word.to_owned()),
-        // As a launcher's option names it.
+        // The library, as a launcher's option names it.
         word => Some(format!("{prefix}{word}")).filter(|name| library.goes_with_rules(name)),
     };
     names.chain(words).filter_map(about).collect()

@@ -38,7 +38,7 @@ pub(crate) struct Answer {
 }
 
 impl Commands<'_> {
-    /// Those that are found on `path`, the value of `$PATH`.
+    /// The commands that are found on `path`, the value of `$PATH`.
     pub(crate) fn on(path: impl Into<OsString>) -> Self {
         Self {
             path: path.into(),

@@ -59,7 +59,7 @@ pub trait Launcher {
     /// When it cannot be started at all; a job that fails later says so in its [`Exit`].
     fn start(&self, job: &Job) -> Result<Box<dyn Running>, LaunchError>;
 
-    /// As [`Launcher::start`]. Where starting may take long, it is given up soon after `stop` is set.
+    /// Does what [`Launcher::start`] does, and stops trying soon after `stop` is set.
     ///
     /// # Errors
     /// As for [`Launcher::start`]; [`LaunchError::Interrupted`] if it was given up.
@@ -124,7 +124,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// On how many nodes it runs, with how many ranks each.
+    /// The number of nodes and the ranks on each.
     pub fn shape(&self) -> CommShape {
         CommShape {
             nodes: self.ranks.div_ceil(self.ppn.max(1)),
@@ -192,7 +192,7 @@ pub enum JobState {
     },
     /// It runs.
     Running {
-        /// On which nodes, if that is known.
+        /// The names of the nodes, if they are known.
         nodes: Vec<String>,
     },
     /// It is over.
@@ -202,7 +202,7 @@ pub enum JobState {
 /// How a job ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// In which way.
+    /// The way in which the job ended.
     pub outcome: Outcome,
     /// Where launcher and ranks printed to.
     pub log: PathBuf,

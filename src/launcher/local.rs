@@ -54,9 +54,9 @@ impl Binding {
 pub struct LocalLauncher {
     installation: Installation,
     options: LocalOptions,
-    /// Of each node; unknown of the hosts of a file.
+    /// The cores of each node; unknown for the hosts of a file.
     cores: Option<u32>,
-    /// By shape: asking the launcher costs a launch.
+    /// Bindings by shape: asking the launcher costs a launch.
     bindings: Mutex<BTreeMap<CommShape, Binding>>,
 }
 

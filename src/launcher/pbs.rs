@@ -113,7 +113,7 @@ fn time_in(commands: &Commands, delay: Duration) -> Result<String, LaunchError> 
 
 /// What `qstat -f` says of these jobs; nothing of those that are not known.
 fn show(commands: &Commands, jobs: &[&str]) -> Result<Vec<Shown>, LaunchError> {
-    // With those that have ended, where the server keeps them.
+    // Jobs that have ended are listed too, where the server keeps them.
     let with_history = ["-x", "-f"].into_iter().chain(jobs.iter().copied());
     let mut answer = commands.ask("qstat", with_history)?;
     if answer.fails_with(&["job_history_enable"]) {

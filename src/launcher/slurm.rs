@@ -272,7 +272,7 @@ fn sbatch(
     request: &JobRequest<'_>,
     option: &str,
 ) -> Result<Answer, LaunchError> {
-    // In the name of this file `%` begins a pattern.
+    // Slurm reads `%` in this name as the beginning of a pattern.
     let output = request.output.to_string_lossy().replace('%', "%%");
     let mut arguments: Vec<OsString> = vec![
         option.into(),
@@ -332,7 +332,7 @@ fn ended(
     Ok(status)
 }
 
-/// Which of these nodes are down; older releases do not say which one a job has lost.
+/// The nodes that are down; older releases do not say which one a job has lost.
 fn down(commands: &Commands, job: &JobId, nodes: &str) -> Vec<String> {
     let arguments = ["-h", "-N", "-n", nodes, "-o", "%N %t"];
     let listed = about(commands, "sinfo", job, &arguments);

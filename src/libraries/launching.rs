@@ -11,7 +11,7 @@ use vocabulary::CommShape;
 pub struct LaunchRanks<'a> {
     /// How many, on how many nodes.
     pub shape: CommShape,
-    /// On which nodes.
+    /// The nodes.
     pub nodes: NodeSource<'a>,
     /// Whether more ranks than cores may run.
     pub may_crowd: bool,
@@ -28,7 +28,7 @@ pub enum NodeSource<'a> {
     Named(&'a [String], Placement),
     /// The first hosts of a file.
     File(&'a Path, Placement),
-    /// Those of the job that the launcher runs in, of a batch system that launchers call so.
+    /// The nodes of the job that the launcher runs in; launchers know the batch system by this name.
     Job(&'a str, Placement),
 }
 

@@ -141,7 +141,7 @@ pub trait MpiLibrary: Debug + Sync {
         false
     }
 
-    /// Which parts of the library carry out collectives, by the values that its control variables have before MPI is
+    /// The parts of the library that carry out collectives, by the values that its control variables have before MPI is
     /// started; empty if these do not tell.
     fn serving(&self, variables: &BTreeMap<String, String>) -> Vec<Serving>;
 

@@ -74,7 +74,7 @@ impl MpiLibrary for Mpich {
             .any(|begin| control_variable.starts_with(begin))
     }
 
-    /// As in the tables that are built into 4.0 to 5.0, and in `MPIR_CVAR_<COLLECTIVE>_..._MSG_SIZE` before.
+    /// The sizes of the tables that are built into 4.0 to 5.0, and of `MPIR_CVAR_<COLLECTIVE>_..._MSG_SIZE` before.
     fn switches(&self, collective: Collective, ranks: u32) -> Vec<u64> {
         let of_all_ranks = |bytes: u64| bytes.div_ceil(u64::from(ranks.max(1)));
         match collective {

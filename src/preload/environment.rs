@@ -27,9 +27,9 @@ extern "C" fn at_load() {
 /// Where the summary goes at the end.
 #[derive(Clone, Debug)]
 pub(crate) enum Log {
-    /// To standard error.
+    /// Standard error.
     Standard,
-    /// To a file.
+    /// A file.
     File(PathBuf),
 }
 

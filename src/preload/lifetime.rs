@@ -1,4 +1,4 @@
-//! From the program's `MPI_Init` to its `MPI_Finalize`.
+//! What happens in the program's `MPI_Init` and `MPI_Finalize`.
 
 use std::ffi::OsStr;
 use std::fs::OpenOptions;

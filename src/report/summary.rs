@@ -18,7 +18,7 @@ pub fn render_summary(view: &View) -> String {
             .map(|comparison| format!("  {}", line(comparison))),
     );
     lines.extend(time(view));
-    // On one line, as all others are.
+    // Like all others, this text is one line.
     lines.extend(search(view).map(|text| text.replace('\n', " ")));
     lines.join("\n") + "\n"
 }

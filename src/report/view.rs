@@ -153,7 +153,7 @@ pub struct Comparison {
     pub collective: Collective,
     /// The ranks.
     pub shape: CommShape,
-    /// In which order they stood on the nodes.
+    /// The order in which they stood on the nodes.
     pub order: RankOrder,
     /// The operators that the decisions hold for.
     pub operators: Operators,

@@ -82,7 +82,7 @@ pub enum Verdict {
          matter"
     )]
     NotConfirmed,
-    /// In fresh launches a candidate beats the default in one pattern of calls and not in another.
+    /// A candidate beats the default in fresh launches in one pattern of calls and not in another.
     #[error("another candidate beats the default in one pattern of calls and not in another")]
     PatternsDisagree,
     /// A candidate that beats the default in exploring launches was not measured in enough fresh launches.
@@ -185,11 +185,11 @@ impl CellDecision {
 /// A candidate in a cell, beside the library's default.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Ranked {
-    /// Which one.
+    /// The candidate.
     #[serde(flatten, serialize_with = "Candidate::in_parts")]
     #[schemars(with = "CandidateParts")]
     pub candidate: Candidate,
-    /// From how much.
+    /// The number of samples.
     #[serde(flatten)]
     pub counts: Counts,
     /// Median time over launches.

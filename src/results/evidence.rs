@@ -52,6 +52,6 @@ pub struct Evidence {
     pub margin: Option<f64>,
     /// The candidates, fastest first; speed-ups are rounded as in tables.
     pub ranking: Vec<Ranked>,
-    /// Those that are not among them as none of their repetitions was valid.
+    /// Candidates that are missing as none of their repetitions was valid.
     pub never_valid: Vec<OftenInvalid>,
 }

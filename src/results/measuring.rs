@@ -43,7 +43,7 @@ pub struct Effort {
 /// How ranks were brought to common starts; displayed as a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum Starts {
-    /// By a dissemination barrier before each repetition.
+    /// Ranks pass a dissemination barrier before each repetition.
     #[error("by a dissemination barrier")]
     Barrier,
     /// At times that they agreed upon, on a global clock.
@@ -58,7 +58,7 @@ pub enum Starts {
         invalid: u64,
         /// Repetitions, these included.
         repetitions: u64,
-        /// By how much the ranks' clocks disagreed at most.
+        /// The largest disagreement of the ranks' clocks.
         residual_seconds: f64,
     },
 }
@@ -89,7 +89,7 @@ pub struct RepetitionCounts {
     pub often_invalid: Vec<OftenInvalid>,
     /// Candidates of which no repetition is valid, so that nothing is known of them, by cell.
     pub never_valid: Vec<OftenInvalid>,
-    /// By cell, the time of [`Candidate::Placebo`] divided by that of the default, which is the same.
+    /// The time of [`Candidate::Placebo`] divided by that of the default, which is the same, by cell.
     pub placebos: Vec<(Cell, PairedRatio)>,
 }
 
@@ -116,6 +116,6 @@ pub struct OftenInvalid {
     /// How many repetitions are invalid; not serialized.
     #[serde(skip)]
     pub invalid: u64,
-    /// Of how many, these included.
+    /// The number of repetitions, these included.
     pub repetitions: u64,
 }

@@ -11,7 +11,7 @@ use vocabulary::units::{format_bytes, format_seconds};
 #[serde(into = "ParameterParts")]
 #[schemars(with = "ParameterParts")]
 pub struct ParameterEstimate {
-    /// As in `node.alpha`, `network.exchange_bandwidth` or `gamma.float64.sum`.
+    /// The name, as in `node.alpha`, `network.exchange_bandwidth` or `gamma.float64.sum`.
     pub name: String,
     /// Unit of the value: `s`, `s/byte`, `byte`, or `1` for ratios.
     pub unit: &'static str,
@@ -41,7 +41,7 @@ pub struct Estimate {
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "Parameter")]
 struct ParameterParts {
-    /// As in `node.alpha`, `network.exchange_bandwidth` or `gamma.float64.sum`.
+    /// The name, as in `node.alpha`, `network.exchange_bandwidth` or `gamma.float64.sum`.
     name: String,
     /// Unit of the value: `s`, `s/byte`, `byte`, or `1` for ratios.
     unit: &'static str,

@@ -14,9 +14,9 @@ use crate::FallbackReason;
 /// A call's length, from what is significant on this rank and equal on all of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Length {
-    /// As defined by [`table::message_size`].
+    /// The size, as [`table::message_size`] defines it.
     pub(crate) bytes: u64,
-    /// Of the vector that the collective as a whole moves.
+    /// The bytes of the vector that the collective as a whole moves.
     pub(crate) vector_bytes: u64,
 }
 

@@ -67,7 +67,7 @@ fn none<T>(reason: FallbackReason) -> Result<T, Reasons> {
 pub(crate) struct Tuned {
     pub(crate) version: Rc<Version>,
     pub(crate) rules: Rc<CommunicatorRules>,
-    /// By collective.
+    /// The smallest size in bytes, by collective.
     least_bytes: [u64; Collective::MEASURED.len()],
     // Datatypes of plans are freed before the communicator.
     pub(crate) plans: Plans,

@@ -22,7 +22,7 @@ pub(crate) type HandleLiveness = Rc<Cell<bool>>;
 #[derive(Debug)]
 pub(crate) struct Datatypes {
     keyval: c_int,
-    /// Those whose lives have begun; some may have ended.
+    /// Datatypes that have been seen; some may have been freed.
     known: RefCell<Vec<(MPI_Datatype, HandleLiveness)>>,
 }
 

@@ -81,7 +81,7 @@ impl DeployedCall {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), ExecError> {
-        // As the hooks of `preload` do: calls that are known to be left to the library go there at once, for all
+        // Like the hooks of `preload`: calls that are known to be left to the library go there at once, for all
         // others there is a function of its own.
         let arguments = self.call.arguments(input, output);
         // SAFETY: the buffers are as long as the call says and do not overlap.

@@ -28,7 +28,7 @@ pub struct Settings {
     /// Use a table that was made for another library, version or type of node too, and in programs that
     /// have loaded a driver of accelerators: no buffer of a collective is in their memory.
     pub force: bool,
-    /// Which rules of the table are used, and whether on shapes that were not measured.
+    /// The rules of the table that are used, and whether they are used on shapes that were not measured.
     pub policy: Policy,
     /// Look at the table's file again where a communicator is used for the first time.
     pub reload: bool,
@@ -53,7 +53,7 @@ pub struct Dispatcher {
     pub(crate) timed: bool,
     pub(crate) wait: Wait,
     pub(crate) means: Means,
-    /// On the first rank of those that the table was loaded over.
+    /// The function that prints warnings, on the first rank of those that the table was loaded over.
     warn: Option<fn(&str)>,
     /// Whether it has been said that there are no channels.
     has_said: Cell<bool>,

@@ -10,9 +10,9 @@ use crate::user_handles::UserHandles;
 /// How a call is carried out.
 #[derive(Debug)]
 pub(crate) enum Way {
-    /// By the library.
+    /// The library carries it out.
     PassOn,
-    /// By an algorithm of ours.
+    /// An algorithm of ours carries it out.
     Ours(Box<ApplicationCall>),
 }
 

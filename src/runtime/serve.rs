@@ -353,9 +353,9 @@ struct Decided {
 
 /// No call of ours.
 enum Refused {
-    /// On all ranks alike.
+    /// The call is left to the library, on all ranks alike.
     PassedOn(FallbackReason),
-    /// On this rank, perhaps on no other.
+    /// The call failed on this rank, perhaps on no other.
     Failed(ExecError),
 }
 

@@ -62,7 +62,7 @@ impl SummaryRow {
 /// All calls that one rank has made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallSummary {
-    /// By collective and decision, in the order of first calls.
+    /// The rows by collective and decision, in the order of first calls.
     pub rows: Vec<SummaryRow>,
 }
 

@@ -12,23 +12,17 @@ use crate::agree::first_text;
 
 /// What a table was made for and the program does not run on.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum TableMismatch {
     /// Another library, or version of it, on some rank.
     #[error("the table was made for {table}, and this is {library}")]
-    Library {
-        /// The table's.
-        table: Library,
-        /// The program's.
-        library: Library,
-    },
+    Library { table: Library, library: Library },
     /// Nodes of another type.
     #[error("the table was made for nodes with `{table}`, and {host} has `{cpu}`")]
     Node {
-        /// The table's CPU model.
         table: String,
         /// The node of the first rank that stands on another.
         host: String,
-        /// Its CPU model.
         cpu: String,
     },
 }

@@ -19,7 +19,7 @@ pub(crate) struct UserHandles {
 }
 
 impl UserHandles {
-    /// Of a call whose arguments are blank where they are of no significance; `None` if all is MPI's.
+    /// The handles of a call whose insignificant arguments are blank; `None` if all are MPI's.
     ///
     /// # Safety
     ///

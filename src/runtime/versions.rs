@@ -1,4 +1,4 @@
-//! Which table decides on a communicator: the one that was loaded, or what its file has become.
+//! The versions of a table: the one that was loaded, and what its file has become.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,9 +16,9 @@ use crate::{FallbackReason, Loaded};
 /// A table, with the rules for the communicators of each shape that has been seen.
 #[derive(Debug)]
 pub(crate) struct Version {
-    /// As it was read.
+    /// The table as it was read.
     pub(crate) loaded: Loaded,
-    /// As the policy deploys it; calls are decided by this.
+    /// The table as the policy deploys it; calls are decided by this.
     pub(crate) deployed: Table,
     pub(crate) policy: Policy,
     shapes: RefCell<Vec<Rc<CommunicatorRules>>>,
@@ -155,7 +155,7 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// With a `watch`, the table's file is looked at again for each communicator.
+    /// If there is a `watch`, the table's file is looked at again for each communicator.
     pub(crate) fn new(
         loaded: Loaded,
         policy: Policy,

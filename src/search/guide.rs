@@ -38,7 +38,7 @@ pub type Class<'a> = dyn Fn(&Cell, &Candidate) -> bool + 'a;
 pub struct MeasurementRequest {
     /// Where.
     pub cell: Cell,
-    /// Of whom, the default first.
+    /// The candidates, the default first.
     pub candidates: Vec<Candidate>,
     /// Launches that have measured the cell already: those with the fewest come first.
     pub round: u32,

@@ -63,7 +63,7 @@ struct Told {
     /// The last number given.
     last: u64,
     kept: VecDeque<FeedItem>,
-    /// Of each running task what it told last.
+    /// The last progress of each running task.
     progress: HashMap<TaskId, Value>,
 }
 

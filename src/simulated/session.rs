@@ -35,12 +35,7 @@ pub(crate) enum Stopped {
     Version(u32),
     /// The plan is for something else than this machine.
     #[error("the plan is for {planned}, this is {found}")]
-    OtherLibrary {
-        /// What the plan says.
-        planned: Library,
-        /// What there is.
-        found: Library,
-    },
+    OtherLibrary { planned: Library, found: Library },
     /// The plan asks for what no simulated machine has.
     #[error("the plan is for cold caches, and a simulated machine has none")]
     ColdCaches,

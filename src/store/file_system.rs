@@ -7,7 +7,7 @@ use nix::sys::statfs::statfs;
 
 use crate::StoreError;
 
-/// Of `linux/magic.h` and the file systems' own headers. Those in user space are mostly network ones, and
+/// Numbers of `linux/magic.h` and the file systems' own headers. File systems in user space are mostly network ones, and
 /// tell no more.
 const NETWORK: &[(i64, &str)] = &[
     (0x6969, "NFS"),

@@ -70,9 +70,9 @@ impl From<OperatorClass> for Operators {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum OperatorClass {
-    /// It does: contributions may be combined in any order.
+    /// The operator commutes: contributions may be combined in any order.
     Commutative,
-    /// It does not: contributions must be combined in rank order.
+    /// The operator does not commute: contributions must be combined in rank order.
     Noncommutative,
 }
 

@@ -1,4 +1,4 @@
-//! What changed between two tables, and what that is worth.
+//! The differences between two tables, and the speed-up expected of each.
 
 mod entry;
 
@@ -149,7 +149,7 @@ pub struct OnlyIn {
     /// What it holds for.
     #[serde(flatten)]
     pub group: Group,
-    /// Which table has it.
+    /// The table that has it.
     pub side: Side,
 }
 
@@ -194,7 +194,7 @@ impl Diff {
         [more, worth().filter(|worth| *worth < 1.0).count()]
     }
 
-    /// In how many ranges the default is chosen again.
+    /// The number of ranges in which the default is chosen again.
     pub fn turned_back(&self) -> usize {
         let back = self.changes.iter().filter(|change| change.is_turned_back());
         back.count()

@@ -16,9 +16,9 @@ use sha2::{Digest, Sha256};
 pub struct HttpRequest {
     /// `GET` and the like.
     pub method: String,
-    /// With the query.
+    /// The path with the query.
     pub path: String,
-    /// By names in lower case.
+    /// Headers by their names in lower case.
     pub headers: BTreeMap<String, String>,
     /// What follows the headers.
     pub body: String,

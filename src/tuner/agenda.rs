@@ -50,7 +50,7 @@ pub struct Agenda {
     keeps_time: bool,
 }
 
-/// In each cell that has any, the candidates that are the same schedule as a simpler one, and that one.
+/// The candidates that are the same schedule as a simpler one, each with that one, by cell.
 pub type Merged = BTreeMap<Cell, Vec<(Candidate, Candidate)>>;
 
 /// How much of an agenda is done, in measurements of one subject in one launch.

@@ -1,4 +1,4 @@
-//! Which nodes a launch gets, and when.
+//! The nodes that a launch gets, and when.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -70,7 +70,7 @@ impl NodeRequest {
     }
 }
 
-/// Those tasks that share nodes: all of them, unless each number of nodes has jobs of its own; then those on
+/// The tasks that share nodes: all of them, unless each number of nodes has jobs of its own; then those on
 /// the fewest nodes.
 pub(crate) fn on_the_same_nodes(
     campaign: &Campaign,

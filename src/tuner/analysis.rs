@@ -43,7 +43,7 @@ pub struct CampaignAnalysis {
     pub found: fit::Analysis,
     /// Candidates that failed.
     pub failures: Vec<FailureRecord>,
-    /// As [`Deciding::verdicts`].
+    /// The verdicts of [`Deciding::verdicts`].
     kept: Vec<table::Verdict>,
     /// The least budget in seconds that would suffice to confirm all choices, estimated by what measuring has taken
     /// so far; absent if none is left to confirm.

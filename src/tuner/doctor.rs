@@ -48,7 +48,7 @@ pub struct DriverFound {
     /// What users have set in it ([`Environment::settings`]), in this process's environment; unknown
     /// without a measuring program.
     pub settings: Option<BTreeMap<String, LibrarySetting>>,
-    /// Which parts of the library carry out collectives, by its control variables in this process's environment;
+    /// The parts of the library that carry out collectives, by its control variables in this process's environment;
     /// empty without a measuring program.
     pub serving: Vec<Serving>,
 }
@@ -233,7 +233,7 @@ fn is_rules(setting: &str) -> bool {
     libraries.any(|library| library.facts().rules_setting == setting)
 }
 
-/// Which files of rules libraries read, as sentences.
+/// The files of rules that libraries read, as sentences.
 fn deployed(environment: &Environment) -> Vec<String> {
     let settings = environment.settings.iter().flatten();
     let rules = settings.filter(|(name, _)| is_rules(name));

@@ -92,7 +92,7 @@ impl Agenda {
     }
 }
 
-/// How many nodes are held on average while turns are taken, of which there are so many by number of nodes.
+/// The average number of nodes that are held while turns are taken, from the turns by number of nodes.
 fn nodes_held(campaign: &Campaign, turns: &BTreeMap<u32, u64>) -> Option<f64> {
     let most = || campaign.shapes.iter().map(|shape| shape.nodes).max();
     let all: u64 = turns.values().sum();

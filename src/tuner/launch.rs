@@ -36,7 +36,7 @@ pub(crate) enum OnInterrupt {
 /// How a launch ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// In order.
+    /// The launch finished in order.
     Finished(Finish),
     /// A candidate took it down; the failure is stored.
     ByCandidate { message: String },
@@ -44,7 +44,7 @@ pub(crate) enum Ended {
     Killed { message: String },
     /// The batch system ended its job.
     Batch { end: BatchEnd, message: String },
-    /// It goes on, and is not waited for.
+    /// The launch goes on, and is not waited for.
     GoesOn { id: String, standing: JobState },
 }
 
@@ -140,7 +140,7 @@ impl<'a> Launch<'a> {
         stop: &AtomicBool,
     ) -> Result<Option<Ended>, TunerError> {
         let job = self.job(at, allotment)?;
-        // It may go on, as long as its end is not known.
+        // The launch may go on as long as its end is not known.
         self.goes_on = true;
         let resumed = at.launcher.resume(&job)?;
         self.goes_on = false;

@@ -167,7 +167,7 @@ enum AfterLaunch {
     GoOn,
     /// The deadline passed before the first task.
     NothingBegan,
-    /// It goes on without us.
+    /// The launch goes on without this command.
     Left,
 }
 

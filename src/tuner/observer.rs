@@ -49,7 +49,7 @@ pub enum TuningEvent<'a> {
         number: u32,
         /// The batch system's id of the job.
         id: &'a str,
-        /// On which nodes, if that is known.
+        /// The names of the nodes, if they are known.
         nodes: &'a [String],
     },
     /// A launch stopped before its job's wall time was over; another one follows.
@@ -70,7 +70,7 @@ pub enum TuningEvent<'a> {
         /// Which.
         #[serde(serialize_with = "as_text")]
         candidate: &'a Candidate,
-        /// In which way.
+        /// The kind of failure.
         kind: FailureKind,
         /// What was seen.
         message: &'a str,

@@ -1,4 +1,4 @@
-//! From an analysis to what a report shows.
+//! Turns an analysis into what a report shows.
 
 use report::{Basis, Comparison, View};
 use table::Table;

@@ -145,7 +145,7 @@ impl MeasurementContext {
         })
     }
 
-    /// With a library that the campaign can measure here, or with the one that is asked for instead.
+    /// Takes a library that the campaign can measure here, or the one that is asked for instead.
     fn of_library(
         campaign: Campaign,
         library: Option<LibraryChoice>,

@@ -33,9 +33,9 @@ pub struct Racing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// To find out which candidates may be better than the default.
+    /// Launches find out which candidates may be better than the default.
     Exploring,
-    /// To measure such a candidate again beside the default: what is chosen by some launches looks
+    /// Launches measure such a candidate again beside the default: what is chosen by some launches looks
     /// better in these than it is.
     Confirming,
 }
@@ -54,10 +54,10 @@ impl Purpose {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Synchronisation {
-    /// By a dissemination barrier of our own; a repetition lasts as long as on its slowest rank.
+    /// Ranks pass a dissemination barrier of our own; a repetition lasts as long as on its slowest rank.
     #[default]
     Barrier,
-    /// By a start that is agreed upon on a global clock; a repetition lasts from the first rank's
+    /// Ranks start at an agreed time of a global clock; a repetition lasts from the first rank's
     /// start to the last one's end.
     Window,
 }

@@ -53,7 +53,7 @@ pub struct Sample {
     pub launch: u32,
     /// What was measured.
     pub subject: Subject,
-    /// With which candidate; [`Candidate::Default`] for experiments.
+    /// The candidate; [`Candidate::Default`] for experiments.
     pub candidate: Candidate,
     /// Calls in a repetition.
     pub batch: u32,
@@ -61,7 +61,7 @@ pub struct Sample {
     pub seconds: Vec<f64>,
     /// How many more were taken and are not valid: `invalid` of the record.
     pub invalid: u32,
-    /// By how much the ranks' clocks disagreed at most; absent without a global clock.
+    /// The largest disagreement of the ranks' clocks; absent without a global clock.
     pub residual_seconds: Option<f64>,
     /// Set if it was not measured to the end.
     pub left: Option<Elimination>,

@@ -18,7 +18,7 @@ use crate::{App, Peer, Problem, auth, hosts, pages};
 pub(crate) const BODY_BYTES: usize = 1 << 20;
 /// The characters that path and query may have together.
 const URI_CHARACTERS: usize = 4096;
-/// From a request's headers to the answer's: bodies of requests arrive within it. The bodies of answers, such as event
+/// The time from a request's headers to the answer's: bodies of requests arrive within it. The bodies of answers, such as event
 /// streams, may take longer.
 const WHOLE_REQUEST: Duration = Duration::from_secs(30);
 

@@ -35,7 +35,7 @@ pub enum Record {
         task: u32,
         /// Index into the task's candidates.
         candidate: u32,
-        /// In which way.
+        /// The kind of failure.
         kind: FailureKind,
         /// What was seen.
         message: String,
@@ -132,9 +132,9 @@ pub struct Environment {
 pub struct RankClock {
     /// The global time less this rank's, when the launch started.
     pub offset_seconds: f64,
-    /// By how many seconds a second the global clock is faster than this rank's.
+    /// Seconds by which the global clock gains on this rank's, per second.
     pub drift: f64,
-    /// By how much the offset may be wrong.
+    /// The largest error of the offset.
     pub error_seconds: f64,
 }
 
@@ -149,7 +149,7 @@ pub struct ColdCaches {
 }
 
 impl fmt::Display for ColdCaches {
-    /// As a clause.
+    /// Displays it as a clause.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -171,7 +171,7 @@ pub enum FailureKind {
     WrongResult,
     /// The watchdog ran out.
     Hang,
-    /// It ends, but one call takes longer than the cell can afford.
+    /// The candidate ends, but one call takes longer than the cell can afford.
     TooSlow,
     /// The launch died during its turn.
     Crash,
@@ -202,7 +202,7 @@ pub struct FailureRecord {
     pub subject: Subject,
     /// Which.
     pub candidate: Candidate,
-    /// In which way.
+    /// The kind of failure.
     pub kind: FailureKind,
     /// What was seen.
     pub message: String,
@@ -213,7 +213,7 @@ pub struct FailureRecord {
 pub struct TaskDone {
     /// Task id.
     pub task: u32,
-    /// In which order the ranks that took part stand on their nodes.
+    /// The order in which the ranks that took part stand on their nodes.
     #[serde(default, skip_serializing_if = "RankOrder::is_unknown")]
     pub order: RankOrder,
     /// Wall-clock time of the task, warm-up and synchronisation included.
@@ -240,7 +240,7 @@ pub struct TimeBreakdown {
 }
 
 impl TimeBreakdown {
-    /// As shares of the time that all of it took.
+    /// The parts as shares of the time that all of it took.
     pub fn shares(&self, elapsed_seconds: f64) -> Shares {
         let share = |seconds: f64| seconds / elapsed_seconds;
         let (calls, starts) = (share(self.calling_seconds), share(self.starting_seconds));
@@ -269,7 +269,7 @@ pub struct Shares {
 }
 
 impl fmt::Display for Shares {
-    /// As a clause.
+    /// Displays it as a clause.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -300,7 +300,7 @@ pub struct Measurement {
     /// start, or not done when the next one was due.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<u32>,
-    /// By how much the ranks' clocks disagreed at most, as far as could be seen; absent without a
+    /// The largest disagreement of the ranks' clocks, as far as could be seen; absent without a
     /// global clock.
     #[serde(
         default,

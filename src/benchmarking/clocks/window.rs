@@ -14,7 +14,7 @@ const PUNCTUAL_SHARE: f64 = 0.02;
 pub struct Windows {
     /// The start of the first.
     pub first: Nanoseconds,
-    /// From each start to the next one.
+    /// The time from each start to the next one.
     pub length: Nanoseconds,
 }
 
@@ -54,7 +54,7 @@ impl Windows {
         }
     }
 
-    /// As a message.
+    /// Encodes the windows as a message.
     pub fn to_bytes(&self) -> [u8; 16] {
         let words = [self.first, self.length].map(Nanoseconds::to_le_bytes);
         let mut bytes = [0; 16];
@@ -62,7 +62,7 @@ impl Windows {
         bytes
     }
 
-    /// From a message.
+    /// Decodes a message.
     pub fn from_bytes(bytes: &[u8; 16]) -> Self {
         let (words, _) = bytes.as_chunks();
         Self {
@@ -162,7 +162,7 @@ impl RepetitionTimes {
 pub struct Judged {
     /// The time of each repetition ([`RepetitionTimes::seconds`]).
     pub seconds: Vec<f64>,
-    /// Which of them are not to be used, by place, ascending.
+    /// The places of invalid repetitions, ascending.
     pub invalid: Vec<u32>,
 }
 

@@ -174,7 +174,7 @@ impl Found<'_> {
         }
     }
 
-    /// Which points are probes, as a sentence.
+    /// A sentence that names the points that are probes.
     fn probes(&self) -> Option<String> {
         let points = self.checked.points.iter();
         probes_of(points.map(|checked| &checked.point), self.seed)

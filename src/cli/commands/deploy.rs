@@ -69,9 +69,9 @@ pub(crate) struct Args {
 pub(super) enum Answers {
     /// What was deployed.
     Deployed(Deployed),
-    /// With --rollback, the version that is current now.
+    /// The version that is current now, with --rollback.
     Current(DeployedVersion),
-    /// With --list, all versions.
+    /// All versions, with --list.
     Versions(Vec<DeployedVersion>),
 }
 
@@ -194,7 +194,7 @@ fn quoted(path: &Path) -> String {
     quote(&path.to_string_lossy())
 }
 
-/// Who runs the command.
+/// The name of the user who runs the command.
 fn user() -> String {
     let uid = Uid::current();
     let user = User::from_uid(uid).ok().flatten();

@@ -12,7 +12,7 @@ use super::launches::{State, describe, state};
 use crate::console::Console;
 use crate::error::CliError;
 
-/// Says which job goes on, or that nothing is left to measure.
+/// Prints which job goes on, or that nothing is left to measure.
 pub(super) fn tell(
     at: &MeasurementContext,
     submitted: &SubmittedLaunch,

@@ -1,4 +1,4 @@
-//! What the verbs about jobs share: where jobs are recorded, and what their states are called.
+//! What the verbs about jobs share: the folders with records of jobs, and the names of states.
 
 use std::fs;
 use std::io;

@@ -23,7 +23,7 @@ pub(super) struct StoreArgs {
     library: LibraryArg,
 }
 
-/// Which library's measurements are meant.
+/// The library whose measurements are meant.
 #[derive(Debug, clap::Args)]
 pub(super) struct LibraryArg {
     /// The library whose measurements are meant, as in openmpi-4.1.4; needed if the store has

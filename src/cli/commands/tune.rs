@@ -178,7 +178,7 @@ pub(super) struct Outcome<'a> {
     failures: usize,
     /// Time that measuring took in all.
     measuring_seconds: f64,
-    /// Of this, time in launches that confirmed choices.
+    /// The part of the measuring time in launches that confirmed choices.
     confirming_seconds: f64,
     /// About how much longer measuring would have taken without racing.
     saved_seconds: f64,

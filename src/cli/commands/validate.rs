@@ -82,9 +82,9 @@ pub(crate) struct Args {
 /// How a library comes to do what its table says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Via {
-    /// By the exported file, as a site would use it
+    /// Launches read the exported file, as a site would use it
     Export,
-    /// By the measuring program, algorithm by algorithm
+    /// The measuring program forces one algorithm after the other
     Force,
 }
 

@@ -18,7 +18,7 @@ const BURST: usize = ExperimentKind::BURST as usize;
 /// Where an experiment is made.
 #[derive(Clone)]
 pub(crate) struct Setting<'a> {
-    /// Those that take part.
+    /// The ranks that take part.
     pub(crate) communicator: &'a Communicator,
     /// Its ranks on each node.
     pub(crate) nodes: &'a [Vec<u32>],
@@ -186,7 +186,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Whom a rank deals with where there are more than two, or more than one message.
+/// The peers of a rank where there are more than two, or more than one message.
 #[derive(Debug, PartialEq)]
 struct Part {
     /// Whether it sends first, and all at once; the others send when they have received all.

@@ -83,7 +83,7 @@ impl<'a> WindowSynchroniser<'a> {
         self.worst_seconds.set(worst);
     }
 
-    /// By how much the clocks disagreed at most. Collective.
+    /// The largest disagreement of the clocks. Collective.
     pub(super) fn residual_seconds(&self) -> Result<f64, DriverError> {
         let look = self.clock.look(self.communicator, &self.lessons)?;
         self.note(look.residual_seconds);
@@ -140,9 +140,9 @@ pub(crate) struct WindowSeries<'a> {
     pattern: Pattern,
     /// How much later than each start this rank arrives; nothing where it does at the start.
     offsets: Vec<Nanoseconds>,
-    /// Of each repetition, by this rank's clock.
+    /// The readings of each repetition, by this rank's clock.
     readings: Vec<Readings>,
-    /// Of the one under way.
+    /// The readings of the repetition under way.
     current: Readings,
     began: Instant,
     /// Looking at clocks took so long before.

@@ -151,7 +151,7 @@ fn text(table: &Table, extrapolate: bool, notes: &[String]) -> String {
     text + lookup::AFTER
 }
 
-/// As in `COLLTUNE_REDUCE_SCATTER`.
+/// The constant of a collective, as in `COLLTUNE_REDUCE_SCATTER`.
 fn constant(collective: Collective) -> String {
     format!("COLLTUNE_{}", collective.name().to_uppercase())
 }

@@ -10,7 +10,7 @@ use super::{DeployError, DeployedVersion, files};
 
 /// The link to the version that is used.
 pub(super) const CURRENT: &str = "current";
-/// Who made which version current.
+/// The file that says who made which version current.
 pub(super) const HISTORY: &str = "history";
 /// Held while something is changed.
 const LOCK: &str = ".lock";

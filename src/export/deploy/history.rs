@@ -1,4 +1,4 @@
-//! Who made which version current.
+//! The history of a folder: who made which version current.
 
 use std::fmt;
 use std::fs::{File, Permissions};
@@ -13,7 +13,7 @@ use super::DeployError;
 /// What made a version current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryAction {
-    /// It was deployed.
+    /// The version was deployed.
     Deploy,
     /// The version after it was taken back.
     Rollback,

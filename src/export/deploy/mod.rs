@@ -52,7 +52,7 @@ pub struct DeployRequest<'a> {
     pub confirmed_only: bool,
     /// `libcolltune.so`, if programs shall decide by the table themselves.
     pub preload: Option<&'a Path>,
-    /// Who asks for it.
+    /// The user who asks for it.
     pub who: &'a str,
     /// What a service says of a table that it has released.
     pub release: Option<ServiceRelease<'a>>,
@@ -102,7 +102,7 @@ pub struct DeployedVersion {
     pub current: bool,
     /// When it was made current last, as in `2026-11-20T12:00:00Z`.
     pub date: Option<String>,
-    /// By whom.
+    /// The user who made it current last.
     pub who: Option<String>,
 }
 

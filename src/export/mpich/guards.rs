@@ -34,9 +34,9 @@ pub(super) fn size_key(collective: Collective) -> Option<Size> {
 /// How the library measures messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
-    /// As tables do.
+    /// The table's size, which is an average over ranks.
     Average,
-    /// As tables do, under another name.
+    /// The table's size, which is a total over ranks.
     Total,
     /// The table's size times the number of ranks.
     TotalOfParts,
@@ -65,7 +65,7 @@ pub(super) fn is_writable(collective: Collective, native: &Native) -> bool {
     let is_plain = match (collective, native.id.as_str()) {
         (Collective::Alltoall, id) => id != "pairwise_sendrecv_replace",
         (_, "nb" | "smp") => false,
-        // Of 4.1 and later: with radices and segments of their own.
+        // Guards of 4.1 and later: with radices and segments of their own.
         (
             _,
             "tree"

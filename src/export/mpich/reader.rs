@@ -12,7 +12,7 @@ pub(super) struct Call {
     pub(super) collective: Collective,
     pub(super) ranks: u32,
     pub(super) class: OperatorClass,
-    /// In the library's measure.
+    /// The size, in the library's measure.
     pub(super) bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! From a table to a selection file.
+//! Writes a table as a selection file.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

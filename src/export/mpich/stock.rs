@@ -40,7 +40,7 @@ pub(super) fn of_file(path: &Path, version: &str) -> Result<Stock, ExportError> 
         reason,
     };
     let strings = || bytes.split(|byte| *byte == 0);
-    // As `MPI_Get_library_version` puts it into its text.
+    // `MPI_Get_library_version` puts the version into its text like this.
     if !strings().any(|string| string == version.as_bytes()) {
         return Err(unknown(format!(
             "{} does not say that it is of this release",

@@ -159,7 +159,7 @@ fn measured_in(collective: Collective) -> &'static str {
     }
 }
 
-/// From which number of ranks on which rules hold; `None` where the library decides.
+/// Numbers of ranks, each with the rules that hold from there on; `None` where the library decides.
 fn communicator_sizes(planned: &Planned) -> Vec<(u32, Option<&RanksRules>)> {
     let mut sizes: Vec<(u32, Option<&RanksRules>)> = Vec::new();
     // Rules of the first size would hold for smaller ones too.

@@ -27,7 +27,7 @@ enum Distribution {
 }
 
 impl Distribution {
-    /// In the order of a file: the first that holds wins.
+    /// All conditions, in the order of a file: the first that holds wins.
     const ALL: [Self; 3] = [Self::SingleNode, Self::OnePerNode, Self::Any];
 
     /// The narrowest that a shape is of.

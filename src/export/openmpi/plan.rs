@@ -15,7 +15,7 @@ pub(super) struct Planned {
     pub(super) collective: Collective,
     /// Its number in classic rules files.
     pub(super) number: u32,
-    /// By ascending ranks, without overlaps.
+    /// The rules by ascending ranks, without overlaps.
     pub(super) ranks: Vec<RanksRules>,
 }
 

@@ -1,4 +1,4 @@
-//! From what is written to the configuration: every value is checked here.
+//! Checks every value of a configuration file.
 
 use std::net::SocketAddr;
 use std::path::{Component, Path, PathBuf};

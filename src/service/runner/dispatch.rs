@@ -1,4 +1,4 @@
-//! Which task is next.
+//! The choice of the next task.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -113,7 +113,7 @@ impl Service {
             TaskKind::Check => "measures whether the table still holds",
             TaskKind::Report => "writes the report",
         };
-        // From here on a cancellation finds it.
+        // A cancellation finds it from here on.
         let busy_nodes = match plan.runs_on {
             RunsOn::Here if task.kind != TaskKind::Report => plan.nodes,
             _ => 0.0,

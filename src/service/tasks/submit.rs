@@ -98,7 +98,7 @@ impl Service {
         let campaign = match (kind, &request.campaign, &request.table) {
             (TaskKind::Tune | TaskKind::Report, Some(path), None) => {
                 let (campaign, _) = self.campaign_for(machine, path)?;
-                // With the job that it names: what was submitted is what is measured.
+                // The job specification that it names is kept too: what was submitted is what is measured.
                 let text = campaign.text().to_owned();
                 Some(match request.overrides.is_empty() {
                     true => (campaign, text),

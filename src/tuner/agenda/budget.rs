@@ -14,7 +14,7 @@ const FIRST_LOOK_MINIMUM: u32 = 5;
 /// How precise the median of a first look need be, as a share: a candidate far behind is not looked at again.
 const FIRST_LOOK_PRECISION: f64 = 0.1;
 
-/// With less of the budget left than this nothing more is explored on this machine: programs take that long to
+/// If less of the budget is left than this, nothing more is explored on this machine: programs take that long to
 /// start.
 const LEAST_EXPLORING_SECONDS: f64 = 1.0;
 

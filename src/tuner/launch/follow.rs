@@ -47,7 +47,7 @@ impl Launch<'_> {
     ) -> Result<Ended, TunerError> {
         let outlives = at.launcher.outlives();
         let leaves = outlives && watch != OnInterrupt::Own;
-        // As long as its end is not known.
+        // The launch may go on as long as its end is not known.
         self.goes_on = leaves;
         let exit = match watch {
             OnInterrupt::Submit if outlives => self.look(running),

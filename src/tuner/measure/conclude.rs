@@ -74,7 +74,7 @@ impl Measuring<'_> {
         Ok(AfterLaunch::GoOn)
     }
 
-    /// It goes on, whether or not the command was to wait for it.
+    /// The launch goes on, whether or not the command was to wait for it.
     fn leave(
         &mut self,
         plan: &Plan,

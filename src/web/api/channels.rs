@@ -34,7 +34,7 @@ pub(crate) async fn list(
     Ok(Json(channels))
 }
 
-/// Who asks for a manifest.
+/// The client that asks for a manifest.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

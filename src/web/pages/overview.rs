@@ -25,7 +25,7 @@ const MOST_VALIDATED: usize = 8;
 #[derive(Debug)]
 struct Overview {
     machines: Vec<ServiceMachine>,
-    /// Of a machine: node-seconds of this month.
+    /// Node-seconds of this month, by machine.
     spent: Vec<f64>,
     releases: Vec<(Release, Option<Validation>)>,
     counts: Vec<(String, TaskState, u64)>,
@@ -81,7 +81,7 @@ impl Overview {
         })
     }
 
-    /// Those of the configuration, and others that have releases.
+    /// The machines of the configuration, and others that have releases.
     fn names(&self) -> BTreeSet<&str> {
         let configured = self.machines.iter().map(|machine| machine.name.as_str());
         let released = self

@@ -15,7 +15,7 @@ use super::{submit, table};
 use crate::extract::Path;
 use crate::{App, Problem, Visitor};
 
-/// In the order in which a table moves through them.
+/// The release channels, in the order in which a table moves through them.
 const CHANNELS: [ReleaseChannel; 3] = [
     ReleaseChannel::Candidate,
     ReleaseChannel::Canary,

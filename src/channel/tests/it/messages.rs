@@ -253,7 +253,7 @@ fn there_is_no_channel_from_a_rank_to_itself() {
 /// Whatever stands in the memory, pieces are no longer than the messages and nothing else is touched.
 #[test]
 fn memory_that_is_overwritten_leads_nowhere() {
-    // Chunks are shorter than some messages.
+    // Buffers are shorter than some messages.
     let layout = SegmentLayout::within(2, 14 << 10).unwrap();
     assert!(layout.largest_unit() < 1000);
     let mut outcomes = [0; 3];
@@ -277,7 +277,7 @@ fn memory_that_is_overwritten_leads_nowhere() {
             let length = (random.u32(..) >> random.u32(0..32)) | (random.u32(0..2) << 31);
             file.write_at(&word.to_ne_bytes(), head).unwrap();
             file.write_at(&length.to_ne_bytes(), head + 8).unwrap();
-            // The number of a chunk.
+            // The number of a buffer.
             file.write_at(&[random.u8(..8)], head + 16).unwrap();
             let rank = random.usize(0..2);
             let length = random.usize(0..2000) >> random.u32(0..12);

@@ -14,9 +14,9 @@ const OPENING_SHARE: f64 = 0.125;
 /// Whether an entrant may leave the race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It is measured to the end: what all others are compared with, such as the library's default.
+    /// A candidate that is measured to the end, since all others are compared with it, such as the library's default.
     Reference,
-    /// It leaves when it is certain that another is faster.
+    /// A candidate that leaves when it is certain that another is faster.
     Contender,
 }
 
@@ -26,7 +26,7 @@ pub struct RaceRules {
     /// The probability with which an entrant that is as fast as any may be sent away, over the
     /// whole race and all that it is compared with.
     pub error: f64,
-    /// By how much the median ratio of its times to the leader's must exceed 1: the campaign's
+    /// The amount by which the median ratio of its times to the leader's must exceed 1: the campaign's
     /// materiality, which should be what decisions call a tie, or more: a candidate that leaves is measured
     /// less well.
     pub materiality: f64,

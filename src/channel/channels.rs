@@ -102,8 +102,8 @@ impl Channels {
     /// Sends as much of a message as there is room for, and tells whether that is all of it: then the caller's
     /// memory is no longer needed. `fill(offset, piece)` writes the bytes of the message from `offset` on.
     /// Pieces follow one another, begin at a multiple of 16 bytes in memory and consist of whole units, if
-    /// these are no longer than [`SegmentLayout::largest_unit`]. It is not called for pieces that another message of the stage
-    /// has written.
+    /// these are no longer than [`SegmentLayout::largest_unit`]. It is not called for pieces that another message
+    /// of the stage has written.
     ///
     /// # Panics
     /// If there is no such rank, or it is this one.
@@ -124,8 +124,8 @@ impl Channels {
         is_over
     }
 
-    /// Looks whether one more of the ranks has taken buffers that it was sent: those of messages that have ended are not
-    /// asked for otherwise.
+    /// Looks whether one more of the ranks has taken buffers that it was sent: those of messages that have ended
+    /// are not asked for otherwise.
     #[cold]
     fn collect(&mut self) {
         self.looked_at = (self.looked_at + 1) % self.links.len();

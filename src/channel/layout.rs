@@ -11,8 +11,8 @@ const PAGE: usize = 4096;
 /// moment reads on.
 const SLOTS: usize = 32;
 const LEAST_SLOTS: usize = 4;
-/// Bytes of a buffer at most: a rank's buffers stay in a core's second cache. Buffers of half the length, twice as many,
-/// take a tenth longer where cores are far from each other.
+/// Bytes of a buffer at most: a rank's buffers stay in a core's second cache. Buffers of half the length, twice as
+/// many, take a tenth longer where cores are far from each other.
 const BUFFER: usize = 64 << 10;
 /// Buffers of a rank that has but one other to send to, and keeps none for others.
 const BUFFERS_FOR_ONE: usize = BUFFERS / 2;

@@ -34,7 +34,8 @@ impl EventsArg {
         self.events
     }
 
-    /// An observer that prints events for a program, or else the one that `person` makes. `stop` is set when the program goes away.
+    /// An observer that prints events for a program, or else the one that `person` makes. `stop` is set when the
+    /// program goes away.
     pub(crate) fn observer(
         self,
         console: Console,
@@ -55,7 +56,7 @@ impl EventsArg {
     /// Prints the last line.
     pub(crate) fn conclude(self, outcome: &impl Serialize) -> Result<(), CliError> {
         let event = "outcome";
-        tell(&Last { event, outcome })
+        print_line(&Last { event, outcome })
     }
 }
 
@@ -74,7 +75,7 @@ struct EventWriter {
 
 impl Observer for EventWriter {
     fn notice(&mut self, event: TuningEvent<'_>) {
-        if tell(&event).is_err() {
+        if print_line(&event).is_err() {
             self.stop.store(true, Ordering::Relaxed);
         }
         if !matches!(event, TuningEvent::SetAside { .. }) {
@@ -84,7 +85,7 @@ impl Observer for EventWriter {
 }
 
 /// Prints a line.
-fn tell(value: &impl Serialize) -> Result<(), CliError> {
+fn print_line(value: &impl Serialize) -> Result<(), CliError> {
     let mut line = serde_json::to_string(value).map_err(CliError::Json)?;
     line.push('\n');
     let mut out = io::stdout().lock();

@@ -1,4 +1,4 @@
-//! Where a service is, and which of its channels is meant.
+//! Addresses of services and of their release channels.
 
 use std::fmt;
 use std::net::IpAddr;

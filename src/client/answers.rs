@@ -46,7 +46,7 @@ pub(crate) fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(is_digit)
 }
 
-/// Where a task stands.
+/// The state of a task.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Task {
     /// Its number.

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What is told of a task that is followed.
 #[derive(Debug)]
 pub enum Following<'a> {
-    /// It has another state or reason.
+    /// The task has another state or reason.
     Task(&'a Task),
     /// The service cannot be asked for now.
     Away(&'a RemoteError),

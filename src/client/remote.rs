@@ -128,7 +128,7 @@ impl Remote {
         Ok(Self { url, agent, token })
     }
 
-    /// Where it is.
+    /// The service's URL.
     pub fn url(&self) -> &ServiceUrl {
         &self.url
     }

@@ -97,7 +97,7 @@ pub(crate) fn collect(
             load: others_running(),
             timer_resolution_seconds: clock.resolution_seconds,
             timer_overhead_seconds: clock.overhead_seconds,
-            // Where the ranks did not begin with that variable it is our own.
+            // If the ranks did not begin with that variable, it is our own.
             settings: settings::changed(
                 exec::enabling_variables().filter(|name| !variables.contains_key(*name)),
             ),

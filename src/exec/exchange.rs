@@ -26,7 +26,7 @@ pub(crate) struct Exchange {
     channels: Rc<NodeChannels>,
     /// How far the messages of the round are, sends first.
     progress: Vec<TransferProgress>,
-    /// By place on the node, when it was found last that a message to or from it has not ended: messages of a pair go
+    /// The last look at which a message to or from a place on the node had not ended, by place: messages of a pair go
     /// one after the other.
     waiting: [Vec<u64>; 2],
     looks: u64,

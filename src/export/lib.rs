@@ -93,8 +93,8 @@ pub struct Options {
     pub assume_commutative: bool,
     /// The library's file, where a format needs to know what the library does by itself.
     pub library: Option<PathBuf>,
-    /// The policy, which selects rules. If it extrapolates, the rules of a number of ranks hold up to the next number that was
-    /// measured, otherwise for that number alone.
+    /// The policy, which selects rules. If it extrapolates, the rules of a number of ranks hold up to the next
+    /// number that was measured, otherwise for that number alone.
     pub policy: Policy,
     /// The shapes whose rules are written by a format that cannot tell shapes with the same number of ranks apart;
     /// one for a number of ranks at most.

@@ -12,13 +12,13 @@ use vocabulary::{Candidate, Cell, Datatype, Operator, RankOrder};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PointKind {
-    /// It was measured for the table.
+    /// A size that was measured for the table.
     Measured,
     /// A rule begins there, or at the next whole element.
     Threshold,
     /// The last whole element before a rule begins.
     BelowThreshold,
-    /// It was drawn at random between two measured sizes.
+    /// A size that was drawn at random between two measured ones.
     Probe,
 }
 

@@ -83,7 +83,7 @@ impl Rivals {
         Ok(Self { of, silence: None })
     }
 
-    /// That of a point.
+    /// The rival at a point.
     pub fn of(&self, point: &Point) -> Option<&Candidate> {
         self.of.get(&(point.cell, point.operators))
     }

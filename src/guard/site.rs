@@ -112,7 +112,7 @@ impl TestSetup {
         }
         let folder = folder(&beside)?;
         at.campaign.output.store = folder.path().join("measured.db");
-        // It is gone as soon as the question is answered.
+        // The store is removed as soon as the question is answered.
         at.relocated = None;
         Ok(Self { at, folder })
     }

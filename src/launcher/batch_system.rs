@@ -182,21 +182,21 @@ pub struct JobRequest<'a> {
     pub script: &'a Path,
     /// Where the batch system writes what the script prints.
     pub output: &'a Path,
-    /// It begins no earlier than so much after now.
+    /// The job begins no earlier than this long after now.
     pub begin_in: Duration,
 }
 
 /// How a job is, in the eyes of its batch system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobStatus {
-    /// It waits for nodes.
+    /// The job waits for nodes.
     Queued {
         /// Why, if the batch system says.
         reason: Option<String>,
     },
-    /// It has nodes.
+    /// The job has nodes.
     Running,
-    /// It is over.
+    /// The job has ended.
     Ended {
         /// How.
         end: End,
@@ -206,7 +206,7 @@ pub enum JobStatus {
 }
 
 impl JobStatus {
-    /// That of a job that is no longer known.
+    /// The status of a job that the batch system no longer knows.
     pub(crate) const LOST: Self = Self::Ended {
         end: End::By(BatchEnd::Lost),
         failed_nodes: Vec::new(),
@@ -218,7 +218,7 @@ impl JobStatus {
 pub enum End {
     /// Its script did, with this code.
     Exited(i32),
-    /// It was ended.
+    /// The batch system, or a user, ended the job.
     By(BatchEnd),
 }
 

@@ -52,19 +52,19 @@ pub struct Unusable {
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum Refusal {
-    /// It could not be run.
+    /// The launcher could not be run.
     #[error("it cannot be run: {0}")]
     Run(#[from] io::Error),
-    /// It did not end.
+    /// The launcher did not end in time.
     #[error("it took longer than {timeout:?} to answer")]
     Timeout { timeout: Duration },
-    /// It could not be watched or ended.
+    /// The launcher could not be watched or ended.
     #[error(transparent)]
     Watch(Box<LaunchError>),
-    /// It failed.
+    /// The launcher failed.
     #[error("asked about itself, it ended with {0}")]
     Failed(ExitStatus),
-    /// It is something else.
+    /// The program is no MPI launcher.
     #[error("`--version` printed `{line}`")]
     Unknown { line: String },
 }

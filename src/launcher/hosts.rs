@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 255;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum HostFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read the host file `{}`: {reason}", path.display())]
     Unreadable { path: PathBuf, reason: String },
     /// A line begins with what is no name.

@@ -166,7 +166,7 @@ impl LocalLauncher {
             _ => {
                 let place = asked.unwrap_or_else(std::env::temp_dir);
                 let mut folder = tempfile::Builder::new();
-                // Where there can be none the launcher does what it does without us.
+                // If the folder cannot be made, the launcher uses its own place.
                 folder.prefix("colltune-").tempdir_in(&place).ok()
             }
         };

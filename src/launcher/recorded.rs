@@ -19,16 +19,16 @@ pub struct Recorded {
     pub launch: u32,
     /// How its job was submitted.
     pub submission: Submission,
-    /// Where the launch stands.
+    /// The state of the launch.
     pub state: RecordedState,
 }
 
-/// Where a launch stands that was given to a batch system.
+/// The state of a launch that was given to a batch system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordedState {
-    /// It waits or runs.
+    /// The launch waits or runs.
     Current(JobState),
-    /// It is over.
+    /// The launch has ended.
     Ended(Outcome),
     /// Its files do not tell, and the batch system does not answer.
     Unknown,

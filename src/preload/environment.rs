@@ -19,7 +19,7 @@ extern "C" fn at_load() {
     if given("COLLTUNE_TABLE").is_some()
         && let Ok(folder) = std::env::current_dir()
     {
-        // It is loaded once.
+        // The library is loaded once.
         let _ = STARTED_IN.set(folder);
     }
 }

@@ -1,4 +1,4 @@
-//! Where the library's default loses, and by how much.
+//! The summary: where the library's default loses, and by how much.
 
 use results::{CellDecision, Ranked};
 use statistics::geometric_mean;

@@ -23,7 +23,7 @@ pub struct MeasuringCost {
     pub repetitions: u64,
     /// Seconds of `seconds` within the calls whose times are kept.
     pub call_seconds: f64,
-    /// Where it went, if that is known.
+    /// The parts of the time, if they are known.
     pub shares: Option<Shares>,
     /// What was not measured to the end.
     pub races: Races,

@@ -15,9 +15,9 @@ mod problem;
 pub struct Configuration {
     /// The project folder: `tuning/` with campaigns, and what these write; the working directory of tasks. Absolute.
     pub folder: PathBuf,
-    /// Where the service keeps what is its own; `FOLDER/service` by default. Absolute.
+    /// The folder of the service's state; `FOLDER/service` by default. Absolute.
     pub state: PathBuf,
-    /// Where it listens, unless systemd hands it a socket.
+    /// The address to listen on, unless systemd hands it a socket.
     pub listen: Listen,
     /// The certificate, where it speaks TLS itself.
     pub tls: Option<Tls>,

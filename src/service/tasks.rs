@@ -35,7 +35,7 @@ pub enum TaskKind {
     Report,
 }
 
-/// Where a task stands.
+/// The state of a task.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString, ToSchema,
 )]
@@ -46,11 +46,11 @@ pub enum TaskState {
     Waiting,
     /// A child is at work, or a batch system has a job of it.
     Running,
-    /// It has ended; the exit code is 0, or 1 where a check says "no".
+    /// The task has ended; the exit code is 0, or 1 where a check says "no".
     Done,
-    /// It has ended with another exit code.
+    /// The task has ended with another exit code.
     Failed,
-    /// It was cancelled.
+    /// The task was cancelled.
     Cancelled,
 }
 
@@ -102,7 +102,7 @@ pub struct Task {
     pub request: TaskRequest,
     /// The name of its campaign.
     pub name: Option<String>,
-    /// Where it stands.
+    /// The state.
     pub state: TaskState,
     /// Why it waits, what it does, or how it ended: a sentence.
     pub reason: String,

@@ -80,7 +80,7 @@ impl OperatorClass {
     /// Every value.
     pub const ALL: [Self; 2] = [Self::Commutative, Self::Noncommutative];
 
-    /// That of an operator that commutes, or not.
+    /// The class of an operator that commutes, or not.
     pub const fn of(commutes: bool) -> Self {
         match commutes {
             true => Self::Commutative,

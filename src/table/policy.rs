@@ -12,8 +12,8 @@ use crate::{
     Confidence, Decision, Deployment, Provenance, Rule, RulePlace, ShapeMatch, ShapeRules, Table,
 };
 
-/// Selects the rules that are deployed, that is used at run time, in exported files and in deployed folders. Other rules stay
-/// in their table, for reports and for [`Table::lookup`]; the library's default is used in their place.
+/// Selects the rules that are deployed, that is used at run time, in exported files and in deployed folders. Other
+/// rules stay in their table, for reports and for [`Table::lookup`]; the library's default is used in their place.
 ///
 /// The default policy deploys confirmed rules of the confidence that the table asks for, on the shapes that were
 /// measured.

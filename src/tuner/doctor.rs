@@ -18,7 +18,7 @@ use crate::SearchPaths;
 /// What [`diagnose`] found.
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
-    /// This machine as ranks started now would find it, without any; `cores` are those that this
+    /// The machine as ranks started now would find it, without starting any; `cores` are those that this
     /// process may use: more ranks a node share them. Its warnings are what speaks against measuring
     /// as things are.
     pub environment: Environment,
@@ -191,7 +191,7 @@ fn shared_memory() -> Result<u64, String> {
     Ok(limit)
 }
 
-/// This machine with what is set in its libraries, and its hardware threads.
+/// The machine with the settings of its libraries, and its hardware threads.
 fn here(settings: BTreeMap<String, String>) -> (Environment, u32) {
     let node = environment::node(vec![own_cpus()], Some(launcher::cores()));
     let clock = statistics::clock::examine();

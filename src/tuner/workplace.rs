@@ -24,7 +24,7 @@ pub struct SearchPaths {
     pub path: OsString,
     /// Further folder of drivers, the value of `$COLLTUNE_LIBDIR`.
     pub libdir: Option<OsString>,
-    /// This program.
+    /// The path of colltune itself.
     pub executable: PathBuf,
     /// Where stores may go that must not be on a file system that hosts share.
     pub homes: StateDirs,

@@ -112,7 +112,7 @@ impl Clock {
         seconds(self.global(local) - local)
     }
 
-    /// By how many seconds a second the global clock is faster.
+    /// Seconds by which the global clock gains, per second.
     pub fn drift(&self) -> f64 {
         self.drift
     }

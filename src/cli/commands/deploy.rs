@@ -18,9 +18,10 @@ use crate::exit::Answer;
 /// Put a table where jobs use it, as a version that never changes
 ///
 /// Writes a folder for the table into DIR: the rules that are used, the file that the table's library reads, an
-/// environment file for shells, module files for Lmod and Environment Modules, and slurm.sh for batch scripts of
-/// Slurm, which looks whether all nodes of the job have the version. Then it turns the link DIR/current to that
-/// folder. Jobs that have begun keep the version that they have. Deploying the same table again changes nothing.
+/// environment file for shells, module files for Lmod and Environment Modules, and slurm.sh for batch scripts
+/// of Slurm, which looks whether all nodes of the job have the version. Then it points the link DIR/current at
+/// that folder. Jobs that have begun keep the version that they have. Deploying the same table again changes
+/// nothing.
 ///
 /// Exits with 0 if the version is current; with 1, and changes nothing, if the table has rules that no fresh
 /// launches confirmed, or nothing that can be used, or if there is no version to go back to; with 2 if the
@@ -143,7 +144,7 @@ impl Args {
         }
         match self.json {
             true => console.json(&Answers::Deployed(deployed)),
-            false => tell(&deployed, console),
+            false => print(&deployed, console),
         }
     }
 
@@ -162,7 +163,7 @@ impl Args {
     }
 }
 
-fn tell(deployed: &Deployed, console: Console) -> Result<(), CliError> {
+fn print(deployed: &Deployed, console: Console) -> Result<(), CliError> {
     let name = &deployed.version.name;
     match &deployed.before {
         Some(before) if before == name => {

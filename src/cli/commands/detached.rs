@@ -13,7 +13,7 @@ use crate::console::Console;
 use crate::error::CliError;
 
 /// Prints which job goes on, or that nothing is left to measure.
-pub(super) fn tell(
+pub(super) fn print(
     at: &MeasurementContext,
     submitted: &SubmittedLaunch,
     console: Console,

@@ -129,7 +129,7 @@ impl TableArgs {
                 table.provenance.library
             ));
         }
-        // That all of it is simulated has been said.
+        // The warning about simulated times has been printed.
         for warning in site.at.warnings.iter().filter(|_| !found.is_simulated()) {
             console.warn(format_args!("{warning}."));
         }

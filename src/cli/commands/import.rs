@@ -142,7 +142,7 @@ impl Args {
                 "{file}: left out: {more} more; --json lists all"
             ));
         }
-        // That it was imported needs no telling here.
+        // The warning that times were imported is left out here.
         let told = |warning: &&Warning| !matches!(warning, Warning::Imported { .. });
         for warning in imported.warnings.iter().filter(told) {
             console.warn(format_args!("{warning}."));

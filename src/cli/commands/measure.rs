@@ -44,7 +44,7 @@ impl Args {
             let submitted = tuner::submit(&at, &mut ProgressDisplay::new(console), &stop)?;
             match self.json {
                 true => console.json(&Answers::Detached(detached::outcome(&at, &submitted)))?,
-                false => detached::tell(&at, &submitted, console)?,
+                false => detached::print(&at, &submitted, console)?,
             }
             return Ok(Answer::Good);
         }

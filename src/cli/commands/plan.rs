@@ -394,7 +394,8 @@ impl Share<'_> {
             (Some(only), _) => format!("{} bytes", format_bytes(*only)),
             _ => "no size".to_owned(),
         };
-        // The library's own algorithms have their full names, which campaigns and tables use; ours go without the collective.
+        // The library's own algorithms have their full names, which campaigns and tables use; ours go without the
+        // collective.
         let names = self.candidates.iter().map(|candidate| match candidate {
             Candidate::Ours { .. } => candidate.id(),
             _ => candidate.algorithm(),

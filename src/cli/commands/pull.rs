@@ -13,16 +13,17 @@ use crate::exit::Answer;
 
 /// Bring the table that a service has released to this node
 ///
-/// Asks the service whether the channel has another table than last time. If so, takes it into DIR under its SHA-256
-/// digest, checks it against that, reads it strictly, and then turns the link DIR/current to it. Tables of earlier
-/// releases stay as long as jobs may run that use them, as the service says. For nodes' timers and administrators'
-/// cron jobs.
+/// Asks the service whether the channel has another table than last time. If so, stores it in DIR under its
+/// SHA-256 digest, checks it against that, reads it strictly, and then points the link DIR/current at it.
+/// Tables of earlier releases stay as long as jobs may run that use them, as the service says. For nodes'
+/// timers and administrators' cron jobs.
 ///
 /// Whatever fails, and whenever it is killed, DIR/current leads to the last good table. An error is one line. Two
 /// pulls to one folder wait for each other.
 ///
-/// Give jobs the table's own path, which `readlink -f DIR/current` prints and --json has, and never DIR/current: ranks
-/// that start while it is turned would read different tables. `colltune run --channel` sees to that by itself.
+/// Give jobs the table's own path, which `readlink -f DIR/current` prints and --json has, and never
+/// DIR/current: ranks that start while it changes would read different tables. `colltune run --channel` does so
+/// by itself.
 ///
 /// Exits with 0 if DIR has what the channel has; with 2 if the URL, the token or DIR is wrong, or there is no such
 /// channel; with 3 if the service is away, slow or does not answer as it should, or if a table of an earlier

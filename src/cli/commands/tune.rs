@@ -72,7 +72,7 @@ impl Args {
                         console,
                     )?;
                 } else {
-                    detached::tell(&at, &submitted, console)?;
+                    detached::print(&at, &submitted, console)?;
                 }
                 return Ok(Answer::Good);
             }

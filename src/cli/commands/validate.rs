@@ -147,7 +147,7 @@ impl Args {
         for sentence in other_orders(&found.validated.misplaced) {
             console.warn(format_args!("{sentence}."));
         }
-        self.tell(&found, console)?;
+        self.print(&found, console)?;
         Ok(match found.validated.is_good() || self.repair {
             true => Answer::Good,
             false => Answer::No,
@@ -271,7 +271,7 @@ impl Args {
         Ok(export.path().map(Path::to_owned))
     }
 
-    fn tell(&self, found: &Found, console: Console) -> Result<(), CliError> {
+    fn print(&self, found: &Found, console: Console) -> Result<(), CliError> {
         if let Some(path) = &self.table.markdown {
             tuner::write(path, &found.markdown())?;
         }

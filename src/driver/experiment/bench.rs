@@ -141,7 +141,7 @@ impl<'a> Bench<'a> {
                 self.give()
             }
             ExperimentKind::FanIn => self.take(),
-            // It is timed in another way.
+            // Late receivers are timed in another way.
             ExperimentKind::Late => Ok(()),
             ExperimentKind::Copy => {
                 // The compiler would leave out a copy that is not read.

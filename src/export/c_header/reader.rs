@@ -27,7 +27,7 @@ pub struct HeaderRow {
     pub operators: u32,
     /// For colltune 1, for the library's own settings 2; 4 for this very shape alone.
     pub deployments: u32,
-    /// Where it begins.
+    /// The smallest size that it holds for.
     pub from_bytes: u64,
     /// The full name of its candidate.
     pub candidate: String,

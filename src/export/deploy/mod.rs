@@ -14,8 +14,8 @@
 //! version when another one is deployed, and all of its ranks read the same one. They name the version to the job:
 //! `COLLTUNE_RELEASE` is its folder, `COLLTUNE_WITH_TABLE` what starts programs that decide by the table themselves.
 //!
-//! A service owns the folders of its channels ([`ServiceRelease`]): it mends what is damaged there, and removes versions
-//! ([`prune`]).
+//! A service owns the folders of its channels ([`ServiceRelease`]): it mends what is damaged there, and removes
+//! versions ([`prune`]).
 
 mod error;
 mod files;
@@ -96,7 +96,7 @@ pub struct Deployed {
 pub struct DeployedVersion {
     /// What it is called.
     pub name: String,
-    /// Where it is.
+    /// The version's folder.
     pub folder: PathBuf,
     /// Whether `current` leads to it.
     pub current: bool,

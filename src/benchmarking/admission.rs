@@ -31,7 +31,7 @@ impl CellBenchmark<'_> {
             }
         }
         entrants.sort_by_key(|entrant| entrant.index);
-        // Of all candidates the same calls, since only such times can be compared.
+        // All candidates are called equally often in a repetition, since only such times can be compared.
         let call_seconds = entrants.iter().map(|entrant| entrant.call_seconds);
         let slowest_seconds = call_seconds.fold(0.0, f64::max);
         let calls = self.calls(fastest_seconds, slowest_seconds);

@@ -1,7 +1,7 @@
 //! How many calls a repetition has: where one alone is too short for the clock, and where calls are
 //! repeated.
 
-use statistics::clock::Clock;
+use statistics::clock::ClockResolution;
 
 /// The fewest steps of the clock that a repetition should last: its end is then known to 2 %.
 const STEPS: f64 = 50.0;
@@ -40,7 +40,7 @@ const MOST_OF_BLOCK: u32 = 4096;
 /// assert_eq!(benchmarking::batch::calls(5e-6, &clock), 1);
 /// assert_eq!(benchmarking::batch::calls(0.3e-6, &clock), 8);
 /// ```
-pub fn calls(call_seconds: f64, clock: &Clock) -> u32 {
+pub fn calls(call_seconds: f64, clock: &ClockResolution) -> u32 {
     let least_seconds = STEPS * clock.resolution_seconds;
     if !(least_seconds > 0.0 && least_seconds.is_finite()) {
         // A clock that has not been seen to move says nothing about steps.
@@ -68,7 +68,12 @@ pub fn calls(call_seconds: f64, clock: &Clock) -> u32 {
 /// assert_eq!(benchmarking::batch::block(2e-6, 1e-3, 10.0, &clock), 128);
 /// assert_eq!(benchmarking::batch::block(1e-3, 1.0, 10.0, &clock), 5);
 /// ```
-pub fn block(call_seconds: f64, slowest_seconds: f64, most_seconds: f64, clock: &Clock) -> u32 {
+pub fn block(
+    call_seconds: f64,
+    slowest_seconds: f64,
+    most_seconds: f64,
+    clock: &ClockResolution,
+) -> u32 {
     let steps_seconds = STEPS * clock.resolution_seconds;
     let least_seconds = match steps_seconds.is_finite() {
         true => BLOCK_SECONDS.max(steps_seconds),

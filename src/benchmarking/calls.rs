@@ -1,6 +1,6 @@
 //! What a repetition consists of.
 
-use statistics::clock::Clock;
+use statistics::clock::ClockResolution;
 use vocabulary::Pattern;
 
 use crate::{arrivals, batch};
@@ -17,7 +17,7 @@ pub fn least_calls(pattern: Pattern, call_seconds: f64, minimum: u32) -> u32 {
     let calls = match pattern {
         Pattern::Together => Calls::Together(1),
         Pattern::Repeated => {
-            let clock = Clock {
+            let clock = ClockResolution {
                 overhead_seconds: 0.0,
                 resolution_seconds: 0.0,
             };

@@ -1,6 +1,6 @@
 //! Races between the candidates of a cell, in the words of plans and records.
 
-use vocabulary::{Candidate, Left, Racing, Repetition};
+use vocabulary::{Candidate, Elimination, Racing, Repetition};
 
 use crate::{Race, RaceRules, Role};
 
@@ -27,11 +27,11 @@ impl Race {
 
     /// How each entrant left, if it did, in the order in which they entered. `indices` are the entrants'
     /// places among the task's candidates.
-    pub fn left(&self, indices: &[u32]) -> Vec<Option<Left>> {
+    pub fn left(&self, indices: &[u32]) -> Vec<Option<Elimination>> {
         let mut left = vec![None; indices.len()];
         for &(entrant, how) in self.leavers() {
             let leader = indices[how.leader as usize];
-            left[entrant] = Some(Left { leader, ..how });
+            left[entrant] = Some(Elimination { leader, ..how });
         }
         left
     }

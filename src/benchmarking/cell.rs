@@ -2,9 +2,9 @@
 
 use std::num::NonZero;
 
-use statistics::clock::Clock;
+use statistics::clock::ClockResolution;
 use vocabulary::{Candidate, Pattern, Racing, Repetition};
-use wire::{Measurement, Spending};
+use wire::{Measurement, TimeBreakdown};
 
 use crate::{Attempt, Calls, Executor, Failure, Race, Samples, is_unaffordable};
 
@@ -26,7 +26,7 @@ pub struct CellBenchmark<'a> {
     /// When a slow candidate is not repeated any further, if ever.
     pub racing: Option<Racing>,
     /// The coarsest of all ranks' clocks.
-    pub timer: Clock,
+    pub timer: ClockResolution,
     /// How long a watchdog lets a turn last, in seconds.
     pub patience_seconds: f64,
     /// What orders are drawn from, the same on all ranks and another in each launch. Without it, as where
@@ -42,13 +42,13 @@ pub(crate) struct Entrant<P> {
     pub(crate) prepared: P,
     /// All repetitions since it was warmed up.
     pub(crate) samples: Samples,
-    /// Of a call, by the last turn of warming up.
+    /// Seconds of a call, by the last turn of warming up.
     pub(crate) call_seconds: f64,
-    /// Of a repetition, its common start included.
+    /// Seconds of a repetition, its common start included.
     pub(crate) estimate_seconds: f64,
     /// Calls before it was measured.
     pub(crate) warmup: u32,
-    /// Those of a repetition.
+    /// The calls of a repetition.
     pub(crate) calls: Calls,
 }
 
@@ -61,13 +61,13 @@ impl CellBenchmark<'_> {
     pub fn run<E: Executor>(
         &self,
         executor: &mut E,
-    ) -> Result<(Vec<Measurement>, Spending), E::Error> {
+    ) -> Result<(Vec<Measurement>, TimeBreakdown), E::Error> {
         let admitted = self.admit_all(executor)?;
         let indices: Vec<u32> = admitted.iter().map(|entrant| entrant.index).collect();
         let mut entrants: Vec<_> = admitted.into_iter().map(Some).collect();
-        let mut spent = Spending {
+        let mut spent = TimeBreakdown {
             preparing_seconds: executor.elapsed_seconds(),
-            ..Spending::default()
+            ..TimeBreakdown::default()
         };
         let race = self.race(executor, &mut entrants, &mut spent)?;
         let looking = executor.elapsed_seconds();
@@ -100,7 +100,7 @@ impl CellBenchmark<'_> {
         &self,
         executor: &mut E,
         entrants: &mut [Option<Entrant<E::Prepared>>],
-        spent: &mut Spending,
+        spent: &mut TimeBreakdown,
     ) -> Result<Race, E::Error> {
         let admitted = || entrants.iter().flatten();
         let candidates = admitted().map(|entrant| self.candidate(entrant));
@@ -130,7 +130,7 @@ impl CellBenchmark<'_> {
                         executor.record_failure(entrant.index, failure)?;
                         race.withdraw(place);
                         entrants[place] = None;
-                        // Those who had no turn yet miss this round.
+                        // Candidates that had no turn yet miss this round.
                         break;
                     }
                 };

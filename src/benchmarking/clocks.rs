@@ -24,7 +24,7 @@ pub use learning::Learning;
 pub use offset::{Exchange, Offset};
 pub use pace::Pace;
 pub use tree::{Lesson, rounds};
-pub use window::{Judged, Readings, Span, Windows, judge};
+pub use window::{Judged, Readings, RepetitionTimes, Windows, judge};
 
 /// A span in seconds.
 pub fn seconds(span: Nanoseconds) -> f64 {

@@ -56,7 +56,7 @@ pub trait Executor {
         calls: Calls,
     ) -> Attempt<Samples, Self::Error>;
 
-    /// By how much the ranks' clocks disagreed at most, in seconds; `None` without a global clock.
+    /// The largest disagreement of the ranks' clocks, in seconds; `None` without a global clock.
     fn residual_seconds(&mut self) -> Result<Option<f64>, Self::Error>;
 
     /// The time since work on the task began, in seconds, by whatever clock the calls take their time.

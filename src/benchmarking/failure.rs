@@ -9,7 +9,7 @@ use crate::Attempt;
 /// Why a candidate is left out of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
-    /// In which way it failed.
+    /// The kind of failure.
     pub kind: FailureKind,
     /// What was seen.
     pub message: String,
@@ -34,7 +34,7 @@ pub trait Ranks {
     /// What ends the launch.
     type Error: From<serde_json::Error>;
 
-    /// This one's number, from 0.
+    /// The rank's number, from 0.
     fn rank(&self) -> u32;
 
     /// How many there are.

@@ -34,7 +34,7 @@ pub use cell::CellBenchmark;
 pub use executor::{Attempt, Executor, KnownTimes};
 pub use failure::{Failure, Ranks};
 pub use progress::{Progress, has_settled};
-pub use race::{Leaver, Race, RaceRules, Role};
+pub use race::{EliminatedEntrant, Race, RaceRules, Role};
 pub use samples::Samples;
 
 use affordable::is_unaffordable;

@@ -1,7 +1,7 @@
 //! Which of several candidates need not be measured any further.
 
 use statistics::{median, paired_ratios, sequential_median_interval};
-use vocabulary::{Left, Repetition};
+use vocabulary::{Elimination, Repetition};
 
 use crate::Progress;
 
@@ -14,9 +14,9 @@ const OPENING_SHARE: f64 = 0.125;
 /// Whether an entrant may leave the race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It is measured to the end: what all others are compared with, such as the library's default.
+    /// A candidate that is measured to the end, since all others are compared with it, such as the library's default.
     Reference,
-    /// It leaves when it is certain that another is faster.
+    /// A candidate that leaves when it is certain that another is faster.
     Contender,
 }
 
@@ -26,7 +26,7 @@ pub struct RaceRules {
     /// The probability with which an entrant that is as fast as any may be sent away, over the
     /// whole race and all that it is compared with.
     pub error: f64,
-    /// By how much the median ratio of its times to the leader's must exceed 1: the campaign's
+    /// The amount by which the median ratio of its times to the leader's must exceed 1: the campaign's
     /// materiality, which should be what decisions call a tie, or more: a candidate that leaves is measured
     /// less well.
     pub materiality: f64,
@@ -46,7 +46,7 @@ impl Default for RaceRules {
 }
 
 /// An entrant that left, by the order in which they entered, and how. The leader is named in the same way.
-pub type Leaver = (usize, Left);
+pub type EliminatedEntrant = (usize, Elimination);
 
 /// Candidates of one cell in one launch, taking turns in rounds, the slow ones leaving.
 ///
@@ -90,7 +90,7 @@ pub struct Race {
     leader: Option<usize>,
     /// The round under way, from 1.
     round: u32,
-    leavers: Vec<Leaver>,
+    leavers: Vec<EliminatedEntrant>,
 }
 
 #[derive(Clone, Debug)]
@@ -195,9 +195,9 @@ impl Race {
     }
 
     /// Ends the round; returns the candidates that leave after it.
-    pub fn end_round(&mut self) -> Vec<Leaver> {
+    pub fn end_round(&mut self) -> Vec<EliminatedEntrant> {
         self.leader = self.fastest();
-        let leavers: Vec<Leaver> = match self.leader {
+        let leavers: Vec<EliminatedEntrant> = match self.leader {
             Some(leader) if self.round >= self.rules.minimum_rounds => (0..self.entrants.len())
                 .filter_map(|entrant| self.leaver(entrant, leader))
                 .collect(),
@@ -226,7 +226,7 @@ impl Race {
         paired_ratios(&self.entrants[entrant].turns, &self.entrants[other].turns)
     }
 
-    fn leaver(&self, entrant: usize, leader: usize) -> Option<Leaver> {
+    fn leaver(&self, entrant: usize, leader: usize) -> Option<EliminatedEntrant> {
         let runner = &self.entrants[entrant];
         if entrant == leader
             || runner.role == Role::Reference
@@ -246,7 +246,7 @@ impl Race {
             return None;
         }
         let (saved_repetitions, saved_seconds) = runner.progress.expected_rest(&self.wanted);
-        let left = Left {
+        let left = Elimination {
             round: self.round,
             leader: leader as u32,
             ratio,
@@ -256,8 +256,8 @@ impl Race {
         Some((entrant, left))
     }
 
-    /// Those who left so far, in that order.
-    pub fn leavers(&self) -> &[Leaver] {
+    /// The eliminated entrants, in the order in which they left.
+    pub fn leavers(&self) -> &[EliminatedEntrant] {
         &self.leavers
     }
 

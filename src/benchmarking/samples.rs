@@ -12,7 +12,7 @@ const FEW_CALLS: usize = 16;
 pub struct Samples {
     /// The time of each.
     pub seconds: Vec<f64>,
-    /// Which of them are not to be used, by place, ascending.
+    /// The places of invalid repetitions, ascending.
     pub invalid: Vec<u32>,
     /// The time of all, waiting included.
     pub elapsed_seconds: f64,

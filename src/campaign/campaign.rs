@@ -10,7 +10,8 @@ use strict_yaml::Document;
 use strum_macros::Display;
 use table::Confidence;
 use vocabulary::{
-    Cache, CommShape, Datatype, Operator, Pattern, RankOrder, Synchronisation, Through, Warning,
+    CacheState, CommShape, Datatype, Operator, Pattern, RankOrder, Synchronisation, Through,
+    Warning,
 };
 
 use crate::LauncherConfig;
@@ -29,7 +30,7 @@ const CONFIRMING_SHARE: f64 = 0.4;
 pub struct Campaign {
     /// The name; safe as part of a file name.
     pub name: String,
-    /// Which MPI library is measured.
+    /// The MPI library that is measured.
     pub library: LibraryChoice,
     /// What measures.
     pub launcher: LauncherConfig,
@@ -43,7 +44,7 @@ pub struct Campaign {
     /// Operators of reductions, each of which is measured in cells of its own: at least one, without
     /// duplicates.
     pub operators: Vec<Operator>,
-    /// Which algorithms are compared with the default.
+    /// The algorithms that are compared with the default.
     pub selection: Selection,
     /// The parameter values that they are given.
     pub parameters: ParameterGrid,
@@ -55,7 +56,7 @@ pub struct Campaign {
     /// Launches that choices are to rest on: the statistical unit.
     pub launches: u32,
     /// Whether choices are measured again in fresh launches, and only what these confirm replaces the default.
-    pub confirmation: Confirmation,
+    pub confirmation: ConfirmationMode,
     /// The least confidence of rules that are deployed; others stay in the table.
     pub min_confidence: Confidence,
     /// When a candidate has been repeated often enough.
@@ -80,7 +81,7 @@ pub struct Campaign {
     /// How calls follow each other; [`Pattern::Skewed`] with [`Synchronisation::Window`] alone.
     pub pattern: Pattern,
     /// Whether calls may find their buffers in caches; simulated machines have none.
-    pub cache: Cache,
+    pub cache: CacheState,
     /// Nodes up to which the table is extended by the model; absent if it says nothing of shapes that were
     /// not measured.
     pub extend_to_nodes: Option<u32>,
@@ -106,11 +107,11 @@ pub enum Strategy {
 /// Whether fresh launches confirm what is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Confirmation {
-    /// They do: only what they confirm replaces the default.
+pub enum ConfirmationMode {
+    /// A candidate replaces the default only where they confirm it.
     #[default]
     On,
-    /// The launches that choose have the last word.
+    /// Nothing is confirmed; exploring launches decide.
     Off,
 }
 
@@ -142,12 +143,12 @@ pub struct Repetitions {
     /// Stop when the interval of the median is narrower than this share of it.
     pub precision: f64,
     /// Measuring time after which a candidate stops once it has its minimum.
-    pub slice: Slice,
+    pub slice: TimeSlice,
 }
 
 /// The measuring time of a candidate's turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Slice {
+pub enum TimeSlice {
     /// Its share of the budget.
     Auto,
     /// A fixed time.
@@ -273,7 +274,7 @@ impl Campaign {
         digest::conditions(self)
     }
 
-    /// In which order ranks will stand on their nodes, as far as the options of the launcher tell: further
+    /// The order in which ranks will stand on their nodes, as far as the options of the launcher tell: further
     /// options of the user's may say otherwise.
     pub fn rank_order(&self) -> RankOrder {
         let (placement, options) = match &self.launcher {
@@ -300,11 +301,11 @@ impl Campaign {
             .unwrap_or(Operator::Sum)
     }
 
-    /// Of the budget, what launches may take that choose, in seconds. The rest confirms choices.
+    /// The part of the budget that launches may take to explore, in seconds. The rest confirms choices.
     pub fn exploring_seconds(&self) -> f64 {
         match self.confirmation {
-            Confirmation::On => (1.0 - CONFIRMING_SHARE) * self.budget_seconds,
-            Confirmation::Off => self.budget_seconds,
+            ConfirmationMode::On => (1.0 - CONFIRMING_SHARE) * self.budget_seconds,
+            ConfirmationMode::Off => self.budget_seconds,
         }
     }
 

@@ -79,9 +79,9 @@ impl Selection {
 /// The candidates of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
-    /// Those that differ; the library's default comes first.
+    /// The candidates that differ; the library's default comes first.
     pub distinct: Vec<Candidate>,
-    /// Those that are the same schedule in the cell as a simpler one, and that one, which stands for them.
+    /// Candidates that are the same schedule in the cell as a simpler one, each with that one, which represents them.
     pub merged: Vec<(Candidate, Candidate)>,
 }
 

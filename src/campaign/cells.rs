@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use vocabulary::{Cell, Datatype, Operator, Repetition};
 
 use crate::Campaign;
-use crate::campaign::Slice;
+use crate::campaign::TimeSlice;
 
 /// Share of the budget that repetitions may take; the rest is for starting programs, warm-up,
 /// synchronisation and checking results.
@@ -67,8 +67,8 @@ impl Campaign {
     /// launches.
     pub fn repetition(&self, turns: usize) -> Repetition {
         let slice_seconds = match self.repetitions.slice {
-            Slice::Seconds(seconds) => seconds,
-            Slice::Auto => Self::slice_seconds(self.exploring_seconds(), self.launches, turns),
+            TimeSlice::Seconds(seconds) => seconds,
+            TimeSlice::Auto => Self::slice_seconds(self.exploring_seconds(), self.launches, turns),
         };
         Repetition {
             minimum: self.repetitions.minimum,

@@ -12,9 +12,9 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use strict_yaml::{Argument, OneOrMany, Scalar, Shorthand};
 use table::Confidence;
-use vocabulary::{Cache, Pattern, Synchronisation};
+use vocabulary::{CacheState, Pattern, Synchronisation};
 
-use crate::{Confirmation, Strategy};
+use crate::{ConfirmationMode, Strategy};
 
 /// The whole file.
 #[derive(Clone, Debug, Deserialize)]
@@ -33,7 +33,7 @@ pub(crate) struct Definition {
     pub(crate) strategy: Option<Strategy>,
     pub(crate) target_regret: Option<f64>,
     pub(crate) launches: Option<u32>,
-    pub(crate) confirmation: Option<Confirmation>,
+    pub(crate) confirmation: Option<ConfirmationMode>,
     pub(crate) min_confidence: Option<Confidence>,
     pub(crate) repetitions: Option<RepetitionsDefinition>,
     pub(crate) confidence: Option<f64>,
@@ -43,7 +43,7 @@ pub(crate) struct Definition {
     pub(crate) watchdog: Option<Scalar>,
     pub(crate) synchronisation: Option<Synchronisation>,
     pub(crate) pattern: Option<Pattern>,
-    pub(crate) cache: Option<Cache>,
+    pub(crate) cache: Option<CacheState>,
     pub(crate) extend_to: Option<ExtendDefinition>,
     pub(crate) output: Option<OutputDefinition>,
 }
@@ -88,7 +88,7 @@ pub(crate) enum LauncherDefinition {
     Simulated(SimulatedDefinition),
 }
 
-/// Which launcher is named.
+/// The launcher that is named.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LauncherKey {
     Local,

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use table::Confidence;
 
-use crate::campaign::{Output, Slice};
-use crate::{Campaign, Confirmation, LauncherConfig, Repetitions, SimulatedOptions, Strategy};
+use crate::campaign::{Output, TimeSlice};
+use crate::{Campaign, ConfirmationMode, LauncherConfig, Repetitions, SimulatedOptions, Strategy};
 
 /// The version of the canonical text, with which digests begin. Those of version 1 have no such mark.
 const VERSION: &str = "v2";
@@ -30,7 +30,7 @@ pub(crate) fn conditions(campaign: &Campaign) -> String {
         LauncherConfig::Local(_) => {}
         // Each machine is a library of its own.
         LauncherConfig::Simulated(_) => launcher["simulated"]["machine"] = Value::Null,
-        // Which jobs the launches are divided into, and how long they may take, makes no difference.
+        // How launches are divided into jobs, and how long these may take, does not change the digest.
         LauncherConfig::Batch(options) => {
             let batch = &mut launcher[options.system.name()];
             batch["allocation"] = Value::Null;
@@ -125,7 +125,7 @@ fn canonical(campaign: &Campaign) -> String {
         // An exhaustive campaign does not look at it.
         "target_regret": (*strategy == Strategy::Guided).then_some(target_regret),
         "launches": launches,
-        "confirmation": (*confirmation == Confirmation::Off).then_some("off"),
+        "confirmation": (*confirmation == ConfirmationMode::Off).then_some("off"),
         "min_confidence": (*min_confidence != Confidence::Medium).then_some(min_confidence),
         "repetitions": turns(repetitions, *racing),
         "confidence": confidence,
@@ -259,8 +259,8 @@ fn turns(repetitions: &Repetitions, racing: bool) -> Value {
         "maximum": maximum,
         "precision": precision,
         "slice": match slice {
-            Slice::Auto => json!("auto"),
-            Slice::Seconds(seconds) => json!(seconds),
+            TimeSlice::Auto => json!("auto"),
+            TimeSlice::Seconds(seconds) => json!(seconds),
         },
         "racing": racing,
     })

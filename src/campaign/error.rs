@@ -19,15 +19,11 @@ pub(crate) const JOB: Kind = Kind {
 
 /// A campaign that cannot be used.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum CampaignError {
     /// The file cannot be read.
     #[error("cannot read the campaign `{}`: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// The file, or one that it names, says something that makes no sense; it renders with its place
     /// and a remedy.
     #[error(transparent)]

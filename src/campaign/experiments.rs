@@ -15,7 +15,7 @@ const BURST_BYTES: (u64, u64) = (1, 1 << 10);
 const LATE_BYTES: (u64, u64) = (1 << 10, 128 << 10);
 /// Where the time per byte is all that is asked for.
 const BANDWIDTH_BYTES: (u64, u64) = (16 << 10, LONG_MESSAGE_BYTES);
-/// Of vectors that are combined and copied.
+/// The smallest and the largest vector that is combined and copied.
 const VECTOR_BYTES: (u64, u64) = (1 << 10, 4 << 20);
 const FACTOR: u64 = 4;
 const CLOSE_FACTOR: u64 = 2;

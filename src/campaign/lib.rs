@@ -1,4 +1,4 @@
-//! From a campaign file to validated work.
+//! Reads campaign files and validates them.
 //!
 //! [`Campaign`] is what a user asks for: it is read from strict YAML, where every mistake is an
 //! error that names file, line, field and remedy, and answers which [cells](Campaign::cells),
@@ -25,7 +25,9 @@ mod problem;
 mod template;
 mod validate;
 
-pub use campaign::{Campaign, Confirmation, Output, ParameterGrid, Repetitions, Slice, Strategy};
+pub use campaign::{
+    Campaign, ConfirmationMode, Output, ParameterGrid, Repetitions, Strategy, TimeSlice,
+};
 pub use candidates::{Candidates, Family, Selection};
 pub use error::CampaignError;
 pub use launching::{LauncherConfig, SimulatedOptions};

@@ -1,4 +1,4 @@
-//! From the definition to the campaign: every value is checked here, and every default stands
+//! Turns a definition into a campaign: every value is checked here, and every default stands
 //! here.
 
 mod batch;
@@ -15,10 +15,10 @@ pub(crate) use shapes::auto_shapes;
 use strict_yaml::{Diagnostic, Document, Field, OneOrMany, Scalar};
 use vocabulary::bounds::REPETITIONS;
 use vocabulary::units::parse_seconds;
-use vocabulary::{Cache, Datatype, Operator, Pattern, Synchronisation};
+use vocabulary::{CacheState, Datatype, Operator, Pattern, Synchronisation};
 
 use crate::LauncherConfig;
-use crate::campaign::{Repetitions, Slice};
+use crate::campaign::{Repetitions, TimeSlice};
 use crate::definition::{Definition, ExtendDefinition, RepetitionsDefinition};
 use crate::{Campaign, Problem};
 
@@ -254,10 +254,10 @@ impl Check<'_> {
         }
     }
 
-    fn cache(&self, cache: Option<Cache>, launcher: &LauncherConfig) -> Checked<Cache> {
+    fn cache(&self, cache: Option<CacheState>, launcher: &LauncherConfig) -> Checked<CacheState> {
         match (cache.unwrap_or_default(), launcher) {
             // Its times would go by the name of what they are not.
-            (Cache::Cold, LauncherConfig::Simulated(_)) => {
+            (CacheState::Cold, LauncherConfig::Simulated(_)) => {
                 Err(self.error(&Field::of("cache"), Problem::SimulatedCache))
             }
             (cache, _) => Ok(cache),
@@ -281,9 +281,9 @@ impl Check<'_> {
             return Err(self.error(&field.key("maximum"), problem));
         }
         let slice = match &given.slice {
-            None => Slice::Auto,
-            Some(text) if text.0 == "auto" => Slice::Auto,
-            Some(text) => Slice::Seconds(self.seconds(&field.key("slice"), text)?),
+            None => TimeSlice::Auto,
+            Some(text) if text.0 == "auto" => TimeSlice::Auto,
+            Some(text) => TimeSlice::Seconds(self.seconds(&field.key("slice"), text)?),
         };
         let precision =
             self.share_at(&field.key("precision"), given.precision, DEFAULT_PRECISION)?;

@@ -28,7 +28,7 @@ unsafe fn call(table: *const CTable, communicator: MPI_Comm, call: &RawCall) -> 
             return class;
         }
         match table.as_ref() {
-            Some(table) => table.tuner.call(communicator, *call),
+            Some(table) => table.dispatcher.call(communicator, *call),
             None if exec::is_running() => call.forward(communicator),
             // There is no library to pass it on to, nor an error handler.
             None => ffi::MPI_ERR_OTHER as c_int,

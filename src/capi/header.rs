@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use exec::constants::MPI_Comm;
 use mpi::ffi;
-use runtime::{Misfit, RuntimeError, Tuner};
+use runtime::{Dispatcher, RuntimeError, TableMismatch};
 use schedule::Collective;
 use table::OperatorClass;
 use table::dispatch::{Choice, CommunicatorRules};
@@ -30,7 +30,7 @@ const ERR_NODE: c_int = 8;
 /// `colltune_table`.
 #[derive(Debug)]
 pub struct CTable {
-    pub(crate) tuner: Tuner,
+    pub(crate) dispatcher: Dispatcher,
     shapes: RefCell<Vec<Shape>>,
 }
 
@@ -38,7 +38,7 @@ pub struct CTable {
 #[derive(Debug)]
 struct Shape {
     rules: Rc<CommunicatorRules>,
-    /// By the address of the choice in the rules.
+    /// Names by the address of the choice in the rules.
     names: RefCell<HashMap<*const Choice, CString>>,
 }
 
@@ -52,7 +52,7 @@ pub struct CDecision {
 }
 
 thread_local! {
-    /// Of the last error.
+    /// The message of the last error.
     static MESSAGE: RefCell<CString> = RefCell::default();
 }
 
@@ -106,12 +106,12 @@ pub unsafe extern "C" fn colltune_load(
     let loaded = unsafe {
         let path = OsStr::from_bytes(CStr::from_ptr(path).to_bytes());
         let (loaded, settings) = read(path.as_ref());
-        Tuner::new(loaded, communicator, settings)
+        Dispatcher::new(loaded, communicator, settings)
     };
     match loaded {
-        Ok(tuner) => {
+        Ok(dispatcher) => {
             let made = CTable {
-                tuner,
+                dispatcher,
                 shapes: RefCell::default(),
             };
             // SAFETY: the caller's.
@@ -126,8 +126,8 @@ fn code(error: &RuntimeError) -> c_int {
     match error {
         RuntimeError::Table(_) => ERR_TABLE,
         RuntimeError::Differs => ERR_DIFFERS,
-        RuntimeError::Misfit(Misfit::Library { .. }) => ERR_LIBRARY,
-        RuntimeError::Misfit(Misfit::Node { .. }) => ERR_NODE,
+        RuntimeError::TableMismatch(TableMismatch::Library { .. }) => ERR_LIBRARY,
+        RuntimeError::TableMismatch(TableMismatch::Node { .. }) => ERR_NODE,
         RuntimeError::Threads => ERR_THREADS,
         RuntimeError::NotRunning => ERR_STATE,
         RuntimeError::Length { .. } | RuntimeError::Root { .. } | RuntimeError::Variable { .. } => {
@@ -205,7 +205,7 @@ impl CTable {
         let known = shapes.iter().position(|known| known.rules.shape() == shape);
         let place = known.unwrap_or_else(|| {
             shapes.push(Shape {
-                rules: self.tuner.rules(shape, RankOrder::Unknown),
+                rules: self.dispatcher.rules(shape, RankOrder::Unknown),
                 names: RefCell::default(),
             });
             shapes.len() - 1

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::link::{Link, Memory, Mismatch};
-use crate::pool::{Chunks, Pool};
-use crate::{Layout, Progress, Segment, SegmentError};
+use crate::pool::{Buffers, Pool};
+use crate::{SegmentError, SegmentLayout, SharedSegment, TransferProgress};
 
 /// One rank's ends of the channels to and from all other ranks of its node.
 ///
@@ -18,10 +18,10 @@ pub struct Channels {
     pool: Pool,
     /// Stages handed out.
     stages: u64,
-    /// The rank that was looked at last when chunks were lacking.
+    /// The rank that was looked at last when buffers were lacking.
     looked_at: usize,
-    layout: Layout,
-    segment: Segment,
+    layout: SegmentLayout,
+    segment: SharedSegment,
 }
 
 // SAFETY: the links lead into the segment, which is memory of the process, not of a thread.
@@ -36,16 +36,20 @@ impl Channels {
     ///
     /// # Panics
     /// If there is no such rank, or the segment is not as long as the layout says.
-    pub fn new(segment: Segment, layout: Layout, rank: usize) -> Result<Self, SegmentError> {
+    pub fn new(
+        segment: SharedSegment,
+        layout: SegmentLayout,
+        rank: usize,
+    ) -> Result<Self, SegmentError> {
         let (start, bytes) = segment.memory();
         assert!(rank < layout.ranks() && bytes >= layout.bytes());
         segment.reserve(layout.part_of(rank))?;
         // SAFETY: what is in the layout lies inside its bytes, which the segment has.
         let at = |range: Range<usize>| unsafe { start.add(range.start) };
-        let chunks = |rank| Chunks {
-            memory: at(layout.chunks_of(rank)),
-            count: layout.chunk_count(),
-            bytes: layout.chunk_bytes(),
+        let buffers = |rank| Buffers {
+            memory: at(layout.buffers_of(rank)),
+            count: layout.buffer_count(),
+            bytes: layout.buffer_bytes(),
         };
         let memory = |from, to| {
             let [slots, answer] = layout.channel(from, to);
@@ -53,7 +57,7 @@ impl Channels {
                 slots: at(slots).cast(),
                 slot_count: layout.slot_count() as u32,
                 answer: at(answer).cast(),
-                chunks: chunks(from),
+                buffers: buffers(from),
             }
         };
         let link = |peer| {
@@ -64,7 +68,7 @@ impl Channels {
         let links = (0..layout.ranks()).map(link).collect();
         Ok(Self {
             links,
-            pool: Pool::new(chunks(rank), layout.ranks() == 2),
+            pool: Pool::new(buffers(rank), layout.ranks() == 2),
             stages: 0,
             looked_at: rank,
             layout,
@@ -78,7 +82,7 @@ impl Channels {
     }
 
     /// How the memory is used.
-    pub fn layout(&self) -> Layout {
+    pub fn layout(&self) -> SegmentLayout {
         self.layout
     }
 
@@ -98,8 +102,8 @@ impl Channels {
     /// Sends as much of a message as there is room for, and tells whether that is all of it: then the caller's
     /// memory is no longer needed. `fill(offset, piece)` writes the bytes of the message from `offset` on.
     /// Pieces follow one another, begin at a multiple of 16 bytes in memory and consist of whole units, if
-    /// these are no longer than [`Layout::largest_unit`]. It is not called for pieces that another message of the stage
-    /// has written.
+    /// these are no longer than [`SegmentLayout::largest_unit`]. It is not called for pieces that another message
+    /// of the stage has written.
     ///
     /// # Panics
     /// If there is no such rank, or it is this one.
@@ -107,7 +111,7 @@ impl Channels {
     pub fn send(
         &mut self,
         to: usize,
-        message: &mut Progress,
+        message: &mut TransferProgress,
         fill: impl FnMut(usize, &mut [u8]),
     ) -> bool {
         let Some(link) = &mut self.links[to] else {
@@ -120,7 +124,7 @@ impl Channels {
         is_over
     }
 
-    /// Sends a message that is one packet ([`Progress::is_packet`]), if there is room for it. `fill` writes its bytes.
+    /// Sends a message that is one packet ([`TransferProgress::is_packet`]), if there is room for it. `fill` writes its bytes.
     ///
     /// # Panics
     /// If there is no such rank, it is this one, or the message is longer.
@@ -128,7 +132,7 @@ impl Channels {
     pub fn send_packet(
         &mut self,
         to: usize,
-        message: Progress,
+        message: TransferProgress,
         fill: impl FnOnce(&mut [u8]),
     ) -> bool {
         match &mut self.links[to] {
@@ -148,7 +152,7 @@ impl Channels {
     pub fn receive_packet(
         &mut self,
         from: usize,
-        message: Progress,
+        message: TransferProgress,
         take: impl FnOnce(&[u8]),
     ) -> Result<bool, Mismatch> {
         match &mut self.links[from] {
@@ -157,7 +161,7 @@ impl Channels {
         }
     }
 
-    /// Looks whether one more of the ranks has taken chunks that it was sent: those of messages that have ended are not
+    /// Looks whether one more of the ranks has taken buffers that it was sent: those of messages that have ended are not
     /// asked for otherwise.
     #[cold]
     fn collect(&mut self) {
@@ -179,7 +183,7 @@ impl Channels {
     pub fn receive(
         &mut self,
         from: usize,
-        message: &mut Progress,
+        message: &mut TransferProgress,
         take: impl FnMut(usize, &[u8]),
     ) -> Result<bool, Mismatch> {
         match &mut self.links[from] {

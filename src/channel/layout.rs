@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::link::{Answer, INLINE, LEAST_CHUNK, Slot};
-use crate::pool::CHUNKS;
+use crate::link::{Answer, INLINE, LEAST_BUFFER, Slot};
+use crate::pool::BUFFERS;
 
 /// Every rank's part begins at a page, so that the rank decides in which memory it lies.
 const PAGE: usize = 4096;
@@ -11,24 +11,24 @@ const PAGE: usize = 4096;
 /// moment reads on.
 const SLOTS: usize = 32;
 const LEAST_SLOTS: usize = 4;
-/// Bytes of a chunk at most: a rank's chunks stay in a core's second cache. Chunks of half the length, twice as many,
-/// take a tenth longer where cores are far from each other.
-const CHUNK: usize = 64 << 10;
-/// Chunks of a rank that has but one other to send to, and keeps none for others.
-const CHUNKS_FOR_ONE: usize = CHUNKS / 2;
+/// Bytes of a buffer at most: a rank's buffers stay in a core's second cache. Buffers of half the length, twice as
+/// many, take a tenth longer where cores are far from each other.
+const BUFFER: usize = 64 << 10;
+/// Buffers of a rank that has but one other to send to, and keeps none for others.
+const BUFFERS_FOR_ONE: usize = BUFFERS / 2;
 
 /// How the channels of some ranks share a segment.
 ///
 /// Each rank has a part of its own: the slots of its incoming channels and its answers, in the order of the other
-/// ranks, then the chunks that it sends in. So pairs of ranks that send each other nothing take little.
+/// ranks, then the buffers that it sends in. So pairs of ranks that send each other nothing take little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct SegmentLayout {
     ranks: usize,
     slots: usize,
-    chunk: usize,
+    buffer: usize,
 }
 
-impl Layout {
+impl SegmentLayout {
     /// The largest channels of all pairs of `ranks` ranks that fit into `limit` bytes: none if that is not
     /// enough for any, or if there are less than two ranks.
     pub fn within(ranks: usize, limit: usize) -> Option<Self> {
@@ -36,17 +36,18 @@ impl Layout {
         // A part, without what it may lose to its alignment.
         let part = (limit / ranks).checked_sub(PAGE)?;
         let mut slots = SLOTS;
-        // Short messages are what channels are best at, but slots are not to crowd out the chunks.
+        // Short messages are what channels are best at, but slots are not to crowd out the buffers.
         while slots > LEAST_SLOTS && peers * slots * size_of::<Slot>() > part / 4 {
             slots /= 2;
         }
         let channel = slots * size_of::<Slot>() + size_of::<Answer>();
         let rest = part.checked_sub(peers * channel)?;
-        let chunk = (rest / chunk_count(ranks)).min(CHUNK) / size_of::<Slot>() * size_of::<Slot>();
-        (chunk >= LEAST_CHUNK).then_some(Self {
+        let buffer =
+            (rest / buffer_count(ranks)).min(BUFFER) / size_of::<Slot>() * size_of::<Slot>();
+        (buffer >= LEAST_BUFFER).then_some(Self {
             ranks,
             slots,
-            chunk,
+            buffer,
         })
     }
 
@@ -60,29 +61,29 @@ impl Layout {
         self.ranks * self.part()
     }
 
-    /// The largest unit that is never split ([`crate::Progress::new`]).
+    /// The largest unit that is never split ([`crate::TransferProgress::new`]).
     pub fn largest_unit(&self) -> usize {
         match self.ranks {
-            2 => self.chunk,
+            2 => self.buffer,
             // Pieces may have to go in slots.
             _ => INLINE,
         }
     }
 }
 
-fn chunk_count(ranks: usize) -> usize {
+fn buffer_count(ranks: usize) -> usize {
     match ranks {
-        2 => CHUNKS_FOR_ONE,
-        _ => CHUNKS,
+        2 => BUFFERS_FOR_ONE,
+        _ => BUFFERS,
     }
 }
 
 /// The parts of the segment.
-impl Layout {
+impl SegmentLayout {
     fn part(&self) -> usize {
         let peers = self.ranks - 1;
         let channels = peers * (self.slots_bytes() + size_of::<Answer>());
-        (channels + self.chunk_count() * self.chunk).next_multiple_of(PAGE)
+        (channels + self.buffer_count() * self.buffer).next_multiple_of(PAGE)
     }
 
     fn slots_bytes(&self) -> usize {
@@ -99,19 +100,19 @@ impl Layout {
         self.slots
     }
 
-    pub(crate) fn chunk_count(&self) -> usize {
-        chunk_count(self.ranks)
+    pub(crate) fn buffer_count(&self) -> usize {
+        buffer_count(self.ranks)
     }
 
-    pub(crate) fn chunk_bytes(&self) -> usize {
-        self.chunk
+    pub(crate) fn buffer_bytes(&self) -> usize {
+        self.buffer
     }
 
-    /// Where the chunks lie that a rank sends in.
-    pub(crate) fn chunks_of(&self, rank: usize) -> Range<usize> {
+    /// Where the buffers lie that a rank sends in.
+    pub(crate) fn buffers_of(&self, rank: usize) -> Range<usize> {
         let channels = (self.ranks - 1) * (self.slots_bytes() + size_of::<Answer>());
         let start = self.part_of(rank).start + channels;
-        start..start + self.chunk_count() * self.chunk
+        start..start + self.buffer_count() * self.buffer
     }
 
     /// Where the channel from one rank to another lies: its slots and its answer.
@@ -131,7 +132,7 @@ impl Layout {
     }
 }
 
-const _: () = assert!(LEAST_CHUNK > INLINE && CHUNKS_FOR_ONE > 0);
+const _: () = assert!(LEAST_BUFFER > INLINE && BUFFERS_FOR_ONE > 0);
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests panic")]
@@ -140,12 +141,12 @@ mod tests {
 
     /// Channels lie in the parts of their ranks and nothing overlaps.
     fn check(ranks: usize, limit: usize) {
-        let layout = Layout::within(ranks, limit).unwrap();
+        let layout = SegmentLayout::within(ranks, limit).unwrap();
         assert!(layout.bytes() <= limit, "{layout:?}");
         let mut used = Vec::new();
         for rank in 0..ranks {
             let part = layout.part_of(rank);
-            let mut owned = vec![layout.chunks_of(rank)];
+            let mut owned = vec![layout.buffers_of(rank)];
             for from in (0..ranks).filter(|&from| from != rank) {
                 let [slots, answer] = layout.channel(from, rank);
                 assert_eq!(slots.len(), layout.slots * size_of::<Slot>());
@@ -176,19 +177,19 @@ mod tests {
 
     #[test]
     fn two_ranks_get_the_largest_channels() {
-        let layout = Layout::within(2, 64 << 20).unwrap();
-        assert_eq!((layout.slots, layout.chunk), (SLOTS, CHUNK));
+        let layout = SegmentLayout::within(2, 64 << 20).unwrap();
+        assert_eq!((layout.slots, layout.buffer), (SLOTS, BUFFER));
         assert!(layout.bytes() < 1 << 20);
     }
 
     /// What a communicator may use unless more is allowed.
     #[test]
-    fn many_ranks_get_chunks_that_are_worth_having() {
-        for (ranks, least) in [(8, CHUNK), (24, CHUNK), (32, 44 << 10), (64, 20 << 10)] {
-            let layout = Layout::within(ranks, 16 << 20).unwrap();
-            assert!(layout.chunk >= least, "{layout:?}");
+    fn many_ranks_get_buffers_that_are_worth_having() {
+        for (ranks, least) in [(8, BUFFER), (24, BUFFER), (32, 44 << 10), (64, 20 << 10)] {
+            let layout = SegmentLayout::within(ranks, 16 << 20).unwrap();
+            assert!(layout.buffer >= least, "{layout:?}");
         }
-        assert!(Layout::within(128, 16 << 20).unwrap().chunk >= 5 << 10);
+        assert!(SegmentLayout::within(128, 16 << 20).unwrap().buffer >= 5 << 10);
     }
 
     #[test]
@@ -201,7 +202,11 @@ mod tests {
             (128, 8 << 20),
             (usize::MAX, usize::MAX),
         ] {
-            assert_eq!(Layout::within(ranks, limit), None, "{ranks} in {limit}");
+            assert_eq!(
+                SegmentLayout::within(ranks, limit),
+                None,
+                "{ranks} in {limit}"
+            );
         }
     }
 }

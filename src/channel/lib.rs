@@ -1,24 +1,24 @@
 //! Messages between the ranks of a node, through memory that they share.
 //!
-//! One rank creates a [`Segment`] as large as its [`Layout`] says and tells the others its [`Ticket`]; each makes
+//! One rank creates a [`SharedSegment`] as large as its [`SegmentLayout`] says and tells the others its [`Ticket`]; each makes
 //! its [`Channels`] of it. Two ranks of one process show how:
 //!
 //! ```
-//! use channel::{Channels, Layout, Progress, Segment};
+//! use channel::{Channels, SegmentLayout, SharedSegment, TransferProgress};
 //!
-//! let layout = Layout::within(2, 1 << 20).ok_or("too little memory")?;
-//! let segment = Segment::create(layout.bytes())?;
-//! let opened = Segment::open(&segment.ticket())?;
+//! let layout = SegmentLayout::within(2, 1 << 20).ok_or("too little memory")?;
+//! let segment = SharedSegment::create(layout.bytes())?;
+//! let opened = SharedSegment::open(&segment.ticket())?;
 //! let mut first = Channels::new(segment, layout, 0)?;
 //! let mut second = Channels::new(opened, layout, 1)?;
 //!
 //! let message = *b"eight by";
-//! let mut sending = Progress::new(8, 1);
+//! let mut sending = TransferProgress::new(8, 1);
 //! first.send(1, &mut sending, |offset, piece| {
 //!     piece.copy_from_slice(&message[offset..][..piece.len()]);
 //! });
 //! let mut received = [0; 8];
-//! let mut receiving = Progress::new(8, 1);
+//! let mut receiving = TransferProgress::new(8, 1);
 //! while !second.receive(0, &mut receiving, |offset, piece| {
 //!     received[offset..][..piece.len()].copy_from_slice(piece);
 //! })? {
@@ -46,7 +46,7 @@ mod segment;
 mod sync;
 
 pub use channels::Channels;
-pub use layout::Layout;
+pub use layout::SegmentLayout;
 pub use link::Mismatch;
-pub use progress::Progress;
-pub use segment::{Segment, SegmentError, Ticket};
+pub use progress::TransferProgress;
+pub use segment::{SegmentError, SharedSegment, Ticket};

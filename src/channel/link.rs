@@ -2,39 +2,39 @@
 //!
 //! A message is cut into *packets*, which are numbered from 1 and taken in order. Packet `n` of a channel
 //! stands in slot `n - 1` modulo the number of slots; what does not fit beside its head stands in one of the
-//! sender's chunks, which the packet names, and which packets to other ranks may name as well (`pool.rs`). What is
+//! sender's buffers, which the packet names, and which packets to other ranks may name as well (`pool.rs`). What is
 //! shared has one writer each:
 //!
 //! | what | written by | read by |
 //! |---|---|---|
 //! | a slot's packet | the sender, while the slot is free | the receiver, once it has seen the number |
-//! | a chunk | the sender, while no packet that names it is under way | the receivers of such packets, once they have seen the number |
-//! | a slot's number | the sender: *released* after the packet and the chunk have been written | the receiver: *acquired* before it reads them |
+//! | a buffer | the sender, while no packet that names it is under way | the receivers of such packets, once they have seen the number |
+//! | a slot's number | the sender: *released* after the packet and the buffer have been written | the receiver: *acquired* before it reads them |
 //! | the answer, how many packets have been taken | the receiver: *released* after it has read them | the sender: *acquired* before it writes to what they stood in |
 //!
 //! A packet also carries what its sender has taken of the opposite channel, an answer that costs no line of
 //! its own: ranks that exchange short messages move nothing but the packets. That does not replace the
 //! answer's own line: a sender that waits for it may not be reading its opposite channel. The line is
-//! written after each chunk, and after packets without one whenever half of the slots have not been told, so
+//! written after each buffer, and after packets without one whenever half of the slots have not been told, so
 //! that it is never so old that a sender waits in vain.
 //!
-//! A message whose receiver has nothing to read, while all chunks wait for other ranks, goes on in slots alone:
+//! A message whose receiver has nothing to read, while all buffers wait for other ranks, goes on in slots alone:
 //! the others may not come before that message has arrived.
 //!
 //! No offset follows from what stands in shared memory: both ends count packets by themselves. A packet's length is
-//! compared with what is expected and with the chunk's size, its chunk with the number of chunks; an answer counts
+//! compared with what is expected and with the buffer's size, its buffer with the number of buffers; an answer counts
 //! only if it lies between the packets that were known to be taken and those that were sent.
 
 use std::ptr::NonNull;
 
-use super::pool::{CHUNKS, Chunks, Found, Piece, Pool};
-use super::progress::Progress;
+use super::pool::{BUFFERS, Buffers, Found, Piece, Pool};
+use super::progress::TransferProgress;
 use super::sync::{AtomicU32, AtomicU64, Ordering, PATIENCE, SENT_BEFORE, UnsafeCell};
 
 /// What fits into a packet's slot.
 pub(crate) const INLINE: usize = 112;
-/// Bytes that a chunk has at least.
-pub(crate) const LEAST_CHUNK: usize = 256;
+/// Bytes that a buffer has at least.
+pub(crate) const LEAST_BUFFER: usize = 256;
 /// Set in a packet's length: the message ends with it.
 const LAST: u32 = 1 << 31;
 
@@ -52,7 +52,7 @@ pub(crate) struct Packet {
     pub(crate) length: u32,
     /// The packets of the opposite channel that the sender of this one has taken.
     pub(crate) taken: u32,
-    /// Of a longer packet, the number of its chunk in the first byte.
+    /// The data, or for a longer packet the number of its buffer in the first byte.
     pub(crate) payload: [u8; INLINE],
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Memory {
     pub(crate) slot_count: u32,
     pub(crate) answer: NonNull<Answer>,
     /// The sender's.
-    pub(crate) chunks: Chunks,
+    pub(crate) buffers: Buffers,
 }
 
 impl Memory {
@@ -90,29 +90,29 @@ impl Memory {
 #[error("a message has another length at its sender than at its receiver")]
 pub struct Mismatch;
 
-/// The chunks that one receiver has still to read, in the order of their packets.
+/// The buffers that one receiver has still to read, in the order of their packets.
 #[derive(Debug, Default)]
 struct Held {
-    packets: [(u64, usize); CHUNKS],
+    packets: [(u64, usize); BUFFERS],
     first: usize,
     count: usize,
 }
 
 impl Held {
-    fn push(&mut self, packet: u64, chunk: usize) {
-        self.packets[(self.first + self.count) % CHUNKS] = (packet, chunk);
+    fn push(&mut self, packet: u64, buffer: usize) {
+        self.packets[(self.first + self.count) % BUFFERS] = (packet, buffer);
         self.count += 1;
     }
 
-    /// The chunk of the first packet, if that is among the first `taken`.
+    /// The buffer of the first packet, if that is among the first `taken`.
     fn pop(&mut self, taken: u64) -> Option<usize> {
-        let (packet, chunk) = self.packets[self.first];
+        let (packet, buffer) = self.packets[self.first];
         if self.count == 0 || packet > taken {
             return None;
         }
-        self.first = (self.first + 1) % CHUNKS;
+        self.first = (self.first + 1) % BUFFERS;
         self.count -= 1;
-        Some(chunk)
+        Some(buffer)
     }
 }
 
@@ -124,7 +124,7 @@ pub(crate) struct Link {
     sent: u64,
     answered: u64,
     held: Held,
-    /// How often in a row there was no chunk for a message although none is held.
+    /// How often in a row there was no buffer for a message although none is held.
     refusals: u32,
     incoming: Memory,
     /// Packets taken, and what the answer's line says of them.
@@ -136,7 +136,7 @@ impl Link {
     /// # Safety
     ///
     /// Both memories are as large as they say, were zero before either end used them, and live as long as
-    /// the link. One link writes to `outgoing`, one reads from it; the same holds for `incoming`. The chunks of
+    /// the link. One link writes to `outgoing`, one reads from it; the same holds for `incoming`. The buffers of
     /// `outgoing` are those of the pool that the link is always given.
     pub(crate) unsafe fn new(outgoing: Memory, incoming: Memory) -> Self {
         Self {
@@ -156,7 +156,7 @@ impl Link {
     pub(crate) fn send(
         &mut self,
         pool: &mut Pool,
-        message: &mut Progress,
+        message: &mut TransferProgress,
         mut fill: impl FnMut(usize, &mut [u8]),
     ) -> bool {
         while !message.is_over() {
@@ -176,10 +176,10 @@ impl Link {
     fn send_piece(
         &mut self,
         pool: &mut Pool,
-        message: &mut Progress,
+        message: &mut TransferProgress,
         fill: &mut impl FnMut(usize, &mut [u8]),
     ) -> bool {
-        let (offset, length) = (message.done(), piece(message, pool.chunk_bytes()));
+        let (offset, length) = (message.done(), piece(message, pool.buffer_bytes()));
         if length <= INLINE {
             return self.send_inline(length, message, fill);
         }
@@ -195,23 +195,23 @@ impl Link {
             self.collect(pool);
             found = pool.find(&piece, self.held.count);
         }
-        let Some(chunk) = found else {
+        let Some(buffer) = found else {
             return self.do_without(message, fill);
         };
         self.refusals = 0;
-        let is_sent = self.send_chunk(length, chunk, message, fill);
+        let is_sent = self.send_buffer(length, buffer, message, fill);
         if is_sent {
-            pool.lend(chunk.index, piece);
-            self.held.push(self.sent, chunk.index);
+            pool.lend(buffer.index, piece);
+            self.held.push(self.sent, buffer.index);
         }
         is_sent
     }
 
-    /// Sends a little in a slot, if all chunks have waited for others for a while.
+    /// Sends a little in a slot, if all buffers have waited for others for a while.
     #[cold]
     fn do_without(
         &mut self,
-        message: &mut Progress,
+        message: &mut TransferProgress,
         fill: &mut impl FnMut(usize, &mut [u8]),
     ) -> bool {
         self.refusals = match self.held.count {
@@ -225,7 +225,7 @@ impl Link {
         }
     }
 
-    /// Gives back the chunks that the receiver has taken in the meantime.
+    /// Gives back the buffers that the receiver has taken in the meantime.
     pub(crate) fn collect(&mut self, pool: &mut Pool) {
         if self.held.count > 0 {
             self.look_for_answer();
@@ -233,10 +233,10 @@ impl Link {
         }
     }
 
-    /// Gives back the chunks that the receiver is known to have taken.
+    /// Gives back the buffers that the receiver is known to have taken.
     fn give_back(&mut self, pool: &mut Pool) {
-        while let Some(chunk) = self.held.pop(self.answered) {
-            pool.give_back(chunk);
+        while let Some(buffer) = self.held.pop(self.answered) {
+            pool.give_back(buffer);
         }
     }
 
@@ -251,7 +251,7 @@ impl Link {
     }
 
     /// Sends a packet for which there is a slot. `write` is given the slot's payload and writes what leads to `length`
-    /// bytes: themselves, or their chunk.
+    /// bytes: themselves, or their buffer.
     #[inline]
     fn publish(&mut self, length: usize, is_last: bool, write: impl FnOnce(*mut [u8; INLINE])) {
         let slot = self.outgoing.slot(self.sent);
@@ -268,7 +268,7 @@ impl Link {
         slot.number.store(self.sent, Ordering::Release);
     }
 
-    /// Sends a packet without a chunk, if there is a slot for it.
+    /// Sends a packet without a buffer, if there is a slot for it.
     #[inline]
     pub(crate) fn send_packet(
         &mut self,
@@ -287,23 +287,23 @@ impl Link {
         has_slot
     }
 
-    /// Sends a piece of a message that stands in a chunk, or is written there now, if there is a slot.
-    fn send_chunk(
+    /// Sends a piece of a message that stands in a buffer, or is written there now, if there is a slot.
+    fn send_buffer(
         &mut self,
         length: usize,
-        chunk: Found,
-        message: &mut Progress,
+        buffer: Found,
+        message: &mut TransferProgress,
         fill: &mut impl FnMut(usize, &mut [u8]),
     ) -> bool {
         let has_slot = self.has_slot();
         if has_slot {
             self.publish(length, length == message.left(), |payload| {
-                // SAFETY: the payload is this rank's until it is published. A chunk in which the piece is not staged is
+                // SAFETY: the payload is this rank's until it is published. A buffer in which the piece is not staged is
                 // read by none, and at least as long as the piece.
                 unsafe {
-                    (*payload)[0] = chunk.index as u8;
-                    if !chunk.is_staged {
-                        let memory = chunk.memory.as_ptr();
+                    (*payload)[0] = buffer.index as u8;
+                    if !buffer.is_staged {
+                        let memory = buffer.memory.as_ptr();
                         fill(
                             message.done(),
                             std::slice::from_raw_parts_mut(memory, length),
@@ -316,12 +316,12 @@ impl Link {
         has_slot
     }
 
-    /// Sends the next bytes of a message without a chunk, if there is a slot.
+    /// Sends the next bytes of a message without a buffer, if there is a slot.
     #[inline]
     fn send_inline(
         &mut self,
         length: usize,
-        message: &mut Progress,
+        message: &mut TransferProgress,
         fill: &mut impl FnMut(usize, &mut [u8]),
     ) -> bool {
         let is_last = length == message.left();
@@ -336,22 +336,22 @@ impl Link {
     #[inline]
     pub(crate) fn receive(
         &mut self,
-        message: &mut Progress,
+        message: &mut TransferProgress,
         mut take: impl FnMut(usize, &[u8]),
     ) -> Result<bool, Mismatch> {
         while !message.is_over() {
-            let chunks = self.incoming.chunks;
+            let buffers = self.incoming.buffers;
             let (left, done) = (message.left(), message.done());
             let taken = self.take_packet(|length, is_last, payload| {
                 let is_short = length <= INLINE;
-                let fits = is_short || length <= chunks.bytes;
+                let fits = is_short || length <= buffers.bytes;
                 if !fits || length > left || is_last != (length == left) {
                     return Err(Mismatch);
                 }
                 let data = match is_short {
                     true => payload.cast(),
                     // SAFETY: the payload may be read until the packet has been taken.
-                    false => chunks
+                    false => buffers
                         .at(unsafe { (*payload)[0] }.into())
                         .ok_or(Mismatch)?
                         .as_ptr()
@@ -458,16 +458,16 @@ const PIECES: usize = 3;
 const LEAST_PIECE: usize = 16 << 10;
 
 /// How long the next piece of a message is: all are equally long and consist of whole units, if one fits into a
-/// chunk. What was sent in slots instead is left out of the piece to which it belongs.
-fn piece(message: &Progress, chunk_bytes: usize) -> usize {
+/// buffer. What was sent in slots instead is left out of the piece to which it belongs.
+fn piece(message: &TransferProgress, buffer_bytes: usize) -> usize {
     let piece = message.length().div_ceil(PIECES).next_multiple_of(128);
-    let limit = piece.max(LEAST_PIECE).max(message.unit()).min(chunk_bytes);
+    let limit = piece.max(LEAST_PIECE).max(message.unit()).min(buffer_bytes);
     let piece = whole_units(message, limit);
     (piece - message.done() % piece).min(message.left())
 }
 
 /// So much of `limit` bytes as is whole units; all of it if not one fits.
-fn whole_units(message: &Progress, limit: usize) -> usize {
+fn whole_units(message: &TransferProgress, limit: usize) -> usize {
     match limit - limit % message.unit() {
         0 => limit,
         whole => whole,

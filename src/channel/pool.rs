@@ -1,31 +1,31 @@
-//! The chunks in which a rank sends what does not fit into a slot.
+//! The buffers in which a rank sends what does not fit into a slot.
 //!
-//! A rank has a few chunks for all ranks that it sends to. Data that goes to several of them is copied into a chunk
-//! once, and all of them read it there; while it stands there it is *staged*. A chunk
+//! A rank has a few buffers for all ranks that it sends to. Data that goes to several of them is copied into a buffer
+//! once, and all of them read it there; while it stands there it is *staged*. A buffer
 //! is free when all packets that led to it have been taken. Only the sender keeps these books, in its own memory.
 //!
-//! A receiver that does not come keeps some chunks. It must not keep all of them, for the others may have to get their
+//! A receiver that does not come keeps some buffers. It must not keep all of them, for the others may have to get their
 //! messages before it comes: it gets another only as long as it has fewer than are free.
 
 use std::ptr::NonNull;
 
-/// Chunks that a rank has at most.
-pub(crate) const CHUNKS: usize = 8;
+/// Buffers that a rank has at most.
+pub(crate) const BUFFERS: usize = 8;
 
-/// Where a rank's chunks lie.
+/// Where a rank's buffers lie.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Chunks {
+pub(crate) struct Buffers {
     pub(crate) memory: NonNull<u8>,
-    /// At most [`CHUNKS`].
+    /// At most [`BUFFERS`].
     pub(crate) count: usize,
-    /// At least [`crate::link::LEAST_CHUNK`].
+    /// At least [`crate::link::LEAST_BUFFER`].
     pub(crate) bytes: usize,
 }
 
-impl Chunks {
-    /// Where a chunk begins; `None` if there is no such chunk.
+impl Buffers {
+    /// Where a buffer begins; `None` if there is no such buffer.
     pub(crate) fn at(&self, index: usize) -> Option<NonNull<u8>> {
-        // SAFETY: one of `count` chunks.
+        // SAFETY: one of `count` buffers.
         (index < self.count).then(|| unsafe { self.memory.add(index * self.bytes) })
     }
 }
@@ -39,7 +39,7 @@ pub(crate) struct Piece {
     pub(crate) length: usize,
 }
 
-/// A chunk that a piece may be sent in.
+/// A buffer that a piece may be sent in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub(crate) index: usize,
@@ -48,12 +48,12 @@ pub(crate) struct Found {
     pub(crate) is_staged: bool,
 }
 
-/// A rank's own chunks.
+/// A rank's own buffers.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    chunks: Chunks,
+    buffers: Buffers,
     /// What stands in each, and how many packets that lead to it are not known to have been taken.
-    pieces: [(Piece, u32); CHUNKS],
+    pieces: [(Piece, u32); BUFFERS],
     free: usize,
     /// Where to look for a free one first.
     next: usize,
@@ -61,39 +61,39 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn new(chunks: Chunks, has_one_receiver: bool) -> Self {
+    pub(crate) fn new(buffers: Buffers, has_one_receiver: bool) -> Self {
         Self {
-            chunks,
-            pieces: [(Piece::default(), 0); CHUNKS],
-            free: chunks.count,
+            buffers,
+            pieces: [(Piece::default(), 0); BUFFERS],
+            free: buffers.count,
             next: 0,
             has_one_receiver,
         }
     }
 
-    pub(crate) fn chunk_bytes(&self) -> usize {
-        self.chunks.bytes
+    pub(crate) fn buffer_bytes(&self) -> usize {
+        self.buffers.bytes
     }
 
-    /// Whether other receivers may have chunks that are not known to be free.
+    /// Whether other receivers may have buffers that are not known to be free.
     pub(crate) fn lacks_some(&self) -> bool {
-        !self.has_one_receiver && self.free < self.chunks.count
+        !self.has_one_receiver && self.free < self.buffers.count
     }
 
-    /// A chunk for a piece to a receiver that has `held` chunks still to read.
+    /// A buffer for a piece to a receiver that has `held` buffers still to read.
     pub(crate) fn find(&self, piece: &Piece, held: usize) -> Option<Found> {
-        if held >= self.chunks.count {
+        if held >= self.buffers.count {
             return None;
         }
         let found = |index: usize, is_staged| {
-            let memory = self.chunks.at(index)?;
+            let memory = self.buffers.at(index)?;
             Some(Found {
                 index,
                 memory,
                 is_staged,
             })
         };
-        let pieces = &self.pieces[..self.chunks.count];
+        let pieces = &self.pieces[..self.buffers.count];
         if piece.stage > 0
             && (self.has_one_receiver || held <= self.free)
             && let Some(index) = pieces.iter().position(|(staged, _)| staged == piece)
@@ -107,12 +107,12 @@ impl Pool {
         found(indices.find(|index| pieces[*index].1 == 0)?, false)
     }
 
-    /// Notes that a packet leads to a chunk, in which the piece stands now.
+    /// Notes that a packet leads to a buffer, in which the piece stands now.
     pub(crate) fn lend(&mut self, index: usize, piece: Piece) {
         let (staged, readers) = &mut self.pieces[index];
         if *readers == 0 {
             self.free -= 1;
-            self.next = (index + 1) % self.chunks.count;
+            self.next = (index + 1) % self.buffers.count;
         }
         *staged = piece;
         *readers += 1;

@@ -4,7 +4,7 @@ use super::link::INLINE;
 
 /// How far a message has come at one of its ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct TransferProgress {
     length: usize,
     unit: usize,
     stage: u64,
@@ -12,7 +12,7 @@ pub struct Progress {
     is_over: bool,
 }
 
-impl Progress {
+impl TransferProgress {
     /// A message of `length` bytes of which nothing has been moved. `unit` is the size of what must stay
     /// together, such as an element that is combined, or 1; `length` is a multiple of it.
     #[inline]
@@ -33,7 +33,7 @@ impl Progress {
         Self { stage, ..self }
     }
 
-    /// Whether the message is sent in one packet, without a chunk ([`crate::Channels::send_packet`]).
+    /// Whether the message is sent in one packet, without a buffer ([`crate::Channels::send_packet`]).
     #[inline]
     pub fn is_packet(&self) -> bool {
         self.length <= INLINE

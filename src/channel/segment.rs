@@ -16,49 +16,27 @@ use rustix::rand::GetRandomFlags;
 
 /// Why there is no shared memory.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum SegmentError {
     /// The kernel makes no file in memory.
     #[error("cannot create a file in memory of {bytes} bytes: {source}")]
-    Create {
-        /// How large it was to be.
-        bytes: usize,
-        /// What the kernel says.
-        source: io::Error,
-    },
+    Create { bytes: usize, source: io::Error },
     /// The kernel cannot give the memory.
     #[error("cannot reserve {bytes} bytes of shared memory: {source}")]
-    Reserve {
-        /// How much was asked for.
-        bytes: usize,
-        /// What the kernel says.
-        source: io::Error,
-    },
+    Reserve { bytes: usize, source: io::Error },
     /// The file of another process cannot be opened: it runs elsewhere or belongs to another user, or
     /// there is no `/proc`.
     #[error("cannot open the shared memory of process {process}: {source}")]
-    Open {
-        /// The process as it knows itself.
-        process: u32,
-        /// What the kernel says.
-        source: io::Error,
-    },
+    Open { process: u32, source: io::Error },
     /// A process of the same number has another file there: it is not the one that created the segment.
     #[error("process {process} here is not the one that has the shared memory")]
-    Foreign {
-        /// The process as it knows itself.
-        process: u32,
-    },
+    Foreign { process: u32 },
     /// The memory does not fit into the process.
     #[error("cannot map {bytes} bytes of shared memory: {source}")]
-    Map {
-        /// How much it is.
-        bytes: usize,
-        /// What the kernel says.
-        source: io::Error,
-    },
+    Map { bytes: usize, source: io::Error },
 }
 
-/// By what other processes of the node find a segment: it can be sent to them as bytes.
+/// The address by which other processes of the node find a segment: it can be sent to them as bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket {
     process: u32,
@@ -123,7 +101,7 @@ impl Ticket {
 /// fails, and the later write does not end in SIGBUS. The kernel places what a rank reserves in the rank's own
 /// NUMA domain.
 #[derive(Debug)]
-pub struct Segment {
+pub struct SharedSegment {
     memory: NonNull<u8>,
     bytes: usize,
     ticket: Ticket,
@@ -131,14 +109,14 @@ pub struct Segment {
 }
 
 // SAFETY: it is memory of the process, not of a thread.
-unsafe impl Send for Segment {}
+unsafe impl Send for SharedSegment {}
 
 /// The file keeps its length, so that access to a mapping of it cannot fail.
 const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::GROW)
     .union(SealFlags::SEAL);
 
-impl Segment {
+impl SharedSegment {
     /// Creates a segment of zeros, of which nothing is reserved yet.
     ///
     /// # Errors
@@ -208,7 +186,7 @@ impl Segment {
         })
     }
 
-    /// By what others find it, as long as this process has not closed the file.
+    /// The segment's ticket, valid as long as this process has not closed the file.
     pub fn ticket(&self) -> Ticket {
         self.ticket
     }
@@ -244,7 +222,7 @@ impl Segment {
     }
 }
 
-impl Drop for Segment {
+impl Drop for SharedSegment {
     fn drop(&mut self) {
         // SAFETY: mapped by `map`; pointers into it are kept only together with the segment.
         let _ = unsafe { rustix::mm::munmap(self.memory.as_ptr().cast::<c_void>(), self.bytes) };

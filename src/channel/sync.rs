@@ -6,7 +6,7 @@ pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// Where packets are counted from.
 pub(crate) const SENT_BEFORE: u64 = 0;
 
-/// How often a message is kept waiting for a chunk before it goes on in slots.
+/// How often a message is kept waiting for a buffer before it goes on in slots.
 pub(crate) const PATIENCE: u32 = 64;
 
 /// Memory that one rank writes and another reads, never at the same time.

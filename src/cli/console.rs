@@ -54,7 +54,7 @@ impl Console {
             .map_err(CliError::Output)
     }
 
-    /// Prints what is nice to know, unless it is not wanted.
+    /// Prints a remark, unless the console is quiet.
     pub(crate) fn remark(self, text: impl Display) -> Result<(), CliError> {
         if self.quiet { Ok(()) } else { self.print(text) }
     }
@@ -66,7 +66,7 @@ impl Console {
 
     /// Prints a warning to standard error.
     pub(crate) fn warn(self, text: impl Display) {
-        complain("warning", text);
+        print_diagnostic("warning", text);
     }
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn json(value: &impl Serialize) -> Result<String, CliError> {
 const MOST: usize = 1600;
 
 /// Prints an error for programs to standard error, on one line.
-pub(crate) fn complain_json(error: &impl Serialize) {
+pub(crate) fn print_json_error(error: &impl Serialize) {
     // Strings can always be written as JSON.
     if let Ok(line) = serde_json::to_string(error) {
         let _ = writeln!(io::stderr(), "{line}");
@@ -89,7 +89,7 @@ pub(crate) fn complain_json(error: &impl Serialize) {
 }
 
 /// Prints a line about what is going on to standard error.
-pub(crate) fn complain(kind: &str, text: impl Display) {
+pub(crate) fn print_diagnostic(kind: &str, text: impl Display) {
     let text = Plain(text).to_string();
     // Without standard error there is no place for the message.
     let _ = writeln!(io::stderr(), "{kind}: {}", shortened(&text, MOST));

@@ -57,7 +57,6 @@ pub(crate) enum CliError {
     #[error("{source}; {}", kept(table.as_deref()))]
     Pull {
         source: Box<PullError>,
-        /// The last good table.
         table: Option<PathBuf>,
     },
     /// Tables of earlier releases that were not brought here.
@@ -72,7 +71,6 @@ pub(crate) enum CliError {
     #[error("there is no schema of `{verb}`")]
     NoSchema {
         verb: String,
-        /// The verbs that have one.
         known: Vec<&'static str>,
     },
     /// No algorithm of that name.
@@ -115,26 +113,17 @@ pub(crate) enum CliError {
     Untraceable(#[from] TooLong),
     /// The store that a table names is not there.
     #[error("the measurements of {} are not here: there is no {}", table.display(), store.display())]
-    StoreMoved {
-        table: PathBuf,
-        /// The store that was looked for.
-        store: PathBuf,
-    },
+    StoreMoved { table: PathBuf, store: PathBuf },
     /// A table that was made for another library than the launcher's.
     #[error("{} was made for {made_for}, and the command is of {library}", table.display())]
     OtherLibrary {
         table: PathBuf,
-        /// The table's library.
         made_for: Library,
-        /// The launcher's.
         library: Library,
     },
     /// A command that does not begin with a launcher.
     #[error("the command does not begin with a launcher: {source}")]
-    NoLauncher {
-        /// Why its first word is none.
-        source: Box<TunerError>,
-    },
+    NoLauncher { source: Box<TunerError> },
     /// There is no `libcolltune.so` for a library.
     #[error(
         "there is no libcolltune.so for {library}; looked for {}",
@@ -142,7 +131,6 @@ pub(crate) enum CliError {
     )]
     NoPreload {
         library: Library,
-        /// Every file looked for.
         searched: Vec<PathBuf>,
     },
     /// A command that could not be started.

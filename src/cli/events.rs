@@ -1,4 +1,4 @@
-//! Measuring, as a program watches it.
+//! Events of a measurement, printed for programs.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -9,13 +9,13 @@ use std::thread;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Serialize;
-use tuner::{Event, Observer};
+use tuner::{Observer, TuningEvent};
 
 use crate::console::Console;
 use crate::error::CliError;
 use crate::progress::ProgressDisplay;
 
-/// Who is told what happens.
+/// Whether events are printed for programs.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct EventsArg {
     /// Print what happens as it happens, a JSON object a line, for programs
@@ -34,7 +34,8 @@ impl EventsArg {
         self.events
     }
 
-    /// Tells a program, or, as `person` does it, a person. `stop` is set when the program goes away.
+    /// An observer that prints events for a program, or else the one that `person` makes. `stop` is set when the
+    /// program goes away.
     pub(crate) fn observer(
         self,
         console: Console,
@@ -55,7 +56,7 @@ impl EventsArg {
     /// Prints the last line.
     pub(crate) fn conclude(self, outcome: &impl Serialize) -> Result<(), CliError> {
         let event = "outcome";
-        tell(&Last { event, outcome })
+        print_line(&Last { event, outcome })
     }
 }
 
@@ -73,18 +74,18 @@ struct EventWriter {
 }
 
 impl Observer for EventWriter {
-    fn notice(&mut self, event: Event<'_>) {
-        if tell(&event).is_err() {
+    fn notice(&mut self, event: TuningEvent<'_>) {
+        if print_line(&event).is_err() {
             self.stop.store(true, Ordering::Relaxed);
         }
-        if !matches!(event, Event::SetAside { .. }) {
+        if !matches!(event, TuningEvent::SetAside { .. }) {
             self.warnings.notice(event);
         }
     }
 }
 
 /// Prints a line.
-fn tell(value: &impl Serialize) -> Result<(), CliError> {
+fn print_line(value: &impl Serialize) -> Result<(), CliError> {
     let mut line = serde_json::to_string(value).map_err(CliError::Json)?;
     line.push('\n');
     let mut out = io::stdout().lock();

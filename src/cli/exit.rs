@@ -16,7 +16,7 @@ use std::io;
 use std::panic::{self, UnwindSafe};
 use std::process::ExitCode;
 
-use client::Outcome;
+use client::RequestOutcome;
 use export::ExportError;
 use export::deploy::DeployError;
 use fit::FitError;
@@ -31,7 +31,7 @@ use table::TableError;
 use tuner::TunerError;
 use web::WebError;
 
-use crate::console::{complain, complain_json};
+use crate::console::{print_diagnostic, print_json_error};
 use crate::error::CliError;
 
 /// What a command that was carried out found.
@@ -112,16 +112,16 @@ fn report(kind: Kind, message: String, help: Option<String>, as_json: bool) {
             message,
             help,
         };
-        complain_json(&Failure { error });
+        print_json_error(&Failure { error });
         return;
     }
-    complain("error", message);
+    print_diagnostic("error", message);
     if let Some(help) = help {
-        complain("help", help);
+        print_diagnostic("help", help);
     }
 }
 
-/// Whether the reader of standard output has had enough.
+/// Whether the reader of standard output has closed it.
 fn is_closed_pipe(error: &CliError) -> bool {
     matches!(error, CliError::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
 }
@@ -285,11 +285,11 @@ fn of_service(error: &ServiceError) -> Kind {
     }
 }
 
-fn of_outcome(outcome: Outcome) -> Kind {
+fn of_outcome(outcome: RequestOutcome) -> Kind {
     match outcome {
-        Outcome::No => Kind::No,
-        Outcome::Wrong => Kind::Input,
-        Outcome::Away => Kind::Environment,
+        RequestOutcome::No => Kind::No,
+        RequestOutcome::Wrong => Kind::Input,
+        RequestOutcome::Away => Kind::Environment,
     }
 }
 

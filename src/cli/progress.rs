@@ -1,4 +1,4 @@
-//! Measuring, as a person watches it.
+//! The progress of a measurement, shown to people.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,21 +6,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressState};
-use tuner::{Event, Observer, Progress};
+use tuner::{CampaignProgress, Observer, TuningEvent};
 
-use crate::console::{Console, complain};
+use crate::console::{Console, print_diagnostic};
 
 /// A progress bar with an estimate of the time to come, and warnings above it.
 pub(crate) struct ProgressDisplay {
     bar: ProgressBar,
     /// Whether a line says what a bar would show of jobs.
     notes: bool,
-    /// Jobs that were spoken of, and whether they ran.
+    /// Jobs that notes have named, and whether they ran.
     noted: BTreeSet<(String, bool)>,
-    /// What was set aside, as far as it is noted already.
+    /// Overridden settings that notes have named.
     set_aside: BTreeSet<String>,
     begun: bool,
-    /// What gives more time.
+    /// How to give more time, as a clause.
     budget: &'static str,
     /// What was left of the budget when the last launch began.
     left: Option<Duration>,
@@ -54,7 +54,7 @@ impl ProgressDisplay {
         let shown = end.clone();
         let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
             let left = shown.bound(state.eta(), Instant::now());
-            // There is no other place to tell that the terminal is gone.
+            // If the terminal is gone, nothing can be told.
             let _ = write!(out, "{:#}", HumanDuration(left));
         };
         bar.set_style(bar.style().with_key("left", left));
@@ -70,14 +70,14 @@ impl ProgressDisplay {
         }
     }
 
-    /// The same for measurements that are not kept.
+    /// A display for measurements that are not stored.
     pub(crate) fn once(console: Console) -> Self {
         let mut once = Self::new(console);
         once.budget = "a larger `--budget` gives more time";
         once
     }
 
-    fn advance(&mut self, Progress { done, total }: Progress) {
+    fn advance(&mut self, CampaignProgress { done, total }: CampaignProgress) {
         // Records of earlier launches are taken in before anything is counted.
         if total == 0 {
             return;
@@ -92,7 +92,7 @@ impl ProgressDisplay {
         }
     }
 
-    /// Where the job of a launch stands: always on the bar, in a line of its own when it begins to wait or
+    /// Shows the state of a launch's job: always on the bar, in a line of its own when it begins to wait or
     /// to run.
     fn job(&mut self, number: u32, id: &str, runs: bool, what: &str) {
         let text = format!("launch {number}, job {id} {what}");
@@ -105,7 +105,7 @@ impl ProgressDisplay {
         let is_known = self.noted.contains(&(id.to_owned(), true));
         let is_news = self.noted.insert((id.to_owned(), runs)) && !is_known;
         if self.notes && is_news {
-            complain("note", &text);
+            print_diagnostic("note", &text);
         }
         self.bar
             .set_message(files::quoted(&text, files::MOST_QUOTED));
@@ -118,7 +118,7 @@ impl ProgressDisplay {
     }
 
     fn warn(&self, text: &str) {
-        self.bar.suspend(|| complain("warning", text));
+        self.bar.suspend(|| print_diagnostic("warning", text));
     }
 }
 
@@ -129,13 +129,13 @@ impl Drop for ProgressDisplay {
 }
 
 impl Observer for ProgressDisplay {
-    fn notice(&mut self, event: Event<'_>) {
+    fn notice(&mut self, event: TuningEvent<'_>) {
         match event {
-            Event::Recovered { launches } => self.warn(&format!(
+            TuningEvent::Recovered { launches } => self.warn(&format!(
                 "{launches} earlier {} ended early; what was measured is kept",
                 if launches == 1 { "launch" } else { "launches" }
             )),
-            Event::Launch {
+            TuningEvent::Launch {
                 number,
                 progress,
                 left_seconds,
@@ -146,31 +146,31 @@ impl Observer for ProgressDisplay {
                 self.advance(progress);
                 self.bar.set_message(format!("launch {number}"));
             }
-            Event::SetAside { what } => {
+            TuningEvent::SetAside { what } => {
                 for what in what {
                     if self.set_aside.insert(what.clone()) {
                         let note = format!("{what} and is overridden for measuring");
-                        self.bar.suspend(|| complain("note", &note));
+                        self.bar.suspend(|| print_diagnostic("note", &note));
                     }
                 }
             }
-            Event::Queued { number, id, reason } => {
+            TuningEvent::Queued { number, id, reason } => {
                 let reason = reason.map(|reason| format!(": {reason}"));
                 let what = format!("waits{}", reason.unwrap_or_default());
                 self.job(number, id, false, &what);
             }
-            Event::Running { number, id, nodes } => {
+            TuningEvent::Running { number, id, nodes } => {
                 let what = match nodes {
                     [] => "runs".to_owned(),
                     nodes => format!("runs on {}", nodes.join(", ")),
                 };
                 self.job(number, id, true, &what);
             }
-            Event::WallTime { number } => self.warn(&format!(
+            TuningEvent::WallTime { number } => self.warn(&format!(
                 "launch {number} stopped when its job's wall time was nearly over; another job goes on"
             )),
-            Event::Stored { progress } => self.advance(progress),
-            Event::Failed {
+            TuningEvent::Stored { progress } => self.advance(progress),
+            TuningEvent::Failed {
                 subject,
                 candidate,
                 kind,
@@ -180,18 +180,18 @@ impl Observer for ProgressDisplay {
                 kind.name(),
                 first_line(message)
             )),
-            Event::Died { number, message } => self.warn(&format!(
+            TuningEvent::Died { number, message } => self.warn(&format!(
                 "launch {number} ended early: {}",
                 first_line(message)
             )),
-            Event::Replaces { path, provenance } => self.warn(&format!(
+            TuningEvent::Replaces { path, provenance } => self.warn(&format!(
                 "{} was made for {} and another campaign or library, and is replaced; `output` in \
                  the campaign names other files",
                 path.display(),
                 provenance.library
             )),
-            Event::BudgetSpent {
-                progress: Progress { done, total },
+            TuningEvent::BudgetSpent {
+                progress: CampaignProgress { done, total },
             } => self.warn(&format!(
                 "the budget is spent with {done} of {total} measurements made; {}",
                 self.budget
@@ -224,11 +224,11 @@ mod tests {
     #[test]
     fn a_launch_says_how_much_of_the_budget_is_left() {
         let mut display = ProgressDisplay::new(Console::new(true));
-        let progress = Progress {
+        let progress = CampaignProgress {
             done: 1,
             total: 100,
         };
-        display.notice(Event::Launch {
+        display.notice(TuningEvent::Launch {
             number: 1,
             progress,
             left_seconds: Some(30.0),

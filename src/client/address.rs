@@ -1,4 +1,4 @@
-//! Where a service is, and which of its channels is meant.
+//! Addresses of services and of their release channels.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -41,9 +41,9 @@ pub fn query(values: &[(&str, &str)]) -> String {
 /// The address of a service: `https://HOST[:PORT][/PREFIX]`, the same with `http`, or `unix:/SOCKET[:/PREFIX]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceUrl {
-    /// With scheme and host, without a `/` at its end; for a socket with a host that is made up.
+    /// The URL with scheme and host, without a `/` at its end; for a socket with a host that is made up.
     pub(crate) base: String,
-    /// As people write it.
+    /// The address as people write it.
     shown: String,
     pub(crate) socket: Option<PathBuf>,
     pub(crate) is_encrypted: bool,
@@ -152,7 +152,7 @@ fn without_interface(path: &str) -> &str {
 
 /// A channel of a machine and library.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Channel {
+pub struct ChannelAddress {
     /// The machine.
     pub machine: String,
     /// `NAME-VERSION` of the MPI library.
@@ -161,7 +161,7 @@ pub struct Channel {
     pub channel: String,
 }
 
-impl Channel {
+impl ChannelAddress {
     /// Reads the URL of a channel, `SERVICE[/api/v1]/machines/MACHINE/libraries/LIBRARY/channels/CHANNEL`.
     ///
     /// # Errors
@@ -207,7 +207,7 @@ impl Channel {
     }
 }
 
-impl fmt::Display for Channel {
+impl fmt::Display for ChannelAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.machine, self.library, self.channel)
     }

@@ -16,7 +16,7 @@ pub struct Manifest {
     pub sequence: u64,
     /// The table: 64 hexadecimal digits.
     pub digest: String,
-    /// Those that are kept.
+    /// The digests that are kept.
     pub keep: Vec<String>,
 }
 
@@ -25,7 +25,7 @@ const MOST_KEPT: usize = 10_000;
 
 impl Manifest {
     /// What is wrong with it, if anything.
-    pub(crate) fn problem(&self, channel: &crate::Channel) -> Option<String> {
+    pub(crate) fn problem(&self, channel: &crate::ChannelAddress) -> Option<String> {
         let found = (&self.machine, &self.library, &self.channel);
         if found != (&channel.machine, &channel.library, &channel.channel) {
             return Some("the manifest is that of another channel".to_owned());
@@ -46,7 +46,7 @@ pub(crate) fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(is_digit)
 }
 
-/// Where a task stands.
+/// The state of a task.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Task {
     /// Its number.
@@ -59,7 +59,7 @@ pub struct Task {
     /// What was asked for.
     #[serde(default)]
     pub request: Value,
-    /// Of its last child.
+    /// The exit code of its last child.
     #[serde(default)]
     pub exit_code: Option<i32>,
     /// The table that it made, if any.

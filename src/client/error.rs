@@ -10,7 +10,7 @@ use thiserror::Error;
 
 /// What an error means, which decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// The service was reached, and its answer is "no": a gate is closed, a channel has moved on.
     No,
     /// What was asked for is wrong: a URL, a token, a name, a value.
@@ -21,29 +21,29 @@ pub enum Outcome {
 
 /// What a service says of a request that it does not carry out (RFC 9457).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ServiceProblem {
     /// The status: 400 to 599.
     pub status: u16,
     /// Why, as a sentence.
     pub detail: String,
     /// The gates that refuse a release, each `name: reason and remedy`; mostly empty.
     pub closed_gates: Vec<String>,
-    /// In how many seconds to ask again, if it says so.
+    /// Seconds after which to ask again, if the service says so.
     pub retry_after: Option<u64>,
 }
 
-impl Problem {
+impl ServiceProblem {
     /// What the status means.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> RequestOutcome {
         match self.status {
-            409 | 412 => Outcome::No,
-            408 | 429 | 500.. => Outcome::Away,
-            _ => Outcome::Wrong,
+            409 | 412 => RequestOutcome::No,
+            408 | 429 | 500.. => RequestOutcome::Away,
+            _ => RequestOutcome::Wrong,
         }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ServiceProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.closed_gates[..] {
             [] => write!(f, "{} ({})", self.detail, self.status)?,
@@ -61,11 +61,11 @@ impl fmt::Display for Problem {
 
 /// A service that could not be asked, or did not do what it was asked for.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum RemoteError {
     /// Not the address of a service or channel.
     #[error("`{url}` is not the URL of a {wanted}: {problem}")]
     Url {
-        /// What was given.
         url: String,
         /// `service` or `channel`.
         wanted: &'static str,
@@ -77,47 +77,24 @@ pub enum RemoteError {
     Unencrypted(String),
     /// A token that cannot be one.
     #[error("{place} has no token: a token has 1 to 256 visible characters, as in `colltune_...`")]
-    Token {
-        /// Where it was looked for.
-        place: String,
-    },
+    Token { place: String },
     /// A file with a token or certificates that cannot be read.
     #[error("cannot read {}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// A file without certificates.
     #[error("{} has no certificate in PEM format", path.display())]
-    Certificates {
-        /// The file.
-        path: PathBuf,
-    },
+    Certificates { path: PathBuf },
     /// There is no connection or no answer.
     #[error("the service at {url} is away: {problem}")]
-    Away {
-        /// What was asked.
-        url: String,
-        /// Why.
-        problem: String,
-    },
+    Away { url: String, problem: String },
     /// There is an answer that no service gives.
     #[error("{url} does not answer as a service of colltune does: {problem}")]
-    Strange {
-        /// What was asked.
-        url: String,
-        /// What is wrong with the answer.
-        problem: String,
-    },
+    Strange { url: String, problem: String },
     /// The service says what is wrong.
     #[error("{url}: {problem}")]
     Refused {
-        /// What was asked.
         url: String,
-        /// What the service says.
-        problem: Problem,
+        problem: ServiceProblem,
     },
 }
 
@@ -135,74 +112,57 @@ impl RemoteError {
     }
 
     /// What it means.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> RequestOutcome {
         match self {
-            Self::Away { .. } | Self::Strange { .. } => Outcome::Away,
+            Self::Away { .. } | Self::Strange { .. } => RequestOutcome::Away,
             Self::Refused { problem, .. } => problem.outcome(),
             Self::Url { .. }
             | Self::Unencrypted(_)
             | Self::Token { .. }
             | Self::File { .. }
-            | Self::Certificates { .. } => Outcome::Wrong,
+            | Self::Certificates { .. } => RequestOutcome::Wrong,
         }
     }
 }
 
 /// A table that was not brought here. The folder's last good table is in its place.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum PullError {
     /// The service.
     #[error(transparent)]
     Remote(#[from] RemoteError),
     /// What came under a digest has another one.
     #[error("{url} has the digest {found}: it is damaged")]
-    Damaged {
-        /// Where it is from.
-        url: String,
-        /// The digest of what came.
-        found: String,
-    },
+    Damaged { url: String, found: String },
     /// What came is not a table.
     #[error("the table of {url} is refused: {source}")]
     Table {
-        /// Where it is from.
         url: String,
-        /// The first mistake in it.
         source: Box<TableError>,
     },
     /// The folder is used by another process all the time.
     #[error("another colltune pulls to {} since {:.1} s", folder.display(), limit.as_secs_f32())]
-    Busy {
-        /// The folder.
-        folder: PathBuf,
-        /// How long it was waited for.
-        limit: Duration,
-    },
+    Busy { folder: PathBuf, limit: Duration },
     /// Something else stands in the place of the link.
     #[error("{} is not a symbolic link to a pulled table; name another folder", path.display())]
-    NotOurs {
-        /// The path.
-        path: PathBuf,
-    },
+    NotOurs { path: PathBuf },
     /// A file could not be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     File {
-        /// What was tried.
         action: &'static str,
-        /// The file.
         path: PathBuf,
-        /// The reason.
         source: io::Error,
     },
 }
 
 impl PullError {
     /// What it means.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> RequestOutcome {
         match self {
             Self::Remote(error) => error.outcome(),
-            Self::Damaged { .. } | Self::Table { .. } | Self::Busy { .. } => Outcome::Away,
-            Self::NotOurs { .. } | Self::File { .. } => Outcome::Wrong,
+            Self::Damaged { .. } | Self::Table { .. } | Self::Busy { .. } => RequestOutcome::Away,
+            Self::NotOurs { .. } | Self::File { .. } => RequestOutcome::Wrong,
         }
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::answers::is_digest;
-use crate::{Channel, PullError, ServiceUrl};
+use crate::{ChannelAddress, PullError, ServiceUrl};
 
 /// The link to the channel's table.
 const CURRENT: &str = "current";
@@ -70,7 +70,7 @@ impl Folder {
     }
 
     /// The name of a folder for one channel of one service, where several are side by side.
-    pub fn name_of(url: &ServiceUrl, channel: &Channel) -> String {
+    pub fn name_of(url: &ServiceUrl, channel: &ChannelAddress) -> String {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
         let name = channel.to_string();
         let name = name.chars().map(|c| if is_plain(c) { c } else { '_' });

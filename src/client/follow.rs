@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::{Ask, Outcome, Remote, RemoteError, Task};
+use crate::{Ask, Remote, RemoteError, RequestOutcome, Task};
 
 /// The shortest and the longest time between two questions.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(2));
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What is told of a task that is followed.
 #[derive(Debug)]
 pub enum Following<'a> {
-    /// It has another state or reason.
+    /// The task has another state or reason.
     Task(&'a Task),
     /// The service cannot be asked for now.
     Away(&'a RemoteError),
@@ -49,7 +49,7 @@ pub fn follow(
                     return Ok((value, task));
                 }
             }
-            Err(error) if error.outcome() == Outcome::Away => {
+            Err(error) if error.outcome() == RequestOutcome::Away => {
                 if away.is_none() {
                     tell(Following::Away(&error));
                 }

@@ -24,9 +24,9 @@ mod remote;
 mod token;
 mod unix;
 
-pub use address::{Channel, ServiceUrl, query};
+pub use address::{ChannelAddress, ServiceUrl, query};
 pub use answers::{LogPart, Manifest, Page, Task};
-pub use error::{Outcome, Problem, PullError, RemoteError};
+pub use error::{PullError, RemoteError, RequestOutcome, ServiceProblem};
 pub use folder::Folder;
 pub use follow::{Following, follow};
 pub use pull::{Pulled, jitter, pull};

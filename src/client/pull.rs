@@ -7,7 +7,7 @@ use table::Table;
 
 use crate::answers::Manifest;
 use crate::folder::{Folder, Known, digest_of};
-use crate::{Ask, Channel, PullError, Remote, query};
+use crate::{Ask, ChannelAddress, PullError, Remote, query};
 
 /// The largest manifest: 1 MiB, which has room for 10 000 digests.
 const MANIFEST: u64 = 1 << 20;
@@ -46,7 +46,7 @@ pub fn jitter(most: Duration) -> Duration {
 /// [`PullError`]. Then the folder has the table that it had before.
 pub fn pull(
     remote: &Remote,
-    channel: &Channel,
+    channel: &ChannelAddress,
     folder: &Path,
     limit: Duration,
 ) -> Result<Pulled, PullError> {
@@ -105,7 +105,7 @@ pub fn pull(
 /// The manifest with its ETag; `None` if it is what it was.
 fn manifest(
     remote: &Remote,
-    channel: &Channel,
+    channel: &ChannelAddress,
     known: Option<&Known>,
     until: Instant,
 ) -> Result<Option<(Manifest, Option<String>)>, PullError> {

@@ -10,7 +10,7 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
 use crate::unix::{NoNames, Socket};
-use crate::{Problem, RemoteError, ServiceUrl, Token};
+use crate::{RemoteError, ServiceProblem, ServiceUrl, Token};
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -33,7 +33,7 @@ pub struct Ask<'a> {
 }
 
 impl<'a> Ask<'a> {
-    /// To see what a path below `/api/v1` has. The path is encoded.
+    /// A GET of a path below `/api/v1`, which is encoded.
     pub fn get(path: &'a str) -> Self {
         Self {
             method: Method::GET,
@@ -45,7 +45,7 @@ impl<'a> Ask<'a> {
         }
     }
 
-    /// To have something done.
+    /// A POST to a path below `/api/v1`.
     pub fn post(path: &'a str, body: &'a Value) -> Self {
         Self {
             method: Method::POST,
@@ -54,7 +54,7 @@ impl<'a> Ask<'a> {
         }
     }
 
-    /// To remove something.
+    /// A DELETE of a path below `/api/v1`.
     pub fn delete(path: &'a str) -> Self {
         Self {
             method: Method::DELETE,
@@ -62,14 +62,14 @@ impl<'a> Ask<'a> {
         }
     }
 
-    /// With a header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &'a str, value: &'a str) -> Self {
         self.headers.push((name, value));
         self
     }
 
-    /// With limits of its own: how long everything may take, and how many bytes the answer may have.
+    /// Sets limits: how long everything may take, and how many bytes the answer may have.
     #[must_use]
     pub fn within(mut self, limit: Duration, most_bytes: u64) -> Self {
         self.limit = limit;
@@ -128,7 +128,7 @@ impl Remote {
         Ok(Self { url, agent, token })
     }
 
-    /// Where it is.
+    /// The service's URL.
     pub fn url(&self) -> &ServiceUrl {
         &self.url
     }
@@ -278,7 +278,7 @@ impl Remote {
         let retry_after = text_of(response, header::RETRY_AFTER.as_str());
         RemoteError::Refused {
             url: self.shown(path),
-            problem: Problem {
+            problem: ServiceProblem {
                 status,
                 detail,
                 closed_gates: closed.collect(),

@@ -21,14 +21,14 @@ pub(crate) struct Buffers {
 /// Copies of one buffer, one behind the other.
 struct Copies {
     bytes: Bytes,
-    /// Of one copy.
+    /// The length of one copy.
     length: usize,
-    /// From one copy to the next.
+    /// The distance from one copy to the next.
     distance: usize,
 }
 
 impl Buffers {
-    /// As many copies of a rank's buffers for a call.
+    /// Makes this many copies of a rank's buffers for a call.
     pub(crate) fn new(call: &Call, rank: u32, ranks: u32, copies: usize) -> Self {
         let rotation = Rotation::new(copies);
         let input = data::input(call, rank, ranks);
@@ -79,7 +79,7 @@ impl Copies {
         }
         let mut bytes = Bytes::zeroed(rotation.copies * distance);
         let mut order = rotation;
-        // In the order in which calls will come: none of them finds what was just written.
+        // Copies are filled in the order in which calls will use them: no call finds in caches what was just written.
         for _ in 0..rotation.copies {
             let begin = order.next() * distance;
             bytes.as_mut_slice()[begin..][..length].copy_from_slice(first.as_slice());

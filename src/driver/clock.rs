@@ -13,7 +13,7 @@ use crate::error::DriverError;
 /// Exchanges of a batch, the shortest of which counts.
 const BATCH: usize = 20;
 
-/// From one batch of a lesson to the next: a lesson must last for a drift to show.
+/// The pause between two batches of a lesson: a lesson must last for a drift to show.
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// Messages of a pupil, as long as the teacher's answers.
@@ -36,12 +36,12 @@ pub(crate) struct GlobalClock {
 /// What a look at all ranks' clocks has shown; the same on all ranks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
-    /// By how much the global times of a rank and of rank 0 may differ at most, going by the way
+    /// The largest possible difference between the global times of a rank and of rank 0, going by the way
     /// that the global time has come.
     pub(crate) residual_seconds: f64,
     /// Whether a rank must learn anew.
     pub(crate) is_stale: bool,
-    /// By how much the drift of a rank's clock may be wrong.
+    /// The largest error of the drift of a rank's clock.
     pub(crate) drift_error: f64,
 }
 

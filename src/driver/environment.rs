@@ -7,7 +7,7 @@ use ::environment::{
     others_running, own_cpus,
 };
 use exec::{Communicator, ExecError};
-use statistics::clock::{self, Clock};
+use statistics::clock::{self, ClockResolution};
 use vocabulary::{Library, Node, Warning};
 use wire::{
     ColdCaches, Environment, LAUNCHER_VARIABLE, Plan, RankClock, SwitchVariables, UNTIL_VARIABLE,
@@ -97,7 +97,7 @@ pub(crate) fn collect(
             load: others_running(),
             timer_resolution_seconds: clock.resolution_seconds,
             timer_overhead_seconds: clock.overhead_seconds,
-            // Where the ranks did not begin with that variable it is our own.
+            // If the ranks did not begin with that variable, it is our own.
             settings: settings::changed(
                 exec::enabling_variables().filter(|name| !variables.contains_key(*name)),
             ),
@@ -120,9 +120,13 @@ pub(crate) fn collect(
 
 /// Adds what was learned of a global clock, and what speaks against using it here: windows make
 /// little sense where ranks share cores.
-pub(crate) fn note_clocks(environment: &mut Environment, clocks: Vec<RankClock>, is_crowded: bool) {
+pub(crate) fn note_clocks(
+    environment: &mut Environment,
+    clocks: Vec<RankClock>,
+    is_oversubscribed: bool,
+) {
     environment.clocks = clocks;
-    if is_crowded {
+    if is_oversubscribed {
         environment.warnings.push(Warning::CrowdedWindows);
     }
 }
@@ -136,7 +140,7 @@ pub(crate) fn cold_caches(
     world: &Communicator,
     topology: &Topology,
 ) -> Result<ColdCaches, DriverError> {
-    // Of every node its first rank; the least memory is what is most negative.
+    // The first rank of every node takes part; the least memory is what is most negative.
     let mut both = [0.0, f64::NEG_INFINITY];
     if topology.leaders.contains(&world.rank()) {
         let available = available_bytes().map_or(f64::INFINITY, |bytes| bytes as f64);
@@ -162,12 +166,12 @@ pub(crate) fn cold_caches(
 }
 
 /// The coarsest of all ranks' clocks: what is too short for one of them is so for all. Collective.
-pub(crate) fn coarsest_clock(world: &Communicator) -> Result<Clock, ExecError> {
+pub(crate) fn coarsest_clock(world: &Communicator) -> Result<ClockResolution, ExecError> {
     let mine = clock::examine();
     let mut both = [mine.overhead_seconds, mine.resolution_seconds];
     world.maximum(&mut both)?;
     let [overhead_seconds, resolution_seconds] = both;
-    Ok(Clock {
+    Ok(ClockResolution {
         overhead_seconds,
         resolution_seconds,
     })

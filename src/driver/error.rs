@@ -73,7 +73,7 @@ pub(crate) enum DriverError {
         "cannot prepare a candidate: {0}; the library may have no communicator left, or the node no memory"
     )]
     Preparing(#[from] RuntimeError),
-    /// In a candidate's turn, but not in its own call; recorded as the candidate's failure.
+    /// An error in a candidate's turn, but not in its own call; recorded as the candidate's failure.
     #[error("task {task}, candidate {candidate}: {source}")]
     Turn {
         task: u32,

@@ -91,7 +91,7 @@ impl<'a> Executor for MpiExecutor<'a> {
         self.synchroniser.most_calls(&prepared.pace)
     }
 
-    /// Where a call fails the candidate is not called any more, but the starts are awaited: other
+    /// If a call fails, the candidate is not called any more, but the starts are awaited: other
     /// ranks may have seen nothing of the failure.
     fn repeat(
         &mut self,

@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use benchmarking::batch;
 use exec::ExecError;
-use statistics::clock::Clock;
+use statistics::clock::ClockResolution;
 use vocabulary::{Experiment, ExperimentKind, Repetition, Through};
-use wire::{Measurement, Spending};
+use wire::{Measurement, TimeBreakdown};
 
 use bench::Bench;
 pub(crate) use bench::Setting;
@@ -46,10 +46,10 @@ pub(crate) fn ranks(experiment: &Experiment) -> usize {
 pub(crate) fn run(
     experiment: &Experiment,
     repetition: &Repetition,
-    timer: &Clock,
+    timer: &ClockResolution,
     setting: Setting<'_>,
     progressed: &dyn Fn(),
-) -> Result<(Measurement, Spending), ExecError> {
+) -> Result<(Measurement, TimeBreakdown), ExecError> {
     let begin = Instant::now();
     let communicator = setting.communicator;
     let mut bench = Bench::new(experiment, setting)?;
@@ -76,7 +76,7 @@ pub(crate) fn run(
     }
     let calling = begin.elapsed() - preparing;
     communicator.maximum(&mut seconds)?;
-    let spent = Spending {
+    let spent = TimeBreakdown {
         preparing_seconds: preparing.as_secs_f64(),
         starting_seconds: 0.0,
         calling_seconds: calling.as_secs_f64(),
@@ -93,7 +93,7 @@ pub(crate) fn run(
     Ok((measured, spent))
 }
 
-/// As many repetitions as fit in the slice, within the plan's bounds.
+/// The number of repetitions that fit in the slice, within the plan's bounds.
 fn repetitions(seconds: f64, wanted: &Repetition) -> u32 {
     let most = wanted.maximum.min(ENOUGH).max(wanted.minimum);
     let fitting = wanted.slice_seconds / seconds;

@@ -34,7 +34,7 @@ use crate::error::DriverError;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match &arguments[..] {
-        // As the library has them, without anything of ours.
+        // The settings as the library has them, without anything of ours.
         [flag] if flag == settings::PRINT => end(settings::print_all()),
         [flag] if flag == "--settings" => end(settings::print_changed()),
         arguments => with_forcing(arguments),

@@ -5,17 +5,17 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ::environment::{is_crowded, shared_memory};
+use ::environment::{is_oversubscribed, shared_memory};
 use benchmarking::CellBenchmark;
 use exec::{Call, Communicator, ExecError, NoChannels, NodeChannels, Universe, Wait};
-use statistics::clock::Clock;
+use statistics::clock::ClockResolution;
 use vocabulary::{
-    Cache, Candidate, Cell, CommShape, Experiment, Node, Pattern, RankOrder, Repetition,
+    CacheState, Candidate, Cell, CommShape, Experiment, Node, Pattern, RankOrder, Repetition,
     Synchronisation, Through,
 };
 use wire::{
-    ColdCaches, FailureKind, Finish, LaunchStart, Measurement, Plan, Record, Spending, Task,
-    TaskDone, WIRE_VERSION, Work,
+    ColdCaches, FailureKind, Finish, LaunchStart, Measurement, Plan, PlannedTask, PlannedWork,
+    Record, TaskDone, TimeBreakdown, WIRE_VERSION,
 };
 
 use crate::buffers::{Buffers, copies};
@@ -72,14 +72,14 @@ fn carry_out(
     let nodes = environment::nodes(world, &topology, &node)?;
     let mut environment = environment::collect(world, found, &nodes, given)?;
     environment.cold = match plan.cache {
-        Cache::Warm => None,
-        Cache::Cold => Some(environment::cold_caches(world, &topology)?),
+        CacheState::Warm => None,
+        CacheState::Cold => Some(environment::cold_caches(world, &topology)?),
     };
     let cold = environment.cold;
     let clock = learn_clock(plan.synchronisation, world, &topology)?;
     if let Some(clock) = &clock {
-        let is_crowded = is_crowded(&nodes, topology.shape());
-        environment::note_clocks(&mut environment, clock.describe(world)?, is_crowded);
+        let is_oversubscribed = is_oversubscribed(&nodes, topology.shape());
+        environment::note_clocks(&mut environment, clock.describe(world)?, is_oversubscribed);
     }
     spool.write(&Record::Started(LaunchStart {
         campaign: plan.campaign.clone(),
@@ -178,7 +178,7 @@ struct Session<'a> {
     /// Whether the library does so itself where ranks share cores.
     leaves_core: bool,
     /// The coarsest of all ranks' clocks.
-    timer: Clock,
+    timer: ClockResolution,
     /// The caches in which calls shall find nothing, if any.
     cold: Option<ColdCaches>,
     /// Kept from task to task, where starts are agreed upon.
@@ -241,7 +241,7 @@ impl Session<'_> {
         Ok(answer == [1])
     }
 
-    fn task(&self, task: &Task) -> Result<(), DriverError> {
+    fn task(&self, task: &PlannedTask) -> Result<(), DriverError> {
         let begin = Instant::now();
         let Ok(members) = self.members(&task.work) else {
             return self.refuse(task);
@@ -253,10 +253,10 @@ impl Session<'_> {
         };
         communicator.set_nodes(schedule::Nodes::of_lists(&nodes));
         let (measurements, spent) = match &task.work {
-            Work::Compare { cell, candidates } => {
+            PlannedWork::Compare { cell, candidates } => {
                 self.compare(task, (cell, candidates), &communicator, &nodes)?
             }
-            Work::Experiment(what) => self.experiment(task, what, &communicator, &nodes)?,
+            PlannedWork::Experiment(what) => self.experiment(task, what, &communicator, &nodes)?,
         };
         let elapsed_seconds = begin.elapsed().as_secs_f64();
         self.spool.write(&Record::Done(TaskDone {
@@ -272,11 +272,11 @@ impl Session<'_> {
     /// time went, too. Collective.
     fn compare(
         &self,
-        task: &Task,
+        task: &PlannedTask,
         (cell, candidates): (&Cell, &[Candidate]),
         communicator: &Communicator,
         nodes: &[Vec<u32>],
-    ) -> Result<(Vec<Measurement>, Spending), DriverError> {
+    ) -> Result<(Vec<Measurement>, TimeBreakdown), DriverError> {
         if task.pattern == Pattern::Skewed && self.clock.is_none() {
             return Err(DriverError::SkewedAtBarrier(task.id));
         }
@@ -325,20 +325,20 @@ impl Session<'_> {
         shape: CommShape,
         communicator: &Communicator,
     ) -> Result<Result<Rc<NodeChannels>, NoChannels>, ExecError> {
-        let is_crowded = is_crowded(&self.nodes, shape);
+        let is_oversubscribed = is_oversubscribed(&self.nodes, shape);
         let node = communicator.node()?;
-        NodeChannels::open(communicator, &node, self.shared_bytes, is_crowded)
+        NodeChannels::open(communicator, &node, self.shared_bytes, is_oversubscribed)
     }
 
     /// Measures the machine itself; the ranks of the communicator stand on these nodes. Says where the
     /// time went, too. Collective.
     fn experiment(
         &self,
-        task: &Task,
+        task: &PlannedTask,
         what: &Experiment,
         communicator: &Communicator,
         nodes: &[Vec<u32>],
-    ) -> Result<(Vec<Measurement>, Spending), DriverError> {
+    ) -> Result<(Vec<Measurement>, TimeBreakdown), DriverError> {
         let begin = || self.watchdog.begin(task.id, 0);
         begin();
         self.spool.write(&Record::Trying {
@@ -363,7 +363,7 @@ impl Session<'_> {
                         kind: FailureKind::Unsupported,
                         message: format!("no shared memory: {reason}"),
                     })?;
-                    return Ok((Vec::new(), Spending::default()));
+                    return Ok((Vec::new(), TimeBreakdown::default()));
                 }
             },
         };
@@ -380,7 +380,7 @@ impl Session<'_> {
 
     /// How the ranks of a shape wait for messages: a rank that spins takes the core from those it waits for.
     fn wait(&self, shape: CommShape) -> Wait {
-        match is_crowded(&self.nodes, shape) && !self.leaves_core {
+        match is_oversubscribed(&self.nodes, shape) && !self.leaves_core {
             true => Wait::Yield,
             false => Wait::Block,
         }
@@ -395,7 +395,7 @@ impl Session<'_> {
         // All ranks wait alike, since how they wait decides which repetitions are valid. In a crowded
         // launch no rank is bound to a core, so that one which spins until a start may keep another
         // from hearing of it, however few take part.
-        let wait = match is_crowded(&self.nodes, self.topology.shape()) {
+        let wait = match is_oversubscribed(&self.nodes, self.topology.shape()) {
             true => Wait::Yield,
             false => Wait::Block,
         };
@@ -409,10 +409,10 @@ impl Session<'_> {
     }
 
     /// The world ranks that do the work.
-    fn members(&self, work: &Work) -> Result<Vec<u32>, ShapeMissing> {
+    fn members(&self, work: &PlannedWork) -> Result<Vec<u32>, ShapeMissing> {
         match work {
-            Work::Compare { cell, .. } => self.topology.members(cell.shape),
-            Work::Experiment(experiment) => {
+            PlannedWork::Compare { cell, .. } => self.topology.members(cell.shape),
+            PlannedWork::Experiment(experiment) => {
                 let members = self.topology.members(experiment.shape)?;
                 let first = members.get(..experiment::ranks(experiment));
                 first.map(<[u32]>::to_vec).ok_or(ShapeMissing)
@@ -421,10 +421,10 @@ impl Session<'_> {
     }
 
     /// The launch does not hold the task's shape: every candidate fails, the launch goes on.
-    fn refuse(&self, task: &Task) -> Result<(), DriverError> {
+    fn refuse(&self, task: &PlannedTask) -> Result<(), DriverError> {
         let candidates = match &task.work {
-            Work::Compare { candidates, .. } => candidates.len() as u32,
-            Work::Experiment(_) => 1,
+            PlannedWork::Compare { candidates, .. } => candidates.len() as u32,
+            PlannedWork::Experiment(_) => 1,
         };
         for candidate in 0..candidates {
             self.spool.write(&Record::Failed {

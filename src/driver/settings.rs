@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
-use ::environment::variables::{is_setting, lists_files, unsettled};
+use ::environment::variables::{env_without_overrides, is_setting, lists_files};
 
 use crate::error::DriverError;
 
@@ -27,7 +27,7 @@ pub(crate) fn print_changed() -> Result<(), DriverError> {
     Ok(())
 }
 
-/// Those that have other values than the library was built with; none if that cannot be told. The
+/// The settings that have other values than the library was built with; none if that cannot be told. The
 /// tool interface knows no defaults, so that two processes are asked which have not started MPI: one
 /// with this process's environment but for variables of `our_own` making, and one in which nothing
 /// is set.
@@ -39,7 +39,7 @@ pub(crate) fn changed<'a>(
         here.env_remove(name);
     }
     let mut plain = asking()?;
-    let (removed, set) = unsettled();
+    let (removed, set) = env_without_overrides();
     for name in removed {
         plain.env_remove(name);
     }

@@ -51,7 +51,7 @@ impl Synchroniser<'_> {
         }
     }
 
-    /// By how much the clocks disagreed at most in this task, which has ended; none without a global
+    /// The largest disagreement of the clocks in this task, which has ended; none without a global
     /// clock. Collective.
     pub(crate) fn residual_seconds(&self) -> Result<Option<f64>, DriverError> {
         match self {

@@ -72,7 +72,7 @@ fn size(text: &str) -> Option<u64> {
     Some(digits.parse::<u64>().ok()? << shift)
 }
 
-/// Of the kernel's `MemAvailable:   23141032 kB`.
+/// Bytes that the kernel's line `MemAvailable:   23141032 kB` names.
 fn available(meminfo: &str) -> Option<u64> {
     let mut lines = meminfo.lines();
     let rest = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;

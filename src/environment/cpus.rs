@@ -1,4 +1,4 @@
-//! Which CPUs are cores of their own, and which ranks share them.
+//! Cores, and the ranks that share them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ pub(crate) struct Standing {
 }
 
 impl Topology {
-    /// From the kernel's list of siblings of each CPU. A CPU without one is a core of its own.
+    /// Reads the kernel's list of siblings of each CPU. A CPU without one is a core of its own.
     pub(crate) fn new(siblings: impl IntoIterator<Item = (usize, String)>) -> Self {
         Self {
             siblings: siblings.into_iter().collect(),
@@ -36,7 +36,7 @@ impl Topology {
         cores.collect()
     }
 
-    /// From the lists of CPUs that each rank may use.
+    /// Counts cores from the lists of CPUs that each rank may use.
     pub(crate) fn standing(&self, ranks: &[String]) -> Standing {
         let ranks: Vec<BTreeSet<usize>> = ranks.iter().map(|list| parse(list)).collect();
         let all: BTreeSet<usize> = ranks.iter().flatten().copied().collect();

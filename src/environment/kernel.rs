@@ -39,7 +39,7 @@ pub fn node(ranks: Vec<String>, planned: Option<u32>) -> Node {
     }
 }
 
-/// Which CPUs share a core, of those that ranks may use.
+/// The CPUs that share a core, of those that ranks may use.
 fn topology(ranks: &[String]) -> Topology {
     let cpus = ranks.iter().flat_map(|list| parse(list));
     let siblings = |cpu: usize| {

@@ -7,13 +7,13 @@
 
 mod caches;
 mod cpus;
-mod crowd;
 mod judge;
 mod kernel;
+mod oversubscription;
 pub mod shared_memory;
 pub mod variables;
 
 pub use caches::{ASSUMED_LAST_LEVEL_BYTES, available_bytes, last_level_bytes};
-pub use crowd::is_crowded;
 pub use judge::judge;
 pub use kernel::{cpu, governor, host, kernel, node, others_running, own_cpus};
+pub use oversubscription::is_oversubscribed;

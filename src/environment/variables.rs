@@ -22,7 +22,7 @@ pub fn lists_files(name: &str) -> bool {
 
 /// What becomes of this process's environment variables in one in which libraries have the settings
 /// that they were built with: those to be removed, and those to be set.
-pub fn unsettled() -> (Vec<OsString>, Vec<(&'static str, &'static str)>) {
+pub fn env_without_overrides() -> (Vec<OsString>, Vec<(&'static str, &'static str)>) {
     let names = std::env::vars_os().map(|(name, _)| name);
     let removed = names.filter(|name| steers(&name.to_string_lossy()));
     let libraries = LibraryName::ALL.iter();
@@ -43,7 +43,7 @@ fn begins(name: &str, with: fn(&Facts) -> &'static [&'static str]) -> bool {
     beginnings.any(|begin| name.starts_with(begin))
 }
 
-/// Those among the given variables that steer MPI libraries, without what launchers set themselves.
+/// The given variables that steer MPI libraries, without what launchers set themselves.
 pub fn steering(variables: impl IntoIterator<Item = (String, String)>) -> BTreeMap<String, String> {
     let is_internal = |name: &str| begins(name, |facts| facts.launcher_variables);
     let variables = variables.into_iter();
@@ -59,7 +59,7 @@ pub fn of_this_process() -> BTreeMap<String, String> {
     steering(texts)
 }
 
-/// Those among the given variables that name a file of rules, or go with one.
+/// The given variables that name a file of rules, or go with one.
 pub fn rules(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for library in LibraryName::ALL {

@@ -8,7 +8,7 @@ use vocabulary::Parameters;
 use crate::combiner::Combiner;
 use crate::staging::Side;
 use crate::unit::Unit;
-use crate::{Arguments, Communicator, ExecError, Executor, Wait};
+use crate::{Arguments, Communicator, ExecError, ScheduleExecutor, Wait};
 
 /// An algorithm bound to an application's call.
 ///
@@ -22,7 +22,7 @@ use crate::{Arguments, Communicator, ExecError, Executor, Wait};
 /// not allocate.
 #[derive(Debug)]
 pub struct ApplicationCall {
-    executor: Executor,
+    executor: ScheduleExecutor,
     /// The input and the output where data is moved.
     sides: [Option<Side>; 2],
     /// No rank has any data.
@@ -83,7 +83,7 @@ impl ApplicationCall {
         Ok(Self {
             is_empty: unit_bytes == 0 || schedule.vector_units() == 0,
             sides: Side::of(arguments, rank, ranks, in_place)?,
-            executor: Executor::with_unit(
+            executor: ScheduleExecutor::with_unit(
                 &schedule,
                 unit,
                 combiner,

@@ -10,7 +10,7 @@ use crate::handle::{DatatypeHandle, OperatorHandle};
 pub struct Elements {
     /// How many.
     pub count: u64,
-    /// Of which type.
+    /// The type of the elements.
     pub datatype: DatatypeHandle,
 }
 

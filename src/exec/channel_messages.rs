@@ -126,7 +126,7 @@ impl<'a> ChannelMessages<'a> {
             slot,
             runs,
             start,
-            // Of messages through MPI alone.
+            // Messages go through MPI alone.
             count: 0,
             datatype: byte(),
             is_repeated: false,

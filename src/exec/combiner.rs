@@ -57,7 +57,7 @@ pub(crate) struct Addresses {
 }
 
 impl Combiner {
-    /// That of a call of ours; `None` if it combines nothing.
+    /// The selection for a call of ours; `None` if it combines nothing.
     pub(crate) fn of(call: &Call) -> Result<Option<Self>, ExecError> {
         if !call.collective.is_reduction() {
             return Ok(None);
@@ -74,7 +74,7 @@ impl Combiner {
         })
     }
 
-    /// That of an application's call.
+    /// The selection for an application's call.
     pub(crate) fn of_handles(
         datatype: DatatypeHandle,
         operator: OperatorHandle,

@@ -147,7 +147,7 @@ impl Communicator {
         self.size
     }
 
-    /// Which of its ranks share a node, as far as [`Communicator::set_nodes`] was told; all of them before.
+    /// The nodes of its ranks, as far as [`Communicator::set_nodes`] was told; one node for all ranks before.
     pub fn nodes(&self) -> &Nodes {
         &self.nodes
     }

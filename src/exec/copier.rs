@@ -68,7 +68,7 @@ impl Copier {
 
 /// Pieces of a message, whose data is packed: one unit after the other, without gaps.
 impl Copier {
-    /// Fills `chunk` with a message's packed data from `offset` on. Runs begin at `base`.
+    /// Fills `packet` with a message's packed data from `offset` on. Runs begin at `base`.
     ///
     /// # Safety
     ///
@@ -79,20 +79,20 @@ impl Copier {
         base: *const u8,
         runs: &[Run; 2],
         offset: usize,
-        chunk: &mut [u8],
+        packet: &mut [u8],
     ) -> Result<(), ExecError> {
         if let (None, [run, rest]) = (self.unit.sparse, runs)
             && run.count == 1
             && rest.is_empty()
         {
             let from = base.wrapping_add(run.start as usize + offset);
-            // SAFETY: the caller's; a chunk of a channel lies in no rank's memory.
-            unsafe { std::ptr::copy_nonoverlapping(from, chunk.as_mut_ptr(), chunk.len()) };
+            // SAFETY: the caller's; a packet of a channel lies in no rank's memory.
+            unsafe { std::ptr::copy_nonoverlapping(from, packet.as_mut_ptr(), packet.len()) };
             return Ok(());
         }
-        self.each_piece(runs, offset, chunk.len(), |copier, start, within, at| {
+        self.each_piece(runs, offset, packet.len(), |copier, start, within, at| {
             // SAFETY: the caller's.
-            unsafe { copier.take_out_piece(base.wrapping_add(start), within, &mut chunk[at]) }
+            unsafe { copier.take_out_piece(base.wrapping_add(start), within, &mut packet[at]) }
         })
     }
 
@@ -107,20 +107,20 @@ impl Copier {
         base: *mut u8,
         runs: &[Run; 2],
         offset: usize,
-        chunk: &[u8],
+        packet: &[u8],
     ) -> Result<(), ExecError> {
         if let (None, [run, rest]) = (self.unit.sparse, runs)
             && run.count == 1
             && rest.is_empty()
         {
             let into = base.wrapping_add(run.start as usize + offset);
-            // SAFETY: the caller's; a chunk of a channel lies in no rank's memory.
-            unsafe { std::ptr::copy_nonoverlapping(chunk.as_ptr(), into, chunk.len()) };
+            // SAFETY: the caller's; a packet of a channel lies in no rank's memory.
+            unsafe { std::ptr::copy_nonoverlapping(packet.as_ptr(), into, packet.len()) };
             return Ok(());
         }
-        self.each_piece(runs, offset, chunk.len(), |copier, start, within, at| {
+        self.each_piece(runs, offset, packet.len(), |copier, start, within, at| {
             // SAFETY: the caller's.
-            unsafe { copier.put_in_piece(base.wrapping_add(start), within, &chunk[at]) }
+            unsafe { copier.put_in_piece(base.wrapping_add(start), within, &packet[at]) }
         })
     }
 
@@ -162,22 +162,22 @@ impl Copier {
         &mut self,
         memory: *const u8,
         within: usize,
-        chunk: &mut [u8],
+        packet: &mut [u8],
     ) -> Result<(), ExecError> {
         let Some(datatype) = self.unit.sparse else {
             // SAFETY: the caller's.
-            let data = unsafe { std::slice::from_raw_parts(memory.add(within), chunk.len()) };
-            chunk.copy_from_slice(data);
+            let data = unsafe { std::slice::from_raw_parts(memory.add(within), packet.len()) };
+            packet.copy_from_slice(data);
             return Ok(());
         };
         let mut done = 0;
-        while done < chunk.len() {
-            let part = Part::of(datatype.size(), within + done, chunk.len() - done);
+        while done < packet.len() {
+            let part = Part::of(datatype.size(), within + done, packet.len() - done);
             let from = memory.wrapping_add(part.first * self.unit.stride);
             let packed = &mut self.packed.as_mut_slice()[..part.units * datatype.size()];
             // SAFETY: the caller's.
             unsafe { datatype.pack(from, part.units, packed)? };
-            chunk[done..done + part.bytes.len()].copy_from_slice(&packed[part.bytes.clone()]);
+            packet[done..done + part.bytes.len()].copy_from_slice(&packed[part.bytes.clone()]);
             done += part.bytes.len();
         }
         Ok(())
@@ -190,26 +190,26 @@ impl Copier {
         &mut self,
         memory: *mut u8,
         within: usize,
-        chunk: &[u8],
+        packet: &[u8],
     ) -> Result<(), ExecError> {
         let Some(datatype) = self.unit.sparse else {
             let into = memory.wrapping_add(within);
-            // SAFETY: the caller's; a chunk of a channel lies in no rank's memory.
-            unsafe { std::ptr::copy_nonoverlapping(chunk.as_ptr(), into, chunk.len()) };
+            // SAFETY: the caller's; a packet of a channel lies in no rank's memory.
+            unsafe { std::ptr::copy_nonoverlapping(packet.as_ptr(), into, packet.len()) };
             return Ok(());
         };
         let mut done = 0;
-        while done < chunk.len() {
-            let part = Part::of(datatype.size(), within + done, chunk.len() - done);
+        while done < packet.len() {
+            let part = Part::of(datatype.size(), within + done, packet.len() - done);
             let into = memory.wrapping_add(part.first * self.unit.stride);
             let packed = &mut self.packed.as_mut_slice()[..part.units * datatype.size()];
             // SAFETY: the caller's.
             unsafe {
                 if part.bytes.len() < packed.len() {
-                    // Of a unit that comes in pieces, the others stay what they are.
+                    // The other pieces of the unit stay what they are.
                     datatype.pack(into, part.units, packed)?;
                 }
-                packed[part.bytes.clone()].copy_from_slice(&chunk[done..done + part.bytes.len()]);
+                packed[part.bytes.clone()].copy_from_slice(&packet[done..done + part.bytes.len()]);
                 datatype.unpack(packed, into, part.units)?;
             }
             done += part.bytes.len();
@@ -218,7 +218,7 @@ impl Copier {
     }
 }
 
-/// As many units as are packed at once, of those that some packed bytes belong to.
+/// The units that are packed at once, among those that some packed bytes belong to.
 struct Part {
     first: usize,
     units: usize,
@@ -227,7 +227,7 @@ struct Part {
 }
 
 impl Part {
-    /// Of `length` bytes, the first `start` bytes after a unit's beginning; a unit has `size`.
+    /// The units of `length` bytes that begin `start` bytes after a unit's beginning; a unit has `size`.
     fn of(size: usize, start: usize, length: usize) -> Self {
         let (first, skipped) = (start / size, start % size);
         let units = (skipped + length).div_ceil(size).min(piece_units(size));

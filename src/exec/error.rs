@@ -6,15 +6,13 @@ use vocabulary::Candidate;
 
 /// A collective that could not be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum ExecError {
     /// An MPI call returned an error code.
     #[error("{call} failed: {message} (code {code})")]
     Mpi {
-        /// The MPI function.
         call: &'static str,
-        /// Its return code.
         code: i32,
-        /// The library's text for the code.
         message: String,
     },
     /// The algorithm cannot serve the call.
@@ -40,7 +38,6 @@ pub enum ExecError {
     /// A call of the tool interface returned an error code.
     #[error("{call} failed for the control variable `{variable}` (code {code})")]
     Tool {
-        /// The function.
         call: &'static str,
         /// The variable; empty where it is about none.
         variable: String,
@@ -55,40 +52,25 @@ pub enum ExecError {
         "a message of {bytes} bytes exceeds the {} that one MPI call can move",
         i32::MAX
     )]
-    TooLarge {
-        /// Its size.
-        bytes: u64,
-    },
+    TooLarge { bytes: u64 },
     /// The datatype and operator have no meaning together.
     #[error("{operator} of {datatype} is not defined")]
     NoSuchOperation {
-        /// The datatype's name.
         datatype: &'static str,
-        /// The operator's name.
         operator: &'static str,
     },
     /// The elements of a datatype do not follow one another upwards in memory.
     #[error("elements of a datatype with an extent of {extent} bytes cannot be combined here")]
-    Extent {
-        /// The datatype's extent.
-        extent: isize,
-    },
+    Extent { extent: isize },
     /// The library packs data in another way than one byte after the other.
     #[error("packed data of {expected} bytes took {found}")]
-    Packing {
-        /// Bytes of data.
-        expected: usize,
-        /// Bytes that the library wrote.
-        found: usize,
-    },
+    Packing { expected: usize, found: usize },
     /// A rank sends itself more or less than it receives.
     #[error("{collective}: {sent} bytes sent to a rank, but {received} bytes received from one")]
     Lengths {
-        /// The collective.
         collective: Collective,
         /// Bytes of the data for, or of, one rank.
         sent: u64,
-        /// Bytes that are expected of it.
         received: u64,
     },
     /// The communicator has no channels of shared memory.

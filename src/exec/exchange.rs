@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use channel::{Channels, Progress};
+use channel::{Channels, TransferProgress};
 
 use crate::combiner::{Addresses, Combiner};
 use crate::copier::Copier;
@@ -25,8 +25,8 @@ const LONG: u32 = 1 << 14;
 pub(crate) struct Exchange {
     channels: Rc<NodeChannels>,
     /// How far the messages of the round are, sends first.
-    progress: Vec<Progress>,
-    /// By place on the node, when it was found last that a message to or from it has not ended: messages of a pair go
+    progress: Vec<TransferProgress>,
+    /// The last look at which a message to or from a place on the node had not ended, by place: messages of a pair go
     /// one after the other.
     waiting: [Vec<u64>; 2],
     looks: u64,
@@ -185,7 +185,12 @@ impl Exchange {
 
 /// The place of the peer, if the message goes through a channel, has not ended, and none before it waits.
 #[inline]
-fn turn(message: &Transfer, progress: &Progress, waiting: &[u64], look: u64) -> Option<usize> {
+fn turn(
+    message: &Transfer,
+    progress: &TransferProgress,
+    waiting: &[u64],
+    look: u64,
+) -> Option<usize> {
     let place = message.place? as usize;
     (!progress.is_over() && waiting[place] != look).then_some(place)
 }
@@ -200,13 +205,13 @@ impl Memories<'_> {
         channels: &mut Channels,
         place: usize,
         message: &Transfer,
-        progress: &mut Progress,
+        progress: &mut TransferProgress,
     ) -> Result<bool, ExecError> {
         let base = self.bases[message.slot];
         let mut outcome = Ok(());
-        let is_over = channels.send(place, progress, |offset, chunk| {
-            // SAFETY: the caller's; the chunk is a part of the message from the offset on.
-            let copied = unsafe { self.copier.take_out(base, &message.runs, offset, chunk) };
+        let is_over = channels.send(place, progress, |offset, packet| {
+            // SAFETY: the caller's; the packet is a part of the message from the offset on.
+            let copied = unsafe { self.copier.take_out(base, &message.runs, offset, packet) };
             if copied.is_err() {
                 outcome = copied;
             }
@@ -223,12 +228,12 @@ impl Memories<'_> {
         channels: &mut Channels,
         place: usize,
         message: &Transfer,
-        progress: &mut Progress,
+        progress: &mut TransferProgress,
     ) -> Result<bool, ExecError> {
         let mut outcome = Ok(());
-        let received = channels.receive(place, progress, |offset, chunk| {
-            // SAFETY: the caller's; the chunk is a part of the message from the offset on.
-            let moved = unsafe { self.arrive(message, offset, chunk) };
+        let received = channels.receive(place, progress, |offset, packet| {
+            // SAFETY: the caller's; the packet is a part of the message from the offset on.
+            let moved = unsafe { self.arrive(message, offset, packet) };
             if moved.is_err() {
                 outcome = moved;
             }
@@ -239,47 +244,47 @@ impl Memories<'_> {
 
     /// # Safety
     ///
-    /// The chunk has the message's data from the offset on, which lies in memory that may be written.
+    /// The packet has the message's data from the offset on, which lies in memory that may be written.
     #[inline]
     unsafe fn arrive(
         &mut self,
         message: &Transfer,
         offset: usize,
-        chunk: &[u8],
+        packet: &[u8],
     ) -> Result<(), ExecError> {
         let base = self.bases[message.slot];
         // SAFETY: the caller's.
         unsafe {
             match &message.arrival {
-                None => self.copier.put_in(base, &message.runs, offset, chunk),
-                Some(arrival) => self.combine(arrival, offset, chunk),
+                None => self.copier.put_in(base, &message.runs, offset, packet),
+                Some(arrival) => self.combine(arrival, offset, packet),
             }
         }
     }
 
     /// # Safety
     ///
-    /// The chunk has the message's units from the offset on, and the places are valid.
+    /// The packet has the message's units from the offset on, and the places are valid.
     unsafe fn combine(
         &mut self,
         arrival: &Arrival,
         offset: usize,
-        chunk: &[u8],
+        packet: &[u8],
     ) -> Result<(), ExecError> {
         let combiner = self.combiner.ok_or(ExecError::NoOperator)?;
         let address = |place: &Place| self.bases[place.slot].wrapping_add(place.start + offset);
         let other = address(&arrival.other).cast_const();
         let (left, right) = match arrival.is_left {
-            true => (chunk.as_ptr(), other),
-            false => (other, chunk.as_ptr()),
+            true => (packet.as_ptr(), other),
+            false => (other, packet.as_ptr()),
         };
         let addresses = Addresses {
             left,
             right,
             into: address(&arrival.into),
         };
-        // SAFETY: the caller's; the target is the other operand or disjoint from both, since a chunk of a channel lies
+        // SAFETY: the caller's; the target is the other operand or disjoint from both, since a packet of a channel lies
         // in no rank's memory.
-        unsafe { combiner.combine(addresses, chunk.len(), self.copier) }
+        unsafe { combiner.combine(addresses, packet.len(), self.copier) }
     }
 }

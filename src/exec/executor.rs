@@ -14,7 +14,7 @@ use crate::{Call, Communicator, ExecError, NodeChannels};
 
 /// One rank's part in a schedule, with the scratch memory it needs. Calling it a second time does
 /// not allocate.
-pub struct Executor {
+pub struct ScheduleExecutor {
     resolver: Resolver,
     program: Box<dyn Program>,
     /// All rounds, or none if the program is too long.
@@ -28,7 +28,7 @@ pub struct Executor {
     machine: Machine,
 }
 
-impl std::fmt::Debug for Executor {
+impl std::fmt::Debug for ScheduleExecutor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Executor")
             .field("resolver", &self.resolver)
@@ -36,7 +36,7 @@ impl std::fmt::Debug for Executor {
     }
 }
 
-impl Executor {
+impl ScheduleExecutor {
     /// Prepares this rank's part. Messages within a node go through what is said.
     ///
     /// # Errors

@@ -317,7 +317,7 @@ impl OperatorHandle {
         self.is_commutative
     }
 
-    /// Which of MPI's own it is, if our loops know it.
+    /// The operator of MPI's own that it is, if our loops know it.
     pub fn built_in(&self) -> Option<BuiltIn> {
         // SAFETY: constants that the library has set before `main`.
         let known = unsafe {

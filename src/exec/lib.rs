@@ -54,7 +54,7 @@ pub use call::Call;
 pub use channel_messages::ChannelMessages;
 pub use communicator::{Communicator, Universe, exit_now};
 pub use error::ExecError;
-pub use executor::Executor;
+pub use executor::ScheduleExecutor;
 pub use handle::{DatatypeHandle, OperatorHandle, is_named};
 pub use kernel::{BuiltIn, Element, Kernel, Operands, combine, kernel};
 pub use library::LibraryCall;

@@ -118,7 +118,7 @@ pub fn natives() -> Result<Vec<NativeAlgorithm>, ExecError> {
     Ok(listed.map(|listed| listed.algorithm).collect())
 }
 
-/// Those of [`natives`] that users have forced already, in the environment or a file of settings:
+/// The algorithms of [`natives`] that users have forced already, in the environment or a file of settings:
 /// they are what the default is.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use channel::{Channels, Layout, Segment, SegmentError, Ticket};
+use channel::{Channels, SegmentError, SegmentLayout, SharedSegment, Ticket};
 use mpi::ffi;
 use thiserror::Error;
 
@@ -173,22 +173,23 @@ fn open_on(node: &Communicator, limit: u64) -> Result<Result<Opened, NoChannels>
     if ranks == 1 {
         return Ok(Ok((None, Taken::new(0))));
     }
-    let within = |bytes: u64| Layout::within(ranks, usize::try_from(bytes).unwrap_or(usize::MAX));
+    let within =
+        |bytes: u64| SegmentLayout::within(ranks, usize::try_from(bytes).unwrap_or(usize::MAX));
     let layout = within(limit / PART).or_else(|| within(limit));
     let Some(layout) = layout.filter(|layout| layout.bytes() as u64 <= left) else {
         return Ok(Err(NoChannels::Limit));
     };
-    let mut segment: Result<Segment, Option<SegmentError>> = Err(None);
+    let mut segment: Result<SharedSegment, Option<SegmentError>> = Err(None);
     let mut ticket = [0; Ticket::BYTES];
     if node.rank() == 0 {
-        segment = Segment::create(layout.bytes()).map_err(Some);
+        segment = SharedSegment::create(layout.bytes()).map_err(Some);
         if let Ok(segment) = &segment {
             ticket = segment.ticket().to_bytes();
         }
     }
     share(node, &mut ticket)?;
     if node.rank() > 0 {
-        segment = Segment::open(&Ticket::from_bytes(ticket)).map_err(Some);
+        segment = SharedSegment::open(&Ticket::from_bytes(ticket)).map_err(Some);
     }
     let taken = Taken::new(layout.bytes() as u64);
     let channels = segment

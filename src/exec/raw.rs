@@ -62,19 +62,19 @@ impl RawCall {
         }
     }
 
-    /// With this root.
+    /// Sets the root.
     #[inline(always)]
     pub fn at(self, root: c_int) -> Self {
         Self { root, ..self }
     }
 
-    /// With this operator.
+    /// Sets the operator.
     #[inline(always)]
     pub fn by(self, operator: MPI_Op) -> Self {
         Self { operator, ..self }
     }
 
-    /// With the number and the datatype of the elements that are sent.
+    /// Sets the number and the datatype of the elements that are sent.
     #[inline(always)]
     pub fn sending(self, send_count: c_int, send_type: MPI_Datatype) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl RawCall {
         }
     }
 
-    /// With these parts of an `MPI_Reduce_scatter`.
+    /// Sets the parts of an `MPI_Reduce_scatter`.
     #[inline(always)]
     pub fn parts(self, counts: *const c_int) -> Self {
         Self { counts, ..self }

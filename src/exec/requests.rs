@@ -11,10 +11,10 @@ use crate::tool::Tool;
 /// How a rank waits for messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wait {
-    /// In the library's blocking calls, which usually spin: the quickest where each rank has a core.
+    /// Ranks wait in the library's blocking calls, which usually spin: the quickest where each rank has a core.
     #[default]
     Block,
-    /// By asking, and leaving the core to others in between: where ranks outnumber cores and the
+    /// Ranks poll, and give up the core in between: where ranks outnumber cores and the
     /// library spins all the same ([`leaves_core`]).
     Yield,
 }

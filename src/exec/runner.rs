@@ -3,7 +3,9 @@
 use vocabulary::Candidate;
 
 use crate::tool::Switched;
-use crate::{Call, Communicator, ExecError, Executor, LibraryCall, MockupCall, NativeCall, Wait};
+use crate::{
+    Call, Communicator, ExecError, LibraryCall, MockupCall, NativeCall, ScheduleExecutor, Wait,
+};
 
 /// A candidate bound to a call on a communicator. Calling it again does not allocate.
 #[derive(Debug)]
@@ -15,7 +17,7 @@ pub enum Runner {
     /// The library's other collectives in its place.
     Mockup(Box<MockupCall>),
     /// One of our schedules.
-    Ours(Box<Executor>),
+    Ours(Box<ScheduleExecutor>),
 }
 
 impl Runner {
@@ -53,7 +55,7 @@ impl Runner {
                 parameters,
             } => {
                 let schedule = call.schedule(algorithm, parameters, communicator.nodes())?;
-                Executor::new(&schedule, call, communicator, parameters.through, wait)
+                ScheduleExecutor::new(&schedule, call, communicator, parameters.through, wait)
                     .map(Box::new)
                     .map(Self::Ours)
             }
@@ -105,10 +107,10 @@ pub struct Turn<'a>(Ready<'a>);
 
 #[derive(Debug)]
 enum Ready<'a> {
-    /// On a communicator of its own, where it has one.
+    /// A call of the library, on the candidate's own communicator where it has one.
     Library(&'a LibraryCall, Option<&'a Communicator>, Switched<'a>),
     Mockup(&'a mut MockupCall),
-    Ours(&'a mut Executor),
+    Ours(&'a mut ScheduleExecutor),
 }
 
 impl Turn<'_> {

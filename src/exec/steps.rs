@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::ops::Range;
 use std::rc::Rc;
 
-use channel::Progress;
+use channel::TransferProgress;
 use mpi::ffi;
 use schedule::{Action, Buffer, Layout, Round, Run, Span};
 use vocabulary::is_posted_ahead;
@@ -17,7 +17,7 @@ use crate::{ExecError, NodeChannels};
 /// A piece of one of the executor's memories, in bytes; [`Resolver`] has checked its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Which memory, see [`slot`].
+    /// The number of the memory, see [`slot`].
     pub(crate) slot: usize,
     pub(crate) start: usize,
     pub(crate) length: usize,
@@ -60,7 +60,7 @@ pub(crate) struct Transfer {
     pub(crate) peer: c_int,
     /// The peer's place on this rank's node, if the message goes through a channel.
     pub(crate) place: Option<u32>,
-    /// Which memory, see [`slot`].
+    /// The number of the memory, see [`slot`].
     pub(crate) slot: usize,
     /// What is moved, in bytes of memory; the second run is empty unless the message wraps around.
     pub(crate) runs: [Run; 2],
@@ -75,7 +75,7 @@ pub(crate) struct Transfer {
     /// What becomes of it, if it is received through a channel and not kept.
     pub(crate) arrival: Option<Arrival>,
     /// The message through a channel before any of it has been moved.
-    pub(crate) message: Progress,
+    pub(crate) message: TransferProgress,
 }
 
 impl Transfer {

@@ -300,7 +300,7 @@ fn error(call: &'static str, variable: &str, code: c_int) -> ExecError {
 /// Variables that have other values for a while.
 #[derive(Debug, Default)]
 pub(crate) struct Switched<'a> {
-    /// With the values that they had.
+    /// The variables that were written, with the values that they had.
     before: Vec<(&'a Variable, i32)>,
 }
 
@@ -328,7 +328,7 @@ impl<'a> Switched<'a> {
 
 impl Drop for Switched<'_> {
     fn drop(&mut self) {
-        // On the way out of another error, which is the one to tell.
+        // Another error is under way, which is the one to report.
         let _ = self.undo();
     }
 }

@@ -1,6 +1,6 @@
 //! What a schedule's unit is in memory and in a message.
 
-use channel::Progress;
+use channel::TransferProgress;
 use mpi::ffi;
 use schedule::Run;
 
@@ -81,9 +81,9 @@ impl Unit {
     }
 
     /// A message of units, in runs of bytes of memory, through a channel.
-    pub(crate) fn message(&self, runs: &[Run]) -> Progress {
+    pub(crate) fn message(&self, runs: &[Run]) -> TransferProgress {
         let bytes = runs.iter().map(|run| self.packed_length(*run)).sum();
-        Progress::new(bytes, self.packed_size())
+        TransferProgress::new(bytes, self.packed_size())
     }
 
     /// Memory for units, and the address of the first one. It is aligned as the allocation is, for

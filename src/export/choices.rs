@@ -22,7 +22,7 @@ pub struct Native {
 
 /// What is chosen from a message size on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct LibraryRule {
     /// The smallest message, as [`table::message_size`] defines it.
     pub from_bytes: u64,
     /// The algorithm; the library decides for itself if absent.
@@ -40,18 +40,18 @@ pub struct RanksRules {
     /// The shapes on `first` ranks whose rules these are; empty if the measured ones disagree, so that the
     /// library decides.
     pub shapes: Vec<CommShape>,
-    /// By ascending size, from 0; neighbours differ.
-    pub choices: Vec<Choice>,
+    /// The rules by ascending size, from 0; neighbours differ.
+    pub choices: Vec<LibraryRule>,
 }
 
 impl RanksRules {
     /// What is chosen for a message.
     pub fn at(&self, bytes: u64) -> Option<&Native> {
-        let holds = |choice: &&Choice| choice.from_bytes <= bytes;
+        let holds = |choice: &&LibraryRule| choice.from_bytes <= bytes;
         self.choices.iter().rfind(holds)?.native.as_ref()
     }
 
-    /// Those of several for a number of ranks.
+    /// The choices for a number of ranks, among several.
     pub(crate) fn governing(all: &[Self], ranks: u32) -> Option<&Self> {
         all.iter()
             .find(|rules| (rules.first..=rules.last).contains(&ranks))
@@ -77,14 +77,17 @@ impl RanksRules {
     }
 
     /// Each choice with where it ends (excluded).
-    pub(crate) fn ranges(&self) -> impl Iterator<Item = (&Choice, Option<u64>)> {
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = (&LibraryRule, Option<u64>)> {
         let later = self.choices.iter().skip(1);
         let ends = later.map(|next| Some(next.from_bytes)).chain([None]);
         self.choices.iter().zip(ends)
     }
 
     /// Puts in its place what `choose` makes of each choice, given where it ends (excluded).
-    pub(crate) fn rewrite(&mut self, choose: impl Fn(&Choice, Option<u64>) -> Vec<Choice>) {
+    pub(crate) fn rewrite(
+        &mut self,
+        choose: impl Fn(&LibraryRule, Option<u64>) -> Vec<LibraryRule>,
+    ) {
         let ranges = self.ranges();
         let choices = ranges.flat_map(|(choice, end)| choose(choice, end));
         self.choices = choices.collect();
@@ -253,7 +256,7 @@ fn is_about(table: &Table, library: &Library) -> bool {
     measured.name == library.name && series(&measured.version) == series(&library.version)
 }
 
-/// As in "1 rule" and "2 rules".
+/// A number with its noun, as in "1 rule" and "2 rules".
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),
@@ -291,7 +294,7 @@ impl Told {
             if found.iter().all(Option::is_none) {
                 continue;
             }
-            let mut said: Vec<Vec<Choice>> = found
+            let mut said: Vec<Vec<LibraryRule>> = found
                 .into_iter()
                 .map(|entry| entry.map_or_else(silence, of_entry))
                 .collect();
@@ -337,15 +340,15 @@ impl Told {
 }
 
 /// Leaves all sizes to the library.
-fn silence() -> Vec<Choice> {
-    vec![Choice {
+fn silence() -> Vec<LibraryRule> {
+    vec![LibraryRule {
         from_bytes: 0,
         native: None,
     }]
 }
 
 /// The choices of an entry, as far as the library can be told.
-fn of_entry(entry: &ShapeRules) -> Vec<Choice> {
+fn of_entry(entry: &ShapeRules) -> Vec<LibraryRule> {
     let choice = |rule: &Rule| {
         let native = match &rule.candidate {
             Candidate::Native { parameters, .. } => Some(Native {
@@ -355,12 +358,12 @@ fn of_entry(entry: &ShapeRules) -> Vec<Choice> {
             }),
             _ => None,
         };
-        Choice {
+        LibraryRule {
             from_bytes: rule.from_bytes,
             native,
         }
     };
-    let mut choices: Vec<Choice> = entry.rules.iter().map(choice).collect();
+    let mut choices: Vec<LibraryRule> = entry.rules.iter().map(choice).collect();
     choices.dedup_by(|next, before| next.native == before.native);
     choices
 }

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use table::{Deployments, Policy, Table};
 use vocabulary::{Candidate, CommShape, Library};
 
-pub use choices::{Choice, Choices, Native, RanksRules};
+pub use choices::{Choices, LibraryRule, Native, RanksRules};
 pub use error::ExportError;
 
 /// A format that tables can be exported to.
@@ -54,7 +54,7 @@ pub trait Format: Sync {
         self.write(&table, notes, options)
     }
 
-    /// As [`Format::render`], of a table to which the policy has been applied; `notes` go into the file.
+    /// Renders a table to which the policy has been applied; `notes` go into the file.
     ///
     /// # Errors
     /// As for [`Format::render`].
@@ -93,8 +93,8 @@ pub struct Options {
     pub assume_commutative: bool,
     /// The library's file, where a format needs to know what the library does by itself.
     pub library: Option<PathBuf>,
-    /// Which rules are written. If it extrapolates, those of a number of ranks hold up to the next number that was
-    /// measured, otherwise for that number alone.
+    /// The policy, which selects rules. If it extrapolates, the rules of a number of ranks hold up to the next
+    /// number that was measured, otherwise for that number alone.
     pub policy: Policy,
     /// The shapes whose rules are written by a format that cannot tell shapes with the same number of ranks apart;
     /// one for a number of ranks at most.
@@ -137,7 +137,7 @@ impl Exported {
 pub const FORMATS: [&dyn Format; 4] = [
     &openmpi::Classic,
     &openmpi::Json,
-    &mpich::Selection,
+    &mpich::SelectionFile,
     &c_header::CHeader,
 ];
 

@@ -52,7 +52,7 @@ pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
 /// Escapes control characters on the way, as JSON does.
 struct Escaping<'a, W> {
     to: &'a mut W,
-    /// Those that stay.
+    /// The characters that stay.
     keeps: &'static str,
 }
 

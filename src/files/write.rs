@@ -17,7 +17,7 @@ use tempfile::NamedTempFile;
 /// How long a FIFO waits for its reader.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(20);
-/// As many links as Linux follows.
+/// The number of links that Linux follows.
 const MOST_LINKS: u32 = 40;
 
 /// Writes a file, and creates its folder if it is missing.
@@ -168,7 +168,7 @@ fn keep(file: &File, before: &Metadata) -> io::Result<()> {
 
 fn write_in_place(name: &Path, content: &[u8]) -> io::Result<()> {
     match name.file_name() {
-        // By its name, an open file would be opened once more, and what follows here written over it.
+        // The name of an open file would open it once more, and what follows here would overwrite it.
         Some(number) if is_own(name) && number == "1" => {
             let mut out = io::stdout().lock();
             out.write_all(content)?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::Placement;
 use results::{
-    BlockComparison, CellDecision, MeasuringCost, ModelScore, Races, Repetitions, SplitScores,
+    BlockComparison, CellDecision, MeasuringCost, ModelScore, Races, RepetitionCounts, SplitScores,
     Starts, Summary, Verdict,
 };
 use schedule::Collective;
@@ -84,7 +84,7 @@ pub struct Analysis {
     /// What measuring has cost.
     pub cost: MeasuringCost,
     /// What to know of repetitions.
-    pub repetitions: Repetitions,
+    pub repetitions: RepetitionCounts,
     /// How ranks came to common starts.
     pub starts: Starts,
     /// How calls followed each other.

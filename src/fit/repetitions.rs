@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use results::{CONFIDENCE, OFTEN_INVALID, OftenInvalid, Repetitions, Summary};
+use results::{CONFIDENCE, OFTEN_INVALID, OftenInvalid, RepetitionCounts, Summary};
 use statistics::{PairedRatio, paired_ratio};
 use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
@@ -12,10 +12,10 @@ pub fn about_repetitions(
     summaries: &[Summary],
     pattern: Pattern,
     asks_for: impl Fn(&Subject, &Candidate) -> bool,
-) -> Repetitions {
-    let mut about = Repetitions {
+) -> RepetitionCounts {
+    let mut about = RepetitionCounts {
         never_valid: never_valid(samples, asks_for),
-        ..Repetitions::default()
+        ..RepetitionCounts::default()
     };
     let mut batched = BTreeSet::new();
     for summary in summaries {

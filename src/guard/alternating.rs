@@ -9,7 +9,7 @@ use tuner::{MeasurementContext, Observer};
 use vocabulary::{Candidate, Cell, Sample, Subject};
 
 use crate::measurer::{More, broken, measure_more, orders};
-use crate::{Broken, Deployed, GuardError, Measurer, Times};
+use crate::{Activation, FailedCandidate, GuardError, Measurer, Times};
 
 /// A library with and without its table: the default is measured in both, in stores of their own, since they
 /// are measurements under different conditions. What the table chooses is the default of the launches with
@@ -36,7 +36,7 @@ impl<'a> Alternating<'a> {
     /// Launches at a workplace, in whose store is nothing yet.
     pub fn new(
         at: &'a mut MeasurementContext,
-        deployed: &Deployed,
+        deployed: &Activation,
         observer: &'a mut dyn Observer,
         stop: &'a AtomicBool,
     ) -> Self {
@@ -121,7 +121,7 @@ impl Measurer for Alternating<'_> {
         }
         let failed = failed.iter().flat_map(|broken| {
             let chosen = chosen_in(&broken.cell, cells);
-            chosen.map(|candidate| Broken {
+            chosen.map(|candidate| FailedCandidate {
                 candidate: candidate.clone(),
                 ..broken.clone()
             })

@@ -11,14 +11,14 @@ use crate::GuardError;
 
 /// An exported table, and what lets launches use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deployed {
+pub struct Activation {
     /// The variables of such a launch's environment.
     pub environment: Vec<(OsString, OsString)>,
     /// What the exporter has to say, each a full sentence.
     pub notes: Vec<String>,
 }
 
-impl Deployed {
+impl Activation {
     /// The operators whose rules a library's file has, if it does not tell operators apart: those that are
     /// right for all, or, with `assume_commutative`, those for operators that commute.
     pub fn operators(library: &Library, assume_commutative: bool) -> Option<OperatorClass> {

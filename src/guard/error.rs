@@ -11,6 +11,7 @@ use vocabulary::{CommShape, Library, RankOrder};
 
 /// A table that could not be looked at.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum GuardError {
     /// Measuring.
     #[error(transparent)]
@@ -23,50 +24,28 @@ pub enum GuardError {
         "how {library} was launched for the table is not known: {} does not tell",
         store.display()
     )]
-    NoCampaign {
-        /// The table's library.
-        library: Library,
-        /// The store that was asked.
-        store: PathBuf,
-    },
+    NoCampaign { library: Library, store: PathBuf },
     /// No launcher is known for the library.
     #[error("the table is about {library}, which colltune cannot launch")]
-    NoLauncher {
-        /// The library.
-        library: Library,
-    },
+    NoLauncher { library: Library },
     /// Another library than that of the table.
     #[error("the table is about {table}, and what can be measured here is {found}")]
-    OtherLibrary {
-        /// That of the table.
-        table: Library,
-        /// That of the campaign.
-        found: Library,
-    },
+    OtherLibrary { table: Library, found: Library },
     /// Ranks in another order than those of the table.
     #[error(
         "on {shape}, ranks stand in {found} order on their nodes here, and the table is about {table} order"
     )]
     OtherOrder {
-        /// Where.
         shape: CommShape,
-        /// The order of the table.
         table: RankOrder,
-        /// That of the launches.
         found: RankOrder,
     },
     /// A library that reads no exported files.
     #[error("{library} reads no exported tables")]
-    ReadsNoTables {
-        /// The library.
-        library: Library,
-    },
+    ReadsNoTables { library: Library },
     /// The table has no measured sizes for the deployment.
     #[error("the table says nothing of sizes that were measured for the deployment `{deployment}`")]
-    NothingToMeasure {
-        /// The deployment.
-        deployment: &'static str,
-    },
+    NothingToMeasure { deployment: &'static str },
     /// Rules are to be confirmed, and no probes to be measured.
     #[error("rules are not confirmed without probes between measured sizes")]
     NoProbes,

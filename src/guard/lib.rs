@@ -29,9 +29,9 @@ mod validate;
 
 pub use alternating::Alternating;
 pub use check::{Baseline, CheckOptions, Checked, CheckedPoint, Finding, check};
-pub use deployed::Deployed;
+pub use deployed::Activation;
 pub use error::GuardError;
-pub use measurer::{Broken, Launches, Measurer, Misplaced, Times};
+pub use measurer::{FailedCandidate, Launches, Measurer, Misplaced, Times};
 pub use point::{Point, PointKind, points};
 pub use probes::{Probing, add_probes};
 pub use repair::{Circumstances, Confirmed, confirm, keep, unconfirmed};

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use launcher::LaunchError;
 use store::Store;
-use tuner::{MeasurementContext, Observer, Progress, TunerError, measure_cells};
+use tuner::{CampaignProgress, MeasurementContext, Observer, TunerError, measure_cells};
 use vocabulary::{Candidate, Cell, CommShape, Pattern, RankOrder, Sample, Subject};
 
 use crate::{GuardError, Point};
@@ -16,10 +16,10 @@ pub struct Times {
     /// The median of each launch in seconds, by ascending launch: pairs of one launch may be compared.
     pub medians: BTreeMap<(Cell, Candidate), Vec<(u32, f64)>>,
     /// Candidates that failed.
-    pub broken: Vec<Broken>,
+    pub broken: Vec<FailedCandidate>,
     /// Whether time was up before everything asked for was measured.
     pub is_out_of_time: bool,
-    /// In which order ranks stood on their nodes, where launches told it.
+    /// The order in which ranks stood on their nodes, where launches told it.
     pub orders: BTreeMap<CommShape, RankOrder>,
 }
 
@@ -35,12 +35,12 @@ pub struct Misplaced {
 
 /// A candidate that could not be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct FailedCandidate {
     /// Where.
     pub cell: Cell,
     /// Which.
     pub candidate: Candidate,
-    /// In which way, and what was seen.
+    /// The kind of failure, and what was seen.
     pub message: String,
 }
 
@@ -78,8 +78,9 @@ impl Times {
     }
 
     /// How a candidate failed in a cell.
-    pub fn broken(&self, cell: &Cell, candidate: &Candidate) -> Option<&Broken> {
-        let is_it = |broken: &&Broken| broken.cell == *cell && broken.candidate == *candidate;
+    pub fn broken(&self, cell: &Cell, candidate: &Candidate) -> Option<&FailedCandidate> {
+        let is_it =
+            |broken: &&FailedCandidate| broken.cell == *cell && broken.candidate == *candidate;
         self.broken.iter().find(is_it)
     }
 }
@@ -144,7 +145,7 @@ impl Times {
     pub(crate) fn of_samples(
         samples: &[Sample],
         pattern: Pattern,
-        broken: Vec<Broken>,
+        broken: Vec<FailedCandidate>,
         orders: BTreeMap<CommShape, RankOrder>,
     ) -> Result<Self, GuardError> {
         let mut medians = BTreeMap::new();
@@ -165,7 +166,7 @@ impl Times {
 /// What further launches measured.
 pub(crate) struct More {
     pub(crate) samples: Vec<Sample>,
-    /// As [`Times::is_out_of_time`].
+    /// The value of [`Times::is_out_of_time`].
     pub(crate) is_out_of_time: bool,
 }
 
@@ -185,7 +186,7 @@ pub(crate) fn measure_more(
     let measured = measure_cells(at, cells, launches, observer, stop);
     // Launchers of one user may get into each other's way: Open MPI's share a folder for their sessions,
     // which the last to end removes, perhaps under the next one's feet.
-    let Progress { done, total } = match measured {
+    let CampaignProgress { done, total } = match measured {
         Err(TunerError::Launch(LaunchError::Failed { .. })) => {
             measure_cells(at, cells, launches, observer, stop)?
         }
@@ -208,13 +209,13 @@ pub(crate) fn orders(
 }
 
 /// What failed in the workplace's store.
-pub(crate) fn broken(at: &MeasurementContext) -> Result<Vec<Broken>, GuardError> {
+pub(crate) fn broken(at: &MeasurementContext) -> Result<Vec<FailedCandidate>, GuardError> {
     let failures = Store::open(&at.campaign.output.store)?.failures(&at.library)?;
     let of_cell = failures.into_iter().filter_map(|failure| {
         let Subject::Cell(cell) = failure.subject else {
             return None;
         };
-        Some(Broken {
+        Some(FailedCandidate {
             cell,
             candidate: failure.candidate,
             message: format!("{}: {}", failure.kind.name(), failure.message),

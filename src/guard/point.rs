@@ -12,13 +12,13 @@ use vocabulary::{Candidate, Cell, Datatype, Operator, RankOrder};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PointKind {
-    /// It was measured for the table.
+    /// A size that was measured for the table.
     Measured,
     /// A rule begins there, or at the next whole element.
     Threshold,
     /// The last whole element before a rule begins.
     BelowThreshold,
-    /// It was drawn at random between two measured sizes.
+    /// A size that was drawn at random between two measured ones.
     Probe,
 }
 
@@ -29,7 +29,7 @@ pub struct Point {
     pub cell: Cell,
     /// The operators of the entry; all of them if there are several.
     pub operators: Operators,
-    /// In which order the ranks stood when the entry was made; it is not judged with ranks in another one.
+    /// The order in which the ranks stood when the entry was made; it is not judged with ranks in another one.
     pub order: RankOrder,
     /// Why this size.
     pub place: PointKind,
@@ -61,7 +61,7 @@ impl Point {
     }
 
     /// Whether a library's file tells the library what the table chooses here; `file` are the operators whose
-    /// rules it has ([`crate::Deployed::operators`]).
+    /// rules it has ([`crate::Activation::operators`]).
     pub fn is_told(
         &self,
         table: &Table,

@@ -7,7 +7,7 @@ use results::{CellDecision, Ranked, Verdict};
 use schedule::Collective;
 use store::Store;
 use table::{Deployment, Operators, Table};
-use tuner::Analysis;
+use tuner::CampaignAnalysis;
 use vocabulary::{Candidate, Cell, CommShape};
 
 use crate::{GuardError, Point};
@@ -21,7 +21,7 @@ pub struct Rivals {
 }
 
 impl Rivals {
-    /// Those that the store tells which a table was made from: at each point the fastest of its ranking
+    /// The rivals by the store that a table was made from: at each point the fastest of its ranking
     /// that is neither chosen nor the same schedule as what is chosen, nor the default, nor was faster and is
     /// not used for another reason, as that fresh launches did not confirm it. Without such a store none is
     /// known: tables do not name them.
@@ -49,7 +49,7 @@ impl Rivals {
             let store = store.display();
             return silent(format!("{store} has no measurements of {library}"));
         }
-        let analysis = Analysis::of(&opened, Some(library), None)?;
+        let analysis = CampaignAnalysis::of(&opened, Some(library), None)?;
         let (asked, found) = (table.provenance.pattern, analysis.found.pattern);
         if asked != found {
             let store = store.display();
@@ -83,7 +83,7 @@ impl Rivals {
         Ok(Self { of, silence: None })
     }
 
-    /// That of a point.
+    /// The rival at a point.
     pub fn of(&self, point: &Point) -> Option<&Candidate> {
         self.of.get(&(point.cell, point.operators))
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use campaign::{Campaign, LauncherConfig, Slice, Strategy};
+use campaign::{Campaign, LauncherConfig, Strategy, TimeSlice};
 use launcher::LibraryChoice;
 use store::Store;
 use table::Table;
@@ -112,7 +112,7 @@ impl TestSetup {
         }
         let folder = folder(&beside)?;
         at.campaign.output.store = folder.path().join("measured.db");
-        // It is gone as soon as the question is answered.
+        // The store is removed as soon as the question is answered.
         at.relocated = None;
         Ok(Self { at, folder })
     }
@@ -176,8 +176,8 @@ fn narrow(campaign: &mut Campaign, points: &[Point], options: &TestSetupOptions)
     let launches = f64::from(options.launches + FURTHER_LAUNCHES);
     let share = TURNS_SHARE * campaign.budget_seconds / (turns * launches);
     campaign.repetitions.slice = match campaign.repetitions.slice {
-        Slice::Seconds(seconds) => Slice::Seconds(seconds.min(share)),
-        Slice::Auto => Slice::Seconds(share),
+        TimeSlice::Seconds(seconds) => TimeSlice::Seconds(seconds.min(share)),
+        TimeSlice::Auto => TimeSlice::Seconds(share),
     };
     if let LauncherConfig::Simulated(options) = &mut campaign.launcher {
         // Other noise than that under which the table was made.

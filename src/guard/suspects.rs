@@ -1,4 +1,4 @@
-//! Which points are slower for certain.
+//! Points that are slower for certain.
 
 use statistics::{holm, median, sign_test, values_for_sign_test};
 
@@ -9,7 +9,7 @@ pub const LEVEL: f64 = 0.05;
 /// of 95 % calls slower, if there is only one suspect.
 const ONE_SIDE: f64 = LEVEL / 2.0;
 
-/// Of the launches that decide about a suspect one may say the opposite.
+/// Among the launches that decide about a suspect, this many may say the opposite.
 const CONTRARY: u32 = 1;
 
 /// Whether the first launches make a suspect: half of them or more lie above the bound.
@@ -22,7 +22,7 @@ pub(crate) fn launches_to_decide(suspects: usize) -> u32 {
     values_for_sign_test(ONE_SIDE / suspects.max(1) as f64, CONTRARY)
 }
 
-/// Which of the suspects are slower for certain, by the ratios of further launches with their bounds.
+/// The suspects that are slower for certain, by the ratios of further launches with their bounds.
 ///
 /// Each is tested against its bound: that at least half of all launches, had there been many, would lie at
 /// or below it. [`LEVEL`] is that of all tests together, on both sides.

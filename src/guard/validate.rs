@@ -31,11 +31,11 @@ pub enum Judgement {
     Slower,
     /// There were too few launches to tell anything.
     TooFew,
-    /// It seems slower, and time was up before that was certain.
+    /// The choice seems slower, and time was up before that was certain.
     Undecided,
-    /// It fails, as said here.
+    /// The choice fails, with this message.
     Broken(String),
-    /// It has no times to compare, for this reason.
+    /// There are no times to compare, for this reason.
     NotMeasured(Silence),
 }
 

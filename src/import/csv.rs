@@ -13,7 +13,7 @@ use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Operator, Parame
 use crate::error::{ImportError, OptionNeeded};
 use crate::problem::LineProblem;
 use crate::row::{Reading, Row};
-use crate::{Format, ImportOptions, benchmark};
+use crate::{ImportFormat, ImportOptions, benchmark};
 
 /// All columns.
 pub(crate) const COLUMNS: [&str; 11] = [
@@ -30,7 +30,7 @@ pub(crate) const COLUMNS: [&str; 11] = [
     "seconds",
 ];
 
-/// Those that must be there.
+/// The columns that must be there.
 pub(crate) const NEEDED: [&str; 3] = ["collective", "bytes", "seconds"];
 
 /// Where algorithms are from unless the file says so.
@@ -121,7 +121,7 @@ impl Reader<'_> {
                 Err(ImportError::at(self.path, number, problem))
             }
             None if !self.columns.contains_key("ppn") && self.options.ppn.is_none() => Err(
-                ImportError::needs(self.path, Format::Csv, OptionNeeded::Ppn),
+                ImportError::needs(self.path, ImportFormat::Csv, OptionNeeded::Ppn),
             ),
             None => Ok(()),
         }

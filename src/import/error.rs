@@ -8,28 +8,19 @@ use store::StoreError;
 use thiserror::Error;
 use vocabulary::Library;
 
-use crate::Format;
+use crate::ImportFormat;
 use crate::problem::LineProblem;
 
 /// A file that cannot be imported.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum ImportError {
     /// The folder cannot be read.
     #[error("cannot read the folder {}: {source}", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Folder { path: PathBuf, source: io::Error },
     /// The file cannot be read as text.
     #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// A line is wrong.
     #[error(
         "{}:{line}:{} {}",
@@ -38,23 +29,18 @@ pub enum ImportError {
         quoted(&problem.to_string(), 2 * MOST_QUOTED)
     )]
     Line {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
         /// The column, where there are named ones.
         field: Option<&'static str>,
-        /// What is wrong.
         problem: LineProblem,
     },
     /// The file does not say something that is needed.
     #[error("{} does not say {option}", path.display())]
     Needs {
-        /// The file.
         path: PathBuf,
-        /// Its form.
-        format: Format,
-        /// What is needed.
+        format: ImportFormat,
         option: OptionNeeded,
     },
     /// Nothing in the file can be imported.
@@ -65,11 +51,8 @@ pub enum ImportError {
         skipped.as_ref().map(|(line, what)| format!("; line {line}: {what}")).unwrap_or_default()
     )]
     Empty {
-        /// The file.
         path: PathBuf,
-        /// What it was read as.
-        format: Format,
-        /// The first thing that was left out.
+        format: ImportFormat,
         skipped: Option<(u64, String)>,
     },
     /// The file has no times of the default.
@@ -77,20 +60,12 @@ pub enum ImportError {
         "{} has no times of the library's default, so that nothing could be decided",
         path.display()
     )]
-    NoDefault {
-        /// The file.
-        path: PathBuf,
-        /// What could stand for it.
-        known: Vec<String>,
-    },
+    NoDefault { path: PathBuf, known: Vec<String> },
     /// No candidate has the baseline's name.
     #[error("{} has no times of `{name}`, which is to be the baseline", path.display())]
     NoBaseline {
-        /// The file.
         path: PathBuf,
-        /// The name given.
         name: String,
-        /// What could be named.
         known: Vec<String>,
     },
     /// The store has been measured into.
@@ -100,11 +75,8 @@ pub enum ImportError {
         store.display()
     )]
     Measured {
-        /// The store.
         store: PathBuf,
-        /// The library.
         library: Library,
-        /// The campaign.
         campaign: String,
     },
     /// The store cannot be used.
@@ -126,7 +98,7 @@ pub enum OptionNeeded {
     Ppn,
 }
 
-impl Format {
+impl ImportFormat {
     fn content(self) -> &'static str {
         match self {
             Self::Csv => "row",
@@ -146,7 +118,7 @@ impl ImportError {
         }
     }
 
-    pub(crate) fn needs(path: &Path, format: Format, option: OptionNeeded) -> Self {
+    pub(crate) fn needs(path: &Path, format: ImportFormat, option: OptionNeeded) -> Self {
         Self::Needs {
             path: path.to_owned(),
             format,
@@ -162,7 +134,7 @@ impl ImportError {
             Self::Needs { option, format, .. } => match (option, format) {
                 (OptionNeeded::Library, _) => "name it, as in `--library openmpi-4.1.4`".into(),
                 (OptionNeeded::Nodes, _) => "give `--nodes N`".into(),
-                (OptionNeeded::Ppn, Format::Csv) => {
+                (OptionNeeded::Ppn, ImportFormat::Csv) => {
                     "add the column `ppn`, or give `--ppn K`".into()
                 }
                 (OptionNeeded::Ppn, _) => "give `--ppn K`".into(),

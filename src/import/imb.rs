@@ -29,7 +29,7 @@ use crate::benchmark::{self, Sized};
 use crate::error::{ImportError, OptionNeeded};
 use crate::problem::LineProblem;
 use crate::row::{Reading, Row};
-use crate::{Format, ImportOptions};
+use crate::{ImportFormat, ImportOptions};
 
 /// The first release in which a reduce_scatter is sized by part.
 const SIZED_BY_PART: u32 = 2019;
@@ -55,7 +55,7 @@ struct Table {
 
 struct Columns {
     count: usize,
-    /// Of the sizes, where there are any.
+    /// The column of sizes, if there is one.
     bytes: Option<usize>,
     time: usize,
 }
@@ -67,7 +67,7 @@ pub(crate) fn read(
     text: &str,
     options: &ImportOptions,
 ) -> Result<Reading, ImportError> {
-    let needs = |option| ImportError::needs(path, Format::Imb, option);
+    let needs = |option| ImportError::needs(path, ImportFormat::Imb, option);
     let mut reader = Reader {
         nodes: options.nodes,
         ppn: options.ppn.ok_or_else(|| needs(OptionNeeded::Ppn))?,

@@ -30,13 +30,13 @@ use crate::row::{Reading, Row};
 
 pub use crate::error::ImportError;
 pub use crate::problem::LineProblem;
-pub use crate::record::Record;
+pub use crate::record::ImportRecord;
 pub use crate::row::Skipped;
 
 /// The forms of files that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Format {
+pub enum ImportFormat {
     /// Comma-separated values with a header.
     Csv,
     /// What the collectives of the OSU micro-benchmarks print.
@@ -49,7 +49,7 @@ pub enum Format {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportOptions {
     /// The form of the file.
-    pub format: Format,
+    pub format: ImportFormat,
     /// The library that was measured; may be absent for CSV.
     pub library: Option<Library>,
     /// Number of nodes, where the file does not say.
@@ -189,9 +189,9 @@ impl Content {
             skipped,
             mut warnings,
         } = match options.format {
-            Format::Csv => csv::read(file, &text, options),
-            Format::Osu => osu::read(file, &text, options),
-            Format::Imb => imb::read(file, &text, options),
+            ImportFormat::Csv => csv::read(file, &text, options),
+            ImportFormat::Osu => osu::read(file, &text, options),
+            ImportFormat::Imb => imb::read(file, &text, options),
         }?;
         if rows.is_empty() {
             return Err(ImportError::Empty {
@@ -212,7 +212,7 @@ impl Content {
         let import = Import {
             digest: digest(&text),
             name: file.display().to_string(),
-            text: Record::new(file, options).to_text(),
+            text: ImportRecord::new(file, options).to_text(),
             library: options.library.clone().unwrap_or_else(unnamed_library),
             launches: launches(&rows, &environment(file, options, &rows, &warnings)),
         };
@@ -285,7 +285,9 @@ fn write<'a>(
     let mut store = Store::open_or_create(path)?;
     let launches = store.launches()?;
     let campaigns = store.campaigns()?;
-    let own = campaigns.iter().filter(|row| Record::of(row).is_none());
+    let own = campaigns
+        .iter()
+        .filter(|row| ImportRecord::of(row).is_none());
     let own: BTreeMap<&str, &str> = own.map(|row| (&*row.digest, &*row.name)).collect();
     let mut digests = BTreeSet::new();
     let (mut new, mut known) = (Vec::new(), Vec::new());

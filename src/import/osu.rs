@@ -23,7 +23,7 @@ use crate::benchmark::{self, Sized};
 use crate::error::{ImportError, OptionNeeded};
 use crate::problem::LineProblem;
 use crate::row::{Reading, Row};
-use crate::{Format, ImportOptions};
+use crate::{ImportFormat, ImportOptions};
 
 /// The names of tests, and which collective they are about.
 const TESTS: [(&str, Collective); 10] = [
@@ -55,7 +55,7 @@ pub(crate) fn read(
     text: &str,
     options: &ImportOptions,
 ) -> Result<Reading, ImportError> {
-    let needs = |option| ImportError::needs(path, Format::Osu, option);
+    let needs = |option| ImportError::needs(path, ImportFormat::Osu, option);
     let nodes = options.nodes.ok_or_else(|| needs(OptionNeeded::Nodes))?;
     let ppn = options.ppn.ok_or_else(|| needs(OptionNeeded::Ppn))?;
     let shape = CommShape::checked(nodes, ppn)

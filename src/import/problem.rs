@@ -11,6 +11,7 @@ use crate::csv::{COLUMNS, NEEDED};
 
 /// What is wrong with a line of a file, or with one of its fields.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum LineProblem {
     /// No header in a CSV file.
     #[error("there is no header")]
@@ -27,9 +28,7 @@ pub enum LineProblem {
     /// A value of another kind.
     #[error("`{found}` is not {expected}")]
     Value {
-        /// What stands there.
         found: String,
-        /// What is meant.
         expected: Cow<'static, str>,
     },
     /// A field that must not be empty.
@@ -37,12 +36,7 @@ pub enum LineProblem {
     Missing(&'static str),
     /// A line with more or fewer fields than the header.
     #[error("there are {found} fields and not {expected}")]
-    Fields {
-        /// How many there are.
-        found: usize,
-        /// How many the header has.
-        expected: usize,
-    },
+    Fields { found: usize, expected: usize },
     /// Not a collective.
     #[error("there is no collective `{0}`")]
     Collective(String),
@@ -55,43 +49,25 @@ pub enum LineProblem {
     /// Not an algorithm of the measured library.
     #[error("{library} has no algorithm `{id}` of this collective")]
     Native {
-        /// The name.
         id: String,
-        /// The library.
         library: &'static str,
-        /// Those it has.
         known: String,
     },
     /// An algorithm of ours where it cannot be used.
     #[error("`{algorithm}` cannot be used here: {why}")]
-    Unsupported {
-        /// Its name.
-        algorithm: String,
-        /// Why not.
-        why: String,
-    },
+    Unsupported { algorithm: String, why: String },
     /// A segment size for what has none.
     #[error("`{0}` has no segments")]
     NoSegments(String),
     /// A size that cuts an element in two.
     #[error("{bytes} bytes are not a whole number of {datatype}")]
-    PartOfElement {
-        /// The size.
-        bytes: u64,
-        /// The element type.
-        datatype: &'static str,
-    },
+    PartOfElement { bytes: u64, datatype: &'static str },
     /// A name that would not be found again in a table.
     #[error("`{0}` cannot be a name")]
     Name(String),
     /// Two things that both are to be the default.
     #[error("the default is called `{found}` here and `{before}` before")]
-    SecondDefault {
-        /// The name here.
-        found: String,
-        /// The first one.
-        before: String,
-    },
+    SecondDefault { found: String, before: String },
     /// A row without the header that explains it.
     #[error("the columns that this row belongs to are not known")]
     NoColumns,
@@ -103,18 +79,10 @@ pub enum LineProblem {
     Failed,
     /// More ranks than can be numbered.
     #[error("{nodes} nodes with {ppn} ranks each are not {RANKS}")]
-    Shape {
-        /// The nodes.
-        nodes: u32,
-        /// The ranks on each.
-        ppn: u32,
-    },
+    Shape { nodes: u32, ppn: u32 },
     /// More processes than ranks.
     #[error("{ranks} processes are more than the nodes hold")]
-    TooManyProcesses {
-        /// The processes.
-        ranks: u32,
-    },
+    TooManyProcesses { ranks: u32 },
     /// Sizes that mean one thing or the other.
     #[error("the release of the benchmarks is not known, which decides what the size counts")]
     NoRelease,

@@ -5,12 +5,12 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use store::CampaignRow;
 
-use crate::{Format, ImportOptions};
+use crate::{ImportFormat, ImportOptions};
 
 /// Where imported samples are from, as JSON: no campaign has the key `import`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Record {
+pub struct ImportRecord {
     import: Details,
 }
 
@@ -18,11 +18,11 @@ pub struct Record {
 #[serde(deny_unknown_fields)]
 struct Details {
     file: String,
-    format: Format,
+    format: ImportFormat,
     materiality: f64,
 }
 
-impl Record {
+impl ImportRecord {
     pub(crate) fn new(file: &Path, options: &ImportOptions) -> Self {
         Self {
             import: Details {

@@ -25,7 +25,7 @@ use self::run::BatchRun;
 pub(super) use self::run::cancel_and_wait;
 use self::script::{Purpose, Times};
 pub use self::script::{check_syntax as check_template, takes_orders};
-use super::batch_system::{JobId, Request, Status};
+use super::batch_system::{JobId, JobRequest, JobStatus};
 use super::commands::Commands;
 use super::{Installation, Job, LaunchError, Launcher, Running, Submission};
 use crate::BatchOptions;
@@ -45,7 +45,7 @@ const STOP_PAUSE: Duration = Duration::from_millis(20);
 pub struct BatchLauncher {
     installation: Installation,
     options: BatchOptions,
-    /// Of the campaign; jobs are called after it.
+    /// The campaign's name, after which jobs are called.
     name: String,
     commands: Commands<'static>,
     open: Mutex<Option<Allocation>>,
@@ -128,7 +128,7 @@ impl BatchLauncher {
     fn is_alive(&self, submission: &Submission) -> bool {
         let id = job_id(submission);
         let status = self.options.system.status_of(&self.commands, &id);
-        !matches!(status, Ok(Status::Ended { .. }))
+        !matches!(status, Ok(JobStatus::Ended { .. }))
     }
 
     /// Submits a job that begins with a launch.
@@ -163,7 +163,7 @@ impl BatchLauncher {
         order::write(&folder.script(), &self.script(job, place, folder)?)?;
         place.order(folder, job.timeout)?;
         let name = place.job_name(self.options.system, &self.name, folder);
-        let request = Request {
+        let request = JobRequest {
             name: &name,
             script: &folder.script(),
             output: &folder.output(),
@@ -191,7 +191,7 @@ impl BatchLauncher {
 
     /// Submits a script once, be it that the batch system is away for a moment and does not say whether it
     /// has it. If `stop` is set before that is known, a job that it may have finds nothing to do.
-    fn hand_over(&self, request: &Request<'_>, stop: &AtomicBool) -> Result<JobId, LaunchError> {
+    fn hand_over(&self, request: &JobRequest<'_>, stop: &AtomicBool) -> Result<JobId, LaunchError> {
         let deadline = Instant::now() + SUBMIT_PATIENCE;
         // What cannot be at all is refused before it stands in the queue for ever.
         let (system, commands) = (self.options.system, &self.commands.until(stop));

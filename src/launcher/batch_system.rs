@@ -61,7 +61,7 @@ pub trait BatchSystem: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`LaunchError::Refused`] in the batch system's own words.
-    fn check(&self, _commands: &Commands, _request: &Request<'_>) -> Result<(), LaunchError> {
+    fn check(&self, _commands: &Commands, _request: &JobRequest<'_>) -> Result<(), LaunchError> {
         Ok(())
     }
 
@@ -84,7 +84,7 @@ pub trait BatchSystem: Debug + Send + Sync {
     /// # Errors
     /// [`LaunchError::Refused`] in the batch system's own words; [`LaunchError::Silent`] if it
     /// cannot be reached, and it is not known whether the script was taken.
-    fn submit(&self, commands: &Commands, request: &Request<'_>) -> Result<JobId, LaunchError>;
+    fn submit(&self, commands: &Commands, request: &JobRequest<'_>) -> Result<JobId, LaunchError>;
 
     /// How these jobs are; those that are missing in the answer are no longer known.
     ///
@@ -94,15 +94,15 @@ pub trait BatchSystem: Debug + Send + Sync {
         &self,
         commands: &Commands,
         jobs: &[JobId],
-    ) -> Result<BTreeMap<JobId, Status>, LaunchError>;
+    ) -> Result<BTreeMap<JobId, JobStatus>, LaunchError>;
 
     /// How a job is, be it that it is no longer known.
     ///
     /// # Errors
     /// As for [`BatchSystem::status`].
-    fn status_of(&self, commands: &Commands, job: &JobId) -> Result<Status, LaunchError> {
+    fn status_of(&self, commands: &Commands, job: &JobId) -> Result<JobStatus, LaunchError> {
         let mut known = self.status(commands, std::slice::from_ref(job))?;
-        Ok(known.remove(job).unwrap_or(Status::LOST))
+        Ok(known.remove(job).unwrap_or(JobStatus::LOST))
     }
 
     /// The job of this name that was submitted last, if it is still known.
@@ -165,7 +165,7 @@ impl Eq for dyn BatchSystem {}
 /// A job as its batch system knows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JobId {
-    /// As commands print it.
+    /// The id, as commands print it.
     pub id: String,
     /// The cluster, where commands must be told.
     pub cluster: Option<String>,
@@ -175,28 +175,28 @@ pub struct JobId {
 
 /// What is submitted.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct JobRequest<'a> {
     /// The job's name in the queue, by which it is found again.
     pub name: &'a str,
     /// The script.
     pub script: &'a Path,
     /// Where the batch system writes what the script prints.
     pub output: &'a Path,
-    /// It begins no earlier than so much after now.
+    /// The job begins no earlier than this long after now.
     pub begin_in: Duration,
 }
 
 /// How a job is, in the eyes of its batch system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// It waits for nodes.
+pub enum JobStatus {
+    /// The job waits for nodes.
     Queued {
         /// Why, if the batch system says.
         reason: Option<String>,
     },
-    /// It has nodes.
+    /// The job has nodes.
     Running,
-    /// It is over.
+    /// The job has ended.
     Ended {
         /// How.
         end: End,
@@ -205,8 +205,8 @@ pub enum Status {
     },
 }
 
-impl Status {
-    /// That of a job that is no longer known.
+impl JobStatus {
+    /// The status of a job that the batch system no longer knows.
     pub(crate) const LOST: Self = Self::Ended {
         end: End::By(BatchEnd::Lost),
         failed_nodes: Vec::new(),
@@ -218,7 +218,7 @@ impl Status {
 pub enum End {
     /// Its script did, with this code.
     Exited(i32),
-    /// It was ended.
+    /// The batch system, or a user, ended the job.
     By(BatchEnd),
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
-use libraries::{Nodes, Ranks};
+use libraries::{LaunchRanks, NodeSource};
 use nix::unistd::Uid;
 
 use super::{Binding, Installation, LaunchError};
@@ -21,7 +21,7 @@ pub(super) struct Start<'a> {
     pub(super) environment: &'a [(OsString, OsString)],
     /// Variables that are set where the launcher runs, and meant for the ranks too.
     pub(super) inherited: &'a [&'a str],
-    pub(super) nodes: Nodes<'a>,
+    pub(super) nodes: NodeSource<'a>,
 }
 
 /// The launcher with its own arguments; the program's are to follow.
@@ -34,7 +34,7 @@ pub(super) fn command(
     shape: CommShape,
     binding: Binding,
 ) -> Result<Command, LaunchError> {
-    if matches!(start.nodes, Nodes::Here) && shape.nodes > 1 {
+    if matches!(start.nodes, NodeSource::Here) && shape.nodes > 1 {
         return Err(LaunchError::SeveralNodes {
             shape,
             problem: None,
@@ -42,7 +42,7 @@ pub(super) fn command(
     }
     let library = installation.name;
     let mut command = Command::new(&installation.launcher);
-    command.args(library.rank_arguments(&Ranks {
+    command.args(library.rank_arguments(&LaunchRanks {
         shape,
         nodes: start.nodes,
         may_crowd: binding == Binding::Free,
@@ -85,7 +85,7 @@ fn rules_asked_for(installation: &Installation, start: &Start<'_>) -> Vec<String
     let about = |word: &str| match word {
         word if word == library.facts().rules_setting => Some(named.clone()),
         word if word == named || library.goes_with_rules(word) => Some(word.to_owned()),
-        // As a launcher's option names it.
+        // The library, as a launcher's option names it.
         word => Some(format!("{prefix}{word}")).filter(|name| library.goes_with_rules(name)),
     };
     names.chain(words).filter_map(about).collect()

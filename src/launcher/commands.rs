@@ -38,7 +38,7 @@ pub(crate) struct Answer {
 }
 
 impl Commands<'_> {
-    /// Those that are found on `path`, the value of `$PATH`.
+    /// The commands that are found on `path`, the value of `$PATH`.
     pub(crate) fn on(path: impl Into<OsString>) -> Self {
         Self {
             path: path.into(),
@@ -157,7 +157,7 @@ impl Answer {
         self.output.lines().last().unwrap_or_default().trim()
     }
 
-    /// That the answer does not say what is to be known.
+    /// The error of an answer that does not say what was asked.
     pub(crate) fn silent(&self) -> LaunchError {
         LaunchError::Silent {
             program: self.program,

@@ -1,4 +1,4 @@
-//! Which MPI libraries this machine has.
+//! The MPI libraries of this machine.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -21,7 +21,7 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 /// An MPI library with the program that starts its ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installation {
-    /// Which of the known libraries.
+    /// The library, among the known ones.
     pub name: LibraryName,
     /// Its version, as in `4.1.4`.
     pub version: String,
@@ -50,28 +50,23 @@ pub struct Unusable {
 
 /// What a program did instead of printing the version of a known MPI library.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum Refusal {
-    /// It could not be run.
+    /// The launcher could not be run.
     #[error("it cannot be run: {0}")]
     Run(#[from] io::Error),
-    /// It did not end.
+    /// The launcher did not end in time.
     #[error("it took longer than {timeout:?} to answer")]
-    Timeout {
-        /// The time that it had.
-        timeout: Duration,
-    },
-    /// It could not be watched or ended.
+    Timeout { timeout: Duration },
+    /// The launcher could not be watched or ended.
     #[error(transparent)]
     Watch(Box<LaunchError>),
-    /// It failed.
+    /// The launcher failed.
     #[error("asked about itself, it ended with {0}")]
     Failed(ExitStatus),
-    /// It is something else.
+    /// The program is no MPI launcher.
     #[error("`--version` printed `{line}`")]
-    Unknown {
-        /// The first line that it printed.
-        line: String,
-    },
+    Unknown { line: String },
 }
 
 /// What [`discover`] found.
@@ -90,7 +85,7 @@ pub fn discover(path: &OsStr) -> Discovery {
     discover_within(path, VERSION_TIMEOUT)
 }
 
-/// As [`discover`]; launchers that do not answer within `timeout` are of no use.
+/// Does what [`discover`] does; launchers that do not answer within `timeout` are left out.
 pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
     let searched: Vec<PathBuf> = std::env::split_paths(path).collect();
     let mut discovery = Discovery {

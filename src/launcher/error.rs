@@ -15,22 +15,19 @@ use crate::HostFileError;
 
 /// A launch that did not work.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum LaunchError {
     /// No launcher of a known MPI library.
     #[error(
         "no MPI library found: no usable mpirun or mpiexec in {}",
         paths(searched)
     )]
-    NoMpi {
-        /// The directories searched.
-        searched: Vec<PathBuf>,
-    },
+    NoMpi { searched: Vec<PathBuf> },
     /// The library that the campaign asks for is not there.
     #[error("{wanted} is not installed here; found: {}", found.join(", "))]
     NotInstalled {
         /// Name, and version if one is asked for.
         wanted: String,
-        /// What is there.
         found: Vec<String>,
     },
     /// The launcher that the campaign names belongs to no known MPI library.
@@ -40,7 +37,6 @@ pub enum LaunchError {
         LibraryName::ALL.map(|library| library.facts().title).join(" or ")
     )]
     Unusable {
-        /// The launcher.
         launcher: PathBuf,
         /// What it did when asked for its version.
         #[source]
@@ -49,56 +45,38 @@ pub enum LaunchError {
     /// A command before the program that cannot be given what ranks need.
     #[error("`{program}` cannot be given a table: {message}")]
     Step {
-        /// The command.
         program: &'static str,
-        /// Why.
         message: String,
     },
     /// The launcher that the campaign names belongs to another library or version.
     #[error("`{}` belongs to {found}, the campaign asks for {wanted}", launcher.display())]
     OtherLibrary {
-        /// The launcher.
         launcher: PathBuf,
-        /// What it belongs to.
         found: Library,
-        /// What is asked for.
         wanted: String,
     },
     /// No measuring program for a library.
     #[error("no measuring program for {library}; looked for {}", paths(searched))]
     NoDriver {
-        /// The library.
         library: Library,
-        /// The files looked for.
         searched: Vec<PathBuf>,
     },
     /// A measuring program that does not list the library's algorithms.
     #[error("`{}` does not list the library's algorithms: {reason}", driver.display())]
     NoNatives {
-        /// The program.
         driver: PathBuf,
-        /// What it did when asked.
         #[source]
         reason: Refusal,
     },
     /// More ranks than cores, which the campaign forbids.
     #[error("{ranks} ranks do not fit on {cores} cores and `oversubscribe` is never")]
-    TooFewCores {
-        /// Ranks asked for.
-        ranks: u32,
-        /// Cores that may be used.
-        cores: u32,
-    },
+    TooFewCores { ranks: u32, cores: u32 },
     /// More ranks on a host than cores, as it seems, which the campaign forbids.
     #[error("the launcher cannot bind the ranks of {shape} to cores and `oversubscribe` is never")]
-    Crowded {
-        /// What is asked for.
-        shape: CommShape,
-    },
+    Crowded { shape: CommShape },
     /// More nodes than are known.
     #[error("cannot launch {shape}: {}", nodes(problem))]
     SeveralNodes {
-        /// What is asked for.
         shape: CommShape,
         /// What is wrong with the host file; absent if there is none.
         problem: Option<HostFileError>,
@@ -106,50 +84,34 @@ pub enum LaunchError {
     /// The launcher cannot be started.
     #[error("cannot start `{}`: {source}", launcher.display())]
     Start {
-        /// The launcher.
         launcher: PathBuf,
-        /// Why.
         source: io::Error,
     },
     /// The log cannot be written.
     #[error("cannot write the log `{}`: {source}", path.display())]
-    Log {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Log { path: PathBuf, source: io::Error },
     /// The operating system does not say how the launcher is.
     #[error("cannot watch the launcher: {0}")]
     Watch(io::Error),
     /// Processes of a launch that do not die.
     #[error("processes {pids:?} of a launch survive SIGKILL")]
-    Survivors {
-        /// Their ids.
-        pids: Vec<i32>,
-    },
+    Survivors { pids: Vec<i32> },
     /// A command of a batch system that cannot be run.
     #[error("cannot run `{program}`: {source}")]
     NoCommand {
-        /// The command.
         program: &'static str,
-        /// Why.
         source: io::Error,
     },
     /// A batch system refuses.
     #[error("`{program}` refuses: {message}")]
     Refused {
-        /// Its command.
         program: &'static str,
-        /// In its own words.
         message: String,
     },
     /// A batch system cannot be reached, or does not say what is to be known.
     #[error("`{program}` does not answer: {message}")]
     Silent {
-        /// Its command.
         program: &'static str,
-        /// In its own words.
         message: String,
     },
     /// The user interrupted the submission.
@@ -157,56 +119,34 @@ pub enum LaunchError {
     Interrupted,
     /// A job that goes on although it was cancelled.
     #[error("job {id} still runs {seconds} s after it was cancelled")]
-    NotCancelled {
-        /// The job.
-        id: String,
-        /// How long it was waited for.
-        seconds: u64,
-    },
+    NotCancelled { id: String, seconds: u64 },
     /// A template of a script that cannot be filled in.
     #[error("{}:{line}: {message}", path.display())]
     Template {
-        /// The template.
         path: PathBuf,
         /// Its line, from 1.
         line: usize,
-        /// What is wrong there.
         message: String,
     },
     /// A path, or an environment variable, that cannot stand in a script.
     #[error("`{}` cannot stand in a job's script", what.display())]
-    NotText {
-        /// It, or its name.
-        what: OsString,
-    },
+    NotText { what: OsString },
     /// A file of a job that cannot be read or written.
     #[error("cannot {action} `{}`: {source}", path.display())]
     File {
-        /// What was tried.
         action: &'static str,
-        /// The file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
     /// A file of a job that makes no sense.
     #[error("`{}` is damaged: {message}", path.display())]
-    Record {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        message: String,
-    },
+    Record { path: PathBuf, message: String },
     /// The launcher, or the program below it, failed.
     #[error("{}; log: {}{}", describe(*outcome, failed_nodes), log.display(), quote(tail))]
     Failed {
-        /// In which way.
         outcome: Outcome,
-        /// The whole log.
         log: PathBuf,
-        /// Its last lines.
         tail: Vec<String>,
-        /// Nodes that failed.
         failed_nodes: Vec<String>,
     },
 }

@@ -12,19 +12,14 @@ const LONGEST_NAME: usize = 255;
 
 /// A host file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum HostFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read the host file `{}`: {reason}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    Unreadable { path: PathBuf, reason: String },
     /// A line begins with what is no name.
     #[error("line {line} of the host file `{}` begins with `{name}`, which is no host's name", path.display())]
     Name {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
@@ -33,10 +28,7 @@ pub enum HostFileError {
     },
     /// There is no host in it.
     #[error("the host file `{}` names no host", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
     /// There are fewer hosts in it than a shape has nodes.
     #[error(
         "impossible shape {shape}: the host file `{}` names {hosts} host{}",
@@ -44,11 +36,8 @@ pub enum HostFileError {
         if *hosts == 1 { "" } else { "s" }
     )]
     TooFew {
-        /// The file.
         path: PathBuf,
-        /// The hosts in it.
         hosts: u32,
-        /// What is to be launched.
         shape: CommShape,
     },
 }

@@ -59,7 +59,7 @@ pub trait Launcher {
     /// When it cannot be started at all; a job that fails later says so in its [`Exit`].
     fn start(&self, job: &Job) -> Result<Box<dyn Running>, LaunchError>;
 
-    /// As [`Launcher::start`]. Where starting may take long, it is given up soon after `stop` is set.
+    /// Does what [`Launcher::start`] does, and stops trying soon after `stop` is set.
     ///
     /// # Errors
     /// As for [`Launcher::start`]; [`LaunchError::Interrupted`] if it was given up.
@@ -124,7 +124,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// On how many nodes it runs, with how many ranks each.
+    /// The number of nodes and the ranks on each.
     pub fn shape(&self) -> CommShape {
         CommShape {
             nodes: self.ranks.div_ceil(self.ppn.max(1)),
@@ -146,7 +146,7 @@ pub trait Running: Send {
         None
     }
 
-    /// Where the job stands by what was last heard; does not ask the batch system. Jobs of launchers without a queue run.
+    /// The last known state of the job; does not ask the batch system. Jobs of launchers without a queue run.
     fn standing(&self) -> JobState {
         JobState::Running { nodes: Vec::new() }
     }
@@ -180,29 +180,29 @@ pub trait Running: Send {
     }
 }
 
-/// Where a job stands.
+/// The state of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobState {
-    /// It waits for nodes.
+    /// The job waits for nodes.
     Queued {
         /// The batch system's id of it.
         id: String,
         /// Why, in the scheduler's words, if it says.
         reason: Option<String>,
     },
-    /// It runs.
+    /// The job runs.
     Running {
-        /// On which nodes, if that is known.
+        /// The names of the nodes, if they are known.
         nodes: Vec<String>,
     },
-    /// It is over.
+    /// The job has ended.
     Ended,
 }
 
 /// How a job ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// In which way.
+    /// The way in which the job ended.
     pub outcome: Outcome,
     /// Where launcher and ranks printed to.
     pub log: PathBuf,
@@ -234,15 +234,15 @@ pub enum Outcome {
 pub enum BatchEnd {
     /// Its wall time was over.
     WallTime,
-    /// It was cancelled.
+    /// The job was cancelled.
     Cancelled,
     /// Another job needed its nodes.
     Preempted,
     /// A node failed; [`Exit::failed_nodes`] says which.
     NodeFailed,
-    /// It needed more memory than it was given.
+    /// The job needed more memory than it was given.
     OutOfMemory,
-    /// It ended before this launch began, as when an allocation is over: nothing was lost.
+    /// The job ended before this launch began, as when an allocation is over: nothing was lost.
     NotBegun,
     /// The batch system knows nothing of it any more, and it has not said how it ended.
     Lost,

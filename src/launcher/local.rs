@@ -10,7 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use libraries::Nodes;
+use libraries::NodeSource;
 use tempfile::TempDir;
 use vocabulary::CommShape;
 
@@ -54,9 +54,9 @@ impl Binding {
 pub struct LocalLauncher {
     installation: Installation,
     options: LocalOptions,
-    /// Of each node; unknown of the hosts of a file.
+    /// The cores of each node; unknown for the hosts of a file.
     cores: Option<u32>,
-    /// By shape: asking the launcher costs a launch.
+    /// Bindings by shape: asking the launcher costs a launch.
     bindings: Mutex<BTreeMap<CommShape, Binding>>,
 }
 
@@ -145,9 +145,9 @@ impl LocalLauncher {
             environment,
             inherited: &[],
             nodes: match hosts {
-                None => Nodes::Here,
-                Some(hosts) if names_hosts => Nodes::Named(&names, hosts.placement),
-                Some(hosts) => Nodes::File(&hosts.file, hosts.placement),
+                None => NodeSource::Here,
+                Some(hosts) if names_hosts => NodeSource::Named(&names, hosts.placement),
+                Some(hosts) => NodeSource::File(&hosts.file, hosts.placement),
             },
         };
         command(&self.installation, &start, shape, binding)
@@ -166,7 +166,7 @@ impl LocalLauncher {
             _ => {
                 let place = asked.unwrap_or_else(std::env::temp_dir);
                 let mut folder = tempfile::Builder::new();
-                // Where there can be none the launcher does what it does without us.
+                // If the folder cannot be made, the launcher uses its own place.
                 folder.prefix("colltune-").tempdir_in(&place).ok()
             }
         };

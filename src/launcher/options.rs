@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::BatchSystem;
 
-/// Which MPI library a campaign is for.
+/// The MPI library that a campaign is for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LibraryChoice {
     /// The library; absent for whichever is found.
@@ -59,7 +59,7 @@ pub enum Oversubscribe {
 /// The options of a launcher that submits jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchOptions {
-    /// Who gives the nodes.
+    /// The batch system.
     pub system: &'static dyn BatchSystem,
     /// What a job asks for.
     pub job: JobSpecification,
@@ -76,7 +76,7 @@ pub struct BatchOptions {
 }
 
 impl BatchOptions {
-    /// Those of a campaign that names only the batch system.
+    /// The options of a campaign that names only the batch system.
     pub fn of(system: &'static dyn BatchSystem) -> Self {
         Self {
             system,
@@ -93,7 +93,7 @@ impl BatchOptions {
 /// What a job asks a batch system for, beyond nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobSpecification {
-    /// Who pays.
+    /// The account that is charged.
     pub account: Option<String>,
     /// The nodes among which the batch system chooses: [`crate::Words::partition`].
     pub partition: Option<String>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use super::batch_system::{BatchSystem, End, JobId, Request, Status, Words};
+use super::batch_system::{BatchSystem, End, JobId, JobRequest, JobStatus, Words};
 use super::commands::Commands;
 use super::{BatchEnd, LaunchError};
 
@@ -50,7 +50,7 @@ impl BatchSystem for Pbs {
         format!("ct{number:.4}-{mark}")
     }
 
-    fn submit(&self, commands: &Commands, request: &Request<'_>) -> Result<JobId, LaunchError> {
+    fn submit(&self, commands: &Commands, request: &JobRequest<'_>) -> Result<JobId, LaunchError> {
         let mut output = request.output.as_os_str().to_owned();
         output.push(".pbs");
         let mut arguments: Vec<OsString> = vec!["-N".into(), request.name.into()];
@@ -75,7 +75,7 @@ impl BatchSystem for Pbs {
         &self,
         commands: &Commands,
         jobs: &[JobId],
-    ) -> Result<BTreeMap<JobId, Status>, LaunchError> {
+    ) -> Result<BTreeMap<JobId, JobStatus>, LaunchError> {
         let ids: Vec<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
         let shown = show(commands, &ids)?;
         let known = jobs.iter().filter_map(|job| {
@@ -113,7 +113,7 @@ fn time_in(commands: &Commands, delay: Duration) -> Result<String, LaunchError> 
 
 /// What `qstat -f` says of these jobs; nothing of those that are not known.
 fn show(commands: &Commands, jobs: &[&str]) -> Result<Vec<Shown>, LaunchError> {
-    // With those that have ended, where the server keeps them.
+    // Jobs that have ended are listed too, where the server keeps them.
     let with_history = ["-x", "-f"].into_iter().chain(jobs.iter().copied());
     let mut answer = commands.ask("qstat", with_history)?;
     if answer.fails_with(&["job_history_enable"]) {
@@ -173,14 +173,14 @@ impl Shown {
     }
 
     /// `None` for a state that is not known.
-    fn status(&self) -> Option<Status> {
+    fn status(&self) -> Option<JobStatus> {
         let comment = self.value("comment");
         Some(match self.value("job_state")? {
-            "Q" | "H" | "W" | "T" | "M" => Status::Queued {
+            "Q" | "H" | "W" | "T" | "M" => JobStatus::Queued {
                 reason: comment.map(str::to_owned),
             },
-            "R" | "E" | "S" | "B" | "U" => Status::Running,
-            "F" | "X" | "C" => Status::Ended {
+            "R" | "E" | "S" | "B" | "U" => JobStatus::Running,
+            "F" | "X" | "C" => JobStatus::Ended {
                 end: self.end(),
                 failed_nodes: Vec::new(),
             },

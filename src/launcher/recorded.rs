@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::batch::order::{Folder, Stage};
 use super::batch::{cancel_and_wait, job_id};
-use super::batch_system::{JobId, Status, batch_system};
+use super::batch_system::{JobId, JobStatus, batch_system};
 use super::commands::Commands;
 use super::{BatchEnd, JobState, LaunchError, Outcome, Submission};
 
@@ -19,16 +19,16 @@ pub struct Recorded {
     pub launch: u32,
     /// How its job was submitted.
     pub submission: Submission,
-    /// Where the launch stands.
+    /// The state of the launch.
     pub state: RecordedState,
 }
 
-/// Where a launch stands that was given to a batch system.
+/// The state of a launch that was given to a batch system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordedState {
-    /// It waits or runs.
+    /// The launch waits or runs.
     Current(JobState),
-    /// It is over.
+    /// The launch has ended.
     Ended(Outcome),
     /// Its files do not tell, and the batch system does not answer.
     Unknown,
@@ -54,7 +54,7 @@ pub fn recorded(launches: &Path, path: &OsStr) -> Result<Vec<Recorded>, LaunchEr
         stages.push((launch, submission, stage));
     }
     let commands = Commands::on(path);
-    let mut known: BTreeMap<String, BTreeMap<JobId, Status>> = BTreeMap::new();
+    let mut known: BTreeMap<String, BTreeMap<JobId, JobStatus>> = BTreeMap::new();
     for (name, mut jobs) in asked {
         jobs.sort();
         jobs.dedup();
@@ -79,7 +79,7 @@ pub fn recorded(launches: &Path, path: &OsStr) -> Result<Vec<Recorded>, LaunchEr
 fn state(
     submission: &Submission,
     stage: Option<Stage>,
-    answer: Option<&BTreeMap<JobId, Status>>,
+    answer: Option<&BTreeMap<JobId, JobStatus>>,
 ) -> RecordedState {
     let begun = match stage {
         None => return RecordedState::Ended(Outcome::Ended(BatchEnd::Lost)),
@@ -91,16 +91,16 @@ fn state(
         return RecordedState::Unknown;
     };
     let status = answer.get(&job_id(submission)).cloned();
-    match status.unwrap_or(Status::LOST) {
-        Status::Queued { reason } => RecordedState::Current(JobState::Queued {
+    match status.unwrap_or(JobStatus::LOST) {
+        JobStatus::Queued { reason } => RecordedState::Current(JobState::Queued {
             id: submission.id.clone(),
             reason,
         }),
-        Status::Running => {
+        JobStatus::Running => {
             let nodes = Folder::at(submission.allocation.clone()).nodes();
             RecordedState::Current(JobState::Running { nodes })
         }
-        Status::Ended { end, .. } => RecordedState::Ended(end.of_launch(begun)),
+        JobStatus::Ended { end, .. } => RecordedState::Ended(end.of_launch(begun)),
     }
 }
 

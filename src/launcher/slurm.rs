@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use super::batch_system::{BatchSystem, End, JobId, Request, Status, Words, clock};
+use super::batch_system::{BatchSystem, End, JobId, JobRequest, JobStatus, Words, clock};
 use super::command_line::PRELOADING;
 use super::commands::{Answer, Commands};
 use super::{BatchEnd, LaunchError};
@@ -78,7 +78,7 @@ impl BatchSystem for Slurm {
         Ok(words)
     }
 
-    fn check(&self, commands: &Commands, request: &Request<'_>) -> Result<(), LaunchError> {
+    fn check(&self, commands: &Commands, request: &JobRequest<'_>) -> Result<(), LaunchError> {
         let answer = sbatch(commands, request, "--test-only")?;
         // So it is too where nodes are down for the moment; whatever can never be `sbatch` refuses.
         match answer.fails_with(&[NOT_NOW]) {
@@ -87,7 +87,7 @@ impl BatchSystem for Slurm {
         }
     }
 
-    fn submit(&self, commands: &Commands, request: &Request<'_>) -> Result<JobId, LaunchError> {
+    fn submit(&self, commands: &Commands, request: &JobRequest<'_>) -> Result<JobId, LaunchError> {
         let answer = sbatch(commands, request, "--parsable")?.obeyed(&AWAY)?;
         let (id, cluster) = match answer.last_line().split_once(';') {
             Some((id, cluster)) => (id, Some(cluster.to_owned())),
@@ -107,7 +107,7 @@ impl BatchSystem for Slurm {
         &self,
         commands: &Commands,
         jobs: &[JobId],
-    ) -> Result<BTreeMap<JobId, Status>, LaunchError> {
+    ) -> Result<BTreeMap<JobId, JobStatus>, LaunchError> {
         let mut known = BTreeMap::new();
         let mut clusters: BTreeMap<&Option<String>, Vec<&JobId>> = BTreeMap::new();
         for job in jobs {
@@ -139,7 +139,7 @@ impl BatchSystem for Slurm {
                 let line = lines.next();
                 let now = line.and_then(|(state, reason)| {
                     let status = status(state, Some(reason), None)?;
-                    (!matches!(status, Status::Ended { .. })).then_some(status)
+                    (!matches!(status, JobStatus::Ended { .. })).then_some(status)
                 });
                 let status = match now {
                     Some(status) => Some(status),
@@ -267,8 +267,12 @@ fn cluster(job: &JobId) -> impl Iterator<Item = String> {
     job.cluster.iter().map(|cluster| format!("-M{cluster}"))
 }
 
-fn sbatch(commands: &Commands, request: &Request<'_>, option: &str) -> Result<Answer, LaunchError> {
-    // In the name of this file `%` begins a pattern.
+fn sbatch(
+    commands: &Commands,
+    request: &JobRequest<'_>,
+    option: &str,
+) -> Result<Answer, LaunchError> {
+    // Slurm reads `%` in this name as the beginning of a pattern.
     let output = request.output.to_string_lossy().replace('%', "%%");
     let mut arguments: Vec<OsString> = vec![
         option.into(),
@@ -302,7 +306,7 @@ fn ended(
     commands: &Commands,
     job: &JobId,
     state: Option<&str>,
-) -> Result<Option<Status>, LaunchError> {
+) -> Result<Option<JobStatus>, LaunchError> {
     let shown = about(commands, "scontrol", job, &["show", "job", "-o", &job.id])?;
     let shown = shown.filter(|shown| value(shown, "JobName") == Some(&job.name));
     let Some(shown) = shown else {
@@ -315,7 +319,7 @@ fn ended(
     let exit = value("ExitCode").and_then(code);
     let state = value("JobState").or(state).unwrap_or_default();
     let mut status = status(state, value("Reason"), exit);
-    if let Some(Status::Ended {
+    if let Some(JobStatus::Ended {
         end: End::By(BatchEnd::NodeFailed),
         failed_nodes,
     }) = &mut status
@@ -328,7 +332,7 @@ fn ended(
     Ok(status)
 }
 
-/// Which of these nodes are down; older releases do not say which one a job has lost.
+/// The nodes that are down; older releases do not say which one a job has lost.
 fn down(commands: &Commands, job: &JobId, nodes: &str) -> Vec<String> {
     let arguments = ["-h", "-N", "-n", nodes, "-o", "%N %t"];
     let listed = about(commands, "sinfo", job, &arguments);
@@ -342,7 +346,7 @@ fn down(commands: &Commands, job: &JobId, nodes: &str) -> Vec<String> {
 }
 
 /// What the accounting knows of a job, if there is one that does.
-fn accounted(commands: &Commands, job: &JobId) -> Option<Status> {
+fn accounted(commands: &Commands, job: &JobId) -> Option<JobStatus> {
     let format = "--format=JobName,State,ExitCode";
     let arguments = ["-n", "-P", "-X", "-j", &job.id, format];
     let listed = about(commands, "sacct", job, &arguments).ok()??;
@@ -357,17 +361,17 @@ fn accounted(commands: &Commands, job: &JobId) -> Option<Status> {
 }
 
 /// What a state means, by the first of its words; `None` for one that is not known.
-fn status(state: &str, reason: Option<&str>, exit: Option<i32>) -> Option<Status> {
+fn status(state: &str, reason: Option<&str>, exit: Option<i32>) -> Option<JobStatus> {
     let by = |end| Some(End::By(end));
     let end = match state.split_whitespace().next()? {
         "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "RESV_DEL_HOLD"
         | "SPECIAL_EXIT" => {
             let said = reason.filter(|reason| !["", "None", "(null)"].contains(reason));
             let reason = said.map(str::to_owned);
-            return Some(Status::Queued { reason });
+            return Some(JobStatus::Queued { reason });
         }
         "RUNNING" | "CONFIGURING" | "COMPLETING" | "RESIZING" | "SIGNALING" | "STAGE_OUT"
-        | "STOPPED" | "SUSPENDED" => return Some(Status::Running),
+        | "STOPPED" | "SUSPENDED" => return Some(JobStatus::Running),
         "COMPLETED" => Some(End::Exited(0)),
         "TIMEOUT" | "DEADLINE" => by(BatchEnd::WallTime),
         "CANCELLED" | "REVOKED" => by(BatchEnd::Cancelled),
@@ -377,7 +381,7 @@ fn status(state: &str, reason: Option<&str>, exit: Option<i32>) -> Option<Status
         "FAILED" => None,
         _ => return None,
     };
-    Some(Status::Ended {
+    Some(JobStatus::Ended {
         end: end.unwrap_or(End::Exited(exit.filter(|code| *code != 0).unwrap_or(1))),
         failed_nodes: Vec::new(),
     })

@@ -70,7 +70,7 @@ impl ProcessTree {
         Ok(self.status)
     }
 
-    /// As [`ProcessTree::poll`], waiting for at most `timeout`.
+    /// Does what [`ProcessTree::poll`] does, and waits for at most `timeout`.
     pub(crate) fn wait(&mut self, timeout: Duration) -> Result<Option<ExitStatus>, LaunchError> {
         let deadline = Instant::now() + timeout;
         loop {

@@ -5,7 +5,7 @@ use schedule::Collective;
 /// One of a library's own algorithms.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryAlgorithm {
-    /// Of which collective.
+    /// The collective.
     pub collective: Collective,
     /// The library's name for it.
     pub id: &'static str,

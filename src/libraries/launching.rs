@@ -8,11 +8,11 @@ use vocabulary::CommShape;
 
 /// The ranks of a launch.
 #[derive(Clone, Copy, Debug)]
-pub struct Ranks<'a> {
+pub struct LaunchRanks<'a> {
     /// How many, on how many nodes.
     pub shape: CommShape,
-    /// On which nodes.
-    pub nodes: Nodes<'a>,
+    /// The nodes.
+    pub nodes: NodeSource<'a>,
     /// Whether more ranks than cores may run.
     pub may_crowd: bool,
     /// Variables of the launcher's environment that ranks on other nodes must get too.
@@ -21,14 +21,14 @@ pub struct Ranks<'a> {
 
 /// Where a launcher learns its nodes.
 #[derive(Clone, Copy, Debug)]
-pub enum Nodes<'a> {
+pub enum NodeSource<'a> {
     /// There is one, this machine.
     Here,
     /// These hosts.
     Named(&'a [String], Placement),
     /// The first hosts of a file.
     File(&'a Path, Placement),
-    /// Those of the job that the launcher runs in, of a batch system that launchers call so.
+    /// The nodes of the job that the launcher runs in; launchers know the batch system by this name.
     Job(&'a str, Placement),
 }
 

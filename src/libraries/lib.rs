@@ -22,7 +22,7 @@ use vocabulary::{Cell, Library, NativeAlgorithm, Parameters};
 
 pub use algorithm::LibraryAlgorithm;
 pub use facts::Facts;
-pub use launching::{Nodes, Ranks};
+pub use launching::{LaunchRanks, NodeSource};
 pub use serving::Serving;
 pub use twins::{RIVALS, twin};
 
@@ -141,7 +141,7 @@ pub trait MpiLibrary: Debug + Sync {
         false
     }
 
-    /// Which parts of the library carry out collectives, by the values that its control variables have before MPI is
+    /// The parts of the library that carry out collectives, by the values that its control variables have before MPI is
     /// started; empty if these do not tell.
     fn serving(&self, variables: &BTreeMap<String, String>) -> Vec<Serving>;
 
@@ -156,7 +156,7 @@ pub trait MpiLibrary: Debug + Sync {
     fn launcher_version(&self, output: &str) -> Option<String>;
 
     /// The launcher's arguments that say how many ranks to start, where.
-    fn rank_arguments(&self, ranks: &Ranks<'_>) -> Vec<OsString>;
+    fn rank_arguments(&self, ranks: &LaunchRanks<'_>) -> Vec<OsString>;
 
     /// The launcher's arguments that set a variable for the ranks.
     fn variable_arguments(&self, name: &str, value: &OsStr) -> Vec<OsString>;

@@ -9,7 +9,7 @@ use model::Placement;
 use schedule::Collective;
 use vocabulary::{Cell, Parameters};
 
-use crate::{Facts, MpiLibrary, Nodes, Ranks, Serving};
+use crate::{Facts, LaunchRanks, MpiLibrary, NodeSource, Serving};
 
 /// MPICH.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl MpiLibrary for Mpich {
             .any(|begin| control_variable.starts_with(begin))
     }
 
-    /// As in the tables that are built into 4.0 to 5.0, and in `MPIR_CVAR_<COLLECTIVE>_..._MSG_SIZE` before.
+    /// The sizes of the tables that are built into 4.0 to 5.0, and of `MPIR_CVAR_<COLLECTIVE>_..._MSG_SIZE` before.
     fn switches(&self, collective: Collective, ranks: u32) -> Vec<u64> {
         let of_all_ranks = |bytes: u64| bytes.div_ceil(u64::from(ranks.max(1)));
         match collective {
@@ -155,16 +155,18 @@ impl MpiLibrary for Mpich {
         crate::launching::version(rest)
     }
 
-    fn rank_arguments(&self, ranks: &Ranks<'_>) -> Vec<OsString> {
+    fn rank_arguments(&self, ranks: &LaunchRanks<'_>) -> Vec<OsString> {
         let (arguments, placement): ([OsString; 2], _) = match ranks.nodes {
             // Without `fork` hydra would go through ssh or a batch system.
-            Nodes::Here => (["-launcher".into(), "fork".into()], None),
-            Nodes::Named(names, placement) => {
+            NodeSource::Here => (["-launcher".into(), "fork".into()], None),
+            NodeSource::Named(names, placement) => {
                 let names = names.join(",").into();
                 (["-hosts".into(), names], Some(placement))
             }
-            Nodes::File(file, placement) => (["-f".into(), file.into()], Some(placement)),
-            Nodes::Job(system, placement) => (["-launcher".into(), system.into()], Some(placement)),
+            NodeSource::File(file, placement) => (["-f".into(), file.into()], Some(placement)),
+            NodeSource::Job(system, placement) => {
+                (["-launcher".into(), system.into()], Some(placement))
+            }
         };
         let mut arguments = arguments.to_vec();
         if let Some(placement) = placement {

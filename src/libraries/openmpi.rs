@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use model::Placement;
 use vocabulary::{Cell, Parameters};
 
-use crate::{Facts, MpiLibrary, Nodes, Ranks, Serving};
+use crate::{Facts, LaunchRanks, MpiLibrary, NodeSource, Serving};
 
 pub use algorithms::{COLLECTIVES, Limits, SINCE_5, limits, serves};
 
@@ -26,7 +26,7 @@ const ENABLING: &str = "OMPI_MCA_coll_tuned_use_dynamic_rules";
 /// Other variables that choose what carries out collectives.
 const CHOOSING: [&str; 2] = ["OMPI_MCA_coll", "HCOLL_"];
 
-/// Of the control variables, those of these frameworks steer collectives and what they communicate
+/// Control variables of these frameworks steer collectives and what they communicate
 /// with. The frameworks' own names choose their components.
 const FRAMEWORKS: [&str; 6] = ["coll", "pml", "bml", "btl", "mtl", "mpi"];
 
@@ -77,7 +77,7 @@ const FACTS: Facts = Facts {
     forwards_environment: false,
     binding_option: "--bind-to",
     sets_variables_by_program: true,
-    // Of 4 and of 5.
+    // The names in releases 4 and 5.
     superuser_variables: &[
         "OMPI_ALLOW_RUN_AS_ROOT",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
@@ -145,20 +145,20 @@ impl MpiLibrary for OpenMpi {
         crate::launching::version(rest)
     }
 
-    fn rank_arguments(&self, ranks: &Ranks<'_>) -> Vec<OsString> {
+    fn rank_arguments(&self, ranks: &LaunchRanks<'_>) -> Vec<OsString> {
         let number = ranks.shape.ranks().to_string();
         let mut arguments: Vec<OsString> = vec!["-np".into(), number.into()];
         let placement = match ranks.nodes {
-            Nodes::Here => None,
-            Nodes::Named(names, placement) => {
+            NodeSource::Here => None,
+            NodeSource::Named(names, placement) => {
                 arguments.extend(["--host".into(), names.join(",").into()]);
                 Some(placement)
             }
-            Nodes::File(file, placement) => {
+            NodeSource::File(file, placement) => {
                 arguments.extend(["--hostfile".into(), file.into()]);
                 Some(placement)
             }
-            Nodes::Job(_, placement) => Some(placement),
+            NodeSource::Job(_, placement) => Some(placement),
         };
         if let Some(placement) = placement {
             // Nodes are filled in their order; the placement decides only in which order their ranks
@@ -199,7 +199,7 @@ impl MpiLibrary for OpenMpi {
     }
 }
 
-/// As the library reads truth values.
+/// Reads a truth value as the library does.
 fn is_true(value: &str) -> bool {
     let value = value.trim().to_lowercase();
     let is_number = value.parse::<i64>().is_ok_and(|number| number != 0);

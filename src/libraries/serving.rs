@@ -1,4 +1,4 @@
-//! Which part of a library carries out which collectives.
+//! The parts of a library that carry out collectives.
 
 use schedule::Collective;
 

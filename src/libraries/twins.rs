@@ -1,4 +1,4 @@
-//! Which algorithms of ours and inside libraries do the same, and so can be compared for speed.
+//! Algorithms of ours and of libraries that do the same, and so can be compared for speed.
 
 use vocabulary::{Candidate, Cell, Library, Parameters};
 

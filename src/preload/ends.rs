@@ -1,4 +1,4 @@
-//! Where a program's MPI begins and ends, which takes the place of MPI's calls for it.
+//! `MPI_Init`, `MPI_Finalize` and their relatives, intercepted.
 
 use std::ffi::{c_char, c_int};
 

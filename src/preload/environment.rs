@@ -19,7 +19,7 @@ extern "C" fn at_load() {
     if given("COLLTUNE_TABLE").is_some()
         && let Ok(folder) = std::env::current_dir()
     {
-        // It is loaded once.
+        // The library is loaded once.
         let _ = STARTED_IN.set(folder);
     }
 }
@@ -27,9 +27,9 @@ extern "C" fn at_load() {
 /// Where the summary goes at the end.
 #[derive(Clone, Debug)]
 pub(crate) enum Log {
-    /// To standard error.
+    /// Standard error.
     Standard,
-    /// To a file.
+    /// A file.
     File(PathBuf),
 }
 

@@ -10,7 +10,7 @@ use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
 pub struct Handle(usize);
 
 impl Handle {
-    /// Of a handle that is an address.
+    /// The bits of a handle that is an address.
     #[cfg(open_mpi)]
     pub(crate) fn from_raw<Raw: Copy>(raw: Raw) -> Self {
         const { assert!(size_of::<Raw>() == size_of::<usize>()) };

@@ -6,7 +6,7 @@ use runtime::RawCall;
 use schedule::Collective;
 
 use crate::handle::Handle;
-use crate::lifetime::tuner;
+use crate::lifetime::dispatcher;
 
 // The kinds of arguments.
 type Input = *const c_void;
@@ -60,9 +60,9 @@ macro_rules! intercept {
             ) -> c_int {
                 // SAFETY: the caller's.
                 unsafe {
-                    match tuner() {
-                        Some(tuner) => {
-                            tuner.call($communicator.communicator(), raw($($argument),*))
+                    match dispatcher() {
+                        Some(dispatcher) => {
+                            dispatcher.call($communicator.communicator(), raw($($argument),*))
                         }
                         None => $library($($argument,)* $communicator),
                     }
@@ -71,9 +71,9 @@ macro_rules! intercept {
 
             // SAFETY: the caller's.
             unsafe {
-                match tuner() {
-                    Some(tuner)
-                        if !tuner
+                match dispatcher() {
+                    Some(dispatcher)
+                        if !dispatcher
                             .passes_on($communicator.communicator(), &raw($($argument),*)) =>
                     {
                         decide($($argument,)* $communicator)

@@ -1,4 +1,4 @@
-//! From the program's `MPI_Init` to its `MPI_Finalize`.
+//! What happens in the program's `MPI_Init` and `MPI_Finalize`.
 
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
@@ -12,13 +12,13 @@ use capi::{built_for, other_library, read, warn};
 use exec::constants::MPI_Comm;
 use libraries::LibraryName;
 use mpi::ffi;
-use runtime::{By, PassedOn, Settings, Tuner};
+use runtime::{By, Dispatcher, FallbackReason, Settings};
 
 use crate::environment::{Environment, Log};
 use crate::gathering::gather;
 
 /// The table at work; null as long as there is none, and after the end.
-static TUNER: AtomicPtr<Tuner> = AtomicPtr::new(std::ptr::null_mut());
+static DISPATCHER: AtomicPtr<Dispatcher> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Where its summary goes.
 static LOG: OnceLock<Log> = OnceLock::new();
@@ -28,11 +28,11 @@ static STARTED: AtomicBool = AtomicBool::new(false);
 
 /// The table at work.
 #[inline]
-pub(crate) fn tuner() -> Option<&'static Tuner> {
-    let tuner = TUNER.load(Ordering::Relaxed);
+pub(crate) fn dispatcher() -> Option<&'static Dispatcher> {
+    let dispatcher = DISPATCHER.load(Ordering::Relaxed);
     // SAFETY: set by `start`, and freed by `end` when no call can come any more. One thread at a
-    // time: a program with others is refused by `Tuner::new`.
-    unsafe { tuner.as_ref() }
+    // time: a program with others is refused by `Dispatcher::new`.
+    unsafe { dispatcher.as_ref() }
 }
 
 /// MPI has been initialised: puts the table to use. Collective over `MPI_COMM_WORLD`.
@@ -75,14 +75,14 @@ pub(crate) fn start() {
         ..settings
     };
     // SAFETY: MPI is initialised, and this the right library.
-    let tuner = unsafe { Tuner::new(loaded, world(), settings) };
-    match tuner {
-        Ok(tuner) => {
+    let dispatcher = unsafe { Dispatcher::new(loaded, world(), settings) };
+    match dispatcher {
+        Ok(dispatcher) => {
             if let Some(log) = environment.log {
                 // MPI is started once.
                 let _ = LOG.set(log);
             }
-            TUNER.store(Box::into_raw(Box::new(tuner)), Ordering::Relaxed);
+            DISPATCHER.store(Box::into_raw(Box::new(dispatcher)), Ordering::Relaxed);
         }
         Err(error) if is_first() => {
             warn(&format!("all collectives are the library's own: {error}"));
@@ -96,28 +96,28 @@ pub(crate) fn start() {
 
 /// MPI is about to be finalised. Collective.
 pub(crate) fn end() {
-    let tuner = TUNER.swap(std::ptr::null_mut(), Ordering::Relaxed);
-    if tuner.is_null() {
+    let dispatcher = DISPATCHER.swap(std::ptr::null_mut(), Ordering::Relaxed);
+    if dispatcher.is_null() {
         return;
     }
     // SAFETY: made by `start`; no call finds it any more.
-    let tuner = unsafe { Box::from_raw(tuner) };
+    let dispatcher = unsafe { Box::from_raw(dispatcher) };
     if let Some(log) = LOG.get()
         && is_first()
     {
-        write(log, &text(&tuner));
+        write(log, &text(&dispatcher));
     }
 }
 
-fn text(tuner: &Tuner) -> String {
-    let (table, ranks) = (&tuner.table().name, ranks());
-    let summary = tuner.summary();
+fn text(dispatcher: &Dispatcher) -> String {
+    let (table, ranks) = (&dispatcher.table().name, ranks());
+    let summary = dispatcher.summary();
     let mut lines = vec![format!(
         "table {table}, calls of rank 0 of {ranks}; the expected gain is the table's promise, not measured"
     )];
     lines.extend(summary.to_string().lines().map(str::to_owned));
-    lines.extend(tuner.unused());
-    let is_unmeasured = |(by, _): &(By, u64)| *by == By::Library(PassedOn::Shape);
+    lines.extend(dispatcher.unused());
+    let is_unmeasured = |(by, _): &(By, u64)| *by == By::Library(FallbackReason::Shape);
     if summary.calls_by().iter().any(is_unmeasured) {
         lines.push(
             "shapes that were not measured are left to the library: measure them, or let the nearest measured \
@@ -125,7 +125,7 @@ fn text(tuner: &Tuner) -> String {
                 .to_owned(),
         );
     }
-    match tuner.replacements() {
+    match dispatcher.replacements() {
         0 => {}
         1 => lines.push("the table was replaced once".to_owned()),
         often => lines.push(format!("the table was replaced {often} times")),

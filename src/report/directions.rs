@@ -5,8 +5,8 @@ use vocabulary::units::format_bytes;
 
 use crate::view::View;
 
-/// From this many times the time of a message one way on, two messages in opposite directions carry hardly more than
-/// one.
+/// If both together take at least this many times the time of one, two messages in opposite directions carry hardly
+/// more than one.
 const IN_TURN: f64 = 1.75;
 /// The coverage of an interval from three launches. One that covers less says little.
 const CERTAIN: f64 = 0.75;

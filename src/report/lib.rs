@@ -26,4 +26,4 @@ pub use html::{FIGURE_STYLE, figures, inline, render_html};
 pub use markdown::render_markdown;
 pub use summary::render_summary;
 pub use text::{cell, code, prose};
-pub use view::{Basis, Comparison, View, Withheld, withheld};
+pub use view::{Basis, Comparison, View, WithheldReasons, withheld};

@@ -5,7 +5,7 @@ use statistics::PairedRatio;
 use table::{Operators, Policy, Provenance, Rule};
 use vocabulary::Candidate;
 use vocabulary::units::{format_bytes, format_seconds};
-use wire::Failure;
+use wire::FailureRecord;
 
 use crate::directions::directions;
 use crate::expected::expected;
@@ -333,7 +333,7 @@ fn failures(view: &View) -> String {
     }
     text += "These candidates are in no table for these cells, and are not tried again there unless\n\
              asked.\n\n";
-    for Failure {
+    for FailureRecord {
         launch,
         candidate,
         subject,

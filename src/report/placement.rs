@@ -57,7 +57,7 @@ pub(crate) fn switches(environment: &Environment) -> String {
     lines.collect::<Vec<_>>().join("; ")
 }
 
-/// In which order ranks stood on the nodes, where it is known and makes a difference; with the shapes of each
+/// The order in which ranks stood on the nodes, where it is known and makes a difference; with the shapes of each
 /// order if there are several.
 pub(crate) fn orders(comparisons: &[Comparison]) -> String {
     let mut shapes: BTreeMap<RankOrder, BTreeSet<CommShape>> = BTreeMap::new();

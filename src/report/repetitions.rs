@@ -1,6 +1,6 @@
 //! Repetitions that are to be read with care.
 
-use results::{OFTEN_INVALID, OftenInvalid, Repetitions};
+use results::{OFTEN_INVALID, OftenInvalid, RepetitionCounts};
 use vocabulary::Candidate;
 use vocabulary::units::format_count;
 
@@ -10,7 +10,7 @@ use crate::markdown::interval;
 const MOST_CELLS: usize = 10;
 
 /// What is unusual of some; nothing where all is as usual.
-pub(crate) fn paragraphs(about: &Repetitions) -> Vec<String> {
+pub(crate) fn paragraphs(about: &RepetitionCounts) -> Vec<String> {
     let mut paragraphs = Vec::new();
     if about.batched_cells > 0 {
         let cells = match about.batched_cells {
@@ -35,7 +35,7 @@ pub(crate) fn paragraphs(about: &Repetitions) -> Vec<String> {
 }
 
 /// How the default compares with itself.
-fn placebos(about: &Repetitions) -> Option<String> {
+fn placebos(about: &RepetitionCounts) -> Option<String> {
     let medians = || about.placebos.iter().map(|(_, ratio)| ratio.median);
     let (least, most) = (medians().reduce(f64::min)?, medians().reduce(f64::max)?);
     let text = format!(
@@ -59,7 +59,7 @@ fn placebos(about: &Repetitions) -> Option<String> {
 }
 
 /// What warns of candidates, each with those that it is about.
-pub(crate) fn warnings(about: &Repetitions) -> [(String, &[OftenInvalid]); 2] {
+pub(crate) fn warnings(about: &RepetitionCounts) -> [(String, &[OftenInvalid]); 2] {
     let often = format!(
         "more than {:.0} % of these repetitions were invalid, so that those left may\nnot be typical",
         OFTEN_INVALID * 100.0

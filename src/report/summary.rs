@@ -1,4 +1,4 @@
-//! Where the library's default loses, and by how much.
+//! The summary: where the library's default loses, and by how much.
 
 use results::{CellDecision, Ranked};
 use statistics::geometric_mean;
@@ -18,7 +18,7 @@ pub fn render_summary(view: &View) -> String {
             .map(|comparison| format!("  {}", line(comparison))),
     );
     lines.extend(time(view));
-    // On one line, as all others are.
+    // Like all others, this text is one line.
     lines.extend(search(view).map(|text| text.replace('\n', " ")));
     lines.join("\n") + "\n"
 }

@@ -1,6 +1,6 @@
 //! What a table knows without the measurements that it was made from.
 
-use results::{CellDecision, MeasuringCost, Ranked, Repetitions, Verdict};
+use results::{CellDecision, MeasuringCost, Ranked, RepetitionCounts, Verdict};
 use schedule::Collective;
 use statistics::PairedRatio;
 use table::{Confidence, Deployment, RuleSource, ShapeRules, Table, rule_at};
@@ -33,7 +33,7 @@ impl View {
                 ..MeasuringCost::default()
             },
             starts: None,
-            repetitions: Repetitions::default(),
+            repetitions: RepetitionCounts::default(),
             parameters: Vec::new(),
             misfits: Vec::new(),
             comparisons,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use results::{
     BlockComparison, CellDecision, MeasuringCost, Misfit, ModelCurve, ModelScore, Pairs,
-    ParameterEstimate, Repetitions, Starts,
+    ParameterEstimate, RepetitionCounts, Starts,
 };
 use schedule::Collective;
 use table::{
@@ -12,7 +12,7 @@ use table::{
     ShapeRules, Table,
 };
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, RankOrder};
-use wire::{Environment, Failure};
+use wire::{Environment, FailureRecord};
 
 use crate::text::verdict;
 
@@ -32,7 +32,7 @@ pub struct View {
     /// How ranks came to common starts, if that is known.
     pub starts: Option<Starts>,
     /// What to know of repetitions.
-    pub repetitions: Repetitions,
+    pub repetitions: RepetitionCounts,
     /// The machine as the model sees it.
     pub parameters: Vec<ParameterEstimate>,
     /// Where these do not hold.
@@ -42,7 +42,7 @@ pub struct View {
     /// Every cell with its candidates, ascending by cell and operators.
     pub cells: Vec<CellDecision>,
     /// Why choices of the table are not deployed, as in `not confirmed`: [`withheld`].
-    pub withheld: Withheld,
+    pub withheld: WithheldReasons,
     /// Algorithms of colltune against the library's own; empty where none of those was forced.
     pub pairs: Vec<Pairs>,
     /// What the model expected, beside what was measured.
@@ -51,15 +51,15 @@ pub struct View {
     /// itself comes last.
     pub scores: Vec<ModelScore>,
     /// Candidates that failed.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<FailureRecord>,
 }
 
 /// Reasons by cell, operators and deployment.
-pub type Withheld = BTreeMap<(Cell, Operators, Deployment), String>;
+pub type WithheldReasons = BTreeMap<(Cell, Operators, Deployment), String>;
 
 /// The reasons why [`Policy::default`] does not deploy what a table chooses in some cells; none for what it deploys, and
 /// none for simulated rules, since the table's warnings say that all of it is simulated.
-pub fn withheld(table: &Table, cells: &[CellDecision]) -> Withheld {
+pub fn withheld(table: &Table, cells: &[CellDecision]) -> WithheldReasons {
     let simulated = Lack::Measurement.reason();
     let reason = |result: &CellDecision, deployment: Deployment, chosen: &Candidate| {
         let decision = table.lookup(&Query {
@@ -153,7 +153,7 @@ pub struct Comparison {
     pub collective: Collective,
     /// The ranks.
     pub shape: CommShape,
-    /// In which order they stood on the nodes.
+    /// The order in which they stood on the nodes.
     pub order: RankOrder,
     /// The operators that the decisions hold for.
     pub operators: Operators,

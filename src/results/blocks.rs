@@ -9,7 +9,7 @@ use crate::{At, at};
 /// The best block size of a pipelined algorithm in a cell: predicted, and as measured.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BlockComparison {
-    /// Where it was measured.
+    /// The cell in which it was measured.
     #[serde(flatten, serialize_with = "at")]
     #[schemars(with = "At")]
     pub cell: Cell,

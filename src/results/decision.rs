@@ -42,7 +42,7 @@ pub enum Verdict {
     /// Its median is the fastest, and it beats the default as the options of `fit` say.
     #[error("it is the fastest by its median and beats the default by enough to matter")]
     Fastest,
-    /// It beats the default and is about as fast as the fastest of those that do; chosen so that
+    /// The candidate beats the default and is about as fast as the fastest of those that do; chosen so that
     /// neighbouring sizes share a rule, for its fewer blocks, or as what is faster by its median
     /// does not beat the default significantly.
     #[error(
@@ -73,7 +73,7 @@ pub enum Verdict {
     /// The default was not measured or failed, so that nothing can be compared with it.
     #[error("the default was not measured")]
     DefaultNotMeasured,
-    /// It beats the default in fresh launches, in every pattern of calls.
+    /// The candidate beats the default in fresh launches, in every pattern of calls.
     #[error("fresh launches confirm that it beats the default by enough to matter")]
     Confirmed,
     /// What beats the default in the launches that looked for candidates does not do so in fresh ones.
@@ -82,7 +82,7 @@ pub enum Verdict {
          matter"
     )]
     NotConfirmed,
-    /// In fresh launches a candidate beats the default in one pattern of calls and not in another.
+    /// A candidate beats the default in fresh launches in one pattern of calls and not in another.
     #[error("another candidate beats the default in one pattern of calls and not in another")]
     PatternsDisagree,
     /// A candidate that beats the default in exploring launches was not measured in enough fresh launches.
@@ -185,11 +185,11 @@ impl CellDecision {
 /// A candidate in a cell, beside the library's default.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Ranked {
-    /// Which one.
+    /// The candidate.
     #[serde(flatten, serialize_with = "Candidate::in_parts")]
     #[schemars(with = "CandidateParts")]
     pub candidate: Candidate,
-    /// From how much.
+    /// The number of samples.
     #[serde(flatten)]
     pub counts: Counts,
     /// Median time over launches.

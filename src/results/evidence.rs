@@ -23,7 +23,7 @@ pub struct Explanation {
     /// How ranks came to common starts in all that the store holds, as a clause; null if unknown.
     #[serde(rename = "common_starts")]
     pub starts: Option<String>,
-    /// That calls found nothing in caches, as a clause; null where they might have.
+    /// A clause that says that calls found nothing in caches; null where they might have.
     #[serde(rename = "cold_cache")]
     pub cold: Option<String>,
     /// Where measuring time went, in all that the store holds; null if unknown.
@@ -34,7 +34,7 @@ pub struct Explanation {
     /// Why the store could not speak.
     #[serde(rename = "no_evidence")]
     pub silence: Option<String>,
-    /// Where the measurements in the store would now be decided otherwise than the table does.
+    /// How the store's measurements would be decided now, if otherwise than in the table.
     pub dissent: Option<String>,
 }
 
@@ -52,6 +52,6 @@ pub struct Evidence {
     pub margin: Option<f64>,
     /// The candidates, fastest first; speed-ups are rounded as in tables.
     pub ranking: Vec<Ranked>,
-    /// Those that are not among them as none of their repetitions was valid.
+    /// Candidates that are missing as none of their repetitions was valid.
     pub never_valid: Vec<OftenInvalid>,
 }

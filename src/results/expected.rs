@@ -11,7 +11,7 @@ pub struct ModelCurve {
     pub algorithm: String,
     /// Where.
     pub shape: CommShape,
-    /// By ascending size.
+    /// The points by ascending size.
     pub points: Vec<Expected>,
 }
 
@@ -48,7 +48,7 @@ impl Expected {
     }
 }
 
-/// Which parameters predictions follow from.
+/// The parameters that predictions follow from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelKind {
@@ -56,9 +56,9 @@ pub enum ModelKind {
     OneLine,
     /// Lines by size for messages, combinations and copies, from experiments.
     Lines,
-    /// With what exchanges, shifts and fans cost.
+    /// Also what exchanges, shifts and fans cost.
     Patterns,
-    /// With what the times of collectives tell, of parameters fitted all at once; what is used.
+    /// Also what the times of collectives tell, with all parameters fitted at once; these are used.
     Calibrated,
 }
 
@@ -79,13 +79,13 @@ impl ModelKind {
 #[serde(into = "ScoreParts")]
 #[schemars(with = "ScoreParts")]
 pub struct ModelScore {
-    /// Of which parameters.
+    /// The parameters.
     pub model: ModelKind,
     /// How many predictions there are.
     pub points: usize,
     /// How many are wrong.
     pub wrong: usize,
-    /// Those between the smallest and the largest size: each is predicted once with the parameters of the
+    /// Sizes between the smallest and the largest: each is predicted once with the parameters of the
     /// sizes that are left when every second of these is held out.
     pub points_held_out: usize,
     /// How many of these predictions are wrong.
@@ -108,7 +108,7 @@ impl ModelScore {
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "ModelScore")]
 struct ScoreParts {
-    /// Which parameters the predictions follow from; those that are used come last.
+    /// The parameters that the predictions follow from; those that are used come last.
     model: ModelKind,
     /// The number of predictions.
     points: usize,
@@ -118,7 +118,7 @@ struct ScoreParts {
     wrong_share: f64,
     /// Predictions at sizes that were held out from the fit.
     points_held_out: usize,
-    /// Those of these that are off by more than 30 %.
+    /// Held-out predictions that are off by more than 30 %.
     wrong_held_out: usize,
     /// Their share.
     wrong_held_out_share: f64,

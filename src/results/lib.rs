@@ -25,7 +25,7 @@ pub use decision::{CellDecision, Ranked, Verdict};
 pub use evidence::{Evidence, Explanation};
 pub use expected::{Expected, ModelCurve, ModelKind, ModelScore};
 pub use measuring::{
-    Effort, MeasuringCost, OFTEN_INVALID, OftenInvalid, Races, Repetitions, Starts,
+    Effort, MeasuringCost, OFTEN_INVALID, OftenInvalid, Races, RepetitionCounts, Starts,
 };
 pub use misfit::{Misfit, Timed};
 pub use pairs::{Pair, Pairs};

@@ -23,7 +23,7 @@ pub struct MeasuringCost {
     pub repetitions: u64,
     /// Seconds of `seconds` within the calls whose times are kept.
     pub call_seconds: f64,
-    /// Where it went, if that is known.
+    /// The parts of the time, if they are known.
     pub shares: Option<Shares>,
     /// What was not measured to the end.
     pub races: Races,
@@ -43,7 +43,7 @@ pub struct Effort {
 /// How ranks were brought to common starts; displayed as a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum Starts {
-    /// By a dissemination barrier before each repetition.
+    /// Ranks pass a dissemination barrier before each repetition.
     #[error("by a dissemination barrier")]
     Barrier,
     /// At times that they agreed upon, on a global clock.
@@ -58,7 +58,7 @@ pub enum Starts {
         invalid: u64,
         /// Repetitions, these included.
         repetitions: u64,
-        /// By how much the ranks' clocks disagreed at most.
+        /// The largest disagreement of the ranks' clocks.
         residual_seconds: f64,
     },
 }
@@ -77,7 +77,7 @@ pub const OFTEN_INVALID: f64 = 0.1;
 
 /// What to know of the repetitions in cells.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Repetitions {
+pub struct RepetitionCounts {
     /// Cells in which several calls made a repetition, as one was too short for the clock.
     pub batched_cells: usize,
     /// The most calls in one of these repetitions.
@@ -89,11 +89,11 @@ pub struct Repetitions {
     pub often_invalid: Vec<OftenInvalid>,
     /// Candidates of which no repetition is valid, so that nothing is known of them, by cell.
     pub never_valid: Vec<OftenInvalid>,
-    /// By cell, the time of [`Candidate::Placebo`] divided by that of the default, which is the same.
+    /// The time of [`Candidate::Placebo`] divided by that of the default, which is the same, by cell.
     pub placebos: Vec<(Cell, PairedRatio)>,
 }
 
-impl Repetitions {
+impl RepetitionCounts {
     /// The cells in which the placebo does not take as long as the default for certain, so that other
     /// ratios are wrong by as much.
     pub fn biased(&self) -> impl Iterator<Item = &(Cell, PairedRatio)> {
@@ -116,6 +116,6 @@ pub struct OftenInvalid {
     /// How many repetitions are invalid; not serialized.
     #[serde(skip)]
     pub invalid: u64,
-    /// Of how many, these included.
+    /// The number of repetitions, these included.
     pub repetitions: u64,
 }

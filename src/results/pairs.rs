@@ -25,7 +25,7 @@ pub struct Pairs {
 pub struct Pair {
     /// What is compared.
     pub name: String,
-    /// With what.
+    /// The algorithm that it is compared with.
     pub against: String,
     /// Its time divided by the other's, paired inside launches, by ascending size in bytes.
     pub points: Vec<(u64, PairedRatio)>,

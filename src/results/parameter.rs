@@ -11,7 +11,7 @@ use vocabulary::units::{format_bytes, format_seconds};
 #[serde(into = "ParameterParts")]
 #[schemars(with = "ParameterParts")]
 pub struct ParameterEstimate {
-    /// As in `node.alpha`, `network.exchange_bandwidth` or `gamma.float64.sum`.
+    /// The name, as in `node.alpha`, `network.exchange_bandwidth` or `gamma.float64.sum`.
     pub name: String,
     /// Unit of the value: `s`, `s/byte`, `byte`, or `1` for ratios.
     pub unit: &'static str,
@@ -41,7 +41,7 @@ pub struct Estimate {
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "Parameter")]
 struct ParameterParts {
-    /// As in `node.alpha`, `network.exchange_bandwidth` or `gamma.float64.sum`.
+    /// The name, as in `node.alpha`, `network.exchange_bandwidth` or `gamma.float64.sum`.
     name: String,
     /// Unit of the value: `s`, `s/byte`, `byte`, or `1` for ratios.
     unit: &'static str,
@@ -82,7 +82,7 @@ impl From<ParameterEstimate> for ParameterParts {
 /// Whether a parameter's value may be used.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Status {
-    /// It is determined by the measurements, and used. From a single launch this rests on the sizes
+    /// The measurements determine the parameter, and it is used. From a single launch this rests on the sizes
     /// measured and on its share of the time alone: how far launches differ is not known then, as
     /// the coverage of 0 says.
     #[error("identified")]
@@ -98,7 +98,7 @@ pub enum Status {
     /// The search for the best value did not converge.
     #[error("not used: the search for its value did not converge")]
     NotConverged,
-    /// It never contributes enough to the time to be seen.
+    /// The parameter never contributes enough to the time to be seen.
     #[error(
         "not used: it is at most {:.0} % of the time at any measured size; measure sizes where it matters",
         share * 100.0
@@ -150,7 +150,7 @@ pub enum Status {
     /// Another parameter that it depends on is not known.
     #[error("not used: {parameter} is not known")]
     Needs {
-        /// That parameter's name.
+        /// The other parameter's name.
         parameter: String,
     },
 }

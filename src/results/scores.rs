@@ -81,9 +81,9 @@ pub struct SplitScores {
 pub struct Common {
     /// How many points they are.
     pub points: usize,
-    /// That of log-log interpolation.
+    /// The regret of log-log interpolation.
     pub log_log: f64,
-    /// That of the table.
+    /// The regret of the table.
     pub table: f64,
     /// The interval in which 95 % of the differences lie, the table's mean minus that of log-log interpolation, when
     /// launches are drawn anew from those that there are: the same ones decide and judge. Null with fewer than 6

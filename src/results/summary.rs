@@ -35,9 +35,9 @@ pub struct Counts {
 pub struct Summary {
     /// What was measured.
     pub subject: Subject,
-    /// With which candidate.
+    /// The candidate.
     pub candidate: Candidate,
-    /// From how much.
+    /// The number of samples.
     pub counts: Counts,
     /// Median of the launches' medians.
     pub median_seconds: f64,

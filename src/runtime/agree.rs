@@ -17,7 +17,7 @@ pub(crate) unsafe fn is_same(communicator: MPI_Comm, numbers: &[u64]) -> Result<
     Ok(!same.contains(&false))
 }
 
-/// Of each number, whether all ranks give the same. Collective.
+/// Whether all ranks give the same, for each number. Collective.
 ///
 /// # Safety
 ///

@@ -9,14 +9,14 @@ use exec::{
 use mpi::ffi;
 use schedule::Collective;
 
-use crate::PassedOn;
+use crate::FallbackReason;
 
 /// A call's length, from what is significant on this rank and equal on all of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Length {
-    /// As defined by [`table::message_size`].
+    /// The size, as [`table::message_size`] defines it.
     pub(crate) bytes: u64,
-    /// Of the vector that the collective as a whole moves.
+    /// The bytes of the vector that the collective as a whole moves.
     pub(crate) vector_bytes: u64,
 }
 
@@ -50,14 +50,14 @@ pub(crate) unsafe fn length(
     call: &RawCall,
     rank: c_int,
     ranks: c_int,
-) -> Result<Result<Length, PassedOn>, ExecError> {
+) -> Result<Result<Length, FallbackReason>, ExecError> {
     let (count, datatype) = measured(call, rank);
     // SAFETY: a constant that the library has set before `main`.
     let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
     let is_named = (0..ranks).contains(&call.root);
     let is_negative = call.send_count < 0 || call.recv_count < 0;
     if datatype == nothing || !is_named || is_negative {
-        return Ok(Err(PassedOn::Invalid));
+        return Ok(Err(FallbackReason::Invalid));
     }
     let mut elements = count as u64;
     let mut receives = call.collective.is_reduction();
@@ -65,14 +65,14 @@ pub(crate) unsafe fn length(
         // SAFETY: the caller's.
         let counts = unsafe { parts(call, ranks) };
         if counts.iter().any(|count| *count < 0) {
-            return Ok(Err(PassedOn::Invalid));
+            return Ok(Err(FallbackReason::Invalid));
         }
         elements = counts.iter().map(|count| *count as u64).sum();
         receives = counts.get(rank as usize).is_none_or(|mine| *mine > 0);
     }
     // Libraries refuse that, and end the program. Nothing else of one rank's may decide here.
     if receives && call.is_aliased() {
-        return Ok(Err(PassedOn::Invalid));
+        return Ok(Err(FallbackReason::Invalid));
     }
     let mut size = 0;
     // SAFETY: a valid datatype; the result is written by the call.
@@ -81,7 +81,7 @@ pub(crate) unsafe fn length(
     })?;
     // MPI_UNDEFINED, a negative number, for sizes that an int cannot hold.
     let Ok(size) = u64::try_from(size) else {
-        return Ok(Err(PassedOn::TooLarge));
+        return Ok(Err(FallbackReason::TooLarge));
     };
     let bytes = elements.saturating_mul(size);
     let vector_bytes = match call.collective.is_sized_by_part() {
@@ -89,8 +89,8 @@ pub(crate) unsafe fn length(
         false => bytes,
     };
     Ok(match bytes {
-        0 => Err(PassedOn::Empty),
-        _ if vector_bytes > i32::MAX as u64 => Err(PassedOn::TooLarge),
+        0 => Err(FallbackReason::Empty),
+        _ if vector_bytes > i32::MAX as u64 => Err(FallbackReason::TooLarge),
         _ => Ok(Length {
             bytes,
             vector_bytes,

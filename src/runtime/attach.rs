@@ -12,7 +12,7 @@ use table::OperatorClass;
 use table::dispatch::{Choice, CommunicatorRules};
 use vocabulary::{Candidate, CommShape, RankOrder, RankPlace, Through};
 
-use crate::PassedOn;
+use crate::FallbackReason;
 use crate::agree::{greatest, rank_and_size, sum};
 use crate::arguments::measured;
 use crate::devices;
@@ -55,10 +55,10 @@ impl Passed {
 }
 
 /// Why calls are passed on, by collective.
-pub(crate) type Reasons = [PassedOn; Collective::MEASURED.len()];
+pub(crate) type Reasons = [FallbackReason; Collective::MEASURED.len()];
 
 /// Nothing is ours, for the same reason in all collectives.
-fn none<T>(reason: PassedOn) -> Result<T, Reasons> {
+fn none<T>(reason: FallbackReason) -> Result<T, Reasons> {
     Err([reason; Collective::MEASURED.len()])
 }
 
@@ -67,14 +67,14 @@ fn none<T>(reason: PassedOn) -> Result<T, Reasons> {
 pub(crate) struct Tuned {
     pub(crate) version: Rc<Version>,
     pub(crate) rules: Rc<CommunicatorRules>,
-    /// By collective.
+    /// The smallest size in bytes, by collective.
     least_bytes: [u64; Collective::MEASURED.len()],
     // Datatypes of plans are freed before the communicator.
     pub(crate) plans: Plans,
     pub(crate) private: Communicator,
     /// Why there are no channels, if rules ask for them.
     pub(crate) lacking: Option<NoChannels>,
-    /// What [`crate::Tuner`] had counted of calls of ours when the last one was made here.
+    /// What [`crate::Dispatcher`] had counted of calls of ours when the last one was made here.
     pub(crate) used: Cell<u64>,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Means {
     /// What this process may share with others of its node.
     pub(crate) shared_bytes: u64,
     /// Whether the ranks of this node outnumber its cores.
-    pub(crate) is_crowded: bool,
+    pub(crate) is_oversubscribed: bool,
     /// Channels for all communicators, which have the same ranks; otherwise each has its own.
     pub(crate) channels: Option<Rc<NodeChannels>>,
 }
@@ -109,7 +109,7 @@ impl Means {
             Some(channels) => Ok(Rc::clone(channels)),
             None => {
                 let node = private.node()?;
-                NodeChannels::open(private, &node, self.shared_bytes, self.is_crowded)?
+                NodeChannels::open(private, &node, self.shared_bytes, self.is_oversubscribed)?
             }
         };
         match opened {
@@ -154,11 +154,11 @@ impl State {
             let code = ffi::PMPI_Comm_test_inter(communicator, &mut is_inter);
             check("MPI_Comm_test_inter", code)?;
             if is_inter != 0 {
-                none(PassedOn::Intercommunicator)
+                none(FallbackReason::Intercommunicator)
             } else if ranks < 2 {
-                none(PassedOn::Alone)
+                none(FallbackReason::Alone)
             } else if !is_of_this_world(communicator)? {
-                none(PassedOn::OtherWorld)
+                none(FallbackReason::OtherWorld)
             } else {
                 Silenced::new(communicator)?.tune(versions, private, calls, means)?
             }
@@ -234,10 +234,10 @@ impl Silenced {
             greatest(self.communicator, &mut most)?;
             let [ppn, least, private, out_of_block, out_of_turn] = most;
             if with_devices > 0 {
-                return Ok(none(PassedOn::Devices));
+                return Ok(none(FallbackReason::Devices));
             }
             if failed > 0 || private >= MOST_PRIVATE {
-                return Ok(none(PassedOn::NoCommunicator));
+                return Ok(none(FallbackReason::NoCommunicator));
             }
             let shape = CommShape {
                 nodes: nodes as u32,
@@ -251,7 +251,7 @@ impl Silenced {
                 let mut ends = [rounding, -rounding];
                 greatest(self.communicator, &mut ends)?;
                 if ends[0] != -ends[1] {
-                    return Ok(none(PassedOn::Rounding));
+                    return Ok(none(FallbackReason::Rounding));
                 }
             }
             let choices = |collective| choices(&rules, collective);
@@ -262,7 +262,7 @@ impl Silenced {
                 .any(is_ours)
             {
                 return Ok(Err(Collective::MEASURED.map(|collective| {
-                    version.why_all_default(&rules, collective, PassedOn::NoRules)
+                    version.why_all_default(&rules, collective, FallbackReason::NoRules)
                 })));
             }
             let least_bytes = Collective::MEASURED.map(|collective| {
@@ -303,7 +303,7 @@ impl Silenced {
             let mut failed = [i32::from(private.is_err())];
             greatest(self.communicator, &mut failed)?;
             let (Ok(mut private), [0]) = (private, failed) else {
-                return Ok(none(PassedOn::NoCommunicator));
+                return Ok(none(FallbackReason::NoCommunicator));
             };
             if let Some(nodes) = nodes {
                 private.set_nodes(nodes);

@@ -15,16 +15,16 @@ use crate::recent::Recent;
 /// What is kept with communicators: found by their handles, and freed with them, or when MPI ends.
 #[derive(Debug)]
 pub(crate) struct Attributes {
-    /// Of the states.
+    /// The key of the states.
     keyval: Cell<c_int>,
-    /// Of an attribute of `MPI_COMM_SELF`, which MPI deletes before it ends (MPI 4.0, section 11.2.4).
+    /// The key of an attribute of `MPI_COMM_SELF`, which MPI deletes before it ends (MPI 4.0, section 11.2.4).
     ending: Cell<c_int>,
     is_closed: Cell<bool>,
     /// Owned by the attributes of live communicators, in the order of their creation.
     live: RefCell<Vec<*mut State>>,
-    /// Those of the last calls.
+    /// The states of the last calls.
     pub(crate) recent: Recent,
-    /// Of datatypes.
+    /// The attributes of datatypes.
     pub(crate) datatypes: Datatypes,
 }
 

@@ -12,7 +12,7 @@ use crate::attribute::do_not_copy;
 
 /// Whether a datatype has not been freed. What is kept by its handle is worthless afterwards: the
 /// handle comes back as that of another.
-pub(crate) type Life = Rc<Cell<bool>>;
+pub(crate) type HandleLiveness = Rc<Cell<bool>>;
 
 /// The place of the lives among the attributes of datatypes (MPI 4.0, section 7.7.4).
 ///
@@ -22,8 +22,8 @@ pub(crate) type Life = Rc<Cell<bool>>;
 #[derive(Debug)]
 pub(crate) struct Datatypes {
     keyval: c_int,
-    /// Those whose lives have begun; some may have ended.
-    known: RefCell<Vec<(MPI_Datatype, Life)>>,
+    /// Datatypes that have been seen; some may have been freed.
+    known: RefCell<Vec<(MPI_Datatype, HandleLiveness)>>,
 }
 
 impl Datatypes {
@@ -59,7 +59,7 @@ impl Datatypes {
     /// # Safety
     ///
     /// The datatype is valid.
-    pub(crate) unsafe fn life(&self, datatype: MPI_Datatype) -> Result<Life, ExecError> {
+    pub(crate) unsafe fn life(&self, datatype: MPI_Datatype) -> Result<HandleLiveness, ExecError> {
         let (mut value, mut flag) = (std::ptr::null::<Cell<bool>>(), 0);
         let keyval = self.keyval;
         // SAFETY: the caller's; what was set is a life's address, which the attribute owns a share of.
@@ -71,7 +71,7 @@ impl Datatypes {
                 Rc::increment_strong_count(value);
                 return Ok(Rc::from_raw(value));
             }
-            let life = Life::new(Cell::new(true));
+            let life = HandleLiveness::new(Cell::new(true));
             let share = Rc::into_raw(Rc::clone(&life));
             let code = ffi::PMPI_Type_set_attr(datatype, keyval, share.cast_mut().cast());
             if code != 0 {

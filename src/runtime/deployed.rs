@@ -10,7 +10,7 @@ use table::{
 };
 use vocabulary::{Candidate, CommShape, Pattern, RankOrder};
 
-use crate::{Loaded, RuntimeError, Settings, Tuner};
+use crate::{Dispatcher, Loaded, RuntimeError, Settings};
 
 /// A candidate of ours bound to a call, carried out the way in which `libcolltune.so` carries it out: the
 /// communicator's state is looked up, the call is recognised, and its plan runs on a private communicator.
@@ -18,7 +18,7 @@ use crate::{Loaded, RuntimeError, Settings, Tuner};
 /// What a call costs here is what it costs a program that uses a table. Dropping it is collective.
 #[derive(Debug)]
 pub struct DeployedCall {
-    tuner: Tuner,
+    dispatcher: Dispatcher,
     call: LibraryCall,
 }
 
@@ -28,7 +28,7 @@ impl DeployedCall {
     ///
     /// # Errors
     ///
-    /// On all ranks alike: as [`Tuner::new`], if the algorithm cannot serve the call, or if the call is too
+    /// On all ranks alike: as [`Dispatcher::new`], if the algorithm cannot serve the call, or if the call is too
     /// large for MPI.
     pub fn new(
         candidate: &Candidate,
@@ -56,10 +56,10 @@ impl DeployedCall {
         };
         let loaded = Loaded::from(only(candidate, call));
         // SAFETY: MPI runs as long as there are communicators of ours.
-        let mut tuner = unsafe { Tuner::new(Ok(loaded), communicator.raw(), settings)? };
-        tuner.means.channels = channels.cloned();
+        let mut dispatcher = unsafe { Dispatcher::new(Ok(loaded), communicator.raw(), settings)? };
+        dispatcher.means.channels = channels.cloned();
         Ok(Self {
-            tuner,
+            dispatcher,
             call: prepared,
         })
     }
@@ -81,12 +81,12 @@ impl DeployedCall {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), ExecError> {
-        // As the hooks of `preload` do: calls that are known to be left to the library go there at once, for all
+        // Like the hooks of `preload`: calls that are known to be left to the library go there at once, for all
         // others there is a function of its own.
         let arguments = self.call.arguments(input, output);
         // SAFETY: the buffers are as long as the call says and do not overlap.
         check(self.call.name(), unsafe {
-            match self.tuner.passes_on(communicator.raw(), &arguments) {
+            match self.dispatcher.passes_on(communicator.raw(), &arguments) {
                 true => arguments.forward(communicator.raw()),
                 false => self.decide(communicator, input, output),
             }
@@ -100,13 +100,13 @@ impl DeployedCall {
     unsafe fn decide(&self, communicator: &Communicator, input: &[u8], output: &mut [u8]) -> c_int {
         let arguments = self.call.arguments(input, output);
         // SAFETY: the caller's.
-        unsafe { self.tuner.call(communicator.raw(), arguments) }
+        unsafe { self.dispatcher.call(communicator.raw(), arguments) }
     }
 
     /// Why the library carried out the last kind of call instead of the candidate; `None` if the candidate
     /// did. To be asked after the first call.
     pub fn passed_on(&self) -> Option<String> {
-        let summary = self.tuner.summary();
+        let summary = self.dispatcher.summary();
         match summary.rows.last() {
             Some(row) if row.is_ours() => None,
             Some(row) => Some(row.decision.clone()),

@@ -6,10 +6,11 @@ use exec::ExecError;
 use table::TableError;
 use thiserror::Error;
 
-use crate::Misfit;
+use crate::TableMismatch;
 
 /// A table that cannot be used, or a collective that failed.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum RuntimeError {
     /// The table could not be read.
     #[error(transparent)]
@@ -22,16 +23,13 @@ pub enum RuntimeError {
     /// An environment variable has an invalid value.
     #[error("{name} is `{value}`: it must be {expected}")]
     Variable {
-        /// Its name.
         name: &'static str,
-        /// Its value.
         value: String,
-        /// The valid values.
         expected: &'static str,
     },
     /// The table was made for something else than the program runs with.
     #[error("{0}: set COLLTUNE_FORCE=1 to use it all the same")]
-    Misfit(#[from] Misfit),
+    TableMismatch(#[from] TableMismatch),
     /// Threads may call MPI at the same time.
     #[error("the program was started with MPI_THREAD_MULTIPLE, which is not supported")]
     Threads,
@@ -40,20 +38,10 @@ pub enum RuntimeError {
     NotRunning,
     /// A slice does not have the length that the others say it has.
     #[error("a buffer of {expected} elements was expected, and one of {found} was given")]
-    Length {
-        /// Elements by the other arguments.
-        expected: usize,
-        /// Elements given.
-        found: usize,
-    },
+    Length { expected: usize, found: usize },
     /// There is no such rank.
     #[error("there is no rank {root} among {ranks}")]
-    Root {
-        /// The root given.
-        root: i32,
-        /// Ranks of the communicator.
-        ranks: i32,
-    },
+    Root { root: i32, ranks: i32 },
     /// An MPI call failed while the table was being put to use.
     #[error(transparent)]
     Exec(#[from] ExecError),

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use exec::constants::MPI_Comm;
 use exec::{ExecError, NoChannels};
 
-use crate::Tuner;
+use crate::Dispatcher;
 use crate::agree::greatest;
 use crate::attach::State;
 use crate::place::world_ranks;
@@ -24,7 +24,7 @@ struct Idle {
     name: u64,
 }
 
-impl Tuner {
+impl Dispatcher {
     /// Gives a new communicator the channels of such that are idle, the least recently used ones first, if the limit
     /// of shared memory is reached. Collective; all ranks come to the same.
     ///

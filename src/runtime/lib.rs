@@ -17,7 +17,7 @@
 //! # Ok::<(), runtime::RuntimeError>(())
 //! ```
 //!
-//! [`Tuner`] is the same on MPI's own handles and addresses, for libraries that stand between an
+//! [`Dispatcher`] is the same on MPI's own handles and addresses, for libraries that stand between an
 //! application and MPI. What holds for both:
 //!
 //! - *Ranks cannot disagree.* A decision depends only on the table, the shape of the
@@ -39,28 +39,28 @@ mod call;
 mod datatypes;
 mod deployed;
 mod devices;
+mod dispatcher;
 mod error;
-mod fitness;
+mod fallback_reason;
 mod idle;
 mod loaded;
-mod own;
-mod passed_on;
 mod place;
 mod plan;
 mod recent;
 mod safe;
 mod serve;
 mod summary;
-mod tuner;
+mod table_mismatch;
+mod user_handles;
 mod versions;
 mod watch;
 
 pub use deployed::DeployedCall;
+pub use dispatcher::{Dispatcher, Settings};
 pub use error::RuntimeError;
 pub use exec::RawCall;
-pub use fitness::Misfit;
+pub use fallback_reason::FallbackReason;
 pub use loaded::Loaded;
-pub use passed_on::PassedOn;
 pub use safe::{Communicating, Runtime};
-pub use summary::{By, Row, Summary};
-pub use tuner::{Settings, Tuner};
+pub use summary::{By, CallSummary, SummaryRow};
+pub use table_mismatch::TableMismatch;

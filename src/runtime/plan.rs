@@ -5,14 +5,14 @@ use std::ffi::c_int;
 use exec::ApplicationCall;
 
 use crate::call::Key;
-use crate::own::Own;
+use crate::user_handles::UserHandles;
 
 /// How a call is carried out.
 #[derive(Debug)]
 pub(crate) enum Way {
-    /// By the library.
+    /// The library carries it out.
     PassOn,
-    /// By an algorithm of ours.
+    /// An algorithm of ours carries it out.
     Ours(Box<ApplicationCall>),
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Plan {
     /// The parts of an `MPI_Reduce_scatter`.
     pub(crate) counts: Box<[c_int]>,
     /// What it relies on that the program may free.
-    pub(crate) own: Option<Box<Own>>,
+    pub(crate) own: Option<Box<UserHandles>>,
     pub(crate) way: Way,
     /// Where its calls are counted.
     pub(crate) row: usize,
@@ -46,7 +46,7 @@ impl Plan {
     /// Whether its handles are still what they were.
     #[inline(always)]
     fn is_good(&self) -> bool {
-        self.own.as_deref().is_none_or(Own::is_there)
+        self.own.as_deref().is_none_or(UserHandles::is_there)
     }
 }
 

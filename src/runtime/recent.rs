@@ -17,7 +17,7 @@ const BITS: u32 = 4;
 const PLACES: usize = 1 << BITS;
 
 impl Recent {
-    /// Of no communicator.
+    /// A cache without a communicator.
     pub(crate) fn new() -> Self {
         Self(std::array::from_fn(|_| Cell::new(vacant())))
     }

@@ -12,7 +12,7 @@ use mpi::topology::Communicator;
 use schedule::Collective;
 use table::{Decision, Query, Table};
 
-use crate::{Loaded, RuntimeError, Settings, Summary, Tuner};
+use crate::{CallSummary, Dispatcher, Loaded, RuntimeError, Settings};
 
 /// A table, and collectives that do what it says.
 ///
@@ -21,7 +21,7 @@ use crate::{Loaded, RuntimeError, Settings, Summary, Tuner};
 /// runtime is collective too.
 #[derive(Debug)]
 pub struct Runtime {
-    tuner: Tuner,
+    dispatcher: Dispatcher,
 }
 
 /// An rsmpi communicator.
@@ -34,7 +34,7 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// As [`Tuner::new`]; on all ranks alike.
+    /// As [`Dispatcher::new`]; on all ranks alike.
     pub fn load(
         path: &Path,
         communicator: &impl Communicating,
@@ -45,13 +45,13 @@ impl Runtime {
         }
         let loaded = Loaded::read(path).map_err(RuntimeError::from);
         // SAFETY: MPI is running, and rsmpi's communicators are valid.
-        let tuner = unsafe { Tuner::new(loaded, communicator.as_raw(), settings) }?;
-        Ok(Self { tuner })
+        let dispatcher = unsafe { Dispatcher::new(loaded, communicator.as_raw(), settings) }?;
+        Ok(Self { dispatcher })
     }
 
-    /// The table, as [`Tuner::table`] has it.
+    /// The table, as [`Dispatcher::table`] has it.
     pub fn table(&self) -> &Table {
-        self.tuner.table()
+        self.dispatcher.table()
     }
 
     /// What the table says about a call: [`Table::lookup`] among the rules that the policy deploys, interpolated ones
@@ -59,15 +59,15 @@ impl Runtime {
     /// extrapolates.
     pub fn decide(&self, query: &Query) -> Decision<'_> {
         let decision = self.table().lookup(query);
-        match decision.matched.is_stand_in() && !self.tuner.extrapolates() {
+        match decision.matched.is_stand_in() && !self.dispatcher.extrapolates() {
             true => Decision::absent(query),
             false => decision,
         }
     }
 
     /// What was decided and done so far, on this rank.
-    pub fn summary(&self) -> Summary {
-        self.tuner.summary()
+    pub fn summary(&self) -> CallSummary {
+        self.dispatcher.summary()
     }
 
     /// `MPI_Bcast`: the root's elements reach every rank.
@@ -291,7 +291,7 @@ impl Runtime {
             is_rank(communicator, call.root)?;
         }
         // SAFETY: rsmpi's handles are valid, and the slices as long as the call says.
-        match unsafe { self.tuner.call(communicator.as_raw(), call) } {
+        match unsafe { self.dispatcher.call(communicator.as_raw(), call) } {
             0 => Ok(()),
             code => Err(RuntimeError::Collective(code)),
         }

@@ -15,9 +15,9 @@ use vocabulary::{Candidate, Through};
 use crate::arguments::{Length, arguments, is_defined, length, measured, parts};
 use crate::attach::{Passed, Reasons, State, Tuned};
 use crate::call::{Key, significant};
-use crate::own::Own;
 use crate::plan::{Plan, Way};
-use crate::{By, PassedOn, Tuner};
+use crate::user_handles::UserHandles;
+use crate::{By, Dispatcher, FallbackReason};
 
 /// What became of a call. Small: it is made of every call.
 struct Served {
@@ -28,7 +28,7 @@ struct Served {
     outcome: Option<Result<(), Box<ExecError>>>,
 }
 
-impl Tuner {
+impl Dispatcher {
     /// Whether a call is known to be left to the library. If so, it is counted, and the caller must call the
     /// library. Always false if calls are timed.
     ///
@@ -54,7 +54,7 @@ impl Tuner {
 
 // What is marked `inline(always)` is what a call that comes again goes through. In the hooks, which know
 // the collective, most of it is then decided at compile time.
-impl Tuner {
+impl Dispatcher {
     /// # Safety
     ///
     /// As MPI asks of the call; the state is the communicator's.
@@ -175,7 +175,7 @@ impl Tuner {
                 return passed(plan.row);
             };
             let served = self.carry_out(&mut plan, &tuned.private, &tuned.used, call);
-            if let Ok(own) = Own::of(&significant, &self.attributes.datatypes) {
+            if let Ok(own) = UserHandles::of(&significant, &self.attributes.datatypes) {
                 tuned.plans.keep(Plan { own, ..plan });
             }
             served
@@ -279,7 +279,7 @@ impl Tuner {
         let Length {
             bytes,
             vector_bytes,
-        } = length.map_err(|_| PassedOn::Invalid)??;
+        } = length.map_err(|_| FallbackReason::Invalid)??;
         let class = class(call)?;
         let (version, rules) = (&tuned.version, &tuned.rules);
         let choice = rules.decide(collective, class, bytes);
@@ -291,17 +291,17 @@ impl Tuner {
             Candidate::Default => {
                 return Err(version.why_default(rules, collective, class, bytes).into());
             }
-            _ => return Err(PassedOn::Native.into()),
+            _ => return Err(FallbackReason::Native.into()),
         };
         if let (Through::Shared, Some(reason)) = (parameters.through, tuned.lacking) {
-            return Err(PassedOn::NoChannels(reason).into());
+            return Err(FallbackReason::NoChannels(reason).into());
         }
-        let algorithm = schedule::find(algorithm).ok_or(PassedOn::Unsuited)?;
+        let algorithm = schedule::find(algorithm).ok_or(FallbackReason::Unsuited)?;
         let counts: Vec<u64> = counts.iter().map(|count| *count as u64).collect();
         // SAFETY: the caller's.
         let arguments = unsafe { arguments(call, &counts)? };
         if !is_defined(&arguments) {
-            return Err(PassedOn::Unsuited.into());
+            return Err(FallbackReason::Unsuited.into());
         }
         // Nothing has been sent yet: whatever happens, the library can take over.
         let prepared = catch_unwind(AssertUnwindSafe(|| {
@@ -320,7 +320,7 @@ impl Tuner {
             true => (format!("{} ({matched})", choice.candidate), By::Nearest),
         };
         Ok(Decided {
-            call: prepared.map_err(|_| PassedOn::Unsuited)??,
+            call: prepared.map_err(|_| FallbackReason::Unsuited)??,
             name,
             by,
             through: parameters.through,
@@ -334,7 +334,7 @@ impl Tuner {
         summary.row(collective, decision, by, through)
     }
 
-    fn passed_row(&self, collective: Collective, reason: PassedOn) -> usize {
+    fn passed_row(&self, collective: Collective, reason: FallbackReason) -> usize {
         let by = By::Library(reason);
         self.row(collective, &reason.to_string(), by, Through::Mpi)
     }
@@ -362,14 +362,14 @@ struct Decided {
 
 /// No call of ours.
 enum Refused {
-    /// On all ranks alike.
-    PassedOn(PassedOn),
-    /// On this rank, perhaps on no other.
+    /// The call is left to the library, on all ranks alike.
+    PassedOn(FallbackReason),
+    /// The call failed on this rank, perhaps on no other.
     Failed(ExecError),
 }
 
-impl From<PassedOn> for Refused {
-    fn from(reason: PassedOn) -> Self {
+impl From<FallbackReason> for Refused {
+    fn from(reason: FallbackReason) -> Self {
         Self::PassedOn(reason)
     }
 }
@@ -380,7 +380,7 @@ impl From<ExecError> for Refused {
             // The library failed, or the ranks' arguments do not fit together: seen by this rank.
             ExecError::Mpi { .. } | ExecError::Lengths { .. } => Self::Failed(error),
             // These follow from what is equal on all ranks.
-            _ => Self::PassedOn(PassedOn::Unsuited),
+            _ => Self::PassedOn(FallbackReason::Unsuited),
         }
     }
 }
@@ -396,10 +396,10 @@ fn passed(row: usize) -> Served {
 
 /// Why all calls of a collective on a communicator are passed on.
 #[cold]
-fn why_all(tuned: &Result<Tuned, Reasons>, collective: Collective) -> PassedOn {
+fn why_all(tuned: &Result<Tuned, Reasons>, collective: Collective) -> FallbackReason {
     match tuned {
         Ok(Tuned { version, rules, .. }) => {
-            version.why_all_default(rules, collective, PassedOn::Default)
+            version.why_all_default(rules, collective, FallbackReason::Default)
         }
         Err(reasons) => reasons[collective as usize],
     }
@@ -411,7 +411,7 @@ fn class(call: &RawCall) -> Result<OperatorClass, Refused> {
     }
     // SAFETY: the caller of the collective has given a valid one.
     let operator = unsafe { OperatorHandle::new(call.operator) };
-    let operator = operator.map_err(|_| PassedOn::Invalid)?;
+    let operator = operator.map_err(|_| FallbackReason::Invalid)?;
     Ok(OperatorClass::of(operator.is_commutative()))
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use schedule::Collective;
 use vocabulary::Through;
 
-use crate::PassedOn;
+use crate::FallbackReason;
 
 /// What carries out calls, and by which rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum By {
     /// An algorithm of ours, by a rule for the nearest shape that was measured.
     Nearest,
     /// The library.
-    Library(PassedOn),
+    Library(FallbackReason),
 }
 
 impl fmt::Display for By {
@@ -30,7 +30,7 @@ impl fmt::Display for By {
 
 /// The calls of one kind, as one rank has seen them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct SummaryRow {
     /// What was called.
     pub collective: Collective,
     /// The algorithm that carried it out, with its parameters and, if it stands in, the shape that was
@@ -52,7 +52,7 @@ pub struct Row {
     pub expected_gain_seconds: f64,
 }
 
-impl Row {
+impl SummaryRow {
     /// Whether one of our algorithms carried it out.
     pub const fn is_ours(&self) -> bool {
         !matches!(self.by, By::Library(_))
@@ -61,12 +61,12 @@ impl Row {
 
 /// All calls that one rank has made.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Summary {
-    /// By collective and decision, in the order of first calls.
-    pub rows: Vec<Row>,
+pub struct CallSummary {
+    /// The rows by collective and decision, in the order of first calls.
+    pub rows: Vec<SummaryRow>,
 }
 
-impl Summary {
+impl CallSummary {
     /// Calls of any kind.
     pub fn calls(&self) -> u64 {
         self.rows.iter().map(|row| row.calls).sum()
@@ -104,7 +104,7 @@ impl Summary {
             .iter()
             .position(|row| row.collective == collective && row.decision == decision);
         found.unwrap_or_else(|| {
-            self.rows.push(Row {
+            self.rows.push(SummaryRow {
                 collective,
                 decision: decision.to_owned(),
                 by,
@@ -118,7 +118,7 @@ impl Summary {
     }
 }
 
-impl fmt::Display for Summary {
+impl fmt::Display for CallSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
@@ -136,7 +136,7 @@ impl fmt::Display for Summary {
                 row.decision
             )?;
         }
-        let sum = |of: fn(&Row) -> f64| {
+        let sum = |of: fn(&SummaryRow) -> f64| {
             self.rows
                 .iter()
                 .map(of)
@@ -167,14 +167,14 @@ mod tests {
     use schedule::Collective;
     use vocabulary::Through;
 
-    use super::{By, Summary};
-    use crate::PassedOn;
+    use super::{By, CallSummary};
+    use crate::FallbackReason;
 
     #[test]
     fn calls_are_counted_by_who_carried_them_out() {
-        let mut summary = Summary::default();
+        let mut summary = CallSummary::default();
         assert!(!summary.to_string().contains("calls:"), "{summary}");
-        let shape = By::Library(PassedOn::Shape);
+        let shape = By::Library(FallbackReason::Shape);
         let mut count = |collective, decision: &str, by, calls| {
             let row = summary.row(collective, decision, by, Through::Mpi);
             summary.rows[row].calls += calls;

@@ -1,4 +1,4 @@
-//! Which table decides on a communicator: the one that was loaded, or what its file has become.
+//! The versions of a table: the one that was loaded, and what its file has become.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,14 +11,14 @@ use table::{Deployment, OperatorClass, Policy, Query, ShapeMatch, Table};
 use vocabulary::{Candidate, CommShape, RankOrder};
 
 use crate::watch::Watch;
-use crate::{Loaded, PassedOn};
+use crate::{FallbackReason, Loaded};
 
 /// A table, with the rules for the communicators of each shape that has been seen.
 #[derive(Debug)]
 pub(crate) struct Version {
-    /// As it was read.
+    /// The table as it was read.
     pub(crate) loaded: Loaded,
-    /// As the policy deploys it; calls are decided by this.
+    /// The table as the policy deploys it; calls are decided by this.
     pub(crate) deployed: Table,
     pub(crate) policy: Policy,
     shapes: RefCell<Vec<Rc<CommunicatorRules>>>,
@@ -77,14 +77,14 @@ impl Version {
         collective: Collective,
         operators: OperatorClass,
         bytes: u64,
-    ) -> PassedOn {
+    ) -> FallbackReason {
         if rules.matched(collective, operators).is_stand_in() && !self.policy.extrapolate {
-            return PassedOn::Shape;
+            return FallbackReason::Shape;
         }
         let query = query(rules, collective, operators, bytes);
         match self.loaded.table.lookup(&query).candidate {
-            Candidate::Default => PassedOn::Default,
-            _ => PassedOn::Withheld,
+            Candidate::Default => FallbackReason::Default,
+            _ => FallbackReason::Withheld,
         }
     }
 
@@ -94,8 +94,8 @@ impl Version {
         &self,
         rules: &CommunicatorRules,
         collective: Collective,
-        otherwise: PassedOn,
-    ) -> PassedOn {
+        otherwise: FallbackReason,
+    ) -> FallbackReason {
         let read = self.compiled(&self.loaded.table, rules.shape(), rules.order());
         let is_withheld = |class| {
             let (read, deployed) = (
@@ -119,11 +119,11 @@ impl Version {
         let has_stand_in = matched.iter().any(|matched| matched.is_stand_in());
         let mut classes = OperatorClass::ALL.into_iter();
         if !self.policy.extrapolate && has_stand_in && !is_measured {
-            PassedOn::Shape
+            FallbackReason::Shape
         } else if classes.clone().any(is_withheld) {
-            PassedOn::Withheld
+            FallbackReason::Withheld
         } else if classes.any(is_native) {
-            PassedOn::Native
+            FallbackReason::Native
         } else {
             otherwise
         }
@@ -155,7 +155,7 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// With a `watch`, the table's file is looked at again for each communicator.
+    /// If there is a `watch`, the table's file is looked at again for each communicator.
     pub(crate) fn new(
         loaded: Loaded,
         policy: Policy,
@@ -205,7 +205,7 @@ mod tests {
     use vocabulary::{Candidate, CommShape, RankOrder};
 
     use super::Version;
-    use crate::{Loaded, PassedOn};
+    use crate::{FallbackReason, Loaded};
 
     const TWO: CommShape = CommShape { nodes: 1, ppn: 2 };
     const THREE: CommShape = CommShape { nodes: 1, ppn: 3 };
@@ -287,18 +287,18 @@ mod tests {
             let operators = OperatorClass::Commutative;
             version.why_default(&rules, collective, operators, bytes)
         };
-        assert_eq!(why(TWO, Allreduce, 8), PassedOn::Default);
-        assert_eq!(why(TWO, Allreduce, 4096), PassedOn::Withheld);
-        assert_eq!(why(THREE, Allreduce, 4096), PassedOn::Shape);
-        assert_eq!(why(THREE, Bcast, 8), PassedOn::Default);
-        assert_eq!(why(TWO, Gather, 8), PassedOn::Default);
+        assert_eq!(why(TWO, Allreduce, 8), FallbackReason::Default);
+        assert_eq!(why(TWO, Allreduce, 4096), FallbackReason::Withheld);
+        assert_eq!(why(THREE, Allreduce, 4096), FallbackReason::Shape);
+        assert_eq!(why(THREE, Bcast, 8), FallbackReason::Default);
+        assert_eq!(why(TWO, Gather, 8), FallbackReason::Default);
         let why_all = |shape, collective| {
             let rules = version.rules(shape, RankOrder::Block);
-            version.why_all_default(&rules, collective, PassedOn::NoRules)
+            version.why_all_default(&rules, collective, FallbackReason::NoRules)
         };
-        assert_eq!(why_all(TWO, Bcast), PassedOn::Withheld);
-        assert_eq!(why_all(THREE, Bcast), PassedOn::NoRules);
-        assert_eq!(why_all(THREE, Allreduce), PassedOn::Shape);
-        assert_eq!(why_all(THREE, Gather), PassedOn::NoRules);
+        assert_eq!(why_all(TWO, Bcast), FallbackReason::Withheld);
+        assert_eq!(why_all(THREE, Bcast), FallbackReason::NoRules);
+        assert_eq!(why_all(THREE, Allreduce), FallbackReason::Shape);
+        assert_eq!(why_all(THREE, Gather), FallbackReason::NoRules);
     }
 }

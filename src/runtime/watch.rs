@@ -7,8 +7,8 @@ use exec::ExecError;
 use exec::constants::MPI_Comm;
 
 use crate::agree::{are_same, first_text, is_first};
-use crate::fitness::Host;
 use crate::loaded::{Loaded, Stamp, open, unreadable};
+use crate::table_mismatch::Host;
 use crate::versions::Version;
 use crate::{RuntimeError, Settings};
 

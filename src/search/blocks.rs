@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Measurements in one protocol segment, at most.
 pub const MOST_PROBES: usize = 8;
 
-/// Of the greater part of a bracket, what lies nearer to its middle point: `2 - golden ratio`.
+/// The share of the greater part of a bracket that lies nearer to its middle point: `2 - golden ratio`.
 const GOLDEN: f64 = 0.381_966_011_250_105_1;
 
 /// How much farther the next step out of a descent goes.

@@ -1,4 +1,4 @@
-//! Which cells are worth a measurement.
+//! Cells that are worth a measurement.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::known::{Known, RelativeTime};
 
 /// About how many sizes are measured in a shape before any is found interesting.
 const COARSE_SIZES: usize = 5;
-/// As few node counts as this are all measured.
+/// Up to this many node counts are all measured.
 const FEW_SHAPES: usize = 2;
 /// The fewest node counts of which one in the middle is measured beside the outermost.
 const MANY_SHAPES: usize = 4;
@@ -64,10 +64,10 @@ pub(crate) struct Site {
 /// What is looked at to find interesting cells.
 pub(crate) struct Survey<'a> {
     pub(crate) known: &'a Known,
-    /// Of each measured cell.
+    /// The candidates' relative times in each measured cell.
     pub(crate) standings: BTreeMap<Cell, Vec<Named>>,
     pub(crate) expectation: &'a dyn Expectation,
-    /// By how much a candidate must beat the default to be chosen, as a share.
+    /// The share by which a candidate must beat the default to be chosen.
     pub(crate) materiality: f64,
     /// The target regret, as a share.
     pub(crate) target: f64,
@@ -78,7 +78,7 @@ pub(crate) struct Survey<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub(crate) candidate: Candidate,
-    /// Of the one that was measured.
+    /// The relative time of the one that was measured.
     pub(crate) standing: RelativeTime,
 }
 

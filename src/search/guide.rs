@@ -35,10 +35,10 @@ pub type Class<'a> = dyn Fn(&Cell, &Candidate) -> bool + 'a;
 
 /// Measurements of one cell in the next launch that measures it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Request {
+pub struct MeasurementRequest {
     /// Where.
     pub cell: Cell,
-    /// Of whom, the default first.
+    /// The candidates, the default first.
     pub candidates: Vec<Candidate>,
     /// Launches that have measured the cell already: those with the fewest come first.
     pub round: u32,
@@ -82,7 +82,7 @@ impl Guide<'_> {
     ///
     /// What has the fewest rounds behind it should be measured first, all of it: what else there is to
     /// ask for may change by it.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<MeasurementRequest> {
         let grid = self.campaign.cells();
         let measured = self.known.measured();
         let survey = Survey {
@@ -133,14 +133,14 @@ impl Guide<'_> {
             if !candidates.is_empty() && self.wants_placebo(&cell) {
                 candidates.push(Candidate::Placebo);
             }
-            (!candidates.is_empty()).then_some(Request {
+            (!candidates.is_empty()).then_some(MeasurementRequest {
                 cell,
                 candidates,
                 round,
                 is_first_look: round == 0,
             })
         };
-        let requests: Vec<Request> = cells.into_iter().filter_map(next).collect();
+        let requests: Vec<MeasurementRequest> = cells.into_iter().filter_map(next).collect();
         match requests.is_empty() {
             true => self.unseen(&grid),
             false => requests,
@@ -149,7 +149,7 @@ impl Guide<'_> {
 
     /// The default alone where nothing else is worth a measurement: no model knows where a library goes
     /// from one algorithm to another.
-    fn unseen(&self, grid: &[Cell]) -> Vec<Request> {
+    fn unseen(&self, grid: &[Cell]) -> Vec<MeasurementRequest> {
         let has_failed = |cell: &Cell| {
             let known = self.known.cell(cell);
             known.is_some_and(|known| known.has_failed(&Candidate::Default))
@@ -157,7 +157,7 @@ impl Guide<'_> {
         let unseen = grid
             .iter()
             .filter(|cell| self.known.launches(cell) == 0 && !has_failed(cell));
-        let request = |cell: &Cell| Request {
+        let request = |cell: &Cell| MeasurementRequest {
             cell: *cell,
             candidates: vec![Candidate::Default],
             round: 0,

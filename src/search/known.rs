@@ -14,9 +14,9 @@ pub struct Known {
 /// What is known of one cell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownCell {
-    /// Of each candidate the median of each launch, in seconds.
+    /// The median of each launch, in seconds, by candidate.
     times: BTreeMap<Candidate, BTreeMap<u32, f64>>,
-    /// In which launches candidates were measured, also where no time came of it.
+    /// The launches in which candidates were measured, also where no time came of it.
     tried: BTreeMap<Candidate, BTreeSet<u32>>,
     failed: BTreeSet<Candidate>,
 }
@@ -28,7 +28,7 @@ pub struct RelativeTime {
     pub candidate: Candidate,
     /// Its time divided by the default's, paired within launches: the median over launches.
     pub ratio: f64,
-    /// In how many launches it was measured beside the default.
+    /// The number of launches in which it was measured beside the default.
     pub launches: u32,
 }
 

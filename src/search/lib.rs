@@ -30,5 +30,5 @@ mod known;
 mod prune;
 mod switching;
 
-pub use guide::{Class, Expectation, Guide, Request};
+pub use guide::{Class, Expectation, Guide, MeasurementRequest};
 pub use known::{Known, RelativeTime};

@@ -1,4 +1,4 @@
-//! Which candidates need not be tried: the model's opinion, weighed by how wrong the model has been.
+//! Candidates that need not be tried, by the model's prediction and the errors that it has made.
 
 use statistics::median;
 use vocabulary::{Candidate, Cell};
@@ -17,7 +17,7 @@ const PER_MAD: f64 = 1.4826;
 /// Measured times that the model's error is told from, at least.
 const ENOUGH: usize = 8;
 
-/// By which factor a candidate must be expected to take longer than the best, so that it is not tried.
+/// A candidate that is expected to take this many times as long as the best is not tried.
 ///
 /// In each measured cell the model's errors, the logarithms of measured by predicted time, are compared
 /// with their median: an error that all share changes no choice. Their spread over all cells is robust:

@@ -11,7 +11,7 @@ use crate::grid::{STAKE, Survey};
 const SAME: f64 = 0.05;
 
 impl Survey<'_> {
-    /// Of the neighbouring sizes of a row between which the default changes its algorithm and the choice that
+    /// Among the neighbouring sizes of a row between which the default changes its algorithm and the choice that
     /// replaces it does not change, those at which that is worth least: between them the default may be the
     /// better one, and nothing measured says so.
     pub(crate) fn switch(&self, row: &[Cell]) -> Option<[Cell; 2]> {

@@ -1,4 +1,4 @@
-//! Who asks for something, and what they may do.
+//! Users of the service, and what they may do.
 
 use serde::{Deserialize, Serialize};
 use strum_macros::{Display, EnumString};

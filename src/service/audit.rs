@@ -1,4 +1,4 @@
-//! What was done, by whom.
+//! The audit: what was done, and by which user.
 
 use rusqlite::{Row, Transaction, params};
 use serde::Serialize;
@@ -15,11 +15,11 @@ pub struct AuditRow {
     /// When.
     #[schema(value_type = String)]
     pub at: jiff::Timestamp,
-    /// By whom.
+    /// The user who did it.
     pub actor: String,
     /// What: `task.submit`, `task.cancel`, `release.release`, `token.create` and the like.
     pub action: String,
-    /// To what.
+    /// The object that was changed.
     pub subject: String,
     /// More of it.
     pub details: serde_json::Value,

@@ -100,7 +100,7 @@ fn has_row(connection: &Connection, digest: &Digest) -> Result<bool, ServiceErro
     Ok(found.is_some())
 }
 
-/// Writes a file that nobody is to change, whole or not at all, in folders that are made and synced.
+/// Writes an immutable file, whole or not at all, in folders that are made and synced.
 fn write(state: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(state);
     let made: Vec<&Path> = folder

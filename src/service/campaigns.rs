@@ -13,7 +13,7 @@ use glob::{MatchOptions, Pattern};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{Machine, Service, ServiceError};
+use crate::{Service, ServiceError, ServiceMachine};
 
 /// Campaigns beyond this number are not listed.
 const MOST: usize = 1000;
@@ -95,7 +95,7 @@ impl Service {
     /// The same for a machine, which must be allowed to run it.
     pub(crate) fn campaign_for(
         &self,
-        machine: &Machine,
+        machine: &ServiceMachine,
         path: &str,
     ) -> Result<(Campaign, String), ServiceError> {
         match may_run(machine, path) {
@@ -120,7 +120,7 @@ fn unknown(path: &str) -> ServiceError {
 }
 
 /// Whether a path is one in the folder, written in the only way, that a machine's patterns have.
-fn may_run(machine: &Machine, path: &str) -> bool {
+fn may_run(machine: &ServiceMachine, path: &str) -> bool {
     is_plain(path) && patterns(machine).any(|pattern| pattern.matches_with(path, MATCHING))
 }
 
@@ -136,13 +136,13 @@ fn is_plain(path: &str) -> bool {
 }
 
 /// The configuration's reader has refused what is no pattern.
-fn patterns(machine: &Machine) -> impl Iterator<Item = Pattern> {
+fn patterns(machine: &ServiceMachine) -> impl Iterator<Item = Pattern> {
     let patterns = machine.campaigns.iter();
     patterns.filter_map(|pattern| Pattern::new(pattern).ok())
 }
 
 /// The paths in the folder that a machine's patterns have.
-fn paths_of(folder: &Path, machine: &Machine) -> Vec<String> {
+fn paths_of(folder: &Path, machine: &ServiceMachine) -> Vec<String> {
     let root = Pattern::escape(&folder.to_string_lossy());
     let mut paths = Vec::new();
     for pattern in &machine.campaigns {

@@ -15,9 +15,9 @@ mod problem;
 pub struct Configuration {
     /// The project folder: `tuning/` with campaigns, and what these write; the working directory of tasks. Absolute.
     pub folder: PathBuf,
-    /// Where the service keeps what is its own; `FOLDER/service` by default. Absolute.
+    /// The folder of the service's state; `FOLDER/service` by default. Absolute.
     pub state: PathBuf,
-    /// Where it listens, unless systemd hands it a socket.
+    /// The address to listen on, unless systemd hands it a socket.
     pub listen: Listen,
     /// The certificate, where it speaks TLS itself.
     pub tls: Option<Tls>,
@@ -29,7 +29,7 @@ pub struct Configuration {
     /// ask.
     pub open_reading: bool,
     /// The machines that tasks run on, at least one, with different names; `local` by default.
-    pub machines: Vec<Machine>,
+    pub machines: Vec<ServiceMachine>,
     /// What a release must meet.
     pub gates: Gating,
     /// Nodes keep each digest that was released within this time. 7 days by default.
@@ -56,7 +56,7 @@ pub struct Tls {
 
 /// A machine that tasks run on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Machine {
+pub struct ServiceMachine {
     /// Its name: 1 to 64 of `a-z0-9-_.`, not beginning with `.`.
     pub name: String,
     /// Campaigns that may run on it: patterns of paths in the folder, without `..`; `tuning/*.yaml` by default.
@@ -112,7 +112,7 @@ impl Configuration {
             behind_proxy: false,
             names: Vec::new(),
             open_reading: true,
-            machines: vec![Machine::default_of("local".to_owned())],
+            machines: vec![ServiceMachine::default_of("local".to_owned())],
             gates: Gating {
                 validation_days: 30,
             },
@@ -124,7 +124,7 @@ impl Configuration {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`].
-    pub fn machine(&self, name: &str) -> Result<&Machine, ServiceError> {
+    pub fn machine(&self, name: &str) -> Result<&ServiceMachine, ServiceError> {
         let found = self.machines.iter().find(|machine| machine.name == name);
         found.ok_or_else(|| ServiceError::NotFound {
             kind: "machine",
@@ -143,7 +143,7 @@ impl Listen {
     }
 }
 
-impl Machine {
+impl ServiceMachine {
     /// What holds of a machine of which only the name is said.
     fn default_of(name: String) -> Self {
         Self {

@@ -135,7 +135,7 @@ pub(crate) fn timestamp(milliseconds: i64) -> rusqlite::Result<jiff::Timestamp> 
     jiff::Timestamp::from_millisecond(milliseconds).map_err(unreadable)
 }
 
-/// As the error of a column whose content cannot be understood, such as JSON.
+/// Makes an error that of a column whose content cannot be understood, such as JSON.
 pub(crate) fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Null, Box::new(error))
 }

@@ -15,11 +15,11 @@ const FREE_SPACE: &str = "free some space where the service's `state` is; what w
 
 /// An error of the service.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum ServiceError {
     /// The actor lacks a scope (403).
     #[error("this needs the scope `{scope}`{}", machine.as_ref().map(|m| format!(" for the machine `{m}`")).unwrap_or_default())]
     Forbidden {
-        /// The scope.
         scope: Scope,
         /// The machine, unless it is needed for all.
         machine: Option<String>,
@@ -29,7 +29,6 @@ pub enum ServiceError {
     NotFound {
         /// `task`, `machine`, `table`, `campaign`, `channel`, `token`.
         kind: &'static str,
-        /// What was asked for.
         name: String,
     },
     /// The state does not permit it (409).
@@ -37,22 +36,17 @@ pub enum ServiceError {
     Conflict(String),
     /// Gates are closed and were not overridden (409).
     #[error("the gates of this release are not open: {}", gates.iter().filter(|gate| !gate.is_open()).map(Gate::to_string).collect::<Vec<_>>().join("; "))]
-    Gates {
-        /// All gates with their states.
-        gates: Vec<Gate>,
-    },
+    Gates { gates: Vec<Gate> },
     /// The channel changed since the caller looked (412).
     #[error("the channel is at release {found} and not at {expected}")]
     Precondition {
         /// The sequence that the caller expected; 0 for none.
         expected: u64,
-        /// The sequence that is there.
         found: u64,
     },
     /// What was asked for cannot be done (422).
     #[error("{field}: {problem}")]
     Invalid {
-        /// The field.
         field: &'static str,
         /// What is wrong with it, and a remedy.
         problem: String,
@@ -68,53 +62,31 @@ pub enum ServiceError {
     Configuration(String),
     /// Another service uses the folder.
     #[error("another service uses {}", folder.display())]
-    Locked {
-        /// The folder.
-        folder: PathBuf,
-    },
+    Locked { folder: PathBuf },
     /// SQLite is unsafe there.
     #[error("{} is on a network file system ({kind}); give the service a folder on a local disk with `state`", folder.display())]
-    NetworkFileSystem {
-        /// The folder.
-        folder: PathBuf,
-        /// As the kernel calls it.
-        kind: String,
-    },
+    NetworkFileSystem { folder: PathBuf, kind: String },
     /// `service.db` is of a newer colltune.
     #[error("{} has version {found}, and this colltune knows versions up to {known}; use the newer colltune", path.display())]
     Newer {
-        /// The database.
         path: PathBuf,
-        /// Its version.
         found: u32,
-        /// The newest known version.
         known: u32,
     },
     /// `service.db` is no database, that of another program, or damaged.
     #[error("{}: {problem}", path.display())]
-    BadDatabase {
-        /// The database.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
+    BadDatabase { path: PathBuf, problem: String },
     /// A blob is not what its name says.
     #[error("the table {digest} is damaged on disk; restore it from a backup")]
-    Damaged {
-        /// The digest.
-        digest: Digest,
-    },
+    Damaged { digest: Digest },
     /// A task's folder or log is gone.
     #[error("task {0} has no log")]
     NoLog(TaskId),
     /// A file could not be read or written; with [`io::ErrorKind::StorageFull`] 507.
     #[error("cannot {action} {}: {source}", path.display())]
     File {
-        /// What was tried.
         action: &'static str,
-        /// The file.
         path: PathBuf,
-        /// The reason.
         source: io::Error,
     },
     /// SQLite.
@@ -129,7 +101,7 @@ pub enum ServiceError {
 }
 
 impl ServiceError {
-    /// As an error of a file.
+    /// Makes an I/O error the error of a file.
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::File {

@@ -23,7 +23,7 @@ pub enum Notice {
         /// The task as it is now.
         task: Box<Task>,
     },
-    /// A task's child told an event of measuring (`tuner::Event` as `colltune tune --events` prints it).
+    /// A task's child told an event of measuring (`tuner::TuningEvent` as `colltune tune --events` prints it).
     Progress {
         /// The task.
         task: TaskId,
@@ -63,7 +63,7 @@ struct Told {
     /// The last number given.
     last: u64,
     kept: VecDeque<FeedItem>,
-    /// Of each running task what it told last.
+    /// The last progress of each running task.
     progress: HashMap<TaskId, Value>,
 }
 

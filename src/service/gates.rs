@@ -26,11 +26,11 @@ pub struct Gate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum GateState {
-    /// It is met.
+    /// The gate is met.
     Open,
-    /// It is not met.
+    /// The gate is not met.
     Closed,
-    /// It is not met, and an administrator has passed over it, with a reason.
+    /// The gate is not met, and an administrator has overridden it, with a reason.
     Overridden,
 }
 

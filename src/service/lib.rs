@@ -43,14 +43,16 @@ pub use actor::{Actor, Scope};
 pub use audit::AuditRow;
 pub use backup::{backup, restore};
 pub use campaigns::CampaignEntry;
-pub use configuration::{Configuration, Gating, Listen, Machine, Tls};
+pub use configuration::{Configuration, Gating, Listen, ServiceMachine, Tls};
 pub use digest::Digest;
 pub use error::ServiceError;
 pub use feed::{Feed, FeedItem, Notice};
 pub use gates::{Gate, GateState};
 pub use page::{Page, Slice};
 pub use priority::lower_priority;
-pub use releases::{Channel, ChannelKey, Manifest, Pull, Release, ReleaseAction, ReleaseRequest};
+pub use releases::{
+    ChannelKey, Manifest, Pull, Release, ReleaseAction, ReleaseChannel, ReleaseRequest,
+};
 pub use secret::SecretToken;
 pub use service::Service;
 pub use tasks::{Overrides, Submitted, Task, TaskFilter, TaskId, TaskKind, TaskRequest, TaskState};

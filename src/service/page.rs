@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// Which part of a list is asked for. Lists begin with the newest row; rows are numbered in ascending order of age.
+/// The part of a list that is asked for. Lists begin with the newest row; rows are numbered from the oldest one.
 #[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub struct Slice {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::{Service, ServiceError};
 
-/// By what each concerns: a channel, a file, a task, the queue.
+/// Problems by what they concern: a channel, a file, a task, the queue.
 #[derive(Debug, Default)]
 pub(crate) struct Problems(Mutex<BTreeMap<String, String>>);
 

@@ -49,13 +49,13 @@ impl Service {
             version: Some(library.version.clone()),
             ..Options::default()
         };
-        let request = deploy::Request {
+        let request = deploy::DeployRequest {
             table,
             options: &options,
             confirmed_only: true,
             preload: preload.as_deref(),
             who,
-            release: Some(deploy::Release {
+            release: Some(deploy::ServiceRelease {
                 digest: digest.as_str(),
                 module: &key.channel.to_string(),
             }),

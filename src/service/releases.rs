@@ -35,7 +35,7 @@ pub use pulls::Pull;
 )]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
-pub enum Channel {
+pub enum ReleaseChannel {
     /// For those who try it by hand.
     Candidate,
     /// For some jobs or nodes.
@@ -44,7 +44,7 @@ pub enum Channel {
     Production,
 }
 
-/// A channel of a machine and library.
+/// A release channel of a machine and library.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoParams, ToSchema,
 )]
@@ -55,10 +55,10 @@ pub struct ChannelKey {
     /// `NAME-VERSION` of the MPI library, as in `openmpi-4.1.4`.
     pub library: String,
     /// The channel.
-    pub channel: Channel,
+    pub channel: ReleaseChannel,
 }
 
-/// As in `cluster/openmpi-4.1.4/production`.
+/// Displays the key, as in `cluster/openmpi-4.1.4/production`.
 impl fmt::Display for ChannelKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}/{}", self.machine, self.library, self.channel)
@@ -85,14 +85,14 @@ pub enum ReleaseAction {
 pub struct Release {
     /// Its number; releases of all channels count together.
     pub sequence: u64,
-    /// Of which channel.
+    /// The release channel.
     #[serde(flatten)]
     pub key: ChannelKey,
     /// What it did.
     pub action: ReleaseAction,
     /// The table that jobs use since then.
     pub digest: Digest,
-    /// By whom.
+    /// The user who made it.
     pub actor: String,
     /// Why.
     pub reason: String,

@@ -44,7 +44,7 @@ impl fmt::Debug for SecretToken {
     }
 }
 
-/// In constant time.
+/// Compares in constant time.
 impl PartialEq for SecretToken {
     fn eq(&self, other: &Self) -> bool {
         self.0.as_bytes().ct_eq(other.0.as_bytes()).into()
@@ -93,12 +93,12 @@ pub(crate) struct TokenCache(RwLock<Option<Keys>>);
 #[derive(Debug)]
 struct Keys {
     tokens: HashMap<Selector, (Hash, KnownToken)>,
-    /// With the token's own hash, and the end in milliseconds since 1970.
+    /// Sessions, each with its token's hash and its end in milliseconds since 1970.
     sessions: HashMap<Selector, (Hash, Selector, i64)>,
 }
 
 impl TokenCache {
-    /// To be called after each change of the database: whoever asks then is told of it.
+    /// Must be called after each change of the database, so that later requests see the change.
     pub(crate) fn forget(&self) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = None;
     }

@@ -35,7 +35,7 @@ pub enum TaskKind {
     Report,
 }
 
-/// Where a task stands.
+/// The state of a task.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString, ToSchema,
 )]
@@ -46,11 +46,11 @@ pub enum TaskState {
     Waiting,
     /// A child is at work, or a batch system has a job of it.
     Running,
-    /// It has ended; the exit code is 0, or 1 where a check says "no".
+    /// The task has ended; the exit code is 0, or 1 where a check says "no".
     Done,
-    /// It has ended with another exit code.
+    /// The task has ended with another exit code.
     Failed,
-    /// It was cancelled.
+    /// The task was cancelled.
     Cancelled,
 }
 
@@ -79,7 +79,7 @@ pub struct Overrides {
 pub struct TaskRequest {
     /// What to do.
     pub kind: TaskKind,
-    /// On which machine; may be left out where there is only one.
+    /// The machine; may be left out where there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     /// The campaign, by its path in the service's folder: for `tune` and `report`.
@@ -102,13 +102,13 @@ pub struct Task {
     pub request: TaskRequest,
     /// The name of its campaign.
     pub name: Option<String>,
-    /// Where it stands.
+    /// The state.
     pub state: TaskState,
     /// Why it waits, what it does, or how it ended: a sentence.
     pub reason: String,
     /// The earlier task of the same campaign that this one waits for.
     pub follows: Option<TaskId>,
-    /// Who submitted it.
+    /// The user who submitted it.
     pub actor: String,
     /// When, as in `2026-11-20T12:00:00Z`.
     #[schema(value_type = String)]
@@ -121,7 +121,7 @@ pub struct Task {
     pub ended_at: Option<jiff::Timestamp>,
     /// How often it was begun.
     pub attempts: u32,
-    /// Of its last child.
+    /// The exit code of its last child.
     pub exit_code: Option<i32>,
     /// Node-seconds that it is expected to take, where that is known before: budget times nodes.
     pub expected_node_seconds: Option<f64>,
@@ -143,7 +143,7 @@ pub struct Submitted {
     pub is_new: bool,
 }
 
-/// Which tasks are asked for.
+/// The tasks that are asked for.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub struct TaskFilter {

@@ -34,10 +34,10 @@ pub struct NewToken {
     pub name: String,
     /// What it permits.
     pub scopes: Vec<Scope>,
-    /// On which machines; empty for all.
+    /// The machines that it is for; empty for all.
     #[serde(default)]
     pub machines: Vec<String>,
-    /// In how many days it expires, 1 to 3660; absent for never.
+    /// Days after which it expires, 1 to 3660; absent for never.
     #[serde(default)]
     pub days: Option<u32>,
 }
@@ -51,12 +51,12 @@ pub struct TokenRow {
     pub name: String,
     /// What it permits.
     pub scopes: Vec<Scope>,
-    /// On which machines; empty for all.
+    /// The machines that it is for; empty for all.
     pub machines: Vec<String>,
     /// When it was made.
     #[schema(value_type = String)]
     pub created_at: jiff::Timestamp,
-    /// By whom.
+    /// The user who made it.
     pub created_by: String,
     /// When it expires.
     #[schema(value_type = Option<String>)]

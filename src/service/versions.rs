@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use serde::Serialize;
-use table::{Comparison, Table};
+use table::{Table, TableComparison};
 use utoipa::ToSchema;
 
 use crate::database::{machine_id, now, timestamp, unreadable};
@@ -166,9 +166,13 @@ impl Service {
     ///
     /// # Errors
     /// As for [`Service::table`].
-    pub fn difference(&self, before: &Digest, after: &Digest) -> Result<Comparison, ServiceError> {
+    pub fn difference(
+        &self,
+        before: &Digest,
+        after: &Digest,
+    ) -> Result<TableComparison, ServiceError> {
         let tables = [self.table(before)?, self.table(after)?];
-        Ok(Comparison::of(
+        Ok(TableComparison::of(
             (before.as_str(), &tables[0]),
             (after.as_str(), &tables[1]),
         ))

@@ -16,10 +16,7 @@ pub(crate) enum NoTime {
     Simulation(#[from] SimulationError),
     /// It does not say what copies cost: they are free, which cannot be measured.
     #[error("the machine `{machine}` does not say what copying costs: there is no `copy`")]
-    NoCopy {
-        /// The name of the machine.
-        machine: String,
-    },
+    NoCopy { machine: String },
 }
 
 /// What a repetition of an experiment takes.

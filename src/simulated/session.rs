@@ -5,12 +5,13 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use benchmarking::CellBenchmark;
-use statistics::clock::Clock;
+use statistics::clock::ClockResolution;
 use thiserror::Error;
 use vocabulary::bounds::{SPAN, TIME};
-use vocabulary::{Cache, Candidate, Library, Pattern, Subject, Warning};
+use vocabulary::{CacheState, Candidate, Library, Pattern, Subject, Warning};
 use wire::{
-    Environment, Finish, LaunchStart, Plan, Record, Task, TaskDone, WIRE_VERSION, Work, exit_code,
+    Environment, Finish, LaunchStart, Plan, PlannedTask, PlannedWork, Record, TaskDone,
+    WIRE_VERSION, exit_code,
 };
 
 use crate::executor::SimulatedExecutor;
@@ -18,7 +19,7 @@ use crate::spool::Spool;
 use crate::times::Times;
 
 /// What a simulated clock can tell apart: everything.
-const PERFECT: Clock = Clock {
+const PERFECT: ClockResolution = ClockResolution {
     overhead_seconds: 0.0,
     resolution_seconds: 0.0,
 };
@@ -34,12 +35,7 @@ pub(crate) enum Stopped {
     Version(u32),
     /// The plan is for something else than this machine.
     #[error("the plan is for {planned}, this is {found}")]
-    OtherLibrary {
-        /// What the plan says.
-        planned: Library,
-        /// What there is.
-        found: Library,
-    },
+    OtherLibrary { planned: Library, found: Library },
     /// The plan asks for what no simulated machine has.
     #[error("the plan is for cold caches, and a simulated machine has none")]
     ColdCaches,
@@ -93,7 +89,7 @@ impl Session<'_> {
                 found: self.library.clone(),
             });
         }
-        if self.plan.cache == Cache::Cold {
+        if self.plan.cache == CacheState::Cold {
             return Err(Stopped::ColdCaches);
         }
         self.write(&Record::Started(self.start()))?;
@@ -142,10 +138,10 @@ impl Session<'_> {
     }
 
     /// Carries out a task; returns the simulated seconds that it took.
-    fn task(&self, task: &Task) -> Result<f64, Stopped> {
+    fn task(&self, task: &PlannedTask) -> Result<f64, Stopped> {
         let (subject, candidates) = match &task.work {
-            Work::Compare { cell, candidates } => (Subject::Cell(*cell), &candidates[..]),
-            Work::Experiment(experiment) => {
+            PlannedWork::Compare { cell, candidates } => (Subject::Cell(*cell), &candidates[..]),
+            PlannedWork::Experiment(experiment) => {
                 (Subject::Experiment(*experiment), &[Candidate::Default][..])
             }
         };

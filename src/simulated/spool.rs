@@ -39,7 +39,7 @@ impl Spool {
         }
     }
 
-    /// From here on nothing is written.
+    /// Ends the spool: nothing is written afterwards.
     pub(crate) fn close(&self) {
         *self.lock() = State::Closed;
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// The properties of [`Instant`] on this machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Clock {
+pub struct ClockResolution {
     /// What reading it costs, in seconds.
     pub overhead_seconds: f64,
     /// Its step, in seconds; not less than a nanosecond.
@@ -12,7 +12,7 @@ pub struct Clock {
 }
 
 /// Reads the clock a few thousand times in a row.
-pub fn examine() -> Clock {
+pub fn examine() -> ClockResolution {
     const READS: u32 = 10_000;
     let mut readings = Vec::with_capacity(READS as usize + 1);
     let start = Instant::now();
@@ -23,7 +23,7 @@ pub fn examine() -> Clock {
     let overhead_seconds = start.elapsed().as_secs_f64() / f64::from(READS);
     let steps = readings.windows(2).map(|pair| pair[1] - pair[0]);
     let resolution = resolution(steps.collect());
-    Clock {
+    ClockResolution {
         overhead_seconds,
         resolution_seconds: resolution.map_or(overhead_seconds, |step| step.as_secs_f64()),
     }

@@ -5,7 +5,7 @@
 /// bound", whatever the distribution. 1 without values.
 pub fn sign_test(above: u32, count: u32) -> f64 {
     let above = above.min(count);
-    // From all of them down to `above`, in logarithms, since 2^-n vanishes for large n.
+    // The sum goes from all of them down to `above`, in logarithms, since 2^-n vanishes for large n.
     let mut ln_term = -f64::from(count) * std::f64::consts::LN_2;
     let mut tail = ln_term.exp();
     for below in 1..=count - above {
@@ -22,7 +22,7 @@ pub fn values_for_sign_test(level: f64, contrary: u32) -> u32 {
     (contrary + 1..).find(suffices).unwrap_or(u32::MAX)
 }
 
-/// Which of several hypotheses are refuted if the probability of refuting any true one is to be at most
+/// The hypotheses that are refuted if the probability of refuting any true one is to be at most
 /// `level`, however they depend on each other (Holm 1979): the smallest probability is compared with
 /// `level / n`, the next with `level / (n - 1)`, up to the first that is larger.
 pub fn holm(probabilities: &[f64], level: f64) -> Vec<bool> {

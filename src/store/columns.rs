@@ -87,7 +87,7 @@ pub(crate) fn damage(column: usize, of: Type, what: String) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, of, what.into())
 }
 
-/// Which repetitions are not valid: places in [`Repetitions`], as little-endian 32-bit numbers.
+/// The invalid repetitions: places in [`Repetitions`], as little-endian 32-bit numbers.
 /// Nothing is stored where all are valid.
 pub(crate) struct Places(pub(crate) Vec<u32>);
 

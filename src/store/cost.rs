@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use rusqlite::params;
 use vocabulary::bounds::SPAN;
 use vocabulary::{Cell, Library, Pattern, Purpose, Subject};
-use wire::Spending;
+use wire::TimeBreakdown;
 
 use crate::columns::{Json, within};
 use crate::ingest::column_of;
 use crate::query::{find, load, of, of_launches};
-use crate::{Outcome, Store, StoreError};
+use crate::{LaunchOutcome, Store, StoreError};
 
 impl Store {
     /// Wall-clock seconds spent in completed tasks of a library, warm-up and synchronisation
@@ -70,7 +70,7 @@ impl Store {
 
     /// Where the time of completed tasks of a library went, of those that tell: how long these took,
     /// and the parts of that; nothing if none tells.
-    pub fn spending(&self, library: &Library) -> Result<Option<(f64, Spending)>, StoreError> {
+    pub fn spending(&self, library: &Library) -> Result<Option<(f64, TimeBreakdown)>, StoreError> {
         self.read(|connection| {
             connection.query_row(
                 "SELECT total(elapsed_seconds),
@@ -83,7 +83,7 @@ impl Store {
                 |row| {
                     let seconds = |column| within(row, column, &SPAN);
                     let elapsed_seconds = seconds(0)?;
-                    let spending = Spending {
+                    let spending = TimeBreakdown {
                         preparing_seconds: seconds(1)?,
                         starting_seconds: seconds(2)?,
                         calling_seconds: seconds(3)?,
@@ -126,7 +126,7 @@ impl Store {
                                 total(coalesce(min(wall, coalesce(most, wall)), tasks)))
                      FROM cost"
                 ),
-                params![name, version, Json(Outcome::Interrupted)],
+                params![name, version, Json(LaunchOutcome::Interrupted)],
                 |row| within(row, 0, &SPAN),
             )
         })

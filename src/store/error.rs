@@ -11,45 +11,28 @@ use crate::Holder;
 
 /// Why a store cannot do what it was asked. No error leaves a half-done change behind.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum StoreError {
     /// Opened for reading, and nothing is there.
     #[error("there is no store at {}; `colltune tune` or `colltune measure` creates it", path.display())]
-    Absent {
-        /// Where it was looked for.
-        path: PathBuf,
-    },
+    Absent { path: PathBuf },
     /// The folder of a new store cannot be made.
     #[error(
         "cannot create the folder {} for the store: {source}; choose another place with the \
          campaign's `output.store`",
         path.display()
     )]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Folder { path: PathBuf, source: io::Error },
     /// The store, its lock or a spool file cannot be read or written.
     #[error("cannot read or write {}: {source}", path.display())]
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// The file is something else.
     #[error(
         "{} is not a colltune store ({found}); it was left as it is: name a store, or a path \
          where there is no file yet",
         path.display()
     )]
-    NotAStore {
-        /// Which file.
-        path: PathBuf,
-        /// What it seems to be.
-        found: Found,
-    },
+    NotAStore { path: PathBuf, found: StoreMismatch },
     /// Written by a later colltune.
     #[error(
         "{} has store format {found}, and this colltune knows formats up to {known}; it was left \
@@ -57,9 +40,7 @@ pub enum StoreError {
         path.display()
     )]
     Newer {
-        /// Which store.
         path: PathBuf,
-        /// Its version.
         found: u32,
         /// The newest version that is understood.
         known: u32,
@@ -70,36 +51,20 @@ pub enum StoreError {
          with `sqlite3 FILE .recover`, or move it away and measure again",
         path.display()
     )]
-    Corrupt {
-        /// Which store.
-        path: PathBuf,
-        /// What SQLite or the reader found.
-        detail: String,
-    },
+    Corrupt { path: PathBuf, detail: String },
     /// The store cannot be written, or not even read without writing to it.
     #[error("cannot write to {}: {source}", path.display())]
-    NotWritable {
-        /// Which store.
-        path: PathBuf,
-        /// What stands in the way.
-        source: Obstacle,
-    },
+    NotWritable { path: PathBuf, source: Obstacle },
     /// No space is left.
     #[error(
         "the disk of {} is full; everything stored before is intact: free some space and run the \
          same command again",
         path.display()
     )]
-    DiskFull {
-        /// Which store.
-        path: PathBuf,
-    },
+    DiskFull { path: PathBuf },
     /// Another process is writing and did not end in time.
     #[error("{} is being written by another process; try again later", path.display())]
-    Busy {
-        /// Which store.
-        path: PathBuf,
-    },
+    Busy { path: PathBuf },
     /// Reading or writing failed below SQLite.
     #[error(
         "the file system failed below {}: {source}; check its space, quota and health, and run \
@@ -107,17 +72,13 @@ pub enum StoreError {
         path.display()
     )]
     Device {
-        /// Which store.
         path: PathBuf,
-        /// The cause.
         source: rusqlite::Error,
     },
     /// Anything else that SQLite reports.
     #[error("SQLite on {}: {source}", path.display())]
     Sqlite {
-        /// Which store.
         path: PathBuf,
-        /// The cause.
         source: rusqlite::Error,
     },
     /// Another process holds the lock.
@@ -127,7 +88,6 @@ pub enum StoreError {
         holder.as_ref().map(|holder| format!(" ({holder})")).unwrap_or_default()
     )]
     Locked {
-        /// Which store.
         store: PathBuf,
         /// Process that holds it, as far as it has said so.
         holder: Option<Holder>,
@@ -138,44 +98,19 @@ pub enum StoreError {
          to import it in another way, name a new store",
         path.display()
     )]
-    Imported {
-        /// Which store.
-        path: PathBuf,
-        /// What was to be imported.
-        name: String,
-    },
+    Imported { path: PathBuf, name: String },
     /// A plan names a campaign that [`crate::Store::record_campaign`] has not seen.
     #[error("campaign {digest} is not in {}", path.display())]
-    UnknownCampaign {
-        /// Which store.
-        path: PathBuf,
-        /// The digest in the plan.
-        digest: String,
-    },
+    UnknownCampaign { path: PathBuf, digest: String },
     /// A launch of this number exists already.
     #[error("launch {launch} is in {} already", path.display())]
-    LaunchExists {
-        /// Which store.
-        path: PathBuf,
-        /// Its number.
-        launch: u32,
-    },
+    LaunchExists { path: PathBuf, launch: u32 },
     /// The launch was never begun, or has ended.
     #[error("launch {launch} is not under way in {}", path.display())]
-    NotUnderWay {
-        /// Which store.
-        path: PathBuf,
-        /// Its number.
-        launch: u32,
-    },
+    NotUnderWay { path: PathBuf, launch: u32 },
     /// A record does not fit the plan of its launch.
     #[error("launch {launch} {what}")]
-    Unplanned {
-        /// Number of the launch.
-        launch: u32,
-        /// What it reported, as a clause.
-        what: String,
-    },
+    Unplanned { launch: u32, what: String },
     /// A launch has the ranks of a shape in another order than earlier ones.
     #[error(
         "launch {launch} has the ranks of {shape} in {found} order on the nodes, and {} holds \
@@ -184,34 +119,26 @@ pub enum StoreError {
         path.display()
     )]
     OtherOrder {
-        /// Which store.
         path: PathBuf,
-        /// The library that is measured.
         library: Library,
-        /// Number of the launch.
         launch: u32,
-        /// The shape.
         shape: CommShape,
-        /// The launch's order.
         found: RankOrder,
-        /// The order of what the store holds.
         known: RankOrder,
     },
     /// A complete line of a spool file is no record.
     #[error("{}:{line}: not a record that this colltune knows: {source}", path.display())]
     Spool {
-        /// The spool file.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// The cause.
         source: serde_json::Error,
     },
 }
 
 /// What was found in the place of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Found {
+pub enum StoreMismatch {
     /// No SQLite header.
     #[error("it does not begin like an SQLite file")]
     OtherFormat,
@@ -222,6 +149,7 @@ pub enum Found {
 
 /// What stands in the way of writing to a store, or why reading it would need writing.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum Obstacle {
     /// The file or its folder does not permit it.
     #[error("{0}; SQLite needs to write to the file and to its folder")]
@@ -241,12 +169,7 @@ pub enum Obstacle {
         "it has store format {found} and must be brought to format {known} before it can be \
          read; have its owner run `colltune report` on it once"
     )]
-    OldFormat {
-        /// Its version.
-        found: u32,
-        /// The version that is read.
-        known: u32,
-    },
+    OldFormat { found: u32, known: u32 },
 }
 
 impl StoreError {

@@ -7,8 +7,8 @@ use nix::sys::statfs::statfs;
 
 use crate::StoreError;
 
-/// Of `linux/magic.h` and the file systems' own headers. Those in user space are mostly network ones, and
-/// tell no more.
+/// Numbers of `linux/magic.h` and the file systems' own headers. File systems in user space are mostly network
+/// ones, and tell no more.
 const NETWORK: &[(i64, &str)] = &[
     (0x6969, "NFS"),
     (0x517B, "SMB"),

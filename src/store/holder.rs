@@ -1,4 +1,4 @@
-//! Who holds a lock.
+//! The process that holds a lock.
 
 use std::fmt;
 use std::fs;

@@ -9,7 +9,7 @@ use wire::{Environment, LaunchStart};
 use crate::columns::{Json, Repetitions};
 use crate::ingest::{self, Interned};
 use crate::launch::next_number;
-use crate::{Outcome, Store, StoreError};
+use crate::{LaunchOutcome, Store, StoreError};
 
 /// Measurements that were not made by colltune.
 ///
@@ -105,7 +105,7 @@ fn write_launch(
             import.library.name,
             import.library.version,
             Json(&start),
-            Json(Outcome::Complete)
+            Json(LaunchOutcome::Complete)
         ],
     )?;
     for ((subject, samples), task) in launch.subjects.iter().zip(0_u32..) {

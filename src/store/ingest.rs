@@ -3,7 +3,9 @@
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 use vocabulary::{Candidate, Pattern, Subject};
-use wire::{FailureKind, LaunchStart, Plan, Record, Spending, Task, TaskDone, Work};
+use wire::{
+    FailureKind, LaunchStart, Plan, PlannedTask, PlannedWork, Record, TaskDone, TimeBreakdown,
+};
 
 use crate::columns::{Json, Places, Repetitions};
 use crate::order::insert_order;
@@ -163,7 +165,7 @@ pub(crate) fn insert_task(
     transaction: &Transaction<'_>,
     [launch, number]: [u32; 2],
     (subject, pattern): (&Subject, Pattern),
-    (elapsed_seconds, spent): (f64, Option<Spending>),
+    (elapsed_seconds, spent): (f64, Option<TimeBreakdown>),
 ) -> rusqlite::Result<usize> {
     let subject = intern(transaction, Interned::Subject, subject)?;
     transaction
@@ -225,7 +227,7 @@ pub(crate) fn intern<T: Serialize>(
     }
 }
 
-fn task_of(plan: &Plan, id: u32) -> Result<&Task, StoreError> {
+fn task_of(plan: &Plan, id: u32) -> Result<&PlannedTask, StoreError> {
     plan.tasks
         .iter()
         .find(|task| task.id == id)
@@ -235,24 +237,28 @@ fn task_of(plan: &Plan, id: u32) -> Result<&Task, StoreError> {
         })
 }
 
-fn subject_of(task: &Task) -> Subject {
+fn subject_of(task: &PlannedTask) -> Subject {
     match &task.work {
-        Work::Compare { cell, .. } => Subject::Cell(*cell),
-        Work::Experiment(experiment) => Subject::Experiment(*experiment),
+        PlannedWork::Compare { cell, .. } => Subject::Cell(*cell),
+        PlannedWork::Experiment(experiment) => Subject::Experiment(*experiment),
     }
 }
 
-fn pattern_of(task: &Task) -> Pattern {
+fn pattern_of(task: &PlannedTask) -> Pattern {
     match &task.work {
-        Work::Compare { .. } => task.pattern,
-        Work::Experiment(_) => Pattern::Together,
+        PlannedWork::Compare { .. } => task.pattern,
+        PlannedWork::Experiment(_) => Pattern::Together,
     }
 }
 
-fn candidate_of<'a>(plan: &Plan, task: &'a Task, index: u32) -> Result<&'a Candidate, StoreError> {
+fn candidate_of<'a>(
+    plan: &Plan,
+    task: &'a PlannedTask,
+    index: u32,
+) -> Result<&'a Candidate, StoreError> {
     let candidates = match &task.work {
-        Work::Compare { candidates, .. } => candidates.as_slice(),
-        Work::Experiment(_) => &[Candidate::Default],
+        PlannedWork::Compare { candidates, .. } => candidates.as_slice(),
+        PlannedWork::Experiment(_) => &[Candidate::Default],
     };
     usize::try_from(index)
         .ok()

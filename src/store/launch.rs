@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use vocabulary::{Library, Purpose};
-use wire::{Finish, Plan, Task};
+use wire::{Finish, Plan, PlannedTask};
 
 use crate::columns::Json;
 use crate::{Store, StoreError};
@@ -13,7 +13,7 @@ use crate::{Store, StoreError};
 /// How a launch ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum LaunchOutcome {
     /// All tasks were carried out.
     Complete,
     /// The deadline passed.
@@ -27,7 +27,7 @@ pub enum Outcome {
     },
 }
 
-impl From<Finish> for Outcome {
+impl From<Finish> for LaunchOutcome {
     fn from(finish: Finish) -> Self {
         match finish {
             Finish::Complete => Self::Complete,
@@ -106,7 +106,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NotUnderWay`] if it was never begun or has ended before.
-    pub fn end_launch(&mut self, number: u32, outcome: &Outcome) -> Result<(), StoreError> {
+    pub fn end_launch(&mut self, number: u32, outcome: &LaunchOutcome) -> Result<(), StoreError> {
         let changed = self.write(|transaction| {
             transaction.execute(
                 "UPDATE launch SET ended = unixepoch(), outcome = ?2
@@ -125,9 +125,13 @@ impl Store {
 
     /// The tasks that the last launch of a campaign with a library was to carry out and did not, in the order of
     /// its plan; none if it was complete, or confirmed choices.
-    pub fn undone(&self, library: &Library, campaign: &str) -> Result<Vec<Task>, StoreError> {
+    pub fn undone(
+        &self,
+        library: &Library,
+        campaign: &str,
+    ) -> Result<Vec<PlannedTask>, StoreError> {
         self.read(|connection| {
-            let last: Option<(u32, Json<Plan>, Option<Json<Outcome>>)> = connection
+            let last: Option<(u32, Json<Plan>, Option<Json<LaunchOutcome>>)> = connection
                 .query_row(
                     "SELECT number, plan, outcome
                      FROM launch JOIN campaign ON campaign.id = launch.campaign
@@ -140,7 +144,7 @@ impl Store {
             let Some((number, Json(plan), outcome)) = last else {
                 return Ok(Vec::new());
             };
-            if matches!(outcome, Some(Json(Outcome::Complete))) {
+            if matches!(outcome, Some(Json(LaunchOutcome::Complete))) {
                 return Ok(Vec::new());
             }
             if plan.purpose == Some(Purpose::Confirming) {

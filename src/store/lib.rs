@@ -36,11 +36,11 @@ mod schema;
 mod spool;
 mod verdict;
 
-pub use error::{Found, Obstacle, StoreError};
+pub use error::{Obstacle, StoreError, StoreMismatch};
 pub use file_system::network_file_system;
 pub use holder::Holder;
 pub use import::{Import, ImportedLaunch, ImportedSample};
-pub use launch::Outcome;
+pub use launch::LaunchOutcome;
 pub use lease::Lease;
 pub use lock::{Lock, beside};
 pub use open::Store;

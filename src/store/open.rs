@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, Params, Row, Transaction, TransactionBehav
 
 #[cfg(doc)]
 use crate::Obstacle;
-use crate::error::{Found, StoreError};
+use crate::error::{StoreError, StoreMismatch};
 use crate::file_system::{create_folder_of, network_file_system};
 use crate::read_only;
 use crate::schema::{self, APPLICATION_ID};
@@ -163,10 +163,10 @@ fn check_header(path: &Path) -> Result<Header, StoreError> {
         return Ok(Header::Nothing);
     }
     if bytes.len() < 100 || !bytes.starts_with(b"SQLite format 3\0") {
-        return not_a_store(Found::OtherFormat);
+        return not_a_store(StoreMismatch::OtherFormat);
     }
     if bytes[68..72] != APPLICATION_ID.to_be_bytes() {
-        return not_a_store(Found::OtherDatabase);
+        return not_a_store(StoreMismatch::OtherDatabase);
     }
     Ok(Header::Ours)
 }

@@ -1,4 +1,4 @@
-//! In which order ranks stood on their nodes, by launch and shape.
+//! The order in which ranks stood on their nodes, by launch and shape.
 
 use std::collections::BTreeMap;
 

@@ -6,12 +6,12 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Params, Row, params};
 use serde::de::DeserializeOwned;
 use vocabulary::bounds::SPAN;
-use vocabulary::{Candidate, Left, Library, Pattern, Purpose, Sample, Subject};
-use wire::{Failure, LaunchStart};
+use vocabulary::{Candidate, Elimination, Library, Pattern, Purpose, Sample, Subject};
+use wire::{FailureRecord, LaunchStart};
 
 use crate::columns::{Json, Places, Repetitions, damage, within};
 use crate::ingest::column_of;
-use crate::{Outcome, Store, StoreError};
+use crate::{LaunchOutcome, Store, StoreError};
 
 /// A campaign that the store has samples for, or was about to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct LaunchRow {
     /// Begin, in seconds since the Unix epoch.
     pub started_unix_seconds: i64,
     /// How it ended; absent while unfinished.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<LaunchOutcome>,
 }
 
 /// Tasks of experiments, by the JSON of `Subject::Experiment`.
@@ -75,7 +75,7 @@ impl Store {
                             plan -> '$.purpose'
                      FROM launch JOIN campaign ON campaign.id = launch.campaign ORDER BY number";
         self.rows(query, [], |row| {
-            let outcome: Option<Json<Outcome>> = row.get(5)?;
+            let outcome: Option<Json<LaunchOutcome>> = row.get(5)?;
             let purpose: Option<Json<Purpose>> = row.get(6)?;
             Ok(LaunchRow {
                 number: row.get(0)?,
@@ -170,7 +170,7 @@ impl Store {
                     let Places(invalid) = row.get(5)?;
                     let residual: Option<f64> = row.get(6)?;
                     let residual = residual.map(|_| within(row, 6, &SPAN));
-                    let left: Option<Json<Left>> = row.get(7)?;
+                    let left: Option<Json<Elimination>> = row.get(7)?;
                     leave_out(&mut seconds, &invalid);
                     Ok(Sample {
                         launch: row.get(2)?,
@@ -222,7 +222,7 @@ impl Store {
     }
 
     /// Failures seen with a library and not forgotten, by launch, task and candidate.
-    pub fn failures(&self, library: &Library) -> Result<Vec<Failure>, StoreError> {
+    pub fn failures(&self, library: &Library) -> Result<Vec<FailureRecord>, StoreError> {
         let definitions = self.read(Definitions::load)?;
         let query = "SELECT failure.subject, failure.candidate, failure.launch, kind, message
                      FROM failure JOIN launch ON launch.number = failure.launch
@@ -231,7 +231,7 @@ impl Store {
         self.rows(query, of(library), |row| {
             let (subject, candidate) = definitions.of(row)?;
             let Json(kind) = row.get(3)?;
-            Ok(Failure {
+            Ok(FailureRecord {
                 launch: row.get(2)?,
                 subject,
                 candidate,

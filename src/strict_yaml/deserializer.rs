@@ -1,4 +1,4 @@
-//! From a tree to the types of serde, with the place of what does not fit.
+//! Turns a tree into serde's types; errors have the place of what does not fit.
 
 use serde::de::value::{
     BorrowedStrDeserializer, MapAccessDeserializer, MapDeserializer, StrDeserializer,

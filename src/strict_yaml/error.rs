@@ -14,7 +14,7 @@ use crate::{Diagnostic, Kind, Mistake};
 pub(crate) struct Error {
     what: What,
     extent: Option<Extent>,
-    /// From the innermost one.
+    /// The steps, from the innermost one.
     steps: Vec<Step>,
 }
 

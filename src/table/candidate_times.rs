@@ -14,7 +14,7 @@ use crate::rule::{self, Group, names_candidate};
 use crate::types::rounded;
 use crate::{Deployments, Problem};
 
-/// In place of a time, in files.
+/// The word that stands in files where a time is missing.
 const NONE: &str = "none";
 
 /// A candidate's times at the measured sizes of an entry, in the order of its
@@ -58,7 +58,7 @@ pub(crate) fn read(
     group: Group<'_>,
 ) -> Checked<Vec<CandidateTimes>> {
     let group = Group {
-        // They serve every deployment that offers them.
+        // The times serve every deployment that offers these candidates.
         deployments: Deployments::Colltune,
         ..group
     };

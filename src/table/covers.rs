@@ -70,9 +70,9 @@ impl From<OperatorClass> for Operators {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum OperatorClass {
-    /// It does: contributions may be combined in any order.
+    /// The operator commutes: contributions may be combined in any order.
     Commutative,
-    /// It does not: contributions must be combined in rank order.
+    /// The operator does not commute: contributions must be combined in rank order.
     Noncommutative,
 }
 
@@ -80,7 +80,7 @@ impl OperatorClass {
     /// Every value.
     pub const ALL: [Self; 2] = [Self::Commutative, Self::Noncommutative];
 
-    /// That of an operator that commutes, or not.
+    /// The class of an operator that commutes, or not.
     pub const fn of(commutes: bool) -> Self {
         match commutes {
             true => Self::Commutative,

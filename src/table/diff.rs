@@ -1,4 +1,4 @@
-//! What changed between two tables, and what that is worth.
+//! The differences between two tables, and the speed-up expected of each.
 
 mod entry;
 
@@ -26,7 +26,7 @@ pub struct Diff {
 /// The differences between two tables, and where each is from: what `colltune diff --json` prints.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct TableComparison {
     /// The earlier table.
     pub before: Origin,
     /// The later one.
@@ -36,7 +36,7 @@ pub struct Comparison {
     pub diff: Diff,
 }
 
-impl Comparison {
+impl TableComparison {
     /// Compares two tables, each with its name: a path or a digest.
     pub fn of(before: (&str, &Table), after: (&str, &Table)) -> Self {
         Self {
@@ -110,9 +110,9 @@ pub struct Change {
     /// The first size beyond, in bytes; none if the range has no end.
     pub below_bytes: Option<u64>,
     /// What was chosen.
-    pub before: Choice,
+    pub before: ChosenRange,
     /// What is chosen now.
-    pub after: Choice,
+    pub after: ChosenRange,
     /// The speed-up over the default that is expected now, divided by the one expected before: what
     /// the change is worth if the default has stayed as fast. The geometric mean over the measured
     /// sizes of the range. Null if a speed-up is unknown, and where the default is chosen again, since the
@@ -130,7 +130,7 @@ impl Change {
 /// What a table chooses in a range of sizes.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Choice {
+pub struct ChosenRange {
     /// The candidate.
     #[serde(flatten, serialize_with = "Candidate::in_parts")]
     #[cfg_attr(feature = "schema", schemars(with = "vocabulary::CandidateParts"))]
@@ -149,7 +149,7 @@ pub struct OnlyIn {
     /// What it holds for.
     #[serde(flatten)]
     pub group: Group,
-    /// Which table has it.
+    /// The table that has it.
     pub side: Side,
 }
 
@@ -194,7 +194,7 @@ impl Diff {
         [more, worth().filter(|worth| *worth < 1.0).count()]
     }
 
-    /// In how many ranges the default is chosen again.
+    /// The number of ranges in which the default is chosen again.
     pub fn turned_back(&self) -> usize {
         let back = self.changes.iter().filter(|change| change.is_turned_back());
         back.count()

@@ -58,7 +58,7 @@ impl fmt::Display for Table {
             }
             f.write_str("    shapes:\n")?;
             for entry in entries {
-                // Where nothing is combined the class says nothing, and would puzzle.
+                // Collectives that combine nothing have no class of operators.
                 let combines = collective.is_reduction() || entry.operators != Operators::Any;
                 shape_rules(f, entry, combines)?;
             }

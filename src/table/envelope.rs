@@ -14,7 +14,7 @@ pub fn crossings(lines: &[Option<[f64; 2]>], first: usize) -> Vec<(f64, usize)> 
             (is_later && place != lowest).then_some((share, above + below, place))
         };
         let others = lines.iter().enumerate().filter_map(crossing);
-        // Of several at the same place the steepest is the lowest behind it.
+        // If several are at the same place, the steepest is the lowest behind it.
         let next = others.min_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
         let Some((share, _, place)) = next else {
             break;

@@ -9,34 +9,22 @@ use thiserror::Error;
 /// Why a table could not be read or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum TableError {
     /// The file cannot be opened or is not text.
     #[error("cannot read the table {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// The file was read and is not a valid table.
     #[error(transparent)]
     Invalid(#[from] Box<Diagnostic>),
     /// Writing failed. A regular file is the old one, if any, or the whole new one if only making its
     /// name outlast a power failure did not succeed; never a part of one.
     #[error("cannot write the table {}: {source}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
     /// The table in memory breaks the rules of tables; nothing was written.
     #[error("refusing to write an invalid table: {0}")]
     Unsound(Box<Diagnostic>),
     /// The text of the table would be read back as something else; nothing was written.
     #[error("refusing to write the table {}: it would not be read back equal", path.display())]
-    Altered {
-        /// The file.
-        path: PathBuf,
-    },
+    Altered { path: PathBuf },
 }

@@ -75,7 +75,9 @@ mod verdicts;
 pub use between::leave_needed_times;
 pub use candidate_times::CandidateTimes;
 pub use covers::{Deployment, Deployments, OperatorClass, Operators, RuleSource};
-pub use diff::{Change, Choice, Comparison, DefaultChange, Diff, Group, OnlyIn, Origin, Side};
+pub use diff::{
+    Change, ChosenRange, DefaultChange, Diff, Group, OnlyIn, Origin, Side, TableComparison,
+};
 pub use envelope::{crossings, lowest};
 pub use error::TableError;
 pub use json::DecisionJson;

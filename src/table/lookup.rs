@@ -18,9 +18,9 @@ use crate::{
 pub struct Query {
     /// What is called.
     pub collective: Collective,
-    /// On which ranks.
+    /// The ranks.
     pub shape: CommShape,
-    /// In which order these stand on the nodes; [`RankOrder::Unknown`] asks for any.
+    /// The order in which these stand on the nodes; [`RankOrder::Unknown`] asks for any.
     pub order: RankOrder,
     /// Message size, as defined by [`crate::message_size`].
     pub bytes: u64,
@@ -92,25 +92,25 @@ impl Decision<'_> {
 pub enum ShapeMatch {
     /// The very shape was measured.
     Measured,
-    /// It was not, but the model was asked about this very shape.
+    /// The shape was not measured; times are the model's.
     Model,
-    /// It was not: times are interpolated between these two, with fewer and with more ranks.
+    /// The shape was not measured; times are interpolated between these two, with fewer and with more ranks.
     Interpolated(CommShape, CommShape),
-    /// It was not: this one stands in for it.
+    /// The shape was not measured; this one is used instead.
     Nearest(CommShape),
-    /// It was not with ranks in the order asked for: this one stands in for it, with ranks in this order.
+    /// The shape was not measured with ranks in the order asked for; this shape and order are used instead.
     OtherOrder(CommShape, RankOrder),
     /// The table has nothing for the collective, operator class and deployment.
     Absent,
 }
 
 impl ShapeMatch {
-    /// Whether another shape, or another order of ranks, stands in for the one asked for.
+    /// Whether another shape, or another order of ranks, is used instead of the one asked for.
     pub const fn is_stand_in(self) -> bool {
         matches!(self, Self::Nearest(_) | Self::OtherOrder(..))
     }
 
-    /// Which other shape, or other order of ranks, stands in for the one asked for: `2x4`, or `2x4 with ranks
+    /// The shape and the order of ranks that are used instead of those asked for: `2x4`, or `2x4 with ranks
     /// in block order`.
     pub fn stand_in(self) -> Option<String> {
         match self {

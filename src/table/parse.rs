@@ -1,4 +1,4 @@
-//! From the text of a table to the table: strict, and precise about what it refuses.
+//! Reads the text of a table: strict, and precise about what it refuses.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Which rules of a table are deployed.
+//! The policy that selects the rules of a table that are deployed.
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use crate::{
     Confidence, Decision, Deployment, Provenance, Rule, RulePlace, ShapeMatch, ShapeRules, Table,
 };
 
-/// Which rules are deployed, that is used at run time, in exported files and in deployed folders. Other rules stay
-/// in their table, for reports and for [`Table::lookup`]; the library's default is used in their place.
+/// Selects the rules that are deployed, that is used at run time, in exported files and in deployed folders. Other
+/// rules stay in their table, for reports and for [`Table::lookup`]; the library's default is used in their place.
 ///
 /// The default policy deploys confirmed rules of the confidence that the table asks for, on the shapes that were
 /// measured.
@@ -105,10 +105,10 @@ pub enum Lack {
     /// No fresh launches confirmed it.
     #[error("is not confirmed")]
     Confirmation,
-    /// It has this confidence, less than the policy asks for.
+    /// Confidence: the rule has this one, less than the policy asks for.
     #[error("has {0} confidence")]
     Confidence(Confidence),
-    /// It was simulated, not measured.
+    /// A measurement: the rule was simulated.
     #[error("is simulated")]
     Measurement,
 }
@@ -172,7 +172,7 @@ impl Usage {
     }
 }
 
-/// As in `3 of 5 rules are not used: 2 are not confirmed, 1 lacks confidence`.
+/// Displays the usage, as in `3 of 5 rules are not used: 2 are not confirmed, 1 lacks confidence`.
 impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verb = |count, one: &'static str, many| if count == 1 { one } else { many };

@@ -89,7 +89,7 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// In place of a CPU model: the table is meant for nodes of all types.
+    /// The value that stands for a CPU model where the table is meant for nodes of all types.
     pub const ANY_CPU: &str = "any";
 
     /// Whether the table is meant for nodes with a CPU of that model. What is not known, of the table
@@ -105,7 +105,7 @@ impl Provenance {
 pub struct ShapeRules {
     /// The communicator shape; neither number is zero.
     pub shape: CommShape,
-    /// In which order the ranks stood on the nodes; the rules hold for that order.
+    /// The order in which the ranks stood on the nodes; the rules hold for that order.
     pub order: RankOrder,
     /// The operators that the rules hold for; [`Operators::Any`] where nothing is combined.
     pub operators: Operators,

@@ -64,13 +64,13 @@ pub struct Verdict {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Found {
-    /// It is faster than the default for certain.
+    /// The candidate is faster than the default for certain.
     Faster,
     /// There were enough launches to tell the two apart, and they do not.
     Same,
-    /// It is slower for certain.
+    /// The candidate is slower for certain.
     Slower,
-    /// It fails.
+    /// The candidate fails.
     Failed,
 }
 

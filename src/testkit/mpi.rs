@@ -105,14 +105,14 @@ pub fn run(program: &Path, argument: &Path, ranks: u32, patience: Duration) -> P
 }
 
 /// No other launch is under way as long as this lives.
-pub struct Turn(#[expect(dead_code, reason = "it holds a lock")] Rc<File>);
+pub struct MpiLock(#[expect(dead_code, reason = "it holds a lock")] Rc<File>);
 
 /// Waits until no other test of this user has ranks: launches that begin at the same time race for
 /// the folder in which Open MPI keeps its sessions. A thread that has its turn gets it again.
 ///
 /// # Panics
 /// If the lock cannot be had.
-pub fn turn() -> Turn {
+pub fn turn() -> MpiLock {
     thread_local! {
         static HELD: RefCell<Weak<File>> = const { RefCell::new(Weak::new()) };
     }
@@ -125,6 +125,6 @@ pub fn turn() -> Turn {
             Rc::new(file)
         });
         *held = Rc::downgrade(&file);
-        Turn(file)
+        MpiLock(file)
     })
 }

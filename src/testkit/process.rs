@@ -24,7 +24,7 @@ pub struct Ended {
 
 /// What became of a program that need not end well.
 #[derive(Debug)]
-pub struct Attempt {
+pub struct Execution {
     /// How it has ended; absent if it had to be killed.
     pub status: Option<ExitStatus>,
     /// Whether it was asked to end, as it took too long.
@@ -42,7 +42,7 @@ pub struct Attempt {
 /// a launcher ends its ranks, which are in groups of their own, and is killed 3 s later.
 #[track_caller]
 pub fn run(command: &mut Command, patience: Duration) -> Ended {
-    let Attempt {
+    let Execution {
         status,
         is_late,
         out,
@@ -59,7 +59,7 @@ pub fn run(command: &mut Command, patience: Duration) -> Ended {
 /// # Panics
 /// If it cannot be started.
 #[track_caller]
-pub fn attempt(command: &mut Command, patience: Duration) -> Attempt {
+pub fn attempt(command: &mut Command, patience: Duration) -> Execution {
     let folder = tempfile::tempdir().expect("a folder");
     let [out, err] = ["out", "err"].map(|name| folder.path().join(name));
     // Files: a process that inherits a pipe and lives on would be waited for.
@@ -76,7 +76,7 @@ pub fn attempt(command: &mut Command, patience: Duration) -> Attempt {
     let (status, is_late) = wait(&mut child, patience);
     let read =
         |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
-    Attempt {
+    Execution {
         status,
         is_late,
         out: read(&out),

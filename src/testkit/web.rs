@@ -13,12 +13,12 @@ use sha2::{Digest, Sha256};
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct HttpRequest {
     /// `GET` and the like.
     pub method: String,
-    /// With the query.
+    /// The path with the query.
     pub path: String,
-    /// By names in lower case.
+    /// Headers by their names in lower case.
     pub headers: BTreeMap<String, String>,
     /// What follows the headers.
     pub body: String,
@@ -92,7 +92,7 @@ impl Reply {
 #[derive(Clone, Debug)]
 pub struct Server {
     address: SocketAddr,
-    requests: Arc<Mutex<Vec<Request>>>,
+    requests: Arc<Mutex<Vec<HttpRequest>>>,
 }
 
 impl Server {
@@ -100,7 +100,7 @@ impl Server {
     ///
     /// # Panics
     /// If there is no port.
-    pub fn start(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+    pub fn start(answer: impl Fn(&HttpRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let requests = Arc::default();
@@ -121,7 +121,7 @@ impl Server {
     }
 
     /// What it was asked so far.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<HttpRequest> {
         locked(&self.requests).clone()
     }
 }
@@ -130,7 +130,7 @@ impl Server {
 ///
 /// # Panics
 /// If the socket cannot be made.
-pub fn serve_at(socket: &Path, answer: impl Fn(&Request) -> Reply + Send + 'static) {
+pub fn serve_at(socket: &Path, answer: impl Fn(&HttpRequest) -> Reply + Send + 'static) {
     let listener = UnixListener::bind(socket).expect("a socket");
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
@@ -141,8 +141,8 @@ pub fn serve_at(socket: &Path, answer: impl Fn(&Request) -> Reply + Send + 'stat
 
 fn serve(
     stream: impl Read + Write,
-    answer: &dyn Fn(&Request) -> Reply,
-    seen: &Mutex<Vec<Request>>,
+    answer: &dyn Fn(&HttpRequest) -> Reply,
+    seen: &Mutex<Vec<HttpRequest>>,
 ) {
     let mut stream = BufReader::new(stream);
     let mut line = || {
@@ -164,7 +164,7 @@ fn serve(
     if stream.read_exact(&mut body).is_err() {
         return;
     }
-    let request = Request {
+    let request = HttpRequest {
         method,
         path,
         headers,
@@ -217,7 +217,7 @@ impl Site {
     }
 
     /// What the service answers.
-    pub fn answer(&self, request: &Request) -> Reply {
+    pub fn answer(&self, request: &HttpRequest) -> Reply {
         let published = locked(&self.0);
         if let Some(digest) = request.path.strip_prefix("/api/v1/blobs/") {
             return match published.blobs.get(digest) {

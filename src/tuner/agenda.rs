@@ -6,7 +6,7 @@ mod stock;
 
 use std::collections::BTreeMap;
 
-use campaign::{Campaign, Confirmation, Family, Strategy};
+use campaign::{Campaign, ConfirmationMode, Family, Strategy};
 use fit::Everything;
 use model::Placement;
 use schemars::JsonSchema;
@@ -50,12 +50,12 @@ pub struct Agenda {
     keeps_time: bool,
 }
 
-/// In each cell that has any, the candidates that are the same schedule as a simpler one, and that one.
+/// The candidates that are the same schedule as a simpler one, each with that one, by cell.
 pub type Merged = BTreeMap<Cell, Vec<(Candidate, Candidate)>>;
 
 /// How much of an agenda is done, in measurements of one subject in one launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Progress {
+pub struct CampaignProgress {
     /// Measurements in the store, each of one cell or experiment in one launch.
     pub done: u64,
     /// Measurements that are asked for in all; of a guided campaign by what is known now.
@@ -152,7 +152,7 @@ impl Agenda {
             confirming: None,
             keeps_time: match store {
                 Some(store) => confirms(campaign, store, library)?,
-                None => campaign.confirmation == Confirmation::On,
+                None => campaign.confirmation == ConfirmationMode::On,
             },
         })
     }

@@ -1,4 +1,4 @@
-//! Which nodes a launch gets, and when.
+//! The nodes that a launch gets, and when.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,7 +6,7 @@ use campaign::{Campaign, LauncherConfig};
 use launcher::{Allocation, BatchOptions};
 use store::Store;
 use vocabulary::{CommShape, Library, Subject};
-use wire::{Plan, Task, Work};
+use wire::{Plan, PlannedTask, PlannedWork};
 
 use crate::TunerError;
 use crate::identity::digest_in;
@@ -29,7 +29,7 @@ impl NodeRequest {
         campaign: &Campaign,
         library: &Library,
         store: &Store,
-        tasks: &[Task],
+        tasks: &[PlannedTask],
         watch: OnInterrupt,
     ) -> Result<Self, TunerError> {
         let shape = shape(campaign, tasks);
@@ -70,9 +70,12 @@ impl NodeRequest {
     }
 }
 
-/// Those tasks that share nodes: all of them, unless each number of nodes has jobs of its own; then those on
+/// The tasks that share nodes: all of them, unless each number of nodes has jobs of its own; then those on
 /// the fewest nodes.
-pub(crate) fn on_the_same_nodes(campaign: &Campaign, mut tasks: Vec<Task>) -> Vec<Task> {
+pub(crate) fn on_the_same_nodes(
+    campaign: &Campaign,
+    mut tasks: Vec<PlannedTask>,
+) -> Vec<PlannedTask> {
     if is_separate(campaign) {
         let fewest = tasks.iter().map(|task| task_shape(task).nodes).min();
         tasks.retain(|task| Some(task_shape(task).nodes) == fewest);
@@ -81,7 +84,7 @@ pub(crate) fn on_the_same_nodes(campaign: &Campaign, mut tasks: Vec<Task>) -> Ve
 }
 
 /// What holds the cells of all tasks, or, where nodes are shared, of the whole campaign.
-fn shape(campaign: &Campaign, tasks: &[Task]) -> CommShape {
+fn shape(campaign: &Campaign, tasks: &[PlannedTask]) -> CommShape {
     let largest = campaign.largest_shape();
     let nodes = tasks.iter().map(|task| task_shape(task).nodes).max();
     match nodes {
@@ -101,15 +104,15 @@ fn is_separate(campaign: &Campaign) -> bool {
     batch(campaign).is_some_and(|options| options.allocation == Allocation::Separate)
 }
 
-fn task_shape(task: &Task) -> CommShape {
+fn task_shape(task: &PlannedTask) -> CommShape {
     match &task.work {
-        Work::Compare { cell, .. } => cell.shape,
-        Work::Experiment(experiment) => Subject::Experiment(*experiment).shape(),
+        PlannedWork::Compare { cell, .. } => cell.shape,
+        PlannedWork::Experiment(experiment) => Subject::Experiment(*experiment).shape(),
     }
 }
 
 /// The latest round of any cell: launches of one round belong together.
-fn newest_round(tasks: &[Task]) -> Option<u32> {
-    let of_cells = |task: &&Task| matches!(task.work, Work::Compare { .. });
+fn newest_round(tasks: &[PlannedTask]) -> Option<u32> {
+    let of_cells = |task: &&PlannedTask| matches!(task.work, PlannedWork::Compare { .. });
     tasks.iter().filter(of_cells).map(|task| task.round).max()
 }

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use campaign::Campaign;
 use fit::{DecideOptions, Fresh, Measurements};
-use import::Record;
+use import::ImportRecord;
 use results::{CellDecision, MeasuringCost, SplitScores, Starts, Verdict};
 use store::{LaunchRow, Store};
 use table::{Deployment, Deployments, MeasuredPoint, Provenance, ShapeRules, Table, TurnedBack};
 use vocabulary::units::format_duration_up;
 use vocabulary::{Candidate, Library, Pattern, Purpose, Subject, Warning};
-use wire::{Environment, Failure};
+use wire::{Environment, FailureRecord};
 
 use self::stored::{
     campaign_of, choose, decide_options, definition, natives, samples, shares, stem,
@@ -21,7 +21,7 @@ use crate::agenda::Coverage;
 use crate::identity::digest_in;
 use crate::order::orders;
 use crate::verdicts::binding;
-use crate::{Agenda, Origin, TunerError, confirming};
+use crate::{Agenda, SampleOrigin, TunerError, confirming};
 
 /// How decisions from a store differ from what its campaign asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,21 +36,21 @@ pub struct Deciding {
 
 /// Summaries, fits and decisions of one library in one store.
 #[derive(Clone, Debug)]
-pub struct Analysis {
+pub struct CampaignAnalysis {
     /// Where the samples are from.
-    pub origin: Origin,
+    pub origin: SampleOrigin,
     /// What follows from them.
     pub found: fit::Analysis,
     /// Candidates that failed.
-    pub failures: Vec<Failure>,
-    /// As [`Deciding::verdicts`].
+    pub failures: Vec<FailureRecord>,
+    /// The verdicts of [`Deciding::verdicts`].
     kept: Vec<table::Verdict>,
     /// The least budget in seconds that would suffice to confirm all choices, estimated by what measuring has taken
     /// so far; absent if none is left to confirm.
     pub needed_budget: Option<f64>,
 }
 
-impl Analysis {
+impl CampaignAnalysis {
     /// Analyses what a store has of a library.
     ///
     /// The library may be left open if the store has only one. What is analysed, and with which
@@ -71,7 +71,7 @@ impl Analysis {
     /// The same, deciding in another way than the campaign asks for.
     ///
     /// # Errors
-    /// As [`Analysis::of`].
+    /// As [`CampaignAnalysis::of`].
     pub fn deciding(
         store: &Store,
         library: Option<&Library>,
@@ -92,7 +92,7 @@ impl Analysis {
         let stored = row.as_ref().map(campaign_of).transpose()?.flatten();
         let imported = row
             .as_ref()
-            .and_then(Record::of)
+            .and_then(ImportRecord::of)
             .map(|record| DecideOptions {
                 materiality: record.materiality(),
                 ..DecideOptions::default()
@@ -170,7 +170,7 @@ impl Analysis {
             verdicts: &verdicts,
         })?;
         Ok(Self {
-            origin: Origin {
+            origin: SampleOrigin {
                 name,
                 campaign: digest,
                 store: store.path().to_owned(),

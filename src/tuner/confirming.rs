@@ -5,7 +5,7 @@ mod cost;
 
 use std::collections::BTreeMap;
 
-use campaign::{Campaign, Confirmation};
+use campaign::{Campaign, ConfirmationMode};
 use fit::{Exploration, Fresh, Trial, summarise};
 use store::Store;
 use vocabulary::{Candidate, Cell, Library, Pattern, Sample, Subject};
@@ -44,7 +44,7 @@ pub(crate) fn confirms(
     store: &Store,
     library: &Library,
 ) -> Result<bool, TunerError> {
-    if campaign.confirmation == Confirmation::Off {
+    if campaign.confirmation == ConfirmationMode::Off {
         return Ok(false);
     }
     let launches = store.launches()?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use channel::{Layout, Segment, SegmentError};
+use channel::{SegmentError, SegmentLayout, SharedSegment};
 use environment::{governor, judge, kernel, others_running, own_cpus, shared_memory, variables};
 use launcher::{Installation, discover, find_driver, list_settings, list_variables};
 use libraries::{LibraryName, Serving};
@@ -18,7 +18,7 @@ use crate::SearchPaths;
 /// What [`diagnose`] found.
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
-    /// This machine as ranks started now would find it, without any; `cores` are those that this
+    /// The machine as ranks started now would find it, without starting any; `cores` are those that this
     /// process may use: more ranks a node share them. Its warnings are what speaks against measuring
     /// as things are.
     pub environment: Environment,
@@ -48,7 +48,7 @@ pub struct DriverFound {
     /// What users have set in it ([`Environment::settings`]), in this process's environment; unknown
     /// without a measuring program.
     pub settings: Option<BTreeMap<String, LibrarySetting>>,
-    /// Which parts of the library carry out collectives, by its control variables in this process's environment;
+    /// The parts of the library that carry out collectives, by its control variables in this process's environment;
     /// empty without a measuring program.
     pub serving: Vec<Serving>,
 }
@@ -177,7 +177,7 @@ fn shared_memory() -> Result<u64, String> {
     if limit == 0 {
         return Err(format!("{}=0 switches it off", shared_memory::VARIABLE));
     }
-    let layout = Layout::within(2, usize::try_from(limit).unwrap_or(usize::MAX));
+    let layout = SegmentLayout::within(2, usize::try_from(limit).unwrap_or(usize::MAX));
     let layout = layout.ok_or_else(|| {
         let limit = format_bytes(limit);
         format!(
@@ -186,12 +186,12 @@ fn shared_memory() -> Result<u64, String> {
         )
     })?;
     let told = |error: SegmentError| error.to_string();
-    let segment = Segment::create(layout.bytes()).map_err(told)?;
-    Segment::open(&segment.ticket()).map_err(told)?;
+    let segment = SharedSegment::create(layout.bytes()).map_err(told)?;
+    SharedSegment::open(&segment.ticket()).map_err(told)?;
     Ok(limit)
 }
 
-/// This machine with what is set in its libraries, and its hardware threads.
+/// The machine with the settings of its libraries, and its hardware threads.
 fn here(settings: BTreeMap<String, String>) -> (Environment, u32) {
     let node = environment::node(vec![own_cpus()], Some(launcher::cores()));
     let clock = statistics::clock::examine();
@@ -233,7 +233,7 @@ fn is_rules(setting: &str) -> bool {
     libraries.any(|library| library.facts().rules_setting == setting)
 }
 
-/// Which files of rules libraries read, as sentences.
+/// The files of rules that libraries read, as sentences.
 fn deployed(environment: &Environment) -> Vec<String> {
     let settings = environment.settings.iter().flatten();
     let rules = settings.filter(|(name, _)| is_rules(name));

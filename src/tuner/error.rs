@@ -17,6 +17,7 @@ use crate::MachineError;
 
 /// A stage that could not be carried out.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum TunerError {
     /// The campaign.
     #[error(transparent)]
@@ -47,9 +48,7 @@ pub enum TunerError {
     File {
         /// What was tried, as in `write`.
         action: &'static str,
-        /// The file.
         path: PathBuf,
-        /// The cause.
         source: io::Error,
     },
     /// A file that could not be written when the work is done.
@@ -57,19 +56,14 @@ pub enum TunerError {
     Output {
         /// What names it, such as an option or a key.
         name: String,
-        /// The file.
         path: PathBuf,
-        /// The cause.
         source: io::Error,
     },
     /// What is to be written would replace what is read, or is written twice.
     #[error("{name} would be written to {}, the same file as {other}", path.display())]
     SameFile {
-        /// What names what is to be written.
         name: String,
-        /// The file.
         path: PathBuf,
-        /// What names the other one.
         other: String,
     },
     /// The user asked to stop.
@@ -80,12 +74,7 @@ pub enum TunerError {
         "interrupted; job {id} goes on ({}), and what it measures is stored by the same command, run again",
         describe(standing)
     )]
-    Left {
-        /// The batch system's id of it.
-        id: String,
-        /// Where it stands.
-        standing: JobState,
-    },
+    Left { id: String, standing: JobState },
     /// The job that was followed was cancelled.
     #[error("the job was cancelled; what was measured is stored, run the same command to go on")]
     Cancelled,
@@ -96,35 +85,20 @@ pub enum TunerError {
     LeaseLost,
     /// Job after job ends before its launch begins.
     #[error("{jobs} jobs in a row ended before they began to measure; the last said: {last}")]
-    NeverBegun {
-        /// How many.
-        jobs: u32,
-        /// How the last one ended.
-        last: String,
-    },
+    NeverBegun { jobs: u32, last: String },
     /// A job's wall time ends before anything is measured.
     #[error(
         "a job's wall time of {} does not suffice to measure one cell",
         span(*wall_time)
     )]
-    ShortWallTime {
-        /// What a job is given.
-        wall_time: Duration,
-    },
+    ShortWallTime { wall_time: Duration },
     /// Launch after launch ends without a result.
     #[error("{launches} launches in a row ended without measuring anything; the last said: {last}")]
-    NoProgress {
-        /// How many.
-        launches: u32,
-        /// How the last one ended.
-        last: String,
-    },
+    NoProgress { launches: u32, last: String },
     /// The store has no samples to work on.
     #[error("{} holds no measurements{}", store.display(), of(library))]
     NothingMeasured {
-        /// The store.
         store: PathBuf,
-        /// The library asked for.
         library: Option<Library>,
     },
     /// The store has samples of several libraries and none was named.
@@ -133,51 +107,30 @@ pub enum TunerError {
         store.display(),
         found.iter().map(Library::to_string).collect::<Vec<_>>().join(", ")
     )]
-    SeveralLibraries {
-        /// The store.
-        store: PathBuf,
-        /// The libraries.
-        found: Vec<Library>,
-    },
+    SeveralLibraries { store: PathBuf, found: Vec<Library> },
     /// The store's measurements were made under other conditions than the campaign's.
     #[error(
         "{} holds measurements of {library} under other launcher options or another environment, \
          placement or seed than those of the campaign's `launcher`",
         store.display()
     )]
-    OtherConditions {
-        /// The store.
-        store: PathBuf,
-        /// The library.
-        library: Library,
-    },
+    OtherConditions { store: PathBuf, library: Library },
     /// No level's start-up time and time per byte are both known, so there is no machine to write.
     #[error(
         "the measurements in {} do not suffice for a machine: alpha and beta are known of no level",
         store.display()
     )]
-    NoMachine {
-        /// The store.
-        store: PathBuf,
-    },
+    NoMachine { store: PathBuf },
     /// The default was measured in no cell, so there is nothing to decide.
     #[error("{} has no cell in which the library's default was measured", store.display())]
-    NothingToDecide {
-        /// The store.
-        store: PathBuf,
-    },
+    NothingToDecide { store: PathBuf },
     /// Too few sizes and shapes were measured to keep some from the decisions.
     #[error(
         "{} has no points of {library} to hold out: nowhere were several candidates measured at three \
          sizes, or in a shape between two others",
         store.display()
     )]
-    NothingToHoldOut {
-        /// The store.
-        store: PathBuf,
-        /// The library.
-        library: Library,
-    },
+    NothingToHoldOut { store: PathBuf, library: Library },
     /// Nowhere was there anything to choose, so that no choice can be judged.
     #[error(
         "{} has no points of {library} to judge a table by: nowhere were several candidates measured that \
@@ -185,11 +138,8 @@ pub enum TunerError {
         store.display()
     )]
     NothingToJudge {
-        /// The store.
         store: PathBuf,
-        /// The library.
         library: Library,
-        /// How the table is used.
         deployment: Deployment,
     },
 }
@@ -200,7 +150,7 @@ impl From<FitError> for TunerError {
     }
 }
 
-/// As in `1h 30m`.
+/// A duration, as in `1h 30m`.
 fn span(time: Duration) -> String {
     jiff::SignedDuration::try_from(time)
         .map_or_else(|_| format!("{time:?}"), |time| format!("{time:#}"))

@@ -6,7 +6,7 @@ use results::Explanation;
 use store::Store;
 use table::{Query, Table};
 
-use crate::{Analysis, TunerError};
+use crate::{CampaignAnalysis, TunerError};
 
 /// Explains a table's answer to a query with the samples in `store`, if there is such a file.
 ///
@@ -41,7 +41,7 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
         ));
         return Ok(explanation);
     }
-    let analysis = Analysis::of(&opened, Some(library), None)?;
+    let analysis = CampaignAnalysis::of(&opened, Some(library), None)?;
     if analysis.found.pattern != explanation.pattern {
         explanation.silence = Some(format!(
             "the table was made with `pattern: {}`, and {} was last measured into with `pattern: {}`; \

@@ -13,14 +13,14 @@ use crate::{TunerError, write};
 /// What became of a table for its library's own settings.
 #[derive(Debug)]
 pub enum Export {
-    /// It was written.
+    /// The file was written.
     Written {
         /// Where.
         path: PathBuf,
         /// What must be known to deploy it, each a full sentence.
         notes: Vec<String>,
     },
-    /// It was not written.
+    /// The file was not written.
     Absent {
         /// Why the library's format refuses it; `None` if the table has nothing for the library, or the library
         /// reads no format.

@@ -8,7 +8,7 @@ use store::{Lock, Store};
 use vocabulary::{Library, Purpose};
 
 use crate::agenda::{Coverage, left_seconds, repetition, spent_seconds};
-use crate::{Agenda, MeasurementContext, Progress, TunerError};
+use crate::{Agenda, CampaignProgress, MeasurementContext, TunerError};
 
 /// Wall-clock time that starting and ending a launch takes beside its tasks.
 const LAUNCH_SECONDS: f64 = 1.0;
@@ -17,7 +17,7 @@ const LAUNCH_SECONDS: f64 = 1.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
     /// What is done and what is to be done in all.
-    pub progress: Progress,
+    pub progress: CampaignProgress,
     /// Launches to come.
     pub launches_left: u32,
     /// Turns to come, one a candidate, cell and launch; of a guided campaign about as many, by what is known
@@ -92,7 +92,7 @@ impl Agenda {
     }
 }
 
-/// How many nodes are held on average while turns are taken, of which there are so many by number of nodes.
+/// The average number of nodes that are held while turns are taken, from the turns by number of nodes.
 fn nodes_held(campaign: &Campaign, turns: &BTreeMap<u32, u64>) -> Option<f64> {
     let most = || campaign.shapes.iter().map(|shape| shape.nodes).max();
     let all: u64 = turns.values().sum();

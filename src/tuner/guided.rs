@@ -3,11 +3,11 @@
 use campaign::{Campaign, Family};
 use fit::MachineFit;
 use model::Level;
-use search::{Expectation, Guide, Known, Request};
+use search::{Expectation, Guide, Known, MeasurementRequest};
 use store::Store;
 use table::{Deployment, Operators};
 use vocabulary::{Candidate, Cell, CommShape, Library, Pattern, Subject};
-use wire::{Task, Work};
+use wire::{PlannedTask, PlannedWork};
 
 use crate::TunerError;
 use crate::identity::digest_in;
@@ -22,10 +22,10 @@ const SHARE_OF_CELLS: f64 = 0.6;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Search {
     /// What is worth measuring.
-    pub(crate) requests: Vec<Request>,
+    pub(crate) requests: Vec<MeasurementRequest>,
     /// What an interrupted launch left undone, which comes first: what was asked for next would follow from
     /// less than it would have without the interrupt.
-    pub(crate) undone: Vec<Task>,
+    pub(crate) undone: Vec<PlannedTask>,
     /// Launches of cells of which nothing more is asked for, together.
     pub(crate) finished: u64,
 }
@@ -69,8 +69,8 @@ impl Search {
         // In a store from another machine, `shapes: auto` may have meant other shapes.
         let largest = campaign.largest_shape();
         undone.retain(|task| match &task.work {
-            Work::Compare { cell, .. } => campaign.shapes.contains(&cell.shape),
-            Work::Experiment(experiment) => {
+            PlannedWork::Compare { cell, .. } => campaign.shapes.contains(&cell.shape),
+            PlannedWork::Experiment(experiment) => {
                 let CommShape { nodes, ppn } = experiment.shape;
                 nodes <= largest.nodes && ppn <= largest.ppn
             }

@@ -1,4 +1,4 @@
-//! By which digest a store knows a campaign.
+//! The digest by which a store knows a campaign.
 
 use campaign::Campaign;
 use store::{CampaignRow, Store};

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use launcher::{self, Recorded, RecordedState, Submission};
-use store::{Lease, Lock, Outcome, SpoolReader, Store, StoreError};
+use store::{LaunchOutcome, Lease, Lock, SpoolReader, Store, StoreError};
 use wire::Record;
 
 use crate::agenda::Coverage;
 use crate::analysis::stored::campaign_of;
 use crate::launch::Launch;
-use crate::{Agenda, Progress, SearchPaths, Silent, TunerError, store_file};
+use crate::{Agenda, CampaignProgress, SearchPaths, Silent, TunerError, store_file};
 
 /// How long a colltune that follows a job may take to notice that it was cancelled.
 const NOTICED_WITHIN: Duration = Duration::from_secs(60);
@@ -37,7 +37,7 @@ pub struct Cancelled {
     /// Launches whose measurements were taken into the store now.
     pub taken_in: usize,
     /// What the campaign has and asks for; `None` if that cannot be told, as where there is no store.
-    pub progress: Option<Progress>,
+    pub progress: Option<CampaignProgress>,
 }
 
 /// The launches of a folder `STORE.launches` that were given to a batch system, by number. Its commands are
@@ -87,15 +87,15 @@ pub fn cancel(
             continue;
         };
         let mut silent = Silent;
-        let mut taken = Launch::new(&plan, &mut store, &mut silent, Progress::default());
+        let mut taken = Launch::new(&plan, &mut store, &mut silent, CampaignProgress::default());
         let drained = taken.drain();
         let ended = match (drained, taken.finish(), outcome) {
-            (Err(error), _, _) => Outcome::Died {
+            (Err(error), _, _) => LaunchOutcome::Died {
                 message: error.to_string(),
             },
             (Ok(()), Some(finish), _) => finish.into(),
             (Ok(()), None, launcher::Outcome::Ended(_) | launcher::Outcome::Killed) => {
-                Outcome::Died {
+                LaunchOutcome::Died {
                     message: "its job was cancelled or ended by the batch system".to_owned(),
                 }
             }
@@ -124,7 +124,7 @@ fn lock(store: &Path, launches: &Path) -> Result<(Lock, Lease), TunerError> {
 }
 
 /// How far the campaign is that was launched last.
-fn progress(store: &Store) -> Result<Option<Progress>, TunerError> {
+fn progress(store: &Store) -> Result<Option<CampaignProgress>, TunerError> {
     let Some(last) = store.launches()?.pop() else {
         return Ok(None);
     };

@@ -13,11 +13,11 @@ use std::time::Duration;
 use launcher::{BatchEnd, Job, JobState, LaunchError};
 use store::{SpoolReader, Store};
 use vocabulary::{Candidate, Subject};
-use wire::{Finish, Plan, Record, Work};
+use wire::{Finish, Plan, PlannedWork, Record};
 
 use self::leash::ParentAliveLock;
 use crate::allotment::NodeRequest;
-use crate::{Event, MeasurementContext, Observer, Progress, TunerError, write};
+use crate::{CampaignProgress, MeasurementContext, Observer, TunerError, TuningEvent, write};
 
 /// What a launch may take beyond its deadline: starting, the task in flight, ending.
 const GRACE_SECONDS: f64 = 120.0;
@@ -36,7 +36,7 @@ pub(crate) enum OnInterrupt {
 /// How a launch ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// In order.
+    /// The launch finished in order.
     Finished(Finish),
     /// A candidate took it down; the failure is stored.
     ByCandidate { message: String },
@@ -44,7 +44,7 @@ pub(crate) enum Ended {
     Killed { message: String },
     /// The batch system ended its job.
     Batch { end: BatchEnd, message: String },
-    /// It goes on, and is not waited for.
+    /// The launch goes on, and is not waited for.
     GoesOn { id: String, standing: JobState },
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) observer: &'a mut dyn Observer,
     spool: SpoolReader,
     /// How far the whole campaign is.
-    progress: Progress,
+    progress: CampaignProgress,
     started: bool,
     /// The task and the candidate of the present turn.
     in_flight: Option<(u32, u32)>,
@@ -86,7 +86,7 @@ impl<'a> Launch<'a> {
         plan: &'a Plan,
         store: &'a mut Store,
         observer: &'a mut dyn Observer,
-        progress: Progress,
+        progress: CampaignProgress,
     ) -> Self {
         Self {
             plan,
@@ -140,7 +140,7 @@ impl<'a> Launch<'a> {
         stop: &AtomicBool,
     ) -> Result<Option<Ended>, TunerError> {
         let job = self.job(at, allotment)?;
-        // It may go on, as long as its end is not known.
+        // The launch may go on as long as its end is not known.
         self.goes_on = true;
         let resumed = at.launcher.resume(&job)?;
         self.goes_on = false;
@@ -191,7 +191,7 @@ impl<'a> Launch<'a> {
                 self.started = true;
                 let what = &start.environment.set_aside;
                 if !what.is_empty() {
-                    self.observer.notice(Event::SetAside { what });
+                    self.observer.notice(TuningEvent::SetAside { what });
                 }
             }
             Record::Trying { task, candidate } => self.in_flight = Some((*task, *candidate)),
@@ -205,7 +205,7 @@ impl<'a> Launch<'a> {
                 let entrant = self.entrant(*task, *candidate);
                 if let Some((subject, candidate)) = entrant.filter(|_| new) {
                     let (kind, subject, candidate) = (*kind, &subject, &candidate);
-                    self.observer.notice(Event::Failed {
+                    self.observer.notice(TuningEvent::Failed {
                         subject,
                         candidate,
                         kind,
@@ -220,7 +220,7 @@ impl<'a> Launch<'a> {
                 self.suspects
                     .retain(|(suspected, _)| whole != Some(*suspected));
                 self.progress.done += u64::from(new);
-                self.observer.notice(Event::Stored {
+                self.observer.notice(TuningEvent::Stored {
                     progress: self.progress,
                 });
             }
@@ -237,8 +237,10 @@ impl<'a> Launch<'a> {
     fn entrant(&self, task: u32, candidate: u32) -> Option<(Subject, Candidate)> {
         let task = self.plan.tasks.iter().find(|known| known.id == task)?;
         Some(match &task.work {
-            Work::Experiment(experiment) => (Subject::Experiment(*experiment), Candidate::Default),
-            Work::Compare { cell, candidates } => (
+            PlannedWork::Experiment(experiment) => {
+                (Subject::Experiment(*experiment), Candidate::Default)
+            }
+            PlannedWork::Compare { cell, candidates } => (
                 Subject::Cell(*cell),
                 candidates.get(candidate as usize)?.clone(),
             ),

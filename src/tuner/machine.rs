@@ -14,36 +14,27 @@ const REFERENCE: &str = "tuning/machines/reference.yaml";
 
 /// A machine that cannot be simulated.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum MachineError {
     /// The file cannot be read.
     #[error("cannot read the machine {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// The file has a mistake.
     #[error(transparent)]
     File(#[from] Box<Diagnostic>),
     /// A campaign needs what the machine does not describe.
     #[error("the machine `{machine}` has no `{key}`, which {needed_by} needs")]
     Lacks {
-        /// The machine's name.
         machine: String,
         /// The key that is absent.
         key: &'static str,
-        /// What needs it.
         needed_by: String,
     },
     /// A campaign puts more ranks on a node than it holds.
     #[error("a node of the machine `{machine}` holds {ranks_per_node} ranks, not those of {shape}")]
     NodeTooSmall {
-        /// The machine's name.
         machine: String,
-        /// What a node holds.
         ranks_per_node: u32,
-        /// What is asked for.
         shape: CommShape,
     },
 }

@@ -6,9 +6,9 @@ use fit::MachineFit;
 use model::{Level, Line, Machine};
 use results::ParameterEstimate;
 
-use crate::Analysis;
+use crate::CampaignAnalysis;
 
-impl Analysis {
+impl CampaignAnalysis {
     /// The machine as a file that `simulate --machine` and simulated campaigns read, with the interval
     /// of each value; what was not identified is a comment. `None` if no level's `alpha` and `beta`
     /// both were.

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use launcher::{JobState, switch_variables};
 use store::Store;
 use vocabulary::{Candidate, Cell, Purpose, Racing, Subject};
-use wire::{Plan, WIRE_VERSION, Work};
+use wire::{Plan, PlannedWork, WIRE_VERSION};
 
 use self::conclude::Patience;
 pub(crate) use self::lock::CampaignLock;
@@ -20,7 +20,7 @@ use crate::allotment::{NodeRequest, on_the_same_nodes};
 use crate::analysis::stored::campaign_of;
 use crate::identity::digest_in;
 use crate::launch::{Launch, OnInterrupt, absolute, file};
-use crate::{Agenda, Event, MeasurementContext, Observer, Progress, TunerError};
+use crate::{Agenda, CampaignProgress, MeasurementContext, Observer, TunerError, TuningEvent};
 
 /// What measuring came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Measured {
     /// Launches made now.
     pub launches: u32,
     /// What is done and what was to do.
-    pub progress: Progress,
+    pub progress: CampaignProgress,
 }
 
 /// What submitting came to.
@@ -37,7 +37,7 @@ pub struct SubmittedLaunch {
     /// The launch under way; `None` if nothing is left to do, or to spend.
     pub job: Option<SubmittedJob>,
     /// What is done and what is to do.
-    pub progress: Progress,
+    pub progress: CampaignProgress,
 }
 
 /// A launch that goes on without us.
@@ -167,7 +167,7 @@ enum AfterLaunch {
     GoOn,
     /// The deadline passed before the first task.
     NothingBegan,
-    /// It goes on without us.
+    /// The launch goes on without this command.
     Left,
 }
 
@@ -245,7 +245,7 @@ impl<'a> Measuring<'a> {
         Ok(())
     }
 
-    fn progress(&self) -> Result<Progress, TunerError> {
+    fn progress(&self) -> Result<CampaignProgress, TunerError> {
         let agenda = (self.agenda)(&self.store)?;
         let stock = Coverage::of(&self.store, &self.at.library, agenda.pattern)?;
         Ok(agenda.progress(&stock))
@@ -264,7 +264,7 @@ impl<'a> Measuring<'a> {
         let stock = Coverage::of(&self.store, library, agenda.pattern)?;
         let mut tasks = on_the_same_nodes(campaign, agenda.next(&stock));
         for task in &mut tasks {
-            if let Work::Compare { cell, .. } = &task.work {
+            if let PlannedWork::Compare { cell, .. } = &task.work {
                 task.calls = self.at.calls.get(cell).copied();
             }
         }
@@ -272,13 +272,13 @@ impl<'a> Measuring<'a> {
         if tasks.is_empty() {
             // The time for exploring ended before that.
             if progress.done < progress.total {
-                self.observer.notice(Event::BudgetSpent { progress });
+                self.observer.notice(TuningEvent::BudgetSpent { progress });
             }
             return Ok(false);
         }
         let left = left_seconds(&self.store, campaign, library, &agenda)?;
         if left <= 0.0 {
-            self.observer.notice(Event::BudgetSpent { progress });
+            self.observer.notice(TuningEvent::BudgetSpent { progress });
             return Ok(false);
         }
         let allotment = NodeRequest::of(campaign, library, &self.store, &tasks, self.watch)?;
@@ -314,7 +314,7 @@ impl<'a> Measuring<'a> {
             true => None,
             false => Some(unspent_seconds(&self.store, campaign, library)?),
         };
-        self.observer.notice(Event::Launch {
+        self.observer.notice(TuningEvent::Launch {
             number,
             progress,
             left_seconds,
@@ -328,7 +328,7 @@ impl<'a> Measuring<'a> {
                 Ok(true)
             }
             AfterLaunch::NothingBegan => {
-                self.observer.notice(Event::BudgetSpent { progress });
+                self.observer.notice(TuningEvent::BudgetSpent { progress });
                 Ok(false)
             }
         }
@@ -338,7 +338,7 @@ impl<'a> Measuring<'a> {
         &mut self,
         plan: &Plan,
         allotment: NodeRequest,
-        progress: Progress,
+        progress: CampaignProgress,
     ) -> Result<AfterLaunch, TunerError> {
         // A spool of that name can only be a leftover of a store that was deleted: numbers grow.
         match std::fs::remove_file(&plan.spool) {

@@ -8,13 +8,13 @@ use table::Provenance;
 use vocabulary::{Candidate, Subject};
 use wire::FailureKind;
 
-use crate::Progress;
+use crate::CampaignProgress;
 
 /// Something worth telling. Serialized, its name stands under `event`, as in
 /// `{"event":"stored","progress":{"done":3,"total":12}}`; subjects, candidates and libraries are texts.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Event<'a> {
+pub enum TuningEvent<'a> {
     /// Launches of a killed colltune were found, and what they had measured was stored.
     Recovered {
         /// How many.
@@ -25,7 +25,7 @@ pub enum Event<'a> {
         /// Its number.
         number: u32,
         /// What is done and what is to do.
-        progress: Progress,
+        progress: CampaignProgress,
         /// What is left of the budget, in seconds; absent where that is no time on the clock, as in simulations.
         left_seconds: Option<f64>,
     },
@@ -49,7 +49,7 @@ pub enum Event<'a> {
         number: u32,
         /// The batch system's id of the job.
         id: &'a str,
-        /// On which nodes, if that is known.
+        /// The names of the nodes, if they are known.
         nodes: &'a [String],
     },
     /// A launch stopped before its job's wall time was over; another one follows.
@@ -60,7 +60,7 @@ pub enum Event<'a> {
     /// A task is stored.
     Stored {
         /// What is done and what is to do.
-        progress: Progress,
+        progress: CampaignProgress,
     },
     /// A candidate failed and is left out from now on.
     Failed {
@@ -70,7 +70,7 @@ pub enum Event<'a> {
         /// Which.
         #[serde(serialize_with = "as_text")]
         candidate: &'a Candidate,
-        /// In which way.
+        /// The kind of failure.
         kind: FailureKind,
         /// What was seen.
         message: &'a str,
@@ -94,7 +94,7 @@ pub enum Event<'a> {
     /// The budget is spent with launches left to do.
     BudgetSpent {
         /// What is done and what is to do.
-        progress: Progress,
+        progress: CampaignProgress,
     },
 }
 
@@ -114,7 +114,7 @@ fn library_of<S: Serializer>(made_for: &&Provenance, to: S) -> Result<S::Ok, S::
 /// A receiver of events.
 pub trait Observer {
     /// Takes notice of an event; must not block.
-    fn notice(&mut self, event: Event<'_>);
+    fn notice(&mut self, event: TuningEvent<'_>);
 }
 
 /// An observer that does not.
@@ -122,5 +122,5 @@ pub trait Observer {
 pub struct Silent;
 
 impl Observer for Silent {
-    fn notice(&mut self, _: Event<'_>) {}
+    fn notice(&mut self, _: TuningEvent<'_>) {}
 }

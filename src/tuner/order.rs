@@ -1,4 +1,4 @@
-//! In which order the ranks of a campaign stand on their nodes.
+//! The order in which the ranks of a campaign stand on their nodes.
 
 use std::collections::BTreeSet;
 

@@ -9,11 +9,11 @@ use table::Confidence;
 use vocabulary::{Library, Warning};
 use wire::LaunchStart;
 
-use crate::Progress;
+use crate::CampaignProgress;
 
 /// Where measurements come from.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Origin {
+pub struct SampleOrigin {
     /// The name of the campaign.
     pub name: String,
     /// Its digest.
@@ -28,7 +28,7 @@ pub struct Origin {
     pub starts: Vec<LaunchStart>,
     /// How much of what the campaign asks for is measured, if the campaign is known.
     #[serde(skip)]
-    pub progress: Option<Progress>,
+    pub progress: Option<CampaignProgress>,
     /// The launches' own dates, for launches that never reported.
     #[serde(skip)]
     pub started_unix_seconds: Option<i64>,
@@ -40,7 +40,7 @@ pub struct Origin {
     pub is_imported: bool,
 }
 
-impl Origin {
+impl SampleOrigin {
     /// Day of the last launch, UTC.
     pub(crate) fn date(&self) -> String {
         let reported = self
@@ -55,7 +55,7 @@ impl Origin {
 
     /// What is missing, as a sentence.
     pub(crate) fn incompleteness(&self) -> Option<String> {
-        let Progress { done, total } = self.progress?;
+        let CampaignProgress { done, total } = self.progress?;
         (done < total).then(|| {
             format!(
                 "only {done} of {total} measurements were made: decisions rest on fewer launches \

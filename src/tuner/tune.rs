@@ -10,8 +10,8 @@ use table::{Policy, Table, TableError, Withheld};
 
 use crate::launch::absolute;
 use crate::{
-    Analysis, Deciding, Event, Export, Measured, MeasurementContext, Observer, TunerError,
-    export_beside, export_path, keep_apart, measure, probe, text_path, write,
+    CampaignAnalysis, Deciding, Export, Measured, MeasurementContext, Observer, TunerError,
+    TuningEvent, export_beside, export_path, keep_apart, measure, probe, text_path, write,
 };
 
 /// What [`tune`] came to.
@@ -20,7 +20,7 @@ pub struct Tuned {
     /// What was measured.
     pub measured: Measured,
     /// What follows from it.
-    pub analysis: Analysis,
+    pub analysis: CampaignAnalysis,
     /// The decisions.
     pub table: Table,
     /// Where the table was written.
@@ -38,7 +38,7 @@ pub struct Tuned {
 /// Measures what is missing, fits, decides, and writes the table, the reports, and the export for the library.
 ///
 /// # Errors
-/// As for [`measure()`] and [`Analysis::of`]; files that cannot be written.
+/// As for [`measure()`] and [`CampaignAnalysis::of`]; files that cannot be written.
 pub fn tune(
     at: &MeasurementContext,
     observer: &mut dyn Observer,
@@ -128,7 +128,7 @@ pub fn conclude(
         ..Deciding::default()
     };
     let campaign = Some(&at.campaign);
-    let mut analysis = Analysis::deciding(&store, Some(&at.library), campaign, deciding)?;
+    let mut analysis = CampaignAnalysis::deciding(&store, Some(&at.library), campaign, deciding)?;
     // The name by which all hosts find it.
     analysis.origin.store.clone_from(&output.store);
     let table = analysis.table()?;
@@ -136,7 +136,7 @@ pub fn conclude(
         let (old, new) = (&before.provenance, &table.provenance);
         if old.library != new.library || old.campaign != new.campaign {
             let (path, provenance) = (output.table.as_path(), old);
-            observer.notice(Event::Replaces { path, provenance });
+            observer.notice(TuningEvent::Replaces { path, provenance });
         }
     }
     table.save(&output.table)?;

@@ -1,11 +1,11 @@
-//! From an analysis to what a report shows.
+//! Turns an analysis into what a report shows.
 
 use report::{Basis, Comparison, View};
 use table::Table;
 
-use crate::Analysis;
+use crate::CampaignAnalysis;
 
-impl Analysis {
+impl CampaignAnalysis {
     /// What a report shows of this analysis and the table that follows from it.
     pub fn view(&self, table: &Table) -> View {
         let found = &self.found;

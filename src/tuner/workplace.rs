@@ -15,7 +15,7 @@ use store::Store;
 use vocabulary::{Cell, Library, NativeAlgorithm, Warning};
 
 use crate::machine::{check_suffices, load_machine};
-use crate::shelf::relocated;
+use crate::store_location::relocated;
 use crate::{StateDirs, TunerError, scripts};
 
 /// Where to look for programs; the edge of the program reads the environment, not this crate.
@@ -25,7 +25,7 @@ pub struct SearchPaths {
     pub path: OsString,
     /// Further folder of drivers, the value of `$COLLTUNE_LIBDIR`.
     pub libdir: Option<OsString>,
-    /// This program.
+    /// The path of colltune itself.
     pub executable: PathBuf,
     /// Where stores may go that must not be on a file system that hosts share.
     pub homes: StateDirs,
@@ -150,7 +150,7 @@ impl MeasurementContext {
         })
     }
 
-    /// With a library that the campaign can measure here, or with the one that is asked for instead.
+    /// Takes a library that the campaign can measure here, or the one that is asked for instead.
     fn of_library(
         campaign: Campaign,
         library: Option<LibraryChoice>,

@@ -165,7 +165,7 @@ impl Bounds<f64> {
     }
 }
 
-/// As in `a duration from 1.00 us to 366 days (no campaign takes longer)`.
+/// Displays bounds, as in `a duration from 1.00 us to 366 days (no campaign takes longer)`.
 impl<T: Copy> fmt::Display for Bounds<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [least, most] = [self.least, self.most].map(self.show);

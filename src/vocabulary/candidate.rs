@@ -143,7 +143,7 @@ impl fmt::Display for Candidate {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NativeAlgorithm {
-    /// Of which collective; serialized by name.
+    /// The collective; serialized by name.
     #[serde(with = "crate::cell::collective_name")]
     pub collective: Collective,
     /// The library's name for it.
@@ -242,7 +242,7 @@ impl Parameters {
         *self == Self::default()
     }
 
-    /// Those that are given, by name, as people write them.
+    /// The parameters that are given, by name, as people write them.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, String)> {
         let number = |number: u32| number.to_string();
         let through = (!self.through.is_mpi()).then_some(self.through);

@@ -26,7 +26,7 @@ pub use candidate::{Candidate, CandidateParts, NativeAlgorithm, Parameters, Thro
 pub use cell::{Cell, CommShape, Datatype, Operator, collective_name};
 pub use experiment::{Experiment, ExperimentKind};
 pub use library::Library;
-pub use method::{Cache, Left, Pattern, Purpose, Racing, Repetition, Synchronisation};
+pub use method::{CacheState, Elimination, Pattern, Purpose, Racing, Repetition, Synchronisation};
 pub use mockup::{MOCKUPS, Mockup};
 pub use node::Node;
 pub use order::{RankOrder, RankPlace};

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Library {
-    /// As in `openmpi`; `simulated` for a simulated machine.
+    /// The name, as in `openmpi`; `simulated` for a simulated machine.
     pub name: String,
-    /// As in `4.1.4`.
+    /// The version, as in `4.1.4`.
     pub version: String,
 }
 

@@ -33,9 +33,9 @@ pub struct Racing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// To find out which candidates may be better than the default.
+    /// Launches find out which candidates may be better than the default.
     Exploring,
-    /// To measure such a candidate again beside the default: what is chosen by some launches looks
+    /// Launches measure such a candidate again beside the default: what is chosen by some launches looks
     /// better in these than it is.
     Confirming,
 }
@@ -54,10 +54,10 @@ impl Purpose {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Synchronisation {
-    /// By a dissemination barrier of our own; a repetition lasts as long as on its slowest rank.
+    /// Ranks pass a dissemination barrier of our own; a repetition lasts as long as on its slowest rank.
     #[default]
     Barrier,
-    /// By a start that is agreed upon on a global clock; a repetition lasts from the first rank's
+    /// Ranks start at an agreed time of a global clock; a repetition lasts from the first rank's
     /// start to the last one's end.
     Window,
 }
@@ -123,7 +123,7 @@ impl fmt::Display for Pattern {
 /// Whether calls may find their buffers in caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cache {
+pub enum CacheState {
     /// Calls work on the same buffers again and again.
     #[default]
     Warm,
@@ -132,7 +132,7 @@ pub enum Cache {
     Cold,
 }
 
-impl Cache {
+impl CacheState {
     /// Whether this is [`Self::Warm`].
     pub fn is_warm(&self) -> bool {
         *self == Self::Warm
@@ -142,7 +142,7 @@ impl Cache {
 /// How a candidate left the race of its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Left {
+pub struct Elimination {
     /// The round of turns after which it left, from 1.
     pub round: u32,
     /// The candidate that was fastest then, as an index into the task's candidates.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::CommShape;
 
-/// In which order the ranks of a communicator stand on its `n` nodes, which are counted by their first
+/// The order in which the ranks of a communicator stand on its `n` nodes, which are counted by their first
 /// ranks.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Candidate, Cell, CommShape, Experiment, Left, Through};
+use crate::{Candidate, Cell, CommShape, Elimination, Experiment, Through};
 
 /// What a sample is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ pub struct Sample {
     pub launch: u32,
     /// What was measured.
     pub subject: Subject,
-    /// With which candidate; [`Candidate::Default`] for experiments.
+    /// The candidate; [`Candidate::Default`] for experiments.
     pub candidate: Candidate,
     /// Calls in a repetition.
     pub batch: u32,
@@ -61,8 +61,8 @@ pub struct Sample {
     pub seconds: Vec<f64>,
     /// How many more were taken and are not valid: `invalid` of the record.
     pub invalid: u32,
-    /// By how much the ranks' clocks disagreed at most; absent without a global clock.
+    /// The largest disagreement of the ranks' clocks; absent without a global clock.
     pub residual_seconds: Option<f64>,
     /// Set if it was not measured to the end.
-    pub left: Option<Left>,
+    pub left: Option<Elimination>,
 }

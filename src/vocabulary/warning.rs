@@ -101,7 +101,7 @@ pub enum Warning {
         settings.join(", ")
     )]
     SteeredDefault {
-        /// By which settings, as `NAME=value`, or which algorithms are forced.
+        /// The settings, as `NAME=value`, or the algorithms that are forced.
         settings: Vec<String>,
     },
     /// The frequency governor may change the clock.

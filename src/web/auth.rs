@@ -1,5 +1,5 @@
-//! Who asks: a token in `Authorization: Bearer`, a session's cookie, the user at the other end of a Unix socket, or a
-//! visitor who is not known and may read where reading is open.
+//! The visitor: a token in `Authorization: Bearer`, a session's cookie, the user at the other end of a Unix socket,
+//! or a visitor who is not known and may read where reading is open.
 
 use std::time::Instant;
 
@@ -12,8 +12,8 @@ use subtle::ConstantTimeEq;
 use crate::peer::Peer;
 use crate::{App, Problem};
 
-/// Who asks. Extracting it fails with 401 where a token is wrong, and where reading is not open and there is none; with
-/// 429 after too many wrong tokens. Pages that are for everyone take `Result<Visitor, Problem>`.
+/// The visitor. Extracting it fails with 401 where a token is wrong, and where reading is not open and there is
+/// none; with 429 after too many wrong tokens. Pages that are for everyone take `Result<Visitor, Problem>`.
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
     /// What they may do.
@@ -32,7 +32,7 @@ enum How {
     Unrecognised,
     Token,
     User,
-    /// With the session's secret.
+    /// A session's cookie, with its secret.
     Session(String),
 }
 
@@ -130,7 +130,7 @@ impl FromRequestParts<App> for Visitor {
             }
         }
         match peer {
-            // Behind a proxy the other end is the proxy, whoever asks.
+            // Behind a proxy the other end is always the proxy.
             Peer::User(uid)
                 if uid == nix::unistd::geteuid().as_raw()
                     && !app.service.configuration().behind_proxy =>

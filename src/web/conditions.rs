@@ -42,7 +42,7 @@ pub(crate) fn channel_tag(sequence: u64, digest: &Digest) -> String {
     tag(format_args!("{sequence}-{digest}"))
 }
 
-/// In which state a change expects its channel.
+/// The state in which a change expects its channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expected<'h> {
     /// `If-Match: *`

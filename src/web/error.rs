@@ -9,24 +9,17 @@ use tokio_rustls::rustls;
 
 /// Why nothing is served.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum WebError {
     /// The address or socket cannot be had.
     #[error("cannot listen on {place}: {source}")]
-    Listen {
-        /// Where.
-        place: String,
-        /// The reason.
-        source: io::Error,
-    },
+    Listen { place: String, source: io::Error },
     /// Anyone could read along.
     #[error(
         "refusing to listen on {address} without TLS: name a certificate and key under `tls`, or `behind_proxy: true` if \
          a proxy speaks TLS, or listen on 127.0.0.1 or a socket"
     )]
-    Open {
-        /// The address.
-        address: SocketAddr,
-    },
+    Open { address: SocketAddr },
     /// The threads cannot be started.
     #[error("cannot start the threads of the HTTP interface: {0}")]
     Threads(io::Error),
@@ -35,12 +28,7 @@ pub enum WebError {
     Metrics(prometheus::Error),
     /// A certificate or key cannot be read.
     #[error("cannot read {}: {problem}", path.display())]
-    Pem {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
+    Pem { path: PathBuf, problem: String },
     /// Certificate and key do not go together.
     #[error("the certificate or its key cannot be used: {0}")]
     Tls(rustls::Error),

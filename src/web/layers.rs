@@ -18,8 +18,8 @@ use crate::{App, Peer, Problem, auth, hosts, pages};
 pub(crate) const BODY_BYTES: usize = 1 << 20;
 /// The characters that path and query may have together.
 const URI_CHARACTERS: usize = 4096;
-/// From a request's headers to the answer's: bodies of requests arrive within it. The bodies of answers, such as event
-/// streams, may take longer.
+/// The time from a request's headers to the answer's: bodies of requests arrive within it. The bodies of answers,
+/// such as event streams, may take longer.
 const WHOLE_REQUEST: Duration = Duration::from_secs(30);
 
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \

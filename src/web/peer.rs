@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection.
+//! The user at the other end of a connection.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv6Addr};

@@ -91,7 +91,7 @@ pub fn serve(
         drop(listener);
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
         ends.send_replace(true);
-        // What is not answered by then is given up.
+        // Requests that are not answered by then are dropped.
         let _ = timeout(GRACE, server.graceful.shutdown()).await;
         let _ = timeout(Duration::from_secs(1), pulls).await;
         Ok(())
@@ -111,7 +111,7 @@ fn raise_open_files() {
         .min(2 * CONNECTIONS as u64);
     if limit.current.is_some_and(|current| current < wanted) {
         limit.current = Some(wanted);
-        // With fewer descriptors, connections beyond them wait.
+        // If there are fewer descriptors, connections beyond them wait.
         let _ = setrlimit(Resource::Nofile, limit);
     }
 }

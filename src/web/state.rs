@@ -28,7 +28,7 @@ pub(crate) struct Shared {
     pub(crate) hosts: Hosts,
     /// Wrong tokens, by peer.
     pub(crate) failures: Failures,
-    /// Who pulled what, to be written.
+    /// Pulls that are still to be written.
     pub(crate) pulls: Pulls,
     /// What is counted.
     pub(crate) metrics: Metrics,

@@ -8,10 +8,10 @@ pub mod exit_code;
 mod plan;
 mod record;
 
-pub use plan::{Plan, SwitchVariables, Task, Work};
+pub use plan::{Plan, PlannedTask, PlannedWork, SwitchVariables};
 pub use record::{
-    ColdCaches, Environment, Failure, FailureKind, Finish, LaunchStart, Measurement, RankClock,
-    Record, Shares, Spending, TaskDone,
+    ColdCaches, Environment, FailureKind, FailureRecord, Finish, LaunchStart, Measurement,
+    RankClock, Record, Shares, TaskDone, TimeBreakdown,
 };
 
 /// The environment variable by which ranks learn how they were started: the launcher's command line.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use vocabulary::bounds;
 use vocabulary::{
-    Cache, Candidate, Cell, Experiment, Library, Pattern, Purpose, Racing, Repetition,
+    CacheState, Candidate, Cell, Experiment, Library, Pattern, Purpose, Racing, Repetition,
     Synchronisation,
 };
 
@@ -66,10 +66,10 @@ pub struct Plan {
     #[serde(default)]
     pub synchronisation: Synchronisation,
     /// Whether calls may find their buffers in caches.
-    #[serde(default, skip_serializing_if = "Cache::is_warm")]
-    pub cache: Cache,
+    #[serde(default, skip_serializing_if = "CacheState::is_warm")]
+    pub cache: CacheState,
     /// What to measure, in this order.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<PlannedTask>,
 }
 
 /// The first version with the names that algorithms have now.
@@ -87,7 +87,7 @@ impl<'de> Deserialize<'de> for Plan {
         let mut plan = Self::deserialize(from)?;
         if plan.version < NAMES_VERSION {
             for task in &mut plan.tasks {
-                if let Work::Compare { candidates, .. } = &mut task.work {
+                if let PlannedWork::Compare { candidates, .. } = &mut task.work {
                     let old = std::mem::take(candidates).into_iter();
                     *candidates = old.map(Candidate::renamed).collect();
                 }
@@ -110,7 +110,7 @@ pub struct SwitchVariables {
 /// One unit of work; what is in flight when a launch ends early is lost whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Task {
+pub struct PlannedTask {
     /// Identifies the task in records; unique within the plan.
     pub id: u32,
     /// How many launches have measured some of this before: what chance is drawn from, so that a
@@ -124,13 +124,13 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<NonZero<u32>>,
     /// What is measured.
-    pub work: Work,
+    pub work: PlannedWork,
 }
 
 /// What a task measures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Work {
+pub enum PlannedWork {
     /// Candidates compared in one cell.
     Compare {
         /// Where.
@@ -144,7 +144,7 @@ pub enum Work {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pattern, Plan, Task, Work};
+    use super::{Pattern, Plan, PlannedTask, PlannedWork};
 
     #[test]
     fn older_plans_know_a_renamed_algorithm_by_its_old_name() {
@@ -161,8 +161,8 @@ mod tests {
             let again = serde_json::to_string(&plan).expect("written");
             assert!(again.contains(r#""task"#), "{again}");
             match &plan.tasks[0].work {
-                Work::Compare { candidates, .. } => candidates[1].to_string(),
-                Work::Experiment(_) => unreachable!(),
+                PlannedWork::Compare { candidates, .. } => candidates[1].to_string(),
+                PlannedWork::Experiment(_) => unreachable!(),
             }
         };
         assert_eq!(plan(6), "gather/binary_streamed");
@@ -173,11 +173,11 @@ mod tests {
     fn tasks_of_older_plans_are_of_calls_that_begin_together() {
         let old = r#"{"id":0,"round":1,"work":{"experiment":{"kind":"copy",
             "shape":{"nodes":1,"ppn":2},"bytes":8}}}"#;
-        let old: Task = serde_json::from_str(old).expect("read");
+        let old: PlannedTask = serde_json::from_str(old).expect("read");
         assert_eq!(old.pattern, Pattern::Together);
-        let written = |task: &Task| serde_json::to_string(task).expect("written");
+        let written = |task: &PlannedTask| serde_json::to_string(task).expect("written");
         assert!(!written(&old).contains("pattern"));
-        let repeated = Task {
+        let repeated = PlannedTask {
             pattern: Pattern::Repeated,
             ..old
         };

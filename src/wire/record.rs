@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use vocabulary::bounds;
 use vocabulary::units::format_bytes;
-use vocabulary::{Candidate, Left, Library, NativeAlgorithm, Node, RankOrder, Subject, Warning};
+use vocabulary::{
+    Candidate, Elimination, Library, NativeAlgorithm, Node, RankOrder, Subject, Warning,
+};
 
 /// A line of the spool file. Records of one launch follow each other in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,7 +35,7 @@ pub enum Record {
         task: u32,
         /// Index into the task's candidates.
         candidate: u32,
-        /// In which way.
+        /// The kind of failure.
         kind: FailureKind,
         /// What was seen.
         message: String,
@@ -117,7 +119,7 @@ pub struct Environment {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<RankClock>,
     /// The caches in which calls found nothing of their buffers; absent where they might, with
-    /// [`vocabulary::Cache::Warm`].
+    /// [`vocabulary::CacheState::Warm`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold: Option<ColdCaches>,
     /// What makes the numbers less trustworthy.
@@ -130,9 +132,9 @@ pub struct Environment {
 pub struct RankClock {
     /// The global time less this rank's, when the launch started.
     pub offset_seconds: f64,
-    /// By how many seconds a second the global clock is faster than this rank's.
+    /// Seconds by which the global clock gains on this rank's, per second.
     pub drift: f64,
-    /// By how much the offset may be wrong.
+    /// The largest error of the offset.
     pub error_seconds: f64,
 }
 
@@ -147,7 +149,7 @@ pub struct ColdCaches {
 }
 
 impl fmt::Display for ColdCaches {
-    /// As a clause.
+    /// Displays it as a clause.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -169,7 +171,7 @@ pub enum FailureKind {
     WrongResult,
     /// The watchdog ran out.
     Hang,
-    /// It ends, but one call takes longer than the cell can afford.
+    /// The candidate ends, but one call takes longer than the cell can afford.
     TooSlow,
     /// The launch died during its turn.
     Crash,
@@ -193,14 +195,14 @@ impl FailureKind {
 
 /// A candidate that failed, and is not to be tried again in that cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct FailureRecord {
     /// Number of the launch.
     pub launch: u32,
     /// Where.
     pub subject: Subject,
     /// Which.
     pub candidate: Candidate,
-    /// In which way.
+    /// The kind of failure.
     pub kind: FailureKind,
     /// What was seen.
     pub message: String,
@@ -211,7 +213,7 @@ pub struct Failure {
 pub struct TaskDone {
     /// Task id.
     pub task: u32,
-    /// In which order the ranks that took part stand on their nodes.
+    /// The order in which the ranks that took part stand on their nodes.
     #[serde(default, skip_serializing_if = "RankOrder::is_unknown")]
     pub order: RankOrder,
     /// Wall-clock time of the task, warm-up and synchronisation included.
@@ -219,7 +221,7 @@ pub struct TaskDone {
     pub elapsed_seconds: f64,
     /// Where that went; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spent: Option<Spending>,
+    pub spent: Option<TimeBreakdown>,
     /// One entry a candidate that was measured.
     pub measurements: Vec<Measurement>,
 }
@@ -227,7 +229,7 @@ pub struct TaskDone {
 /// Where the time of a task went: three parts; the rest of its elapsed time is bookkeeping of ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Spending {
+pub struct TimeBreakdown {
     /// Before the first repetition that is kept: buffers, first calls with their checks, warming up.
     pub preparing_seconds: f64,
     /// Coming to common starts from then on: barriers, or waiting for times that were agreed upon and
@@ -237,8 +239,8 @@ pub struct Spending {
     pub calling_seconds: f64,
 }
 
-impl Spending {
-    /// As shares of the time that all of it took.
+impl TimeBreakdown {
+    /// The parts as shares of the time that all of it took.
     pub fn shares(&self, elapsed_seconds: f64) -> Shares {
         let share = |seconds: f64| seconds / elapsed_seconds;
         let (calls, starts) = (share(self.calling_seconds), share(self.starting_seconds));
@@ -267,7 +269,7 @@ pub struct Shares {
 }
 
 impl fmt::Display for Shares {
-    /// As a clause.
+    /// Displays it as a clause.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -298,7 +300,7 @@ pub struct Measurement {
     /// start, or not done when the next one was due.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<u32>,
-    /// By how much the ranks' clocks disagreed at most, as far as could be seen; absent without a
+    /// The largest disagreement of the ranks' clocks, as far as could be seen; absent without a
     /// global clock.
     #[serde(
         default,
@@ -308,7 +310,7 @@ pub struct Measurement {
     pub residual_seconds: Option<f64>,
     /// Set if it was not measured to the end, because another was faster for certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left: Option<Left>,
+    pub left: Option<Elimination>,
 }
 
 /// Why a launch ended in order.

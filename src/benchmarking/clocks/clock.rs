@@ -112,17 +112,17 @@ impl Clock {
         seconds(self.global(local) - local)
     }
 
-    /// By how many seconds a second the global clock is faster.
+    /// Seconds by which the global clock gains, per second.
     pub fn drift(&self) -> f64 {
         self.drift
     }
 
-    /// By how much [`Clock::drift`] may be wrong.
+    /// The largest error of [`Clock::drift`].
     pub fn drift_error(&self) -> f64 {
         self.drift_error
     }
 
-    /// By how much the global time at a local one may be wrong, as far as is known from learning.
+    /// The largest error of the global time at a local one, as far as learning has shown.
     pub fn error_seconds(&self, local: Nanoseconds) -> f64 {
         let age_seconds = seconds(local - self.anchor).abs();
         // An unknown drift has done no harm yet at the anchor.
@@ -134,12 +134,12 @@ impl Clock {
         self.offset_error_seconds + growth
     }
 
-    /// By how much this clock is off by a fresh offset to the global time, in seconds.
+    /// The difference between this clock and a fresh offset to the global time, in seconds.
     pub fn disagreement_seconds(&self, fresh: &Offset) -> f64 {
         seconds(self.global(fresh.at) - fresh.at - fresh.offset).abs()
     }
 
-    /// By how much the global time is wrong at most if a fresh offset to it is right, in seconds.
+    /// The largest error of the global time, in seconds, if a fresh offset to it is right.
     pub fn residual_seconds(&self, fresh: &Offset) -> f64 {
         self.disagreement_seconds(fresh) + seconds(fresh.half_round_trip)
     }
@@ -158,7 +158,7 @@ impl Clock {
         age_seconds > 0.0 && drift_error * age_seconds > TOLERANCE_SECONDS
     }
 
-    /// As a message.
+    /// Encodes the clock as a message.
     pub fn to_bytes(&self) -> [u8; 40] {
         let words = [
             self.anchor.to_le_bytes(),
@@ -172,7 +172,7 @@ impl Clock {
         bytes
     }
 
-    /// From a message.
+    /// Decodes a message.
     pub fn from_bytes(bytes: &[u8; 40]) -> Self {
         let (words, _) = bytes.as_chunks();
         Self {

@@ -20,7 +20,7 @@ pub struct Offset {
     pub at: Nanoseconds,
     /// The other clock then, less the asking one.
     pub offset: Nanoseconds,
-    /// By how much that may be wrong: all of the way may have been the way there, or back.
+    /// The largest error of the offset: the whole round trip may have been spent in one direction.
     pub half_round_trip: Nanoseconds,
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::{Nanoseconds, Span, Windows, nanoseconds};
+use super::{Nanoseconds, RepetitionTimes, Windows, nanoseconds};
 
-/// From a plan to its first start, for a start: ranks must have heard of it before.
+/// The first estimate of the time from a plan to its first start: ranks must have received the plan before.
 const FIRST_LEAD_SECONDS: f64 = 200e-6;
 
 /// The least and the most of it.
@@ -96,7 +96,7 @@ impl Pace {
     }
 
     /// Learns from a series, as all ranks together saw it.
-    pub fn adapt(&mut self, spans: &[Span]) {
+    pub fn adapt(&mut self, spans: &[RepetitionTimes]) {
         let Some(first) = spans.first() else {
             return;
         };

@@ -14,7 +14,7 @@ const PUNCTUAL_SHARE: f64 = 0.02;
 pub struct Windows {
     /// The start of the first.
     pub first: Nanoseconds,
-    /// From each start to the next one.
+    /// The time from each start to the next one.
     pub length: Nanoseconds,
 }
 
@@ -31,7 +31,12 @@ impl Windows {
 
     /// What a rank did in a repetition in which it was to arrive `offset` after the start, by its readings
     /// of the global clock.
-    pub fn span(&self, repetition: usize, offset: Nanoseconds, readings: Readings) -> Span {
+    pub fn span(
+        &self,
+        repetition: usize,
+        offset: Nanoseconds,
+        readings: Readings,
+    ) -> RepetitionTimes {
         let Readings {
             ready,
             begin,
@@ -39,7 +44,7 @@ impl Windows {
             end,
         } = readings;
         let due = self.start(repetition);
-        Span {
+        RepetitionTimes {
             ready_seconds: seconds(ready - due - offset),
             late_seconds: seconds(begin - due - offset),
             begin_seconds: seconds(begin - due),
@@ -49,7 +54,7 @@ impl Windows {
         }
     }
 
-    /// As a message.
+    /// Encodes the windows as a message.
     pub fn to_bytes(&self) -> [u8; 16] {
         let words = [self.first, self.length].map(Nanoseconds::to_le_bytes);
         let mut bytes = [0; 16];
@@ -57,7 +62,7 @@ impl Windows {
         bytes
     }
 
-    /// From a message.
+    /// Decodes a message.
     pub fn from_bytes(bytes: &[u8; 16]) -> Self {
         let (words, _) = bytes.as_chunks();
         Self {
@@ -94,7 +99,7 @@ impl Readings {
 
 /// A repetition on one rank, or on all: seconds since its start was due.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Span {
+pub struct RepetitionTimes {
     /// When a rank began to wait, less when it was to arrive: of the rank that did so last. Not negative if
     /// it was late.
     pub ready_seconds: f64,
@@ -110,7 +115,7 @@ pub struct Span {
     pub own_seconds: f64,
 }
 
-impl Span {
+impl RepetitionTimes {
     /// Numbers whose maxima over ranks are those of the repetition on all.
     pub fn to_maxima(self) -> [f64; 6] {
         [
@@ -155,9 +160,9 @@ impl Span {
 /// What became of a series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judged {
-    /// The time of each repetition ([`Span::seconds`]).
+    /// The time of each repetition ([`RepetitionTimes::seconds`]).
     pub seconds: Vec<f64>,
-    /// Which of them are not to be used, by place, ascending.
+    /// The places of invalid repetitions, ascending.
     pub invalid: Vec<u32>,
 }
 
@@ -166,14 +171,14 @@ pub struct Judged {
 /// were to arrive, and all were done before the next start was due, so that none was disturbed by those
 /// who had gone on.
 pub fn judge(
-    spans: &[Span],
+    spans: &[RepetitionTimes],
     pattern: Pattern,
     punctuality_seconds: f64,
     length: Nanoseconds,
 ) -> Judged {
     let length_seconds = seconds(length);
     let is_last = |place: usize| place + 1 == spans.len();
-    let is_invalid = |(place, span): &(usize, &Span)| {
+    let is_invalid = |(place, span): &(usize, &RepetitionTimes)| {
         span.is_late(punctuality_seconds) || (span.end_seconds > length_seconds && !is_last(*place))
     };
     let invalid = spans.iter().enumerate().filter(is_invalid);

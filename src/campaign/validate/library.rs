@@ -1,4 +1,4 @@
-//! Which library is measured.
+//! Checks of the library that is measured.
 
 use launcher::LibraryChoice;
 use libraries::LibraryName;

@@ -11,7 +11,7 @@ use crate::campaign::Output;
 use crate::definition::{Definition, OutputDefinition};
 use crate::{Campaign, LauncherConfig, Problem};
 
-/// As long as a file's name may be on Linux.
+/// The longest name of a file on Linux.
 const LONGEST_NAME_BYTES: usize = 255;
 
 impl Check<'_> {

@@ -1,4 +1,4 @@
-//! Which collectives and algorithms take part, and with which parameters.
+//! Checks of the collectives and algorithms that take part, and of their parameters.
 
 use std::collections::BTreeSet;
 

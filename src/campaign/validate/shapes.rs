@@ -1,4 +1,4 @@
-//! Which shapes a communicator takes.
+//! Checks of the shapes of communicators.
 
 use launcher::HostFileError;
 use launcher::{LocalOptions, Oversubscribe};

@@ -15,7 +15,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use channel::{Channels, Layout, Progress, Segment, Ticket};
+use channel::{Channels, SegmentLayout, SharedSegment, Ticket, TransferProgress};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use rustix::mm::{MapFlags, ProtFlags};
@@ -43,7 +43,7 @@ const SIZES: [usize; 11] = [
 ];
 
 fn main() -> Result<(), Error> {
-    let layout = Layout::within(2, LIMIT).ok_or("no layout")?;
+    let layout = SegmentLayout::within(2, LIMIT).ok_or("no layout")?;
     let Ok(tickets) = std::env::var(TICKETS) else {
         return first(layout);
     };
@@ -51,14 +51,14 @@ fn main() -> Result<(), Error> {
     let [segment, lines] = &tickets.collect::<Result<Vec<_>, _>>()?[..] else {
         return Err("two tickets".into());
     };
-    let channels = Channels::new(Segment::open(segment)?, layout, 1)?;
+    let channels = Channels::new(SharedSegment::open(segment)?, layout, 1)?;
     measure(Node::new(channels, 1, Lines::of(lines)?)?);
     Ok(())
 }
 
-fn first(layout: Layout) -> Result<(), Error> {
-    let segment = Segment::create(layout.bytes())?;
-    let lines = Segment::create(Lines::BYTES)?;
+fn first(layout: SegmentLayout) -> Result<(), Error> {
+    let segment = SharedSegment::create(layout.bytes())?;
+    let lines = SharedSegment::create(Lines::BYTES)?;
     let tickets = [&segment, &lines].map(|segment| {
         let bytes = segment.ticket().to_bytes();
         bytes.map(|byte| format!("{byte:02x}")).concat()
@@ -168,14 +168,14 @@ impl Node {
         }
     }
 
-    fn send(&mut self, message: &mut Progress) -> bool {
+    fn send(&mut self, message: &mut TransferProgress) -> bool {
         let source = &self.source;
         self.channels.send(1 - self.rank, message, |offset, piece| {
             piece.copy_from_slice(&source[offset..][..piece.len()]);
         })
     }
 
-    fn receive(&mut self, message: &mut Progress) -> bool {
+    fn receive(&mut self, message: &mut TransferProgress) -> bool {
         let target = &mut self.target;
         let taken = self
             .channels
@@ -186,21 +186,21 @@ impl Node {
     }
 
     fn send_all(&mut self, bytes: usize) {
-        let mut message = Progress::new(bytes, 1);
+        let mut message = TransferProgress::new(bytes, 1);
         while !self.send(&mut message) {
             std::hint::spin_loop();
         }
     }
 
     fn receive_all(&mut self, bytes: usize) {
-        let mut message = Progress::new(bytes, 1);
+        let mut message = TransferProgress::new(bytes, 1);
         while !self.receive(&mut message) {
             std::hint::spin_loop();
         }
     }
 
     fn exchange(&mut self, bytes: usize) {
-        let [mut sending, mut receiving] = [Progress::new(bytes, 1); 2];
+        let [mut sending, mut receiving] = [TransferProgress::new(bytes, 1); 2];
         let mut is_sent = self.send(&mut sending);
         while !self.receive(&mut receiving) {
             is_sent = is_sent || self.send(&mut sending);

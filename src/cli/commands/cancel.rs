@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use tuner::{Cancelled, Progress};
+use tuner::{CampaignProgress, Cancelled};
 
 use super::launches::{folder_of, folders_here};
 use super::workplace::places;
@@ -15,7 +15,7 @@ use crate::exit::Answer;
 ///
 /// Cancels the jobs, waits until they are gone, takes in what they have measured, and says what the campaign
 /// still lacks; `tune` goes on from there. A command that follows them, on any host, says that they were
-/// cancelled. Where no job waits or runs, nothing is cancelled, and that is all right.
+/// cancelled. If no job waits or runs, nothing is cancelled and the exit code is 0.
 ///
 /// `colltune schema cancel` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -68,7 +68,7 @@ impl Args {
     }
 }
 
-/// Ids of jobs are no names of files.
+/// Whether an argument is a campaign's file; otherwise it is a job's id.
 fn is_campaign(meant: &str) -> bool {
     meant.ends_with(".yaml") || meant.ends_with(".yml") || Path::new(meant).is_file()
 }
@@ -120,7 +120,7 @@ fn describe(ended: &Cancelled) -> String {
     };
     let name = &ended.campaign;
     match ended.progress {
-        Some(Progress { done, total }) => format!(
+        Some(CampaignProgress { done, total }) => format!(
             "{name}: {what}; {done} of {total} measurements are stored, `colltune tune` goes on from there"
         ),
         None => format!("{name}: {what}"),

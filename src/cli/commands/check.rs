@@ -124,14 +124,14 @@ impl Args {
         for sentence in other_orders(&found.checked.misplaced) {
             console.warn(format_args!("{sentence}."));
         }
-        self.tell(&found, console)?;
+        self.print(&found, console)?;
         Ok(match checked.holds() {
             true => Answer::Good,
             false => Answer::No,
         })
     }
 
-    fn tell(&self, found: &Found<'_>, console: Console) -> Result<(), CliError> {
+    fn print(&self, found: &Found<'_>, console: Console) -> Result<(), CliError> {
         if let Some(path) = &self.junit {
             tuner::write(path, &junit::render(found)?)?;
         }
@@ -174,7 +174,7 @@ impl Found<'_> {
         }
     }
 
-    /// Which points are probes, as a sentence.
+    /// A sentence that names the points that are probes.
     fn probes(&self) -> Option<String> {
         let points = self.checked.points.iter();
         probes_of(points.map(|checked| &checked.point), self.seed)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use client::{Remote, RemoteError, ServiceUrl, Token};
 
-/// The arguments that say with which token, and whom to trust.
+/// The arguments that name the token and the certificates to trust.
 #[derive(Debug, clap::Args)]
 pub(super) struct ConnectionArgs {
     /// A file with the token to ask with; by default the variable COLLTUNE_TOKEN has it, if one is needed

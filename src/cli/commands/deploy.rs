@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use export::deploy::{self, Deployed, Request, Version};
+use export::deploy::{self, DeployRequest, Deployed, DeployedVersion};
 use nix::unistd::{Uid, User};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,9 +18,10 @@ use crate::exit::Answer;
 /// Put a table where jobs use it, as a version that never changes
 ///
 /// Writes a folder for the table into DIR: the rules that are used, the file that the table's library reads, an
-/// environment file for shells, module files for Lmod and Environment Modules, and slurm.sh for batch scripts of
-/// Slurm, which looks whether all nodes of the job have the version. Then it turns the link DIR/current to that
-/// folder. Jobs that have begun keep the version that they have. Deploying the same table again changes nothing.
+/// environment file for shells, module files for Lmod and Environment Modules, and slurm.sh for batch scripts
+/// of Slurm, which looks whether all nodes of the job have the version. Then it points the link DIR/current at
+/// that folder. Jobs that have begun keep the version that they have. Deploying the same table again changes
+/// nothing.
 ///
 /// Exits with 0 if the version is current; with 1, and changes nothing, if the table has rules that no fresh
 /// launches confirmed, or nothing that can be used, or if there is no version to go back to; with 2 if the
@@ -69,10 +70,10 @@ pub(crate) struct Args {
 pub(super) enum Answers {
     /// What was deployed.
     Deployed(Deployed),
-    /// With --rollback, the version that is current now.
-    Current(Version),
-    /// With --list, all versions.
-    Versions(Vec<Version>),
+    /// The version that is current now, with --rollback.
+    Current(DeployedVersion),
+    /// All versions, with --list.
+    Versions(Vec<DeployedVersion>),
 }
 
 /// Arguments that have no meaning with --rollback and --list.
@@ -125,7 +126,7 @@ impl Args {
         }
         let preload = self.preload.then(|| preloaded(&library)).transpose()?;
         let deployed = deploy::deploy(
-            &Request {
+            &DeployRequest {
                 table,
                 options: &options,
                 confirmed_only: self.confirmed_only,
@@ -143,7 +144,7 @@ impl Args {
         }
         match self.json {
             true => console.json(&Answers::Deployed(deployed)),
-            false => tell(&deployed, console),
+            false => print(&deployed, console),
         }
     }
 
@@ -162,7 +163,7 @@ impl Args {
     }
 }
 
-fn tell(deployed: &Deployed, console: Console) -> Result<(), CliError> {
+fn print(deployed: &Deployed, console: Console) -> Result<(), CliError> {
     let name = &deployed.version.name;
     match &deployed.before {
         Some(before) if before == name => {
@@ -194,7 +195,7 @@ fn quoted(path: &Path) -> String {
     quote(&path.to_string_lossy())
 }
 
-/// Who runs the command.
+/// The name of the user who runs the command.
 fn user() -> String {
     let uid = Uid::current();
     let user = User::from_uid(uid).ok().flatten();

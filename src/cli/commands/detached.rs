@@ -5,20 +5,20 @@ use std::path::Path;
 use launcher::RecordedState;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tuner::{MeasurementContext, Progress, SubmittedJob, SubmittedLaunch};
+use tuner::{CampaignProgress, MeasurementContext, SubmittedJob, SubmittedLaunch};
 use vocabulary::Library;
 
 use super::launches::{State, describe, state};
 use crate::console::Console;
 use crate::error::CliError;
 
-/// Says which job goes on, or that nothing is left to measure.
-pub(super) fn tell(
+/// Prints which job goes on, or that nothing is left to measure.
+pub(super) fn print(
     at: &MeasurementContext,
     submitted: &SubmittedLaunch,
     console: Console,
 ) -> Result<(), CliError> {
-    let Progress { done, total } = submitted.progress;
+    let CampaignProgress { done, total } = submitted.progress;
     let store = at.store();
     let measurements = format!("{done} of {total} measurements are in {}", store.display());
     let Some(SubmittedJob {
@@ -51,7 +51,7 @@ pub(super) struct Detached<'a> {
     /// The job that goes on; null if nothing is left to measure.
     job: Option<Job<'a>>,
     #[serde(flatten)]
-    progress: Progress,
+    progress: CampaignProgress,
 }
 
 /// A job that goes on.

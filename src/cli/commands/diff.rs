@@ -1,7 +1,8 @@
 use std::path::PathBuf;
 
 use table::{
-    Change, Choice, Comparison, DefaultChange, Diff, Group, Operators, Origin, Side, Table,
+    Change, ChosenRange, DefaultChange, Diff, Group, Operators, Origin, Side, Table,
+    TableComparison,
 };
 use vocabulary::units::format_bytes;
 
@@ -48,7 +49,7 @@ impl Args {
         let after = Table::load(&self.after)?;
         let [before_path, after_path] =
             [&self.before, &self.after].map(|path| path.to_string_lossy());
-        let found = Comparison::of((&before_path, &before), (&after_path, &after));
+        let found = TableComparison::of((&before_path, &before), (&after_path, &after));
         if self.json {
             console.json(&found)?;
         } else {
@@ -61,7 +62,7 @@ impl Args {
     }
 }
 
-fn describe(found: &Comparison) -> String {
+fn describe(found: &TableComparison) -> String {
     let origin = |of: &Origin| {
         let (table, library) = (&of.table, &of.library);
         format!("{table}: {library}, {}, {} launches", of.date, of.launches)
@@ -160,7 +161,7 @@ fn verdict(diff: &Diff) -> String {
     format!("{ranges}: {more} promise more over the default than before, {less} less.{back}")
 }
 
-fn choice(choice: &Choice) -> String {
+fn choice(choice: &ChosenRange) -> String {
     match choice.candidate.id() {
         "default" => "default".to_owned(),
         _ => format!("{} ({})", choice.candidate, times(choice.speedup)),

@@ -96,9 +96,9 @@ pub(super) struct Findings<'a> {
 /// An MPI library.
 #[derive(JsonSchema, Serialize)]
 struct LibraryFound<'a> {
-    /// As in `openmpi`.
+    /// The library's name, as in `openmpi`.
     name: &'a str,
-    /// As in `4.1.4`.
+    /// The library's version, as in `4.1.4`.
     version: &'a str,
     launcher: &'a Path,
     /// The measuring program; null if it is not built.
@@ -175,7 +175,7 @@ fn supported() -> String {
     LibraryName::ALL.map(LibraryName::name).join(", ")
 }
 
-/// Which collectives a part of a library carries out, as a line.
+/// The collectives that a part of a library carries out, as a line.
 fn serves(serving: &Serving) -> String {
     let place = if serving.over_nodes {
         ", over several nodes"

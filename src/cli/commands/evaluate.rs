@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::Interval;
 use table::{Deployment, Table};
-use tuner::{Analysis, Origin};
+use tuner::{CampaignAnalysis, SampleOrigin};
 
 use super::grid::grid;
 use super::stored::StoreArgs;
@@ -25,16 +25,17 @@ use crate::values;
 /// costs over 5 % more than the default, the measurement at the next lower or the nearest size, or log-log
 /// interpolation are listed, with the reason.
 ///
-/// Below the methods stands by how much the table's mean regret differs from that of log-log interpolation, and how
-/// much of this noise explains: launches are drawn anew 200 times, as many as the store has (at least 6), from these and
-/// with repetition; they decide and judge, and 95 % of the differences lie in the interval. Without 0 in it, the
-/// difference is beyond noise. A table keeps the default where a candidate gains less than the campaign's `materiality`
-/// or is not certain to be faster; log-log interpolation takes the fastest, certain or not.
+/// The line below the methods compares the table's mean regret with that of log-log interpolation. Its interval
+/// is a bootstrap over launches: 200 times, as many launches as the store has (at least 6) are drawn from these
+/// with repetition, and decide and judge; 95 % of the differences lie in the interval. If it does not contain
+/// 0, the difference is beyond noise. A table keeps the default where a candidate gains less than the
+/// campaign's `materiality` or is not certain to be faster; log-log interpolation takes the fastest, certain or
+/// not.
 ///
-/// Then it tells at how many points the times that follow from the machine's parameters are off by more than
+/// Then it prints at how many points the times that follow from the machine's parameters are off by more than
 /// 30 %, with the parameters of all sizes and with those of every second size at the others, beside simpler
-/// models: one line for all messages of a level, lines by size, and these with what exchanges, shifts and
-/// fans cost.
+/// models: one line for all messages of a level, lines by size, and these with what exchanges, shifts and fans
+/// cost.
 ///
 /// With --table, judges that table instead, for example one that a shorter campaign made: what its
 /// choices cost at everything that the store has, beside the library's default.
@@ -90,12 +91,12 @@ impl Args {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Answers<'a> {
     #[serde(flatten)]
-    origin: &'a Origin,
+    origin: &'a SampleOrigin,
     splits: &'a [SplitScores],
     models: &'a [ModelScore],
 }
 
-fn describe(analysis: &Analysis, splits: &[SplitScores], models: &[ModelScore]) -> String {
+fn describe(analysis: &CampaignAnalysis, splits: &[SplitScores], models: &[ModelScore]) -> String {
     let origin = &analysis.origin;
     let is_of_table = splits.iter().any(|split| split.held_out == HeldOut::All);
     let what = match is_of_table {
@@ -161,7 +162,7 @@ fn common(split: &SplitScores) -> String {
         };
         let points = |share: f64| format!("{:+.2}", 100.0 * share);
         lines += &format!(
-            "\ncolltune's table minus log-log interpolation: {} percentage points, {} to {} with launches drawn anew; \
+            "\ncolltune's table minus log-log interpolation: {} percentage points, {} to {} with launches resampled; \
              {verdict}",
             points(common.table - common.log_log),
             points(low),

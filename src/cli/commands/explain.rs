@@ -16,10 +16,10 @@ use crate::exit::Answer;
 
 /// Show the evidence behind a decision
 ///
-/// The decision as `lookup` gives it, and what was measured at the nearest sizes: the candidates,
-/// fastest first, with their median times and intervals, their speed-up over the library's default
-/// (paired within launches, as everywhere in the answer; the median times may have another ratio) and what
-/// the model predicts. The measurements are in the store; without it only the table speaks.
+/// The decision as `lookup` gives it, and what was measured at the nearest sizes: the candidates, fastest
+/// first, with their median times and intervals, their speed-up over the library's default (paired within
+/// launches, as everywhere in the answer; the median times may have another ratio) and what the model predicts.
+/// The measurements are in the store; without it the answer rests on the table alone.
 ///
 /// `colltune schema explain` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -49,17 +49,17 @@ impl Args {
         if self.json {
             console.json(&explanation)?;
         } else {
-            console.print(tell(&explanation))?;
+            console.print(explanation_text(&explanation))?;
         }
         Ok(Answer::Good)
     }
 }
 
-fn tell(explanation: &Explanation) -> String {
+fn explanation_text(explanation: &Explanation) -> String {
     let mut parts = vec![describe(&explanation.decision)];
     let pattern = explanation.pattern;
     let evidence = explanation.evidence.iter();
-    parts.extend(evidence.map(|evidence| tell_evidence(evidence, pattern)));
+    parts.extend(evidence.map(|evidence| evidence_text(evidence, pattern)));
     if let Some(silence) = &explanation.silence {
         parts.push(format!("There is no evidence beside the table: {silence}."));
     } else if explanation.evidence.is_empty() {
@@ -87,7 +87,7 @@ fn tell(explanation: &Explanation) -> String {
     parts.join("\n\n")
 }
 
-fn tell_evidence(evidence: &Evidence, pattern: Pattern) -> String {
+fn evidence_text(evidence: &Evidence, pattern: Pattern) -> String {
     let Evidence {
         bytes,
         chosen,
@@ -120,15 +120,15 @@ fn tell_evidence(evidence: &Evidence, pattern: Pattern) -> String {
     format!(
         "At {} bytes {chosen} is chosen: {why}{margin}.{}\n{}{}{}",
         format_bytes(*bytes),
-        tell_default(ranking, chosen),
+        default_text(ranking, chosen),
         grid(columns, rows),
-        tell_batches(ranking, pattern),
-        never_valid.iter().map(tell_never).collect::<String>()
+        batches_text(ranking, pattern),
+        never_valid.iter().map(never_valid_text).collect::<String>()
     )
 }
 
 /// What staying with the default would cost, and how sure that is; nothing where it is chosen.
-fn tell_default(ranking: &[Ranked], chosen: &str) -> String {
+fn default_text(ranking: &[Ranked], chosen: &str) -> String {
     let find = |name: &str| {
         let mut found = ranking.iter();
         found.find(|ranked| ranked.candidate.to_string() == name)
@@ -160,7 +160,7 @@ fn tell_default(ranking: &[Ranked], chosen: &str) -> String {
     )
 }
 
-fn tell_never(never: &OftenInvalid) -> String {
+fn never_valid_text(never: &OftenInvalid) -> String {
     format!(
         "\nNothing is known of {}: none of its {} repetitions was valid.",
         never.candidate, never.repetitions
@@ -168,7 +168,7 @@ fn tell_never(never: &OftenInvalid) -> String {
 }
 
 /// What the times are where several calls in a row made a repetition; nothing where one did in all launches.
-fn tell_batches(ranking: &[Ranked], pattern: Pattern) -> String {
+fn batches_text(ranking: &[Ranked], pattern: Pattern) -> String {
     let batch = ranking.iter().map(|ranked| ranked.counts.batch).max();
     let mut text = match batch {
         Some(calls @ 2..) if pattern != Pattern::Skewed => {

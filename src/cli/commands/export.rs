@@ -51,7 +51,7 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
-/// Which rules of a table are written, and for which library.
+/// The rules of a table that are written, and the library to write for.
 #[derive(Debug, clap::Args)]
 pub(super) struct OptionArgs {
     /// The release to write for, as in 4.1.4, if it is not the one that was measured

@@ -8,7 +8,7 @@ use results::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
-use tuner::{Analysis, Origin, TunerError};
+use tuner::{CampaignAnalysis, SampleOrigin, TunerError};
 use vocabulary::units::{format_bytes, format_seconds};
 
 use super::grid::grid;
@@ -90,7 +90,7 @@ impl Args {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Answers<'a> {
     #[serde(flatten)]
-    origin: &'a Origin,
+    origin: &'a SampleOrigin,
     parameters: &'a [ParameterEstimate],
     segments: &'a [ProtocolSegment],
     misfits: &'a [Misfit],
@@ -99,7 +99,7 @@ pub(super) struct Answers<'a> {
     candidates: Vec<CandidateCurve>,
 }
 
-fn describe(analysis: &Analysis, curves: &[CandidateCurve]) -> String {
+fn describe(analysis: &CampaignAnalysis, curves: &[CandidateCurve]) -> String {
     let origin = &analysis.origin;
     let heading = format!("{} with {}", origin.name, origin.library);
     let parameters = grid(

@@ -28,7 +28,7 @@ pub(super) struct TableArgs {
     /// The campaign that says how to launch, if the table's store does not tell
     #[arg(long, value_name = "CAMPAIGN.yaml")]
     campaign: Option<PathBuf>,
-    /// Which decisions are meant: those for colltune, or those for the library's own settings
+    /// The decisions to look at: those for colltune, or those for the library's own settings
     #[arg(long, value_parser = values::deployment(), default_value = "colltune")]
     pub(super) deployment: Deployment,
     /// Time that all launches may take, as in 5m; by default the campaign's budget
@@ -129,7 +129,7 @@ impl TableArgs {
                 table.provenance.library
             ));
         }
-        // That all of it is simulated has been said.
+        // The warning about simulated times has been printed.
         for warning in site.at.warnings.iter().filter(|_| !found.is_simulated()) {
             console.warn(format_args!("{warning}."));
         }
@@ -137,7 +137,7 @@ impl TableArgs {
     }
 }
 
-/// Which points are probes, and how to measure them again, as a sentence; nothing if there are none.
+/// A sentence that names the points that are probes, and says how to measure them again; nothing if there are none.
 pub(super) fn probes_of<'p>(points: impl Iterator<Item = &'p Point>, seed: u64) -> Option<String> {
     match points.filter(|point| point.is_probe()).count() {
         0 => None,

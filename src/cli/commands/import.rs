@@ -102,9 +102,9 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let options = ImportOptions {
             format: match self.format {
-                Format::Csv => import::Format::Csv,
-                Format::Osu => import::Format::Osu,
-                Format::Imb => import::Format::Imb,
+                Format::Csv => import::ImportFormat::Csv,
+                Format::Osu => import::ImportFormat::Osu,
+                Format::Imb => import::ImportFormat::Imb,
             },
             library: self.library.clone(),
             nodes: self.nodes,
@@ -142,7 +142,7 @@ impl Args {
                 "{file}: left out: {more} more; --json lists all"
             ));
         }
-        // That it was imported needs no telling here.
+        // The warning that times were imported is left out here.
         let told = |warning: &&Warning| !matches!(warning, Warning::Imported { .. });
         for warning in imported.warnings.iter().filter(told) {
             console.warn(format_args!("{warning}."));

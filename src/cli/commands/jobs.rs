@@ -13,10 +13,10 @@ use crate::exit::Answer;
 
 /// List the jobs of campaigns, and what each has measured
 ///
-/// Shows every launch that was given to a batch system: the job's id, campaign and number of the launch,
-/// where it stands, for how many nodes, when it was submitted, and how many measurements it has made so far.
-/// The batch system is asked once, and only about launches whose files do not tell that they have ended.
-/// One job may serve several launches.
+/// Shows every launch that was given to a batch system: the job's id, campaign and number of the launch, its
+/// state, the number of its nodes, when it was submitted, and how many measurements it has made so far. The
+/// batch system is asked once, and only about launches whose files do not tell that they have ended. One job
+/// may serve several launches.
 ///
 /// `colltune schema jobs` describes what --json prints.
 #[derive(Debug, clap::Args)]

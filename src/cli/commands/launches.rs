@@ -1,4 +1,4 @@
-//! What the verbs about jobs share: where jobs are recorded, and what their states are called.
+//! What the verbs about jobs share: the folders with records of jobs, and the names of states.
 
 use std::fs;
 use std::io;
@@ -51,7 +51,7 @@ pub(super) fn folders_here() -> Result<Vec<PathBuf>, CliError> {
 /// A state for programs.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct State {
-    /// Where the job stands.
+    /// The state of the job.
     #[serde(rename = "state")]
     #[schemars(extend("enum" = [
         "queued", "running", "done", "failed", "wall_time", "cancelled", "preempted", "node_failed", "out_of_memory",

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use tuner::Progress;
+use tuner::CampaignProgress;
 use vocabulary::Library;
 
 use super::detached::{self, Detached};
@@ -44,7 +44,7 @@ impl Args {
             let submitted = tuner::submit(&at, &mut ProgressDisplay::new(console), &stop)?;
             match self.json {
                 true => console.json(&Answers::Detached(detached::outcome(&at, &submitted)))?,
-                false => detached::tell(&at, &submitted, console)?,
+                false => detached::print(&at, &submitted, console)?,
             }
             return Ok(Answer::Good);
         }
@@ -94,5 +94,5 @@ pub(super) struct Measured<'a> {
     /// The number of launches made now.
     launches: u32,
     #[serde(flatten)]
-    progress: Progress,
+    progress: CampaignProgress,
 }

@@ -7,7 +7,7 @@ use schedule::Collective;
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::Store;
-use tuner::{Agenda, Forecast, MeasurementContext, Progress, Script};
+use tuner::{Agenda, CampaignProgress, Forecast, MeasurementContext, Script};
 use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, Cell, CommShape, Library};
 
@@ -93,7 +93,7 @@ pub(super) struct Answers<'a> {
     report: &'a Path,
     page: PathBuf,
     shapes: &'a [CommShape],
-    /// Launches of each measurement.
+    /// The number of launches in which each cell is measured.
     launches: u32,
     /// Launches to come.
     launches_left: u32,
@@ -108,7 +108,7 @@ pub(super) struct Answers<'a> {
     /// Whether the block sizes that the model predicts are among the candidates.
     calibrated: bool,
     #[serde(flatten)]
-    progress: Progress,
+    progress: CampaignProgress,
     /// The strategy, as in `guided`.
     strategy: String,
     /// Turns to come, each of one candidate in one cell and launch.
@@ -116,7 +116,7 @@ pub(super) struct Answers<'a> {
     /// Turns if everything were measured.
     exhaustive_turns: u64,
     budget_seconds: f64,
-    /// What of the budget is spent.
+    /// The part of the budget that is spent.
     spent_seconds: f64,
     /// About how long the rest takes at most.
     estimated_seconds: f64,
@@ -394,7 +394,8 @@ impl Share<'_> {
             (Some(only), _) => format!("{} bytes", format_bytes(*only)),
             _ => "no size".to_owned(),
         };
-        // Of the library's own the full names, which campaigns and tables use; ours go without the collective.
+        // The library's own algorithms have their full names, which campaigns and tables use; ours go without the
+        // collective.
         let names = self.candidates.iter().map(|candidate| match candidate {
             Candidate::Ours { .. } => candidate.id(),
             _ => candidate.algorithm(),

@@ -4,7 +4,7 @@ use table::{Confidence, Policy};
 
 use crate::values;
 
-/// Which rules are used.
+/// The rules that are used.
 #[derive(Debug, clap::Args)]
 pub(super) struct PolicyArgs {
     /// The least confidence of rules that are used; by default the `min_confidence` of the table's campaign. Others

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use client::{Channel, Folder, Pulled, jitter};
+use client::{ChannelAddress, Folder, Pulled, jitter};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,16 +13,17 @@ use crate::exit::Answer;
 
 /// Bring the table that a service has released to this node
 ///
-/// Asks the service whether the channel has another table than last time. If so, takes it into DIR under its SHA-256
-/// digest, checks it against that, reads it strictly, and then turns the link DIR/current to it. Tables of earlier
-/// releases stay as long as jobs may run that use them, as the service says. For nodes' timers and administrators'
-/// cron jobs.
+/// Asks the service whether the channel has another table than last time. If so, stores it in DIR under its
+/// SHA-256 digest, checks it against that, reads it strictly, and then points the link DIR/current at it.
+/// Tables of earlier releases stay as long as jobs may run that use them, as the service says. For nodes'
+/// timers and administrators' cron jobs.
 ///
 /// Whatever fails, and whenever it is killed, DIR/current leads to the last good table. An error is one line. Two
 /// pulls to one folder wait for each other.
 ///
-/// Give jobs the table's own path, which `readlink -f DIR/current` prints and --json has, and never DIR/current: ranks
-/// that start while it is turned would read different tables. `colltune run --channel` sees to that by itself.
+/// Give jobs the table's own path, which `readlink -f DIR/current` prints and --json has, and never
+/// DIR/current: ranks that start while it changes would read different tables. `colltune run --channel` does so
+/// by itself.
 ///
 /// Exits with 0 if DIR has what the channel has; with 2 if the URL, the token or DIR is wrong, or there is no such
 /// channel; with 3 if the service is away, slow or does not answer as it should, or if a table of an earlier
@@ -107,7 +108,7 @@ pub(super) fn pulled(
     folder: &Path,
     limit: Duration,
 ) -> Result<Pulled, CliError> {
-    let (service, channel) = Channel::of_url(url)?;
+    let (service, channel) = ChannelAddress::of_url(url)?;
     let remote = connection.remote(service)?;
     client::pull(&remote, &channel, folder, limit).map_err(|source| CliError::Pull {
         source: Box::new(source),
@@ -127,7 +128,7 @@ pub(super) fn of_channel(
     connection: &ConnectionArgs,
     console: Console,
 ) -> Result<PathBuf, CliError> {
-    let (service, channel) = Channel::of_url(url)?;
+    let (service, channel) = ChannelAddress::of_url(url)?;
     let folder = Path::new(CACHE).join(Folder::name_of(&service, &channel));
     match pulled(url, connection, &folder, JOB) {
         Ok(pulled) => Ok(pulled.table),

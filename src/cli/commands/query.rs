@@ -38,7 +38,7 @@ pub(super) struct QuestionArgs {
     /// Ranks on each node
     #[arg(long, short = 'k', value_parser = values::count)]
     ppn: u32,
-    /// In which order the ranks stand on the nodes: `block` (a node is filled before the next one),
+    /// The order of ranks on the nodes: `block` (a node is filled before the next one),
     /// `cyclic` (dealt to the nodes in turn) or `other`; without it, rules for any order answer
     #[arg(long, value_parser = values::rank_order())]
     order: Option<RankOrder>,

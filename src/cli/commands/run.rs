@@ -42,17 +42,17 @@ use crate::values;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The table to decide by, or a folder of releases, of `colltune deploy` or of `colltune pull`
+    /// The table that decides, or a folder of releases, of `colltune deploy` or of `colltune pull`
     ///
-    /// Of a folder with a link `current`, what is current now is used for the whole job. The folder of a
-    /// version can be named too.
+    /// If the folder has a link `current`, the version that is current now is used for the whole job. The
+    /// folder of a version can be named too.
     #[arg(
         value_name = "TABLE.yaml",
         required_unless_present = "channel",
         conflicts_with = "channel"
     )]
     table: Option<PathBuf>,
-    /// Decide by the table that a service has released to the channel with this URL
+    /// Use the table that a service has released to the channel with this URL
     ///
     /// It is pulled once, into .colltune/channels of the working directory, and all ranks get the path of this very
     /// table, whatever is released meanwhile. If the service is away, the table that was pulled last is used, with a
@@ -98,7 +98,7 @@ Examples:
   colltune run tables/cluster.yaml --print-environment > with-table.sh
   LAUNCHER -n 64 sh -c '. ./with-table.sh; exec \"$@\"' sh ./solver input.dat";
 
-/// What is said if no rank has left a summary.
+/// The warning if no rank has left a summary.
 const NOTHING: &str = "nothing was intercepted: the program did not get to MPI_Finalize, is linked statically, or \
                        uses another MPI library.";
 
@@ -280,7 +280,7 @@ fn of_release(name: &Path) -> Option<PathBuf> {
     export::deploy::table_of(link).ok()
 }
 
-/// The file that a name stands for now. Ranks begin at different times, and a link may be turned in between. What stands
+/// The file that a name leads to now. Ranks begin at different times, and a link may change in between. What stands
 /// before the last part of the name may be another folder on other hosts, and stays.
 fn behind_links(name: &Path) -> PathBuf {
     const MOST: usize = 40;
@@ -296,7 +296,7 @@ fn behind_links(name: &Path) -> PathBuf {
     name
 }
 
-/// Where the first rank writes its summary: beside the file that is to have it, which hosts may share, or here.
+/// The file in which the first rank writes its summary: beside `log`, in a folder that hosts may share, or here.
 fn own_log(log: Option<&Path>) -> PathBuf {
     let name = format!(".colltune-run-{}.log", std::process::id());
     match log.filter(|log| !files::is_special(log)) {

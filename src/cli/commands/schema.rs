@@ -40,7 +40,7 @@ const ANSWERS: [Described; 22] = [
     ("check", of::<check::Answers>),
     ("decide", of::<decide::Rules>),
     ("deploy", of::<deploy::Answers>),
-    ("diff", of::<table::Comparison>),
+    ("diff", of::<table::TableComparison>),
     ("doctor", of::<doctor::Findings>),
     ("error", of::<Failure>),
     ("evaluate", of::<evaluate::Answers>),

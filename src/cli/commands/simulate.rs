@@ -26,19 +26,19 @@ use rows::{Row, Skipped};
 
 /// Predict times by simulating the schedules on a described machine
 ///
-/// The very rounds that would be executed are simulated: start-up and transfer of messages, the ports
-/// of ranks and nodes, placement, combining and copying. Without --algorithm all algorithms of the
-/// collective are compared, the fastest first; what cannot serve a call or would take too long is left
-/// out with a warning. Algorithms that take blocks get the best number by the pipelining lemma, or by
-/// a search where they have no closed form, unless --blocks or --block-bytes is given.
+/// Simulates the rounds that would be executed: start-up and transfer of messages, the ports of ranks and
+/// nodes, placement, combining and copying. Without --algorithm all algorithms of the collective are compared,
+/// the fastest first; what cannot serve a call or would take too long is left out with a warning. Algorithms
+/// that take blocks get the best number by the pipelining lemma, or by a search where they have no closed form,
+/// unless --blocks or --block-bytes is given.
 ///
 /// The closed form stands beside the simulated time where there is one; it knows neither placement
 /// nor shared ports, nor eager messages. The machine is a file like tuning/machines/reference.yaml,
 /// which is taken if none is named, or the store of a campaign, whose fitted parameters are taken.
 ///
-/// --format svg draws times against bytes, or against ranks if there is one size; of one algorithm in
-/// one call, what every rank does when. --format trace prints that: what the end had to wait for, and
-/// when each round ends.
+/// --format svg draws times against bytes, or against ranks if there is one size; of one algorithm in one call,
+/// what every rank does when. --format trace prints the same: what the end of the call waited for, and when
+/// each round ends.
 ///
 /// `colltune schema simulate` describes what --json prints.
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use store::Store;
-use tuner::{Analysis, Deciding, Named};
+use tuner::{CampaignAnalysis, Deciding, Named};
 use vocabulary::Library;
 
 use super::workplace::store_file;
@@ -23,7 +23,7 @@ pub(super) struct StoreArgs {
     library: LibraryArg,
 }
 
-/// Which library's measurements are meant.
+/// The library whose measurements are meant.
 #[derive(Debug, clap::Args)]
 pub(super) struct LibraryArg {
     /// The library whose measurements are meant, as in openmpi-4.1.4; needed if the store has
@@ -33,15 +33,15 @@ pub(super) struct LibraryArg {
 }
 
 impl StoreArgs {
-    pub(super) fn analyse(&self) -> Result<Analysis, CliError> {
+    pub(super) fn analyse(&self) -> Result<CampaignAnalysis, CliError> {
         self.library.analyse(self.path())
     }
 
     /// The same, deciding in another way than the campaign asks for.
-    pub(super) fn analyse_with(&self, deciding: Deciding) -> Result<Analysis, CliError> {
+    pub(super) fn analyse_with(&self, deciding: Deciding) -> Result<CampaignAnalysis, CliError> {
         let store = Store::open(&store_file(self.path()))?;
         let library = self.library.library.as_ref();
-        Ok(Analysis::deciding(&store, library, None, deciding)?)
+        Ok(CampaignAnalysis::deciding(&store, library, None, deciding)?)
     }
 
     /// Refuses outputs that would replace the store.
@@ -58,7 +58,7 @@ impl StoreArgs {
 }
 
 impl LibraryArg {
-    pub(super) fn analyse(&self, store: &Path) -> Result<Analysis, CliError> {
+    pub(super) fn analyse(&self, store: &Path) -> Result<CampaignAnalysis, CliError> {
         analyse(store, self.library.as_ref())
     }
 
@@ -68,8 +68,11 @@ impl LibraryArg {
 }
 
 /// Everything that follows from a store's samples of a library.
-pub(super) fn analyse(store: &Path, library: Option<&Library>) -> Result<Analysis, CliError> {
-    Ok(Analysis::of(
+pub(super) fn analyse(
+    store: &Path,
+    library: Option<&Library>,
+) -> Result<CampaignAnalysis, CliError> {
+    Ok(CampaignAnalysis::of(
         &Store::open(&store_file(store))?,
         library,
         None,

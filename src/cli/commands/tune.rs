@@ -4,7 +4,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::Lack;
-use tuner::{Measured, Origin, Progress, Tuned};
+use tuner::{CampaignProgress, Measured, SampleOrigin, Tuned};
 
 use super::detached::{self, Detached};
 use super::workplace::CampaignArgs;
@@ -72,7 +72,7 @@ impl Args {
                         console,
                     )?;
                 } else {
-                    detached::tell(&at, &submitted, console)?;
+                    detached::print(&at, &submitted, console)?;
                 }
                 return Ok(Answer::Good);
             }
@@ -163,7 +163,7 @@ pub(super) enum Answers<'a> {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Outcome<'a> {
     #[serde(flatten)]
-    origin: &'a Origin,
+    origin: &'a SampleOrigin,
     table: &'a Path,
     report: &'a Path,
     /// The page with pictures; null beside a report that is a device or the like.
@@ -173,12 +173,12 @@ pub(super) struct Outcome<'a> {
     /// The number of launches made now.
     launches: u32,
     #[serde(flatten)]
-    progress: Progress,
+    progress: CampaignProgress,
     /// The number of candidates that were left out somewhere because they failed.
     failures: usize,
     /// Time that measuring took in all.
     measuring_seconds: f64,
-    /// Of this, time in launches that confirmed choices.
+    /// The part of the measuring time in launches that confirmed choices.
     confirming_seconds: f64,
     /// About how much longer measuring would have taken without racing.
     saved_seconds: f64,

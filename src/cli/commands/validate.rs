@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use campaign::Campaign;
 use clap::ValueEnum;
 use guard::{
-    Alternating, Circumstances, Deployed, GuardError, Launches, Point, Probing, TestSetup,
+    Activation, Alternating, Circumstances, GuardError, Launches, Point, Probing, TestSetup,
     ValidateOptions, Validated, add_probes, confirm, keep, points, unconfirmed, validate,
 };
 use launcher::find_driver;
@@ -82,9 +82,9 @@ pub(crate) struct Args {
 /// How a library comes to do what its table says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Via {
-    /// By the exported file, as a site would use it
+    /// Launches read the exported file, as a site would use it
     Export,
-    /// By the measuring program, algorithm by algorithm
+    /// The measuring program forces one algorithm after the other
     Force,
 }
 
@@ -147,7 +147,7 @@ impl Args {
         for sentence in other_orders(&found.validated.misplaced) {
             console.warn(format_args!("{sentence}."));
         }
-        self.tell(&found, console)?;
+        self.print(&found, console)?;
         Ok(match found.validated.is_good() || self.repair {
             true => Answer::Good,
             false => Answer::No,
@@ -176,7 +176,7 @@ impl Args {
         let mut all = points.clone();
         points.retain(|point| !point.keeps_default());
         let kept = all.len() - points.len();
-        let file = Deployed::operators(&table.provenance.library, self.assume_commutative);
+        let file = Activation::operators(&table.provenance.library, self.assume_commutative);
         let is_told = |point: &Point| !self.exports() || point.is_told(table, deployment, file);
         points.retain(is_told);
         points.truncate(self.cells.map_or(usize::MAX, |cells| cells as usize));
@@ -203,7 +203,8 @@ impl Args {
         let validated = if self.exports() {
             let (library, path) = (site.at.library.clone(), places().path);
             let folder = site.folder.path();
-            let deployed = Deployed::put(table, &library, folder, self.assume_commutative, &path)?;
+            let deployed =
+                Activation::put(table, &library, folder, self.assume_commutative, &path)?;
             for note in &deployed.notes {
                 console.warn(note);
             }
@@ -270,7 +271,7 @@ impl Args {
         Ok(export.path().map(Path::to_owned))
     }
 
-    fn tell(&self, found: &Found, console: Console) -> Result<(), CliError> {
+    fn print(&self, found: &Found, console: Console) -> Result<(), CliError> {
         if let Some(path) = &self.table.markdown {
             tuner::write(path, &found.markdown())?;
         }

@@ -18,7 +18,7 @@ const BURST: usize = ExperimentKind::BURST as usize;
 /// Where an experiment is made.
 #[derive(Clone)]
 pub(crate) struct Setting<'a> {
-    /// Those that take part.
+    /// The ranks that take part.
     pub(crate) communicator: &'a Communicator,
     /// Its ranks on each node.
     pub(crate) nodes: &'a [Vec<u32>],
@@ -141,7 +141,7 @@ impl<'a> Bench<'a> {
                 self.give()
             }
             ExperimentKind::FanIn => self.take(),
-            // It is timed in another way.
+            // Late receivers are timed in another way.
             ExperimentKind::Late => Ok(()),
             ExperimentKind::Copy => {
                 // The compiler would leave out a copy that is not read.
@@ -186,7 +186,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Whom a rank deals with where there are more than two, or more than one message.
+/// The peers of a rank where there are more than two, or more than one message.
 #[derive(Debug, PartialEq)]
 struct Part {
     /// Whether it sends first, and all at once; the others send when they have received all.

@@ -14,7 +14,7 @@ pub(crate) struct BarrierSeries<'a> {
     /// When this rank came to the last barrier, and when its calls began to be timed.
     ready: Instant,
     start: Instant,
-    /// In barriers and calls.
+    /// The time spent in barriers and calls.
     busy: Duration,
 }
 

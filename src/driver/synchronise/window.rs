@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::time::Instant;
 
-use benchmarking::clocks::{Clock, Lesson, Nanoseconds, Readings, Span, Windows, judge, rounds};
+use benchmarking::clocks::{
+    Clock, Lesson, Nanoseconds, Readings, RepetitionTimes, Windows, judge, rounds,
+};
 use benchmarking::{Calls, Samples};
 use exec::{Communicator, Wait};
 use vocabulary::Pattern;
@@ -81,7 +83,7 @@ impl<'a> WindowSynchroniser<'a> {
         self.worst_seconds.set(worst);
     }
 
-    /// By how much the clocks disagreed at most. Collective.
+    /// The largest disagreement of the clocks. Collective.
     pub(super) fn residual_seconds(&self) -> Result<f64, DriverError> {
         let look = self.clock.look(self.communicator, &self.lessons)?;
         self.note(look.residual_seconds);
@@ -138,9 +140,9 @@ pub(crate) struct WindowSeries<'a> {
     pattern: Pattern,
     /// How much later than each start this rank arrives; nothing where it does at the start.
     offsets: Vec<Nanoseconds>,
-    /// Of each repetition, by this rank's clock.
+    /// The readings of each repetition, by this rank's clock.
     readings: Vec<Readings>,
-    /// Of the one under way.
+    /// The readings of the repetition under way.
     current: Readings,
     began: Instant,
     /// Looking at clocks took so long before.
@@ -202,7 +204,7 @@ impl WindowSeries<'_> {
             let readings = readings.map(|reading| window.clock.global(reading));
             self.windows.span(place, self.offset(place), readings)
         });
-        let mut maxima: Vec<f64> = spans.flat_map(Span::to_maxima).collect();
+        let mut maxima: Vec<f64> = spans.flat_map(RepetitionTimes::to_maxima).collect();
         maxima.push(window.looked.get().elapsed().as_secs_f64());
         maxima.extend([own_seconds, elapsed_seconds, self.looking_seconds]);
         window.communicator.maximum(&mut maxima)?;
@@ -210,11 +212,11 @@ impl WindowSeries<'_> {
         let elapsed_seconds = maxima.pop().unwrap_or_default();
         let own_seconds = maxima.pop().unwrap_or_default();
         let age_seconds = maxima.pop().unwrap_or_default();
-        let spans: Vec<Span> = maxima
+        let spans: Vec<RepetitionTimes> = maxima
             .as_chunks()
             .0
             .iter()
-            .map(|maxima| Span::of_maxima(*maxima))
+            .map(|maxima| RepetitionTimes::of_maxima(*maxima))
             .collect();
         let punctuality_seconds = match window.wait {
             Wait::Block => self.windows.punctuality_seconds(),

@@ -90,7 +90,7 @@ pub(super) fn duplicate(
     let collective = listed.algorithm.collective;
     let mut settings: Vec<(Variable, i32)> = Vec::new();
     for other in Collective::MEASURED {
-        // Where a release has no variable there is nothing to be forced.
+        // If a release has no variable, nothing can be forced.
         let Some(variable) = tool.variable(&name(other, ""))? else {
             continue;
         };

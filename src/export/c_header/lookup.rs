@@ -13,7 +13,7 @@ extern \"C\" {
 
 ";
 
-/// From the collectives to the table.
+/// The types of the header.
 pub(super) const TYPES: &str = "\
 /* Whether the operator commutes (MPI_Op_commutative); without meaning where nothing is combined. */
 enum colltune_operator { COLLTUNE_COMMUTATIVE = 1, COLLTUNE_NONCOMMUTATIVE = 2 };

@@ -11,7 +11,7 @@ use vocabulary::Parameters;
 
 use crate::{ExportError, Exported, Format, Options, header};
 
-pub use reader::{Header, Row, read};
+pub use reader::{Header, HeaderRow, read};
 
 /// A header in C99 without dependencies.
 #[derive(Clone, Copy, Debug)]
@@ -83,14 +83,14 @@ impl Format for CHeader {
 }
 
 /// The rows that a table makes, for comparison.
-fn rows(table: &Table) -> Vec<Row> {
+fn rows(table: &Table) -> Vec<HeaderRow> {
     let entries = table
         .collectives
         .iter()
         .flat_map(|(collective, entries)| entries.iter().map(move |entry| (*collective, entry)));
     let of_entry = |(collective, entry): (Collective, &ShapeRules)| {
         let (operators, deployments) = masks(collective, entry);
-        let row = |rule: &Rule| Row {
+        let row = |rule: &Rule| HeaderRow {
             collective: constant(collective),
             nodes: entry.shape.nodes,
             ppn: entry.shape.ppn,
@@ -151,7 +151,7 @@ fn text(table: &Table, extrapolate: bool, notes: &[String]) -> String {
     text + lookup::AFTER
 }
 
-/// As in `COLLTUNE_REDUCE_SCATTER`.
+/// The constant of a collective, as in `COLLTUNE_REDUCE_SCATTER`.
 fn constant(collective: Collective) -> String {
     format!("COLLTUNE_{}", collective.name().to_uppercase())
 }

@@ -8,7 +8,7 @@ pub struct Header {
     /// Whether the nearest shape stands in for a shape that the header does not have.
     pub extrapolate: bool,
     /// Its rules.
-    pub rows: Vec<Row>,
+    pub rows: Vec<HeaderRow>,
 }
 
 /// The constant that says whether a header extrapolates.
@@ -16,7 +16,7 @@ pub(super) const EXTRAPOLATE: &str = "COLLTUNE_EXTRAPOLATE";
 
 /// A rule as it stands in a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct HeaderRow {
     /// The constant of its collective.
     pub collective: String,
     /// Nodes of its shape.
@@ -27,7 +27,7 @@ pub struct Row {
     pub operators: u32,
     /// For colltune 1, for the library's own settings 2; 4 for this very shape alone.
     pub deployments: u32,
-    /// Where it begins.
+    /// The smallest size that it holds for.
     pub from_bytes: u64,
     /// The full name of its candidate.
     pub candidate: String,
@@ -76,7 +76,7 @@ pub fn read(text: &str) -> Result<Header, ExportError> {
                 .strip_prefix("UINT64_C(")
                 .and_then(|f| f.strip_suffix(')'));
             let from = from.and_then(|from| from.parse().ok());
-            rows.push(Row {
+            rows.push(HeaderRow {
                 collective: collective.clone(),
                 nodes: number(nodes)?,
                 ppn: number(ppn)?,

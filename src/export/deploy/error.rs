@@ -12,28 +12,20 @@ use crate::ExportError;
 /// A table that was not deployed, or a folder that cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum DeployError {
     /// There are rules that no fresh launches confirmed, or that are simulated.
     #[error(
         "the table has rules that are not confirmed by fresh launches on a real machine:{}",
         listed(withheld)
     )]
-    Unconfirmed {
-        /// These rules.
-        withheld: Vec<Withheld>,
-    },
+    Unconfirmed { withheld: Vec<Withheld> },
     /// No rule is left.
     #[error("nothing of the table can be deployed{}", reasons(withheld))]
-    Nothing {
-        /// What the policy withholds.
-        withheld: Vec<Withheld>,
-    },
+    Nothing { withheld: Vec<Withheld> },
     /// All rules need colltune inside the program.
     #[error("nothing of the table can be told to {library} itself")]
-    NothingForLibrary {
-        /// The table's library.
-        library: Library,
-    },
+    NothingForLibrary { library: Library },
     /// What the library's format refuses.
     #[error(transparent)]
     Export(#[from] ExportError),
@@ -42,65 +34,36 @@ pub enum DeployError {
     Table(Box<TableError>),
     /// A path that cannot stand in an environment file.
     #[error("{} cannot be written into an environment file: it {reason}", path.display())]
-    Path {
-        /// The path.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
+    Path { path: PathBuf, reason: &'static str },
     /// Another process deploys there.
     #[error("another colltune is deploying to {}", folder.display())]
-    Busy {
-        /// The folder.
-        folder: PathBuf,
-    },
+    Busy { folder: PathBuf },
     /// Something that `deploy` did not create stands in the place of the link.
     #[error("`deploy` did not create {}: {reason}", path.display())]
-    NotOurs {
-        /// Where it is.
-        path: PathBuf,
-        /// What it is.
-        reason: String,
-    },
+    NotOurs { path: PathBuf, reason: String },
     /// A version that is not as it was written.
     #[error("{file} of the version {} was changed or removed after deploying", folder.display())]
-    Altered {
-        /// Its folder.
-        folder: PathBuf,
-        /// The file that differs.
-        file: String,
-    },
+    Altered { folder: PathBuf, file: String },
     /// Nothing was deployed before.
     #[error("no version was current in {} before this one", folder.display())]
-    NothingBefore {
-        /// The folder.
-        folder: PathBuf,
-    },
+    NothingBefore { folder: PathBuf },
     /// The version to go back to was removed.
     #[error(
         "the version that was current before, {version}, has been removed from {}",
         folder.display()
     )]
-    Gone {
-        /// Its name.
-        version: String,
-        /// Where it was.
-        folder: PathBuf,
-    },
+    Gone { version: String, folder: PathBuf },
     /// A file or folder that cannot be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     File {
-        /// What was to be done.
         action: &'static str,
-        /// The file.
         path: PathBuf,
-        /// The reason.
         source: io::Error,
     },
 }
 
 impl DeployError {
-    /// As an error of a file.
+    /// Makes an I/O error the error of a file.
     pub(super) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::File {

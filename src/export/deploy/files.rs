@@ -9,7 +9,7 @@ use vocabulary::quote;
 
 use super::error::listed;
 use super::folder::CURRENT;
-use super::{DeployError, Release};
+use super::{DeployError, ServiceRelease};
 use crate::{Exported, header};
 
 pub(super) const TABLE: &str = "table.yaml";
@@ -42,7 +42,7 @@ pub(super) struct Content<'a> {
     pub(super) withheld: &'a [Withheld],
     /// What must be known to use it.
     pub(super) notes: &'a [String],
-    pub(super) release: Option<Release<'a>>,
+    pub(super) release: Option<ServiceRelease<'a>>,
 }
 
 impl Content<'_> {

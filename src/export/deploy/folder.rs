@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
-use super::history::{Action, History, Line};
-use super::{DeployError, Version, files};
+use super::history::{History, HistoryAction, Line};
+use super::{DeployError, DeployedVersion, files};
 
 /// The link to the version that is used.
 pub(super) const CURRENT: &str = "current";
-/// Who made which version current.
+/// The file that says who made which version current.
 pub(super) const HISTORY: &str = "history";
 /// Held while something is changed.
 const LOCK: &str = ".lock";
@@ -141,7 +141,7 @@ impl Folder {
     /// Makes a version that is there the current one.
     pub(super) fn make_current(
         &self,
-        action: Action,
+        action: HistoryAction,
         version: &str,
         before: Option<&str>,
         who: &str,
@@ -164,7 +164,7 @@ impl Folder {
     }
 
     /// What is known of a version.
-    pub(super) fn version(&self, name: &str) -> Result<Version, DeployError> {
+    pub(super) fn version(&self, name: &str) -> Result<DeployedVersion, DeployError> {
         let current = self.current()?;
         Ok(described(
             &self.path,
@@ -176,7 +176,7 @@ impl Folder {
 }
 
 /// The versions of a folder, in the order in which they were made current last.
-pub(super) fn versions(folder: &Path) -> Result<Vec<Version>, DeployError> {
+pub(super) fn versions(folder: &Path) -> Result<Vec<DeployedVersion>, DeployError> {
     let current = current(folder)?;
     let history = History::read(&folder.join(HISTORY))?;
     let listed = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
@@ -202,9 +202,14 @@ pub(super) fn versions(folder: &Path) -> Result<Vec<Version>, DeployError> {
         .collect())
 }
 
-fn described(folder: &Path, name: &str, current: Option<&str>, history: &History) -> Version {
+fn described(
+    folder: &Path,
+    name: &str,
+    current: Option<&str>,
+    history: &History,
+) -> DeployedVersion {
     let line = history.last(name, current).map(|(_, line)| line);
-    Version {
+    DeployedVersion {
         name: name.to_owned(),
         folder: folder.join(name),
         current: current == Some(name),

@@ -1,4 +1,4 @@
-//! Who made which version current.
+//! The history of a folder: who made which version current.
 
 use std::fmt;
 use std::fs::{File, Permissions};
@@ -12,14 +12,14 @@ use super::DeployError;
 
 /// What made a version current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// It was deployed.
+pub enum HistoryAction {
+    /// The version was deployed.
     Deploy,
     /// The version after it was taken back.
     Rollback,
 }
 
-impl fmt::Display for Action {
+impl fmt::Display for HistoryAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Deploy => "deploy",
@@ -33,7 +33,7 @@ impl fmt::Display for Action {
 pub(super) struct Line {
     pub(super) date: String,
     pub(super) who: String,
-    pub(super) action: Action,
+    pub(super) action: HistoryAction,
     /// The version that becomes current.
     pub(super) version: String,
     /// The one that was current before.
@@ -63,8 +63,8 @@ impl Line {
             return None;
         };
         let action = match action {
-            "deploy" => Action::Deploy,
-            "rollback" => Action::Rollback,
+            "deploy" => HistoryAction::Deploy,
+            "rollback" => HistoryAction::Rollback,
             _ => return None,
         };
         Some(Self {
@@ -142,8 +142,8 @@ impl History {
                 continue;
             }
             match line.action {
-                Action::Deploy => stack.push(line.version.clone()),
-                Action::Rollback => _ = stack.pop(),
+                HistoryAction::Deploy => stack.push(line.version.clone()),
+                HistoryAction::Rollback => _ = stack.pop(),
             }
         }
         if let Some(current) = current.filter(|current| stack.last().is_none_or(|l| l != current)) {

@@ -14,8 +14,8 @@
 //! version when another one is deployed, and all of its ranks read the same one. They name the version to the job:
 //! `COLLTUNE_RELEASE` is its folder, `COLLTUNE_WITH_TABLE` what starts programs that decide by the table themselves.
 //!
-//! A service owns the folders of its channels ([`Release`]): it mends what is damaged there, and removes versions
-//! ([`prune`]).
+//! A service owns the folders of its channels ([`ServiceRelease`]): it mends what is damaged there, and removes
+//! versions ([`prune`]).
 
 mod error;
 mod files;
@@ -34,7 +34,7 @@ use vocabulary::Library;
 
 pub use error::DeployError;
 pub use folder::table_of;
-pub use history::Action;
+pub use history::HistoryAction;
 pub use prune::prune;
 
 use crate::{Exported, Options};
@@ -43,7 +43,7 @@ use folder::Folder;
 
 /// What is to be deployed.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct DeployRequest<'a> {
     /// The table, with all of its rules.
     pub table: &'a Table,
     /// How it is exported for its library, and which rules are deployed.
@@ -52,16 +52,16 @@ pub struct Request<'a> {
     pub confirmed_only: bool,
     /// `libcolltune.so`, if programs shall decide by the table themselves.
     pub preload: Option<&'a Path>,
-    /// Who asks for it.
+    /// The user who asks for it.
     pub who: &'a str,
     /// What a service says of a table that it has released.
-    pub release: Option<Release<'a>>,
+    pub release: Option<ServiceRelease<'a>>,
 }
 
 /// A release of a service, whose folder has nothing but its releases: what is damaged there is mended. An empty table
 /// can be released too; it leaves every call to the library.
 #[derive(Clone, Copy, Debug)]
-pub struct Release<'a> {
+pub struct ServiceRelease<'a> {
     /// The digest of the table; the version keeps it in the file `digest`.
     pub digest: &'a str,
     /// The last part of the module's name, in place of the table's name.
@@ -72,7 +72,7 @@ pub struct Release<'a> {
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Deployed {
     /// The version, which is current now.
-    pub version: Version,
+    pub version: DeployedVersion,
     /// The version that was current before; the same if there was nothing to do.
     pub before: Option<String>,
     /// The environment file, by way of `current`.
@@ -93,16 +93,16 @@ pub struct Deployed {
 
 /// A version in a folder.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub struct Version {
+pub struct DeployedVersion {
     /// What it is called.
     pub name: String,
-    /// Where it is.
+    /// The version's folder.
     pub folder: PathBuf,
     /// Whether `current` leads to it.
     pub current: bool,
     /// When it was made current last, as in `2026-11-20T12:00:00Z`.
     pub date: Option<String>,
-    /// By whom.
+    /// The user who made it current last.
     pub who: Option<String>,
 }
 
@@ -111,7 +111,7 @@ pub struct Version {
 ///
 /// # Errors
 /// As for [`prepare`] and [`Prepared::make_current`].
-pub fn deploy(request: &Request<'_>, folder: &Path) -> Result<Deployed, DeployError> {
+pub fn deploy(request: &DeployRequest<'_>, folder: &Path) -> Result<Deployed, DeployError> {
     prepare(request, folder)?.make_current()
 }
 
@@ -127,11 +127,11 @@ pub struct Prepared {
 /// Writes what a policy deploys of a table as a version of `folder`, which is created if need be.
 ///
 /// # Errors
-/// [`DeployError::Unconfirmed`] and, unless it is a [`Release`], [`DeployError::Nothing`] and
+/// [`DeployError::Unconfirmed`] and, unless it is a [`ServiceRelease`], [`DeployError::Nothing`] and
 /// [`DeployError::NothingForLibrary`], before anything is written; what [`crate::Format::render`] refuses;
 /// [`DeployError::NotOurs`] and [`DeployError::Altered`] if something stands in the way;
 /// [`DeployError::Busy`]; files that cannot be written.
-pub fn prepare(request: &Request<'_>, folder: &Path) -> Result<Prepared, DeployError> {
+pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, DeployError> {
     let (table, withheld) = request.table.deployed(request.options.policy);
     let is_unconfirmed =
         |withheld: &Withheld| matches!(withheld.lack, Lack::Confirmation | Lack::Measurement);
@@ -211,7 +211,7 @@ impl Prepared {
         if !self.is_current() {
             let before = self.deployed.before.as_deref();
             self.folder
-                .make_current(Action::Deploy, &self.version, before, &self.who)?;
+                .make_current(HistoryAction::Deploy, &self.version, before, &self.who)?;
         }
         Ok(Deployed {
             version: self.folder.version(&self.version)?,
@@ -225,7 +225,7 @@ impl Prepared {
 /// # Errors
 /// [`DeployError::NothingBefore`] if there is none, [`DeployError::Gone`] if its folder is not there any more;
 /// otherwise as for [`deploy`].
-pub fn rollback(folder: &Path, who: &str) -> Result<Version, DeployError> {
+pub fn rollback(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError> {
     let folder = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
     let nothing = || DeployError::NothingBefore {
         folder: folder.clone(),
@@ -244,7 +244,7 @@ pub fn rollback(folder: &Path, who: &str) -> Result<Version, DeployError> {
             folder,
         });
     }
-    versions.make_current(Action::Rollback, &before, current.as_deref(), who)?;
+    versions.make_current(HistoryAction::Rollback, &before, current.as_deref(), who)?;
     versions.version(&before)
 }
 
@@ -252,13 +252,13 @@ pub fn rollback(folder: &Path, who: &str) -> Result<Version, DeployError> {
 ///
 /// # Errors
 /// If the folder cannot be read; [`DeployError::NotOurs`].
-pub fn list(folder: &Path) -> Result<Vec<Version>, DeployError> {
+pub fn list(folder: &Path) -> Result<Vec<DeployedVersion>, DeployError> {
     folder::versions(folder)
 }
 
 /// The file that the table's library reads, with its name; `None` if it can be told nothing.
 fn exported(
-    request: &Request<'_>,
+    request: &DeployRequest<'_>,
     table: &Table,
 ) -> Result<Option<(String, Exported)>, DeployError> {
     let measured = &table.provenance.library;

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::folder::{Folder, HALF};
 use super::{DeployError, files, folder};
 
-/// Removes a service's versions ([`super::Release`]) of which the digest is not among `keep`, and which were not
+/// Removes a service's versions ([`super::ServiceRelease`]) of which the digest is not among `keep`, and which were not
 /// current since a time, by the history. The current version and what `deploy` was told to put there by hand stay.
 /// Returns how many were removed.
 ///

@@ -4,15 +4,15 @@ use table::OperatorClass;
 
 use super::guards;
 use super::reader::{self, Call};
-use super::tree::Node;
+use super::tree::TreeNode;
 use crate::{Choices, ExportError, RanksRules};
 
 /// Looks at [`RanksRules::points`]: there, the choice; elsewhere, what the library's own table says.
 pub(super) fn compare(
     class: OperatorClass,
     choices: &Choices,
-    file: &[Node],
-    stock: &[Node],
+    file: &[TreeNode],
+    stock: &[TreeNode],
 ) -> Result<(), ExportError> {
     for (&collective, all) in &choices.collectives {
         for rules in all {
@@ -39,8 +39,8 @@ fn look(
     call: &Call,
     rules: Option<&RanksRules>,
     bytes: u64,
-    file: &[Node],
-    stock: &[Node],
+    file: &[TreeNode],
+    stock: &[TreeNode],
 ) -> Result<(), ExportError> {
     let native = rules
         .and_then(|rules| rules.at(bytes))

@@ -4,7 +4,7 @@ use schedule::Collective;
 use table::OperatorClass;
 
 use super::reader::Call;
-use super::tree::Node;
+use super::tree::TreeNode;
 use crate::Native;
 
 /// What the library calls an algorithm, given the algorithms that its own table or file names.
@@ -34,9 +34,9 @@ pub(super) fn size_key(collective: Collective) -> Option<Size> {
 /// How the library measures messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
-    /// As tables do.
+    /// The table's size, which is an average over ranks.
     Average,
-    /// As tables do, under another name.
+    /// The table's size, which is a total over ranks.
     Total,
     /// The table's size times the number of ranks.
     TotalOfParts,
@@ -65,7 +65,7 @@ pub(super) fn is_writable(collective: Collective, native: &Native) -> bool {
     let is_plain = match (collective, native.id.as_str()) {
         (Collective::Alltoall, id) => id != "pairwise_sendrecv_replace",
         (_, "nb" | "smp") => false,
-        // Of 4.1 and later: with radices and segments of their own.
+        // Guards of 4.1 and later: with radices and segments of their own.
         (
             _,
             "tree"
@@ -102,11 +102,12 @@ pub(super) fn serves(collective: Collective, id: &str, call: &Call) -> bool {
 
 /// An algorithm behind the conditions that it needs; where one is not met, what the library does
 /// itself.
-pub(super) fn guarded(collective: Collective, id: &str, stock: &[Node]) -> Vec<Node> {
-    let ours = vec![Node::algorithm(&full_name(collective, id))];
+pub(super) fn guarded(collective: Collective, id: &str, stock: &[TreeNode]) -> Vec<TreeNode> {
+    let ours = vec![TreeNode::algorithm(&full_name(collective, id))];
     let stock = || stock.to_vec();
-    let only_if =
-        |yes: &str, no: &str, ours: Vec<Node>| vec![Node::new(yes, ours), Node::new(no, stock())];
+    let only_if = |yes: &str, no: &str, ours: Vec<TreeNode>| {
+        vec![TreeNode::new(yes, ours), TreeNode::new(no, stock())]
+    };
     match (collective, id) {
         (Collective::Allgather, "recursive_doubling") => {
             only_if("comm_size=pow2", "comm_size=any", ours)
@@ -121,12 +122,12 @@ pub(super) fn guarded(collective: Collective, id: &str, stock: &[Node]) -> Vec<N
         (Collective::Allreduce, "reduce_scatter_allgather")
         | (Collective::Reduce, "reduce_scatter_gather") => {
             let ours = vec![
-                Node::new("count<pow2", stock()),
-                Node::new("count=any", ours),
+                TreeNode::new("count<pow2", stock()),
+                TreeNode::new("count=any", ours),
             ];
             vec![
-                Node::new("is_op_built_in=no", stock()),
-                Node::new("is_op_built_in=yes", ours),
+                TreeNode::new("is_op_built_in=no", stock()),
+                TreeNode::new("is_op_built_in=yes", ours),
             ]
         }
         (Collective::Alltoall, _) => {

@@ -27,7 +27,7 @@ pub(super) fn find(version: &str, path: &OsStr) -> Option<PathBuf> {
         Some(real.parent()?.parent()?.join("lib"))
     });
     let system = SYSTEM.iter().map(PathBuf::from);
-    // As in /usr/lib/x86_64-linux-gnu.
+    // Folders such as /usr/lib/x86_64-linux-gnu.
     let of_architectures = std::fs::read_dir("/usr/lib").into_iter().flatten();
     let of_architectures = of_architectures.filter_map(|entry| {
         let path = entry.ok()?.path();

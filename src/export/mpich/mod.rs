@@ -12,5 +12,5 @@ mod selection;
 mod stock;
 mod tree;
 
-pub use selection::Selection;
-pub use tree::Node;
+pub use selection::SelectionFile;
+pub use tree::TreeNode;

@@ -3,7 +3,7 @@
 use schedule::Collective;
 use table::OperatorClass;
 
-use super::tree::{self, Node};
+use super::tree::{self, TreeNode};
 use crate::ExportError;
 
 /// A call to decide about: not in place, blocks of one size, on one node, of many elements.
@@ -12,7 +12,7 @@ pub(super) struct Call {
     pub(super) collective: Collective,
     pub(super) ranks: u32,
     pub(super) class: OperatorClass,
-    /// In the library's measure.
+    /// The size, in the library's measure.
     pub(super) bytes: u64,
 }
 
@@ -104,7 +104,7 @@ const WORDS: [Condition; 8] = [
 ///
 /// # Errors
 /// [`ExportError::Invalid`].
-pub(super) fn read(text: &str) -> Result<Vec<Node>, ExportError> {
+pub(super) fn read(text: &str) -> Result<Vec<TreeNode>, ExportError> {
     let nodes = tree::parse(text)?;
     let fault = |message: String| ExportError::Invalid { line: 1, message };
     if text.len().is_multiple_of(4096) {
@@ -124,7 +124,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Node>, ExportError> {
 }
 
 /// Checks the conditions that stand beside each other.
-fn check(nodes: &[Node], collective: &str) -> Result<(), String> {
+fn check(nodes: &[TreeNode], collective: &str) -> Result<(), String> {
     let [first, ..] = nodes else {
         return Err("a condition leads nowhere".to_owned());
     };
@@ -199,7 +199,7 @@ fn number(text: &str) -> Option<u64> {
 
 /// The algorithm that a tree chooses for a call, as the library looks for it: the first condition that
 /// holds, without a way back.
-pub(super) fn decide<'t>(tree: &'t [Node], call: &Call) -> Option<&'t str> {
+pub(super) fn decide<'t>(tree: &'t [TreeNode], call: &Call) -> Option<&'t str> {
     let collective = format!("collective={}", call.collective);
     let mut nodes = &tree.iter().find(|node| node.key == collective)?.below;
     loop {

@@ -1,4 +1,4 @@
-//! From a table to a selection file.
+//! Writes a table as a selection file.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -11,14 +11,16 @@ use vocabulary::Library;
 
 use super::guards;
 use super::stock::{self, Stock};
-use super::tree::{self, Node};
+use super::tree::{self, TreeNode};
 use super::{compare, installed, reader};
 use crate::choices::release;
-use crate::{Choice, Choices, ExportError, Exported, Format, Native, Options, RanksRules, header};
+use crate::{
+    Choices, ExportError, Exported, Format, LibraryRule, Native, Options, RanksRules, header,
+};
 
 /// A complete selection file for one release.
 #[derive(Clone, Copy, Debug)]
-pub struct Selection;
+pub struct SelectionFile;
 
 /// The library reads no larger numbers, so larger messages are not told apart.
 const LARGEST: u64 = i32::MAX as u64;
@@ -30,7 +32,7 @@ const PAGE: usize = 4096;
 /// What tells the library where the file is.
 const FILE_VARIABLE: &str = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE";
 
-impl Format for Selection {
+impl Format for SelectionFile {
     fn name(&self) -> &'static str {
         "mpich"
     }
@@ -106,7 +108,7 @@ impl Format for Selection {
 
 /// What is written, and what for.
 struct Plan {
-    tree: Vec<Node>,
+    tree: Vec<TreeNode>,
     /// Collectives with decisions of the table.
     changed: Vec<Collective>,
     classes: [Choices; 2],
@@ -232,7 +234,11 @@ fn keep_writable(
 
 /// A collective's part of the library's own table with the choices in front; `None` if there are
 /// none, or it has no place for them.
-fn with_choices(collective: Collective, stock: &Node, classes: &[Choices; 2]) -> Option<Node> {
+fn with_choices(
+    collective: Collective,
+    stock: &TreeNode,
+    classes: &[Choices; 2],
+) -> Option<TreeNode> {
     let chooses = |choices: &&Choices| {
         let ranks = choices.collectives.get(&collective);
         !ranks.into_iter().flatten().all(RanksRules::is_silent)
@@ -252,15 +258,15 @@ fn with_choices(collective: Collective, stock: &Node, classes: &[Choices; 2]) ->
         // The same for both classes.
         false => of_class(&classes[1]),
         true => vec![
-            Node::new("is_commutative=yes", of_class(&classes[0])),
-            Node::new("is_commutative=no", of_class(&classes[1])),
+            TreeNode::new("is_commutative=yes", of_class(&classes[0])),
+            TreeNode::new("is_commutative=no", of_class(&classes[1])),
         ],
     };
     Some(node)
 }
 
 /// Conditions on the number of ranks.
-fn by_ranks(collective: Collective, ranks: &[RanksRules], stock: &[Node]) -> Vec<Node> {
+fn by_ranks(collective: Collective, ranks: &[RanksRules], stock: &[TreeNode]) -> Vec<TreeNode> {
     let mut nodes = Vec::new();
     let mut next = 1;
     for rules in ranks {
@@ -269,21 +275,21 @@ fn by_ranks(collective: Collective, ranks: &[RanksRules], stock: &[Node]) -> Vec
         }
         if rules.first > next {
             let below = format!("comm_size<={}", rules.first - 1);
-            nodes.push(Node::new(below, stock.to_vec()));
+            nodes.push(TreeNode::new(below, stock.to_vec()));
         }
         let up_to = format!("comm_size<={}", rules.last);
-        nodes.push(Node::new(up_to, by_size(collective, rules, stock)));
+        nodes.push(TreeNode::new(up_to, by_size(collective, rules, stock)));
         next = rules.last + 1;
     }
     if nodes.is_empty() {
         return stock.to_vec();
     }
-    nodes.push(Node::new("comm_size=any", stock.to_vec()));
+    nodes.push(TreeNode::new("comm_size=any", stock.to_vec()));
     nodes
 }
 
 /// Conditions on the message size.
-fn by_size(collective: Collective, rules: &RanksRules, stock: &[Node]) -> Vec<Node> {
+fn by_size(collective: Collective, rules: &RanksRules, stock: &[TreeNode]) -> Vec<TreeNode> {
     let choose = |native: Option<&Native>| match native {
         Some(native) => guards::guarded(collective, &native.id, stock),
         None => stock.to_vec(),
@@ -299,8 +305,9 @@ fn by_size(collective: Collective, rules: &RanksRules, stock: &[Node]) -> Vec<No
         }
         None => format!("{key}=any"),
     };
-    let node =
-        |(choice, end): (&Choice, _)| Node::new(condition(end), choose(choice.native.as_ref()));
+    let node = |(choice, end): (&LibraryRule, _)| {
+        TreeNode::new(condition(end), choose(choice.native.as_ref()))
+    };
     rules.ranges().map(node).collect()
 }
 

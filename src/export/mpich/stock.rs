@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::tree::{self, Node};
+use super::tree::{self, TreeNode};
 use crate::ExportError;
 
 /// What a library decides by itself, and what it can be told.
 #[derive(Clone, Debug)]
 pub(super) struct Stock {
     /// Its own table.
-    pub(super) tree: Vec<Node>,
+    pub(super) tree: Vec<TreeNode>,
     /// The full names of the algorithms that files may name.
     pub(super) algorithms: BTreeSet<String>,
 }
@@ -40,7 +40,7 @@ pub(super) fn of_file(path: &Path, version: &str) -> Result<Stock, ExportError> 
         reason,
     };
     let strings = || bytes.split(|byte| *byte == 0);
-    // As `MPI_Get_library_version` puts it into its text.
+    // `MPI_Get_library_version` puts the version into its text like this.
     if !strings().any(|string| string == version.as_bytes()) {
         return Err(unknown(format!(
             "{} does not say that it is of this release",
@@ -68,7 +68,7 @@ pub(super) fn of_file(path: &Path, version: &str) -> Result<Stock, ExportError> 
 }
 
 /// `comm_size<N` does not do what it says; all such conditions are written with `<=`.
-fn tidy(node: &mut Node) {
+fn tidy(node: &mut TreeNode) {
     if let Some((name, bound)) = node.key.split_once('<')
         && let Ok(bound @ 1..) = bound.parse::<u64>()
     {

@@ -5,14 +5,14 @@ use crate::ExportError;
 /// A condition and what holds where it is the first of its neighbours that is true. A leaf,
 /// `algorithm=...`, holds its parameters, or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct TreeNode {
     /// The condition, as in `comm_size<=7`.
     pub key: String,
     /// What to look at next, in this order.
-    pub below: Vec<Node>,
+    pub below: Vec<TreeNode>,
 }
 
-impl Node {
+impl TreeNode {
     /// A condition.
     pub fn new(key: impl Into<String>, below: Vec<Self>) -> Self {
         Self {
@@ -39,7 +39,7 @@ const DEEPEST: usize = 64;
 ///
 /// # Errors
 /// [`ExportError::Invalid`] with the line, for anything else and for keys that are given twice.
-pub(super) fn parse(text: &str) -> Result<Vec<Node>, ExportError> {
+pub(super) fn parse(text: &str) -> Result<Vec<TreeNode>, ExportError> {
     let mut parser = Parser {
         rest: text,
         line: 1,
@@ -58,12 +58,12 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn object(&mut self, depth: usize) -> Result<Vec<Node>, ExportError> {
+    fn object(&mut self, depth: usize) -> Result<Vec<TreeNode>, ExportError> {
         if depth > DEEPEST {
             return Err(self.fault("nested too deeply"));
         }
         self.expect('{')?;
-        let mut nodes: Vec<Node> = Vec::new();
+        let mut nodes: Vec<TreeNode> = Vec::new();
         self.skip();
         if self.take('}') {
             return Ok(nodes);
@@ -75,7 +75,7 @@ impl Parser<'_> {
             }
             self.expect(':')?;
             let below = self.object(depth + 1)?;
-            nodes.push(Node { key, below });
+            nodes.push(TreeNode { key, below });
             self.skip();
             if self.take('}') {
                 return Ok(nodes);
@@ -126,13 +126,13 @@ impl Parser<'_> {
 }
 
 /// The text of a tree, a condition a line.
-pub(super) fn text(nodes: &[Node]) -> String {
+pub(super) fn text(nodes: &[TreeNode]) -> String {
     let mut text = String::new();
     object(nodes, 0, &mut text);
     text + "\n"
 }
 
-fn object(nodes: &[Node], depth: usize, text: &mut String) {
+fn object(nodes: &[TreeNode], depth: usize, text: &mut String) {
     if nodes.is_empty() {
         text.push_str("{}");
         return;

@@ -26,7 +26,7 @@ pub(super) fn ids(collective: Collective) -> Vec<&'static str> {
 pub(super) enum Measure {
     /// What tables mean by message size.
     Message,
-    /// That times the number of ranks.
+    /// The table's size times the number of ranks.
     AllRanks,
     /// Nothing that a table could follow: there may be one row only. Gather and scatter look at what
     /// is significant at the root alone, so that ranks of a legal program would choose differently;

@@ -8,7 +8,7 @@ use table::Table;
 
 use super::algorithms::{self, Measure, in_file, measure};
 use super::plan::{Plan, Planned};
-use super::reader::{self, File, Row};
+use super::reader::{self, File, FileRule};
 use crate::choices::release;
 use crate::{ExportError, Exported, Format, Options, RanksRules, header};
 
@@ -138,7 +138,7 @@ fn rules(collectives: &[Planned]) -> String {
             };
             _ = writeln!(text, "{size} {} # from {size} ranks on: {from}", rows.len());
             for (row, id) in rows {
-                let Row {
+                let FileRule {
                     bytes,
                     algorithm,
                     fanout,
@@ -159,7 +159,7 @@ fn measured_in(collective: Collective) -> &'static str {
     }
 }
 
-/// From which number of ranks on which rules hold; `None` where the library decides.
+/// Numbers of ranks, each with the rules that hold from there on; `None` where the library decides.
 fn communicator_sizes(planned: &Planned) -> Vec<(u32, Option<&RanksRules>)> {
     let mut sizes: Vec<(u32, Option<&RanksRules>)> = Vec::new();
     // Rules of the first size would hold for smaller ones too.
@@ -177,35 +177,35 @@ fn communicator_sizes(planned: &Planned) -> Vec<(u32, Option<&RanksRules>)> {
 }
 
 /// The rows for one communicator size, each with the name of its algorithm.
-fn rows(collective: Collective, ranks: Option<&RanksRules>) -> Vec<(Row, String)> {
+fn rows(collective: Collective, ranks: Option<&RanksRules>) -> Vec<(FileRule, String)> {
     let Some(ranks) = ranks else {
         return vec![expected(collective, None)];
     };
-    let row = |choice: &crate::Choice| {
+    let row = |choice: &crate::LibraryRule| {
         let bytes = in_file(collective, choice.from_bytes, ranks.first);
         let (row, id) = expected(collective, choice.native.as_ref());
-        (Row { bytes, ..row }, id)
+        (FileRule { bytes, ..row }, id)
     };
     let rows = ranks.choices.iter().map(row);
     rows.filter(|(row, _)| row.bytes <= LARGEST).collect()
 }
 
 /// What a row must say to have an algorithm carried out, from size 0 on.
-fn expected(collective: Collective, native: Option<&crate::Native>) -> (Row, String) {
+fn expected(collective: Collective, native: Option<&crate::Native>) -> (FileRule, String) {
     let known = algorithms::ids(collective);
     let number = |id: &str| {
         let place = known.iter().position(|known| *known == id)?;
         u32::try_from(place + 1).ok()
     };
     match native.and_then(|native| Some((native, number(&native.id)?))) {
-        None => (Row::default(), "Open MPI decides".to_owned()),
+        None => (FileRule::default(), "Open MPI decides".to_owned()),
         Some((native, algorithm)) => {
             let segment_bytes = native.segment_bytes.unwrap_or(0);
-            let row = Row {
+            let row = FileRule {
                 algorithm,
                 fanout: algorithms::fanout(collective, native),
                 segment_bytes: u32::try_from(segment_bytes).unwrap_or(0),
-                ..Row::default()
+                ..FileRule::default()
             };
             (row, native.id.clone())
         }
@@ -226,7 +226,7 @@ fn compare(planned: &Planned, file: &File) -> Result<(), ExportError> {
             let native = governing.and_then(|rules| rules.at(bytes));
             let (expected, _) = expected(collective, native);
             let found = file.row(collective, ranks, in_file);
-            if found.map(|row| Row { bytes: 0, ..row }) != Some(expected) {
+            if found.map(|row| FileRule { bytes: 0, ..row }) != Some(expected) {
                 return Err(ExportError::Unfaithful(format!(
                     "for {collective} of {bytes} bytes on {ranks} ranks the file says {found:?} \
                      instead of {expected:?}"

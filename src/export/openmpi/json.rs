@@ -11,7 +11,7 @@ use vocabulary::CommShape;
 use super::algorithms::{self, in_file};
 use super::plan::{Plan, Planned, library_decides};
 use crate::choices::release;
-use crate::{Choice, ExportError, Exported, Format, Native, Options, RanksRules, header};
+use crate::{ExportError, Exported, Format, LibraryRule, Native, Options, RanksRules, header};
 
 /// The JSON rules file.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ enum Distribution {
 }
 
 impl Distribution {
-    /// In the order of a file: the first that holds wins.
+    /// All conditions, in the order of a file: the first that holds wins.
     const ALL: [Self; 3] = [Self::SingleNode, Self::OnePerNode, Self::Any];
 
     /// The narrowest that a shape is of.
@@ -205,7 +205,7 @@ fn communicators(
     comm_rank_distribution: Distribution,
 ) -> Communicators {
     let in_file = |bytes| in_file(collective, bytes, ranks.first);
-    let rule = |(choice, end): (&Choice, Option<u64>)| Rule {
+    let rule = |(choice, end): (&LibraryRule, Option<u64>)| Rule {
         msg_size_min: in_file(choice.from_bytes),
         msg_size_max: match end {
             Some(end) => Bound::Bytes(in_file(end) - 1),

@@ -12,7 +12,7 @@ mod reader;
 
 pub use classic::Classic;
 pub use json::Json;
-pub use reader::{File, Row, read};
+pub use reader::{File, FileRule, read};
 
 /// Whether the component han comes before `coll/tuned` over several nodes, unless it is left out.
 fn has_han_first(version: &str) -> bool {

@@ -8,14 +8,14 @@ use vocabulary::{CommShape, Library};
 
 use super::algorithms::{Measure, ids, measure};
 use crate::choices::{counted, series};
-use crate::{Choice, Choices, Native, Options, RanksRules};
+use crate::{Choices, LibraryRule, Native, Options, RanksRules};
 
 /// What is written about one collective.
 pub(super) struct Planned {
     pub(super) collective: Collective,
     /// Its number in classic rules files.
     pub(super) number: u32,
-    /// By ascending ranks, without overlaps.
+    /// The rules by ascending ranks, without overlaps.
     pub(super) ranks: Vec<RanksRules>,
 }
 
@@ -114,7 +114,7 @@ impl Plan {
                 choice.native = None;
             }
         }
-        let is_narrow = |choice: &Choice| {
+        let is_narrow = |choice: &LibraryRule| {
             let limits = |native| limits(collective, native, ranks.first);
             let limits = choice.native.as_ref().and_then(limits);
             limits.is_some_and(|limits| limits.only_these_ranks)
@@ -246,15 +246,20 @@ fn limits(collective: Collective, native: &Native, ranks: u32) -> Option<Limits>
     openmpi::limits(collective, &native.id, segment, ranks)
 }
 
-pub(super) fn library_decides(from_bytes: u64) -> Choice {
-    Choice {
+pub(super) fn library_decides(from_bytes: u64) -> LibraryRule {
+    LibraryRule {
         from_bytes,
         native: None,
     }
 }
 
 /// The choice from where it is carried out on up to `last` ranks; the library decides below.
-fn guarded(collective: Collective, choice: &Choice, end: Option<u64>, last: u32) -> Vec<Choice> {
+fn guarded(
+    collective: Collective,
+    choice: &LibraryRule,
+    end: Option<u64>,
+    last: u32,
+) -> Vec<LibraryRule> {
     let limits = |native: &Native| limits(collective, native, last);
     let Some(limits) = choice.native.as_ref().and_then(limits) else {
         return vec![choice.clone()];
@@ -268,7 +273,7 @@ fn guarded(collective: Collective, choice: &Choice, end: Option<u64>, last: u32)
         Some(end) if end <= from_bytes => vec![below],
         _ => vec![
             below,
-            Choice {
+            LibraryRule {
                 from_bytes,
                 ..choice.clone()
             },

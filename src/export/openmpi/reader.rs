@@ -14,11 +14,11 @@ pub struct File {
 }
 
 /// A number of ranks with its rows.
-type CommunicatorSize = (u32, Vec<Row>);
+type CommunicatorSize = (u32, Vec<FileRule>);
 
 /// What to do from a message size on; by default the library decides about all sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct FileRule {
     /// The smallest message, in the library's measure.
     pub bytes: u64,
     /// The number of the algorithm; 0 leaves the decision to the library.
@@ -32,7 +32,7 @@ pub struct Row {
 impl File {
     /// The row that the library finds for a call: of the last communicator size and the last message
     /// size that are not larger. `None` if there are no rules for the collective.
-    pub fn row(&self, collective: Collective, ranks: u32, bytes: u64) -> Option<Row> {
+    pub fn row(&self, collective: Collective, ranks: u32, bytes: u64) -> Option<FileRule> {
         let number = algorithms::number(collective)?;
         let (_, sizes) = self.collectives.iter().find(|(n, _)| *n == number)?;
         let of_ranks = sizes.iter().rfind(|(size, _)| *size <= ranks);
@@ -91,7 +91,7 @@ pub fn read(text: &str) -> Result<File, ExportError> {
     }
 }
 
-fn rows(numbers: &mut Numbers<'_>, collective: Collective) -> Result<Vec<Row>, ExportError> {
+fn rows(numbers: &mut Numbers<'_>, collective: Collective) -> Result<Vec<FileRule>, ExportError> {
     let count = numbers.next("a number of rows")?;
     if count == 0 {
         return Err(numbers.fault("there are no rows".to_owned()));
@@ -100,7 +100,7 @@ fn rows(numbers: &mut Numbers<'_>, collective: Collective) -> Result<Vec<Row>, E
         return Err(numbers.fault(format!("{collective} may have one row only")));
     }
     let algorithms = algorithms::ids(collective).len();
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<FileRule> = Vec::new();
     for _ in 0..count {
         let bytes = u64::from(numbers.next("a message size")?);
         match rows.last() {
@@ -116,7 +116,7 @@ fn rows(numbers: &mut Numbers<'_>, collective: Collective) -> Result<Vec<Row>, E
         if algorithm as usize > algorithms {
             return Err(numbers.fault(format!("{collective} has no algorithm {algorithm}")));
         }
-        rows.push(Row {
+        rows.push(FileRule {
             bytes,
             algorithm,
             fanout: numbers.next("a fanout")?,

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::absolute;
 use std::process::Command;
 
-use libraries::Nodes;
+use libraries::NodeSource;
 use wire::{LAUNCHER_VARIABLE, UNTIL_VARIABLE};
 
 use super::order::Folder;
@@ -28,8 +28,8 @@ pub(super) fn launch(
         environment: &job.environment,
         inherited: &[UNTIL_VARIABLE],
         nodes: match options.system.words().bootstrap {
-            Some(name) => Nodes::Job(name, options.placement),
-            None => Nodes::File(&hosts, options.placement),
+            Some(name) => NodeSource::Job(name, options.placement),
+            None => NodeSource::File(&hosts, options.placement),
         },
     };
     let line = |binding| command(installation, &start, job.shape(), binding);

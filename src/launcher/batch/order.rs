@@ -34,7 +34,7 @@ pub(crate) enum Stage {
     Waiting { closed: Option<i32> },
     /// The job carries it out, since then.
     Begun { since: SystemTime },
-    /// It has ended.
+    /// The launch has ended.
     Ended(Outcome),
 }
 
@@ -43,7 +43,7 @@ impl Folder {
         Self(path)
     }
 
-    /// That of the nth job that begins with a launch: `NUMBER.alloc`, then `NUMBER-2.alloc`.
+    /// The folder of the nth job that begins with a launch: `NUMBER.alloc`, then `NUMBER-2.alloc`.
     pub(super) fn nth(launches: &Path, number: &str, count: u32) -> Self {
         Self(launches.join(match count {
             1 => format!("{number}.alloc"),

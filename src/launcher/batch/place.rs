@@ -85,7 +85,7 @@ impl Place {
         submission.write(&self.record_path())
     }
 
-    /// Which job carries out the launch, if it was written down.
+    /// The job that carries out the launch, if it was written down.
     pub(super) fn recorded(&self) -> Result<Option<Submission>, LaunchError> {
         Submission::read(&self.record_path())
     }

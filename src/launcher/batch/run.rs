@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::order::{Folder, Stage};
 use super::place::Place;
-use crate::batch_system::{BatchSystem, End, JobId, Status};
+use crate::batch_system::{BatchSystem, End, JobId, JobStatus};
 use crate::commands::Commands;
 use crate::local::tail;
 use crate::{Exit, JobState, LaunchError, Outcome, Running, Submission};
@@ -143,12 +143,12 @@ impl BatchRun {
         };
         self.silent = None;
         match status {
-            Status::Queued { reason } => {
+            JobStatus::Queued { reason } => {
                 let id = self.job.id.clone();
                 self.standing = JobState::Queued { id, reason };
             }
-            Status::Running => self.runs(),
-            Status::Ended { end, failed_nodes } => {
+            JobStatus::Running => self.runs(),
+            JobStatus::Ended { end, failed_nodes } => {
                 self.over = Some(Over {
                     since: Instant::now(),
                     end,
@@ -232,7 +232,7 @@ pub(crate) fn cancel_and_wait(
         cancelled = answer.is_ok();
         if cancelled {
             answer = match system.status_of(commands, job) {
-                Ok(Status::Ended { .. }) => return Ok(()),
+                Ok(JobStatus::Ended { .. }) => return Ok(()),
                 answer => answer.map(drop),
             };
         }

@@ -17,7 +17,7 @@ const SERVE: &str = include_str!("../../../jobs/templates/serve.sh.j2");
 /// The shortest and the longest time before its end in which a job begins no measurement any more.
 const LEAST_MARGIN: Duration = Duration::from_secs(30);
 const MOST_MARGIN: Duration = Duration::from_secs(300);
-/// In between, a part of the wall time.
+/// The margin in between, as a part of the wall time.
 const MARGIN_PART: u32 = 20;
 /// A launch is not begun if there is less time to measure.
 const LEAST_MEASURING: Duration = Duration::from_secs(60);
@@ -39,9 +39,9 @@ pub(super) struct Purpose<'a> {
 
 /// The launcher's command lines.
 pub(super) struct Launch {
-    /// With ranks bound to cores.
+    /// The command line that binds ranks to cores.
     pub(super) bound: Vec<String>,
-    /// With ranks wherever the kernel puts them, if that is another one.
+    /// The command line that leaves ranks to the kernel, if it is another one.
     pub(super) unbound: Option<Vec<String>>,
     /// What is exported.
     pub(super) environment: Vec<Variable>,

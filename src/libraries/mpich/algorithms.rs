@@ -6,7 +6,7 @@ use vocabulary::Cell;
 use crate::LibraryAlgorithm;
 use crate::algorithm::{ORDERED, SAME, like, of, power_below};
 
-/// From the sources of 4.0. Those that are not listed are wrong for operators that do not commute, or
+/// Algorithms in the sources of 4.0. Others are wrong for operators that do not commute, or
 /// refuse operators that are not built in, and are like none of ours. The Rabenseifner reduction does not
 /// fold evenly.
 pub(super) const ALGORITHMS: [LibraryAlgorithm; 11] = [

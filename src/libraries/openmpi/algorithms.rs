@@ -86,7 +86,7 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 56] = [
     like("linear_nonblocking", Scatter, "linear_nb", 0),
 ];
 
-/// Those that 4.1 does not have yet.
+/// Algorithms that 4.1 does not have yet.
 pub const SINCE_5: [&str; 1] = ["sparbit"];
 
 /// Whether the algorithm serves exactly this number of ranks.

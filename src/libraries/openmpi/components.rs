@@ -12,11 +12,11 @@ const TUNED: &str = "tuned";
 /// Where a component offers itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Where {
-    /// On every communicator.
+    /// The component serves every communicator.
     Everywhere,
     /// Where all ranks are on one node.
     OneNode,
-    /// On more than one node.
+    /// The component serves communicators on more than one node.
     SeveralNodes,
 }
 
@@ -197,7 +197,7 @@ fn rivals(
             && names.contains(&component.name) != excluded
             && component.collectives.contains(&collective)
     };
-    // Of equal ones, the last of the list is the one that is always there.
+    // Among equal ones, the last of the list is the one that is always there.
     let rivals = COMPONENTS.iter().rev().filter(takes_part);
     let ranked = rivals.filter_map(|component| Some((priority(component)?, component.name)));
     let mut ranked: Vec<_> = ranked.collect();

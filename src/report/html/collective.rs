@@ -51,7 +51,7 @@ pub(super) fn collective(view: &View, group: &Group<'_>) -> Markup {
     }
 }
 
-/// Those that gain most in all come first.
+/// Sorts comparisons: those that gain most in all come first.
 fn by_stake<'v>(group: &Group<'v>) -> Vec<&'v Comparison> {
     let stake = |comparison: &Comparison| -> f64 {
         let replaced = comparison.sizes.iter().filter(|row| row.replaces_default());

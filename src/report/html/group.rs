@@ -122,7 +122,7 @@ pub(super) fn by_shape<'v>(
     shapes
 }
 
-/// Which of nodes and ranks per node changes in a figure; the other has one value.
+/// The quantity that changes in a figure, nodes or ranks per node; the other has one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Along {
     /// Nodes, with this many ranks on each.

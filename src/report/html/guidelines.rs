@@ -93,7 +93,7 @@ fn compare(result: &CellDecision) -> Option<Compared<'_>> {
     })
 }
 
-/// Of each collective that violates a guideline, the shape in which it does so most often.
+/// Figures of each collective that violates a guideline, for the shape in which it does so most often.
 fn figures(compared: &[Compared<'_>]) -> Vec<Markup> {
     type Shape = (Collective, CommShape);
     let mut shapes: BTreeMap<Shape, Vec<&Compared<'_>>> = BTreeMap::new();

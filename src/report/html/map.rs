@@ -113,7 +113,7 @@ impl Map<'_, '_> {
         }
     }
 
-    /// Those that are shown, by descending row, ascending size.
+    /// The cells that are shown, by descending row, ascending size.
     fn shown(&self) -> impl Iterator<Item = (usize, usize, &CellDecision)> {
         let rows = self.rows.iter().rev().enumerate();
         rows.flat_map(move |(row, nodes)| {

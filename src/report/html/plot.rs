@@ -10,7 +10,7 @@ const LEFT: f64 = 66.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 292.0;
-/// From the axis to the first line of the legend.
+/// The distance from the axis to the first line of the legend.
 const BELOW: f64 = 56.0;
 const LINE: f64 = 19.0;
 const NAMES_IN_A_LINE: usize = 2;

@@ -115,7 +115,7 @@ impl Scale {
             .collect()
     }
 
-    /// As many of 1, 2, 5 times the powers of ten as there is room for; on short axes more.
+    /// Marks at 1, 2, 5 times the powers of ten, as many as there is room for; on short axes more.
     fn decimal(&self) -> Vec<f64> {
         let choices: [&[f64]; 4] = [
             &[

@@ -1,4 +1,4 @@
-//! From what is written to the configuration: every value is checked here.
+//! Checks every value of a configuration file.
 
 use std::net::SocketAddr;
 use std::path::{Component, Path, PathBuf};
@@ -9,7 +9,7 @@ use vocabulary::units::parse_seconds;
 
 use super::definition::{Definition, GatesDefinition, KIND, MachineDefinition, TlsDefinition};
 use super::problem::{LONGEST_SOCKET, Problem};
-use super::{Configuration, Gating, Listen, Machine, Tls};
+use super::{Configuration, Gating, Listen, ServiceMachine, Tls};
 
 /// The most tasks of a machine that run at once.
 const MOST_TASKS: u32 = 1000;
@@ -153,12 +153,12 @@ impl Check<'_> {
         }
     }
 
-    fn machines(&self, definitions: Vec<MachineDefinition>) -> Checked<Vec<Machine>> {
+    fn machines(&self, definitions: Vec<MachineDefinition>) -> Checked<Vec<ServiceMachine>> {
         let field = Field::of("machines");
         if definitions.is_empty() {
             return Err(self.error(&field, Problem::EmptyList));
         }
-        let mut machines: Vec<Machine> = Vec::new();
+        let mut machines: Vec<ServiceMachine> = Vec::new();
         for (index, definition) in definitions.into_iter().enumerate() {
             let field = field.index(index);
             let machine = self.machine(&field, definition)?;
@@ -171,12 +171,12 @@ impl Check<'_> {
         Ok(machines)
     }
 
-    fn machine(&self, field: &Field, definition: MachineDefinition) -> Checked<Machine> {
+    fn machine(&self, field: &Field, definition: MachineDefinition) -> Checked<ServiceMachine> {
         let name = definition.name.0;
         if !is_machine_name(&name) {
             return Err(self.error(&field.key("name"), Problem::Name { name }));
         }
-        let mut machine = Machine::default_of(name);
+        let mut machine = ServiceMachine::default_of(name);
         if let Some(patterns) = definition.campaigns {
             let field = field.key("campaigns");
             machine.campaigns = patterns.0;

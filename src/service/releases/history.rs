@@ -123,7 +123,7 @@ pub(super) struct Step {
     pub(super) sequence: u64,
     pub(super) action: ReleaseAction,
     pub(super) digest: Digest,
-    /// In milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub(super) at: i64,
 }
 
@@ -133,7 +133,7 @@ pub(super) fn in_effect(steps: &[Step]) -> Vec<&Digest> {
     for Step { action, digest, .. } in steps {
         if *action == ReleaseAction::Rollback {
             stack.pop();
-            // To an earlier one than the one before.
+            // A rollback may lead to an earlier release than the one before.
             if let Some(place) = stack.iter().rposition(|earlier| *earlier == digest) {
                 stack.truncate(place);
             }

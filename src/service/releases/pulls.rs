@@ -1,4 +1,4 @@
-//! Which clients have pulled which table.
+//! The clients that have pulled each table.
 
 use std::collections::HashMap;
 use std::sync::PoisonError;

@@ -1,4 +1,4 @@
-//! Which task is next.
+//! The choice of the next task.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use super::plan::{Plan, RunsOn, Waiting};
 use super::steps::Stepping;
 use super::{Active, ITS_TURN, State};
 use crate::database::now;
-use crate::{Machine, Service, ServiceError, TaskId, TaskKind};
+use crate::{Service, ServiceError, ServiceMachine, TaskId, TaskKind};
 
 impl Service {
     /// Begins what can begin, the oldest first, and says of the others what they wait for.
@@ -113,7 +113,7 @@ impl Service {
             TaskKind::Check => "measures whether the table still holds",
             TaskKind::Report => "writes the report",
         };
-        // From here on a cancellation finds it.
+        // A cancellation finds it from here on.
         let busy_nodes = match plan.runs_on {
             RunsOn::Here if task.kind != TaskKind::Report => plan.nodes,
             _ => 0.0,
@@ -168,7 +168,7 @@ impl Service {
 }
 
 /// Why no task of this kind can begin beside those that run.
-fn busy(state: &State, task: &Waiting, plan: &Plan, machine: &Machine) -> Option<String> {
+fn busy(state: &State, task: &Waiting, plan: &Plan, machine: &ServiceMachine) -> Option<String> {
     let mut active = state.active.iter();
     let of_store =
         active.find(|(_, active)| plan.store.is_some() && active.plan.store == plan.store);

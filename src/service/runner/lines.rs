@@ -49,7 +49,7 @@ pub(super) fn keep_log(from: impl Read, path: &Path) -> io::Result<Option<String
             true => b"(the log is full; the rest is not kept)\n",
             false => b"",
         };
-        // On a full disk the task goes on without a log.
+        // If the disk is full, the task goes on without a log.
         let _ = log.write_all(&[line, b"\n", full].concat());
     })?;
     Ok(error)

@@ -23,7 +23,7 @@ impl Meter {
         }
     }
 
-    /// From now on as many nodes are busy.
+    /// Sets the number of nodes that are busy from now on.
     pub(super) fn set(&mut self, nodes: f64) {
         let now = Instant::now();
         self.seconds += self.nodes * (now - self.since).as_secs_f64();
@@ -31,7 +31,7 @@ impl Meter {
         self.nodes = nodes;
     }
 
-    /// Counts what nobody saw running.
+    /// Counts time that passed while the service did not run.
     pub(super) fn add(&mut self, seconds: f64) {
         self.seconds += seconds;
     }

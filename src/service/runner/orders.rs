@@ -17,7 +17,7 @@ use crate::{Service, ServiceError, TaskId, TaskKind};
 pub(super) enum Order {
     /// All of it, or its next step.
     Work,
-    /// To cancel its jobs.
+    /// Cancel its jobs.
     Cancel,
 }
 

@@ -85,9 +85,9 @@ impl Waiting {
 /// Where a task's programs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunsOn {
-    /// On this host, one task at a time.
+    /// This host, one task at a time.
     Here,
-    /// In jobs of a batch system.
+    /// Jobs of a batch system.
     Batch,
 }
 

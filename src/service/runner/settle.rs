@@ -17,7 +17,7 @@ use crate::database::{machine_id, now, unreadable};
 use crate::tasks::cancel;
 use crate::{Service, ServiceError, TaskId, TaskKind};
 
-/// After so many failures of the environment in a row, without any progress, a task fails.
+/// A task fails after this many failures of the environment in a row without any progress.
 pub(super) const MOST_FAILURES: u32 = 3;
 /// How long a task waits after the first failure, and after the second.
 pub(super) const RETRIES: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(300)];
@@ -26,13 +26,13 @@ const INTERRUPTED: Duration = Duration::from_secs(5);
 
 /// How a task goes on.
 enum Turn {
-    /// It ended well.
+    /// The task ended well.
     Done(Value),
-    /// It failed for good.
+    /// The task failed for good.
     Failed(String),
-    /// It goes on later.
+    /// The task goes on later.
     Again { reason: String, pause: Duration },
-    /// It was cancelled.
+    /// The task was cancelled.
     Cancelled,
 }
 

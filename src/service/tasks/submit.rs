@@ -9,7 +9,7 @@ use crate::database::{machine_id, now};
 use crate::runner::nodes_of;
 use crate::versions::has_version;
 use crate::{
-    Actor, Machine, Notice, Scope, Service, ServiceError, Submitted, Task, TaskId, TaskKind,
+    Actor, Notice, Scope, Service, ServiceError, ServiceMachine, Submitted, Task, TaskId, TaskKind,
     TaskRequest, audit,
 };
 
@@ -69,7 +69,7 @@ impl Service {
         Ok(submitted)
     }
 
-    fn requested_machine(&self, request: &TaskRequest) -> Result<&Machine, ServiceError> {
+    fn requested_machine(&self, request: &TaskRequest) -> Result<&ServiceMachine, ServiceError> {
         match (&request.machine, self.configuration.machines.as_slice()) {
             (Some(name), _) => self.configuration.machine(name),
             (None, [only]) => Ok(only),
@@ -86,7 +86,7 @@ impl Service {
     /// Reads the campaign that is meant, and looks whether the fields belong together.
     fn read_request(
         &self,
-        machine: &Machine,
+        machine: &ServiceMachine,
         request: TaskRequest,
         json: String,
     ) -> Result<Prepared, ServiceError> {
@@ -98,7 +98,7 @@ impl Service {
         let campaign = match (kind, &request.campaign, &request.table) {
             (TaskKind::Tune | TaskKind::Report, Some(path), None) => {
                 let (campaign, _) = self.campaign_for(machine, path)?;
-                // With the job that it names: what was submitted is what is measured.
+                // The job specification that it names is kept too: what was submitted is what is measured.
                 let text = campaign.text().to_owned();
                 Some(match request.overrides.is_empty() {
                     true => (campaign, text),

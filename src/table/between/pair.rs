@@ -18,7 +18,7 @@ pub(super) struct Pair<'t> {
     candidates: Vec<&'t Candidate>,
     /// The measured sizes of either, as far as they lie among those of both.
     sizes: Vec<u64>,
-    /// By candidate, then size: the logarithms of its times on both shapes.
+    /// The logarithms of a candidate's times on both shapes, by candidate, then size.
     logs: Vec<Vec<Option<[f64; 2]>>>,
 }
 

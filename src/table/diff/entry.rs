@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schedule::Collective;
 use vocabulary::{Candidate, CommShape, RankOrder};
 
-use super::{Change, Choice, Group, Side};
+use super::{Change, ChosenRange, Group, Side};
 use crate::{
     Confidence, Decision, Deployment, Deployments, OperatorClass, Operators, Query, ShapeMatch,
     ShapeRules, Table,
@@ -127,7 +127,7 @@ impl<'t> Entry<'t> {
         }
         let decisions: Vec<[Decision<'t>; 2]> =
             sizes.iter().map(|bytes| self.decide(*bytes)).collect();
-        let choice = |side: usize| Choice {
+        let choice = |side: usize| ChosenRange {
             candidate: decisions[0][side].candidate.clone(),
             speedup: geometric_mean(decisions.iter().map(|pair| pair[side].speedup)),
             confidence: decisions

@@ -1,6 +1,6 @@
 //! The rules of one collective and class of operators, made for being asked.
 
-/// Which of several consecutive ranges a size lies in.
+/// Consecutive ranges of sizes, and the search for the one that a size lies in.
 ///
 /// Sizes are first told apart by their magnitude and their leading digits, as a histogram of high
 /// dynamic range does: by enough digits for few ranges to begin within one bucket. These are told apart
@@ -20,11 +20,11 @@ pub(crate) struct Group {
 
 /// More digits would take more memory than they save time: 15 KiB a group at this many.
 const MOST_DIGITS: u32 = 6;
-/// With so few steps there is no need for more digits.
+/// The number of steps up to which more digits would gain nothing.
 const FEW_STEPS: u32 = 1;
 
 impl Group {
-    /// Of the ranges that begin there, by strictly ascending size, the first at 0.
+    /// Makes a group of ranges that begin at these sizes, strictly ascending, the first at 0.
     pub(crate) fn new(from_bytes: Box<[u64]>) -> Self {
         let mut group = Self {
             digits: 0,

@@ -50,7 +50,7 @@ const GROUPS: usize = Collective::MEASURED.len() * CLASSES.len();
 pub struct CommunicatorRules {
     shape: CommShape,
     order: RankOrder,
-    /// By collective, then class of operators.
+    /// Rules by collective, then class of operators.
     groups: [(Group, Box<[Choice]>); GROUPS],
     /// How each group's shape was found in the table.
     matched: [ShapeMatch; GROUPS],

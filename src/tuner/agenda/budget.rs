@@ -1,9 +1,9 @@
 //! What of a campaign's budget is spent, and how long a launch may measure.
 
-use campaign::{Campaign, LauncherConfig, Slice};
+use campaign::{Campaign, LauncherConfig, TimeSlice};
 use store::{Store, StoreError};
 use vocabulary::{Library, Purpose, Repetition};
-use wire::Task;
+use wire::PlannedTask;
 
 use super::{Agenda, Coverage};
 use crate::TunerError;
@@ -14,7 +14,7 @@ const FIRST_LOOK_MINIMUM: u32 = 5;
 /// How precise the median of a first look need be, as a share: a candidate far behind is not looked at again.
 const FIRST_LOOK_PRECISION: f64 = 0.1;
 
-/// With less of the budget left than this nothing more is explored on this machine: programs take that long to
+/// If less of the budget is left than this, nothing more is explored on this machine: programs take that long to
 /// start.
 const LEAST_EXPLORING_SECONDS: f64 = 1.0;
 
@@ -26,7 +26,7 @@ pub(crate) fn repetition(
     campaign: &Campaign,
     agenda: &Agenda,
     stock: &Coverage,
-    tasks: &[Task],
+    tasks: &[PlannedTask],
     left_seconds: f64,
 ) -> Repetition {
     let mut repetition = campaign.repetition(agenda.turns());
@@ -34,7 +34,7 @@ pub(crate) fn repetition(
         repetition.minimum = repetition.minimum.min(FIRST_LOOK_MINIMUM);
         repetition.precision = repetition.precision.max(FIRST_LOOK_PRECISION);
     }
-    if campaign.repetitions.slice != Slice::Auto {
+    if campaign.repetitions.slice != TimeSlice::Auto {
         return repetition;
     }
     let whole = match (&agenda.confirming, agenda.keeps_time) {
@@ -74,8 +74,8 @@ fn slice_seconds(
 /// The slice of a turn that confirms choices.
 pub(crate) fn confirming_slice(campaign: &Campaign, left: f64, work: (u32, usize, u32)) -> f64 {
     match campaign.repetitions.slice {
-        Slice::Seconds(seconds) => seconds,
-        Slice::Auto => slice_seconds(campaign, confirming_seconds(campaign), left, work),
+        TimeSlice::Seconds(seconds) => seconds,
+        TimeSlice::Auto => slice_seconds(campaign, confirming_seconds(campaign), left, work),
     }
 }
 

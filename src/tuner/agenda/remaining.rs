@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use fit::Trial;
 use vocabulary::{Candidate, Cell, Pattern, Subject};
-use wire::{Task, Work};
+use wire::{PlannedTask, PlannedWork};
 
-use super::{Agenda, Coverage, Progress};
+use super::{Agenda, CampaignProgress, Coverage};
 use crate::confirming::Confirming;
 
 /// One thing to measure.
@@ -87,9 +87,9 @@ impl Agenda {
     }
 
     /// How much is done.
-    pub(crate) fn progress(&self, stock: &Coverage) -> Progress {
+    pub(crate) fn progress(&self, stock: &Coverage) -> CampaignProgress {
         let finished = self.search.as_ref().map_or(0, |search| search.finished);
-        let mut progress = Progress {
+        let mut progress = CampaignProgress {
             done: finished,
             total: finished,
         };
@@ -111,7 +111,7 @@ impl Agenda {
     /// that all cells advance together and an interrupted launch is made up for first. If there is no time to
     /// confirm everything, all affordable trials, so that none that is begun waits for a new one. Experiments
     /// that were never made come alone. Empty when everything is done.
-    pub(crate) fn next(&self, stock: &Coverage) -> Vec<Task> {
+    pub(crate) fn next(&self, stock: &Coverage) -> Vec<PlannedTask> {
         let undone = self.undone(stock);
         if !undone.is_empty() && self.confirming.is_none() {
             return undone;
@@ -133,13 +133,13 @@ impl Agenda {
             .zip(0..)
             .map(|(item, id)| {
                 let work = match item.subject {
-                    Subject::Experiment(experiment) => Work::Experiment(experiment),
-                    Subject::Cell(cell) => Work::Compare {
+                    Subject::Experiment(experiment) => PlannedWork::Experiment(experiment),
+                    Subject::Cell(cell) => PlannedWork::Compare {
                         cell,
                         candidates: stock.able(item.subject, item.candidates).cloned().collect(),
                     },
                 };
-                Task {
+                PlannedTask {
                     id,
                     round: item.round,
                     pattern: item.pattern,
@@ -151,35 +151,37 @@ impl Agenda {
     }
 
     /// What an interrupted launch of a search left undone, without candidates that failed since.
-    fn undone(&self, stock: &Coverage) -> Vec<Task> {
+    fn undone(&self, stock: &Coverage) -> Vec<PlannedTask> {
         let undone = self.search.iter().flat_map(|search| &search.undone);
         let able = undone.filter_map(|task| {
             let work = match &task.work {
-                Work::Experiment(experiment) => {
+                PlannedWork::Experiment(experiment) => {
                     let subject = Subject::Experiment(*experiment);
                     stock.able(subject, &[Candidate::Default]).next()?;
                     task.work.clone()
                 }
-                Work::Compare { cell, candidates } => {
+                PlannedWork::Compare { cell, candidates } => {
                     let able = stock.able(Subject::Cell(*cell), candidates);
                     let candidates: Vec<Candidate> = able.cloned().collect();
                     if candidates.first() != Some(&Candidate::Default) {
                         return None;
                     }
                     let cell = *cell;
-                    Work::Compare { cell, candidates }
+                    PlannedWork::Compare { cell, candidates }
                 }
             };
             Some((task, work))
         });
         able.zip(0..)
-            .map(|((task, work), id)| Task { id, work, ..*task })
+            .map(|((task, work), id)| PlannedTask { id, work, ..*task })
             .collect()
     }
 
     /// Whether the next launch only looks at cells that a guided campaign knows nothing of.
-    pub(crate) fn is_first_look(&self, tasks: &[Task]) -> bool {
-        let is_first = |task: &Task| task.round == 0 && matches!(task.work, Work::Compare { .. });
+    pub(crate) fn is_first_look(&self, tasks: &[PlannedTask]) -> bool {
+        let is_first = |task: &PlannedTask| {
+            task.round == 0 && matches!(task.work, PlannedWork::Compare { .. })
+        };
         self.search.is_some() && self.confirming.is_none() && tasks.iter().all(is_first)
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use campaign::{Campaign, CampaignError};
 use fit::DecideOptions;
-use import::Record;
+use import::ImportRecord;
 use store::{CampaignRow, LaunchRow, Store};
 use vocabulary::{Library, NativeAlgorithm, Pattern, Sample};
 use wire::{LaunchStart, Shares};
@@ -80,7 +80,7 @@ pub(super) fn definition(
 
 /// The campaign that a store has kept; `None` of what was imported.
 pub(crate) fn campaign_of(row: &CampaignRow) -> Result<Option<Campaign>, CampaignError> {
-    match Record::of(row) {
+    match ImportRecord::of(row) {
         Some(_) => Ok(None),
         None => Campaign::parse_stored(&row.text).map(Some),
     }

@@ -16,12 +16,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use schedule::Collective;
-use store::{Outcome, SpoolReader, Store};
+use store::{LaunchOutcome, SpoolReader, Store};
 use vocabulary::{
-    Cache, Candidate, Cell, CommShape, Datatype, Library, Operator, Parameters, Pattern, RankOrder,
-    Repetition, Synchronisation,
+    CacheState, Candidate, Cell, CommShape, Datatype, Library, Operator, Parameters, Pattern,
+    RankOrder, Repetition, Synchronisation,
 };
-use wire::{Measurement, Plan, Record, Task, TaskDone, WIRE_VERSION, Work};
+use wire::{Measurement, Plan, PlannedTask, PlannedWork, Record, TaskDone, WIRE_VERSION};
 
 const LAUNCHES: u32 = 6;
 const CANDIDATES: u32 = 20;
@@ -48,7 +48,9 @@ fn main() {
             store.ingest(&plan, &record).expect("stored");
         }
         seconds += start.elapsed().as_secs_f64();
-        store.end_launch(launch, &Outcome::Complete).expect("ended");
+        store
+            .end_launch(launch, &LaunchOutcome::Complete)
+            .expect("ended");
         fs::remove_file(&plan.spool).expect("removed");
     }
     drop(store);
@@ -114,12 +116,12 @@ fn plan(launch: u32, folder: &Path) -> Plan {
             operator: Some(Operator::Sum),
         };
         let candidates = (0..CANDIDATES).map(candidate).collect();
-        Task {
+        PlannedTask {
             id,
             round: launch - 1,
             pattern: Pattern::Together,
             calls: None,
-            work: Work::Compare { cell, candidates },
+            work: PlannedWork::Compare { cell, candidates },
         }
     };
     Plan {
@@ -145,7 +147,7 @@ fn plan(launch: u32, folder: &Path) -> Plan {
         },
         racing: None,
         synchronisation: Synchronisation::Barrier,
-        cache: Cache::Warm,
+        cache: CacheState::Warm,
         tasks: (0..CELLS).map(task).collect(),
     }
 }

@@ -1,4 +1,4 @@
-//! Which choices to confirm in a time that does not suffice for all.
+//! The choices that are confirmed in a time that does not suffice for all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,12 +84,12 @@ pub(super) fn affordable(
     order
 }
 
-/// Which cells may be taken.
+/// Says whether a cell may be taken.
 type Eligible<'a> = &'a dyn Fn(&Cell) -> bool;
 
 /// Neighbouring sizes.
 struct Run {
-    /// Those that are not yet taken.
+    /// The cells that are not yet taken.
     cells: Vec<Cell>,
     seconds: f64,
     /// What is at stake, on average.

@@ -11,7 +11,7 @@ use vocabulary::{Cell, Library, Pattern};
 
 /// How long a candidate's turns in a cell take in one launch, in seconds.
 pub(super) struct Turns<'a> {
-    /// By pattern of calls and cell, the median of the launches that have measured it.
+    /// The median of the launches that have measured a cell, by pattern of calls and cell.
     measured: Vec<BTreeMap<Cell, f64>>,
     expected: Expected<'a>,
 }

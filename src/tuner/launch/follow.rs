@@ -7,7 +7,7 @@ use launcher::{Exit, JobState, Outcome, Running};
 use store::{SpoolReader, StoreError};
 
 use super::{Ended, Launch, OnInterrupt};
-use crate::{Event, MeasurementContext, TunerError};
+use crate::{MeasurementContext, TunerError, TuningEvent};
 
 /// How long what was written on another node may take to be seen on this one.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(30);
@@ -47,7 +47,7 @@ impl Launch<'_> {
     ) -> Result<Ended, TunerError> {
         let outlives = at.launcher.outlives();
         let leaves = outlives && watch != OnInterrupt::Own;
-        // As long as its end is not known.
+        // The launch may go on as long as its end is not known.
         self.goes_on = leaves;
         let exit = match watch {
             OnInterrupt::Submit if outlives => self.look(running),
@@ -140,13 +140,14 @@ impl Launch<'_> {
         };
         let number = self.plan.launch;
         match standing {
-            JobState::Queued { reason, .. } => self.observer.notice(Event::Queued {
+            JobState::Queued { reason, .. } => self.observer.notice(TuningEvent::Queued {
                 number,
                 id,
                 reason: reason.as_deref(),
             }),
             JobState::Running { nodes } => {
-                self.observer.notice(Event::Running { number, id, nodes });
+                self.observer
+                    .notice(TuningEvent::Running { number, id, nodes });
             }
             JobState::Ended => {}
         }

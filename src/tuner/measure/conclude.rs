@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use campaign::LauncherConfig;
 use launcher::BatchEnd;
-use store::Outcome;
+use store::LaunchOutcome;
 use vocabulary::Purpose;
 use wire::{Finish, Plan};
 
@@ -12,7 +12,7 @@ use super::{AfterLaunch, Measuring, SubmittedJob};
 use crate::agenda::{LITTLE_BUDGET_SECONDS, spent_seconds};
 use crate::confirming::confirms;
 use crate::launch::{Ended, OnInterrupt};
-use crate::{Event, TunerError};
+use crate::{TunerError, TuningEvent};
 
 /// Launches in a row without a result after which it is no use to go on.
 const PATIENCE: u32 = 3;
@@ -55,14 +55,14 @@ impl Measuring<'_> {
             Ended::Finished(Finish::Complete) | Ended::GoesOn { .. } => {}
             Ended::ByCandidate { message } | Ended::Killed { message } => {
                 let message = &message;
-                self.observer.notice(Event::Died { number, message });
+                self.observer.notice(TuningEvent::Died { number, message });
                 if !fruitful {
                     self.lose_patience(message)?;
                 }
             }
             Ended::Batch { end, message } => {
                 let message = &message;
-                self.observer.notice(Event::Died { number, message });
+                self.observer.notice(TuningEvent::Died { number, message });
                 if end == BatchEnd::Cancelled && is_ours {
                     return Err(TunerError::Cancelled);
                 }
@@ -74,7 +74,7 @@ impl Measuring<'_> {
         Ok(AfterLaunch::GoOn)
     }
 
-    /// It goes on, whether or not the command was to wait for it.
+    /// The launch goes on, whether or not the command was to wait for it.
     fn leave(
         &mut self,
         plan: &Plan,
@@ -112,7 +112,7 @@ impl Measuring<'_> {
         match (is_by_wall_time, fruitful) {
             (true, true) => {
                 let number = plan.launch;
-                self.observer.notice(Event::WallTime { number });
+                self.observer.notice(TuningEvent::WallTime { number });
                 Ok(AfterLaunch::GoOn)
             }
             (true, false) => {
@@ -171,18 +171,18 @@ impl Measuring<'_> {
     }
 }
 
-fn outcome(ended: &Result<Ended, TunerError>) -> Outcome {
+fn outcome(ended: &Result<Ended, TunerError>) -> LaunchOutcome {
     match ended {
         Ok(Ended::Finished(finish)) => (*finish).into(),
         Ok(
             Ended::ByCandidate { message }
             | Ended::Killed { message }
             | Ended::Batch { message, .. },
-        ) => Outcome::Died {
+        ) => LaunchOutcome::Died {
             message: message.clone(),
         },
-        Ok(Ended::GoesOn { .. }) | Err(TunerError::Interrupted) => Outcome::Interrupted,
-        Err(error) => Outcome::Died {
+        Ok(Ended::GoesOn { .. }) | Err(TunerError::Interrupted) => LaunchOutcome::Interrupted,
+        Err(error) => LaunchOutcome::Died {
             message: error.to_string(),
         },
     }

@@ -24,7 +24,7 @@ impl CampaignLock {
         Ok(Self { _lock: lock, lease })
     }
 
-    /// That it is still ours.
+    /// Checks that the lock is still ours.
     ///
     /// # Errors
     /// [`TunerError::LeaseLost`].

@@ -1,12 +1,12 @@
 //! Taking up what earlier runs left.
 
-use store::Outcome;
+use store::LaunchOutcome;
 use wire::Plan;
 
 use super::{AfterLaunch, Measuring};
 use crate::allotment::NodeRequest;
 use crate::launch::Launch;
-use crate::{Event, Progress, TunerError};
+use crate::{CampaignProgress, TunerError, TuningEvent};
 
 impl Measuring<'_> {
     /// Follows the launches of earlier runs that go on without them, and takes in what others had written;
@@ -25,7 +25,7 @@ impl Measuring<'_> {
             ended_early += 1;
         }
         if ended_early > 0 {
-            self.observer.notice(Event::Recovered {
+            self.observer.notice(TuningEvent::Recovered {
                 launches: ended_early,
             });
         }
@@ -48,11 +48,17 @@ impl Measuring<'_> {
     }
 
     fn take_in(&mut self, plan: &Plan) -> Result<(), TunerError> {
-        let taken = Launch::new(plan, &mut self.store, self.observer, Progress::default()).drain();
+        let taken = Launch::new(
+            plan,
+            &mut self.store,
+            self.observer,
+            CampaignProgress::default(),
+        )
+        .drain();
         // A damaged spool costs what is behind the damage, not the whole campaign.
         let outcome = match taken {
-            Ok(()) => Outcome::Interrupted,
-            Err(error) => Outcome::Died {
+            Ok(()) => LaunchOutcome::Interrupted,
+            Err(error) => LaunchOutcome::Died {
                 message: error.to_string(),
             },
         };

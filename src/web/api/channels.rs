@@ -34,7 +34,7 @@ pub(crate) async fn list(
     Ok(Json(channels))
 }
 
-/// Who asks for a manifest.
+/// The client that asks for a manifest.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -158,7 +158,7 @@ pub(crate) struct Candidate {
     /// `NAME-VERSION` of the MPI library.
     library: String,
     /// The channel.
-    channel: service::Channel,
+    channel: service::ReleaseChannel,
     /// The table.
     #[param(value_type = String)]
     digest: Digest,

@@ -30,7 +30,7 @@ pub(crate) struct Question {
     ppn: u32,
     /// Size of a rank's vector, contribution, part or block, as in `65536` or `64K`; none for `barrier`.
     bytes: Option<String>,
-    /// In which order ranks stand on nodes: `block`, `cyclic` or `other`; any by default.
+    /// The order of ranks on nodes: `block`, `cyclic` or `other`; any by default.
     #[schema(value_type = Option<String>)]
     #[param(value_type = Option<String>)]
     order: Option<RankOrder>,
@@ -96,7 +96,7 @@ impl Answer {
 /// Answers of one table.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Answers {
-    /// In the order of the questions.
+    /// The answers, in the order of the questions.
     answers: Vec<Answer>,
 }
 
@@ -122,7 +122,7 @@ pub(crate) async fn one(
     Ok(Json(Answer::of(&table, &query)))
 }
 
-/// As many as 1000 questions at once, all of which the same release answers.
+/// Asks up to 1000 questions at once, all of which the same release answers.
 #[utoipa::path(
     post, path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}/lookup", tag = "lookup",
     params(ChannelKey), request_body = Vec<Question>,

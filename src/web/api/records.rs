@@ -85,7 +85,7 @@ pub(crate) async fn revoke_token(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What was done, by whom, newest first. Needs the scope `admin`.
+/// The audit, newest first: what was done, and by which user. Needs the scope `admin`.
 #[utoipa::path(
     get, path = "/api/v1/audit", tag = "tokens", params(Slice),
     responses(

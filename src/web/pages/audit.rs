@@ -1,4 +1,4 @@
-//! What was done, by whom.
+//! The page of the audit.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};

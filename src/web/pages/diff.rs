@@ -5,7 +5,9 @@ use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
 use service::Digest;
-use table::{Change, Choice, DefaultChange, Deployments, Diff, Group, OnlyIn, Operators, Side};
+use table::{
+    Change, ChosenRange, DefaultChange, Deployments, Diff, Group, OnlyIn, Operators, Side,
+};
 use vocabulary::Candidate;
 use vocabulary::units::format_bytes;
 
@@ -150,7 +152,7 @@ fn place(group: &Group) -> Markup {
     }
 }
 
-fn choice(choice: &Choice) -> Markup {
+fn choice(choice: &ChosenRange) -> Markup {
     html! {
         (choice.candidate)
         @if choice.candidate != Candidate::Default { " (" (times(choice.speedup)) ")" }

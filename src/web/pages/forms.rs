@@ -1,4 +1,4 @@
-//! Who reads a page, and what forms send.
+//! Visitors of pages, and what forms send.
 
 use std::str::FromStr;
 
@@ -30,7 +30,7 @@ impl FromRequestParts<App> for Reader {
     }
 }
 
-/// To the page where one logs in, and from there back to a page that was asked for.
+/// Redirects to the page where one logs in, and from there back to the page that was asked for.
 fn login(parts: &Parts) -> Response {
     let wanted = parts
         .uri

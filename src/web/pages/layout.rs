@@ -13,7 +13,7 @@ use crate::Visitor;
 pub(super) struct Frame<'a> {
     /// The title, which is also the heading of the first level.
     pub(super) title: &'a str,
-    /// Who looks; absent where that is not known.
+    /// The visitor; absent if not known.
     pub(super) visitor: Option<&'a Visitor>,
     /// Where the page belongs: the address of an entry of the navigation, or nothing.
     pub(super) place: &'a str,
@@ -31,7 +31,7 @@ const PLACES: [(&str, &str); 5] = [
     ("/tables", "Tables"),
     ("/channels", "Channels"),
 ];
-/// Those for administrators.
+/// The places for administrators.
 const ADMIN_PLACES: [(&str, &str); 2] = [("/tokens", "Tokens"), ("/audit", "Audit")];
 
 impl Frame<'_> {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use serde_json::Value;
 use service::{
-    Machine, Release, Service, ServiceError, Slice, Task, TaskFilter, TaskState, Validation,
+    Release, Service, ServiceError, ServiceMachine, Slice, Task, TaskFilter, TaskState, Validation,
 };
 
 use super::elements::{ago, channel_address, node_hours, subject, table_link, task_link, wide};
@@ -24,8 +24,8 @@ const MOST_VALIDATED: usize = 8;
 
 #[derive(Debug)]
 struct Overview {
-    machines: Vec<Machine>,
-    /// Of a machine: node-seconds of this month.
+    machines: Vec<ServiceMachine>,
+    /// Node-seconds of this month, by machine.
     spent: Vec<f64>,
     releases: Vec<(Release, Option<Validation>)>,
     counts: Vec<(String, TaskState, u64)>,
@@ -81,7 +81,7 @@ impl Overview {
         })
     }
 
-    /// Those of the configuration, and others that have releases.
+    /// The machines of the configuration, and others that have releases.
     fn names(&self) -> BTreeSet<&str> {
         let configured = self.machines.iter().map(|machine| machine.name.as_str());
         let released = self

@@ -4,8 +4,8 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use service::{
-    Channel, ChannelKey, Digest, Gate, Release, ReleaseAction, ReleaseRequest, Scope, Service,
-    ServiceError, Version,
+    ChannelKey, Digest, Gate, Release, ReleaseAction, ReleaseChannel, ReleaseRequest, Scope,
+    Service, ServiceError, Version,
 };
 
 use super::elements::{channel_address, gates, table_address, table_link, when};
@@ -15,8 +15,12 @@ use super::{submit, table};
 use crate::extract::Path;
 use crate::{App, Problem, Visitor};
 
-/// In the order in which a table moves through them.
-const CHANNELS: [Channel; 3] = [Channel::Candidate, Channel::Canary, Channel::Production];
+/// The release channels, in the order in which a table moves through them.
+const CHANNELS: [ReleaseChannel; 3] = [
+    ReleaseChannel::Candidate,
+    ReleaseChannel::Canary,
+    ReleaseChannel::Production,
+];
 
 /// The channel that a form is about, as it is now.
 #[derive(Debug)]
@@ -38,7 +42,7 @@ impl Place {
         let key = ChannelKey {
             machine: version.machine,
             library: version.library,
-            channel: channel.parse().unwrap_or(Channel::Candidate),
+            channel: channel.parse().unwrap_or(ReleaseChannel::Candidate),
         };
         let current = service.channels()?.into_iter();
         Ok(Self {
@@ -58,7 +62,7 @@ pub(super) fn section(
     versions: &[Version],
     fields: &Fields,
 ) -> Markup {
-    let address = |machine: &str, channel: Channel| {
+    let address = |machine: &str, channel: ReleaseChannel| {
         let asked = [("machine", machine), ("channel", &channel.to_string())];
         format!("{}#release", with_query(&table_address(digest), &asked))
     };

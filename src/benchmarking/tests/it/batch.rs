@@ -2,10 +2,10 @@
 
 use benchmarking::batch::{calls, seconds_a_call};
 use proptest::prelude::*;
-use statistics::clock::Clock;
+use statistics::clock::ClockResolution;
 
-const fn clock(resolution_seconds: f64) -> Clock {
-    Clock {
+const fn clock(resolution_seconds: f64) -> ClockResolution {
+    ClockResolution {
         overhead_seconds: 20e-9,
         resolution_seconds,
     }

@@ -1,6 +1,6 @@
 //! The rules of a race, one by one, on times without chance.
 
-use benchmarking::{Leaver, Race, RaceRules, Role};
+use benchmarking::{EliminatedEntrant, Race, RaceRules, Role};
 use vocabulary::Repetition;
 
 const WANTED: Repetition = Repetition {
@@ -21,7 +21,7 @@ fn race(roles: &[Role]) -> Race {
 }
 
 /// Takes part in `count` rounds, each turn costing a hundredth of the slice; returns those that left.
-fn rounds(race: &mut Race, seconds: &[f64], count: usize) -> Vec<Leaver> {
+fn rounds(race: &mut Race, seconds: &[f64], count: usize) -> Vec<EliminatedEntrant> {
     let mut leavers = Vec::new();
     for _ in 0..count {
         for entrant in race.running() {

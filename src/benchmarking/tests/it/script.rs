@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use benchmarking::{Attempt, Calls, CellBenchmark, Executor, Failure, KnownTimes, Ranks, Samples};
-use statistics::clock::Clock;
+use statistics::clock::ClockResolution;
 use vocabulary::{Candidate, Parameters, Pattern, Repetition};
-use wire::{FailureKind, Measurement, Spending};
+use wire::{FailureKind, Measurement, TimeBreakdown};
 
 use crate::ranks::Rank;
 
@@ -107,7 +107,10 @@ impl Script {
     }
 
     /// Measures candidates with these roles, the first of which is the default.
-    pub(crate) fn run(&mut self, seed: Option<u64>) -> Result<(Vec<Measurement>, Spending), Ended> {
+    pub(crate) fn run(
+        &mut self,
+        seed: Option<u64>,
+    ) -> Result<(Vec<Measurement>, TimeBreakdown), Ended> {
         let candidates = candidates(self.roles.len());
         benchmark(&candidates, seed).run(self)
     }
@@ -160,7 +163,7 @@ pub(crate) fn benchmark(candidates: &[Candidate], seed: Option<u64>) -> CellBenc
         together: None,
         repetition: &WANTED,
         racing: None,
-        timer: Clock {
+        timer: ClockResolution {
             overhead_seconds: 0.0,
             resolution_seconds: 0.0,
         },

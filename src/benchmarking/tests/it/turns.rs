@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use benchmarking::Calls;
-use statistics::clock::Clock;
+use statistics::clock::ClockResolution;
 use vocabulary::Racing;
 use wire::FailureKind;
 
@@ -165,7 +165,7 @@ fn all_time_is_accounted_for() {
 fn calls_too_short_for_the_clock_are_batched_alike() {
     let candidates = candidates(2);
     let mut benchmark = benchmark(&candidates, None);
-    benchmark.timer = Clock {
+    benchmark.timer = ClockResolution {
         overhead_seconds: 20e-9,
         resolution_seconds: 1e-6,
     };

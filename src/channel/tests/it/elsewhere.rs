@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use channel::{Layout, Segment};
+use channel::{SegmentLayout, SharedSegment};
 use testkit::process::{self, Ended};
 
 const RANKS: &str = env!("CARGO_BIN_EXE_channel-ranks");
@@ -26,8 +26,8 @@ fn can(before: &[&str]) -> bool {
 
 /// What one of two ranks says that is started in this way, while this process has the segment.
 fn open(before: &[&str]) -> Ended {
-    let layout = Layout::within(2, LIMIT).unwrap();
-    let segment = Segment::create(layout.bytes()).unwrap();
+    let layout = SegmentLayout::within(2, LIMIT).unwrap();
+    let segment = SharedSegment::create(layout.bytes()).unwrap();
     let ticket = segment.ticket().to_bytes();
     let digits = ticket.map(|byte| format!("{byte:02x}")).concat();
     let limit = LIMIT.to_string();

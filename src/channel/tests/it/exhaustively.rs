@@ -1,13 +1,13 @@
-//! All interleavings and all orders of memory that the processor may show, on few slots and short chunks.
+//! All interleavings and all orders of memory that the processor may show, on few slots and short buffers.
 
 use std::ptr::NonNull;
 
 use loom::sync::Arc;
 use loom::thread;
 
-use link::{Answer, INLINE, LEAST_CHUNK, Link, Memory, Mismatch, Packet, Slot};
-use pool::{CHUNKS, Chunks, Pool};
-use progress::Progress;
+use link::{Answer, INLINE, LEAST_BUFFER, Link, Memory, Mismatch, Packet, Slot};
+use pool::{BUFFERS, Buffers, Pool};
+use progress::TransferProgress;
 use sync::{AtomicU32, AtomicU64, SENT_BEFORE, UnsafeCell};
 
 #[expect(unreachable_pub, reason = "public in the crate")]
@@ -32,25 +32,25 @@ mod sync {
 
 const SLOTS: u32 = 2;
 
-/// The memory that ranks share: their channels, and the chunks that each sends in.
+/// The memory that ranks share: their channels, and the buffers that each sends in.
 struct Node {
     ranks: usize,
-    chunk_count: usize,
+    buffer_count: usize,
     slots: Vec<Slot>,
     answers: Vec<Answer>,
-    chunks: Vec<std::cell::UnsafeCell<[u8; LEAST_CHUNK]>>,
-    /// Who works on which chunk: loom sees no accesses to plain memory.
+    buffers: Vec<std::cell::UnsafeCell<[u8; LEAST_BUFFER]>>,
+    /// Who works on which buffer: loom sees no accesses to plain memory.
     accesses: Vec<UnsafeCell<()>>,
 }
 
-// SAFETY: what the protocol is to make true; cells tell loom about slots and chunks.
+// SAFETY: what the protocol is to make true; cells tell loom about slots and buffers.
 unsafe impl Sync for Node {}
 // SAFETY: it is memory.
 unsafe impl Send for Node {}
 
 impl Node {
-    fn new(ranks: usize, chunk_count: usize) -> Self {
-        assert!(chunk_count <= CHUNKS);
+    fn new(ranks: usize, buffer_count: usize) -> Self {
+        assert!(buffer_count <= BUFFERS);
         let slot = |_| Slot {
             number: AtomicU64::new(0),
             packet: UnsafeCell::new(Packet {
@@ -60,23 +60,23 @@ impl Node {
             }),
         };
         let answer = |_| Answer(AtomicU32::new(SENT_BEFORE as u32));
-        let (pairs, chunks) = (ranks * ranks, ranks * chunk_count);
+        let (pairs, buffers) = (ranks * ranks, ranks * buffer_count);
         Self {
             ranks,
-            chunk_count,
+            buffer_count,
             slots: (0..pairs * SLOTS as usize).map(slot).collect(),
             answers: (0..pairs).map(answer).collect(),
-            chunks: (0..chunks).map(|_| [0; LEAST_CHUNK].into()).collect(),
-            accesses: (0..chunks).map(|_| UnsafeCell::new(())).collect(),
+            buffers: (0..buffers).map(|_| [0; LEAST_BUFFER].into()).collect(),
+            accesses: (0..buffers).map(|_| UnsafeCell::new(())).collect(),
         }
     }
 
-    fn chunks_of(&self, rank: usize) -> Chunks {
-        let chunks = &self.chunks[rank * self.chunk_count..][..self.chunk_count];
-        Chunks {
-            memory: NonNull::from(chunks).cast(),
-            count: self.chunk_count,
-            bytes: LEAST_CHUNK,
+    fn buffers_of(&self, rank: usize) -> Buffers {
+        let buffers = &self.buffers[rank * self.buffer_count..][..self.buffer_count];
+        Buffers {
+            memory: NonNull::from(buffers).cast(),
+            count: self.buffer_count,
+            bytes: LEAST_BUFFER,
         }
     }
 
@@ -87,17 +87,17 @@ impl Node {
             slots: NonNull::from(slots).cast(),
             slot_count: SLOTS,
             answer: NonNull::from(&self.answers[pair]),
-            chunks: self.chunks_of(from),
+            buffers: self.buffers_of(from),
         }
     }
 
-    /// What tells of accesses to the chunk in which a piece stands, if it stands in one.
+    /// What tells of accesses to the buffer in which a piece stands, if it stands in one.
     fn accesses(&self, piece: &[u8]) -> Option<&UnsafeCell<()>> {
         let distance = piece
             .as_ptr()
             .addr()
-            .wrapping_sub(self.chunks.as_ptr().addr());
-        self.accesses.get(distance / LEAST_CHUNK)
+            .wrapping_sub(self.buffers.as_ptr().addr());
+        self.accesses.get(distance / LEAST_BUFFER)
     }
 }
 
@@ -116,13 +116,13 @@ impl Rank {
         };
         Self {
             links: (0..node.ranks).map(link).collect(),
-            pool: Pool::new(node.chunks_of(rank), node.ranks == 2),
+            pool: Pool::new(node.buffers_of(rank), node.ranks == 2),
             node,
         }
     }
 
     /// Whether all of the message has been sent. Some packets go the short way, which both ends take by themselves.
-    fn try_to_send(&mut self, to: usize, message: &mut Progress, byte: u8) -> bool {
+    fn try_to_send(&mut self, to: usize, message: &mut TransferProgress, byte: u8) -> bool {
         let node = &self.node;
         let fill = |_: usize, piece: &mut [u8]| match node.accesses(piece) {
             Some(accesses) => accesses.with_mut(|_| piece.fill(byte)),
@@ -136,13 +136,13 @@ impl Rank {
     }
 
     fn send(&mut self, to: usize, length: usize, byte: u8) {
-        let mut message = Progress::new(length, 1);
+        let mut message = TransferProgress::new(length, 1);
         while !self.try_to_send(to, &mut message, byte) {
             thread::yield_now();
         }
     }
 
-    fn try_to_receive(&mut self, from: usize, message: &mut Progress, byte: u8) {
+    fn try_to_receive(&mut self, from: usize, message: &mut TransferProgress, byte: u8) {
         let node = &self.node;
         let is_right = |_: usize, piece: &[u8]| {
             let check = || assert!(piece.iter().all(|&found| found == byte));
@@ -163,7 +163,7 @@ impl Rank {
     }
 
     fn receive(&mut self, from: usize, length: usize, byte: u8) {
-        let mut message = Progress::new(length, 1);
+        let mut message = TransferProgress::new(length, 1);
         while !message.is_over() {
             self.try_to_receive(from, &mut message, byte);
             if !message.is_over() {
@@ -174,12 +174,12 @@ impl Rank {
 }
 
 /// Runs one rank in a thread and the other in this one, in all ways in which they may come together.
-fn check(chunks: usize, ranks: [fn(&mut Rank); 2]) {
+fn check(buffers: usize, ranks: [fn(&mut Rank); 2]) {
     let mut model = loom::model::Builder::new();
     // Without a bound it takes minutes, and finds nothing more.
     model.preemption_bound = Some(3);
     model.check(move || {
-        let node = Arc::new(Node::new(2, chunks));
+        let node = Arc::new(Node::new(2, buffers));
         let other = node.clone();
         let thread = thread::spawn(move || ranks[0](&mut Rank::new(other, 0)));
         ranks[1](&mut Rank::new(node, 1));
@@ -199,7 +199,7 @@ fn slots_are_used_again_only_when_they_have_been_read() {
 }
 
 #[test]
-fn chunks_are_used_again_only_when_they_have_been_read() {
+fn buffers_are_used_again_only_when_they_have_been_read() {
     check(
         1,
         [
@@ -212,14 +212,14 @@ fn chunks_are_used_again_only_when_they_have_been_read() {
 /// One of several messages that follow each other, and how far it is.
 struct Message {
     byte: u8,
-    progress: Progress,
+    progress: TransferProgress,
 }
 
 impl Message {
     fn of_stage(stage: u8) -> Self {
         Self {
             byte: stage,
-            progress: Progress::new(130, 1).of_stage(stage.into()),
+            progress: TransferProgress::new(130, 1).of_stage(stage.into()),
         }
     }
 
@@ -228,7 +228,7 @@ impl Message {
     }
 
     /// Tries once to move the message on, or the next one.
-    fn advance(&mut self, mut act: impl FnMut(&mut Progress, u8)) {
+    fn advance(&mut self, mut act: impl FnMut(&mut TransferProgress, u8)) {
         if self.progress.is_over() && self.byte < 2 {
             *self = Self::of_stage(self.byte + 1);
         }
@@ -236,10 +236,10 @@ impl Message {
     }
 }
 
-/// The only chunk is used for one receiver, then for the other, then for other data. Threads that wait for each other
+/// The only buffer is used for one receiver, then for the other, then for other data. Threads that wait for each other
 /// are too much for loom where there are three: they try a few times, and the rest is done in order.
 #[test]
-fn chunks_are_used_again_only_when_all_receivers_have_read_them() {
+fn buffers_are_used_again_only_when_all_receivers_have_read_them() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -333,7 +333,7 @@ fn another_length_is_noticed() {
         [
             |rank| rank.send(1, 8, 1),
             |rank| {
-                let mut message = Progress::new(16, 1);
+                let mut message = TransferProgress::new(16, 1);
                 let outcome = loop {
                     match rank.links[0].receive(&mut message, |_, _| ()) {
                         Ok(false) => thread::yield_now(),

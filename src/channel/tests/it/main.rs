@@ -8,14 +8,14 @@ mod messages;
 mod processes;
 mod segments;
 
-use channel::{Channels, Layout, Segment};
+use channel::{Channels, SegmentLayout, SharedSegment};
 
 /// The channels of some ranks of this process.
 fn several(ranks: usize, limit: usize) -> Vec<Channels> {
-    let layout = Layout::within(ranks, limit).unwrap();
-    let segment = Segment::create(layout.bytes()).unwrap();
+    let layout = SegmentLayout::within(ranks, limit).unwrap();
+    let segment = SharedSegment::create(layout.bytes()).unwrap();
     let opened = |rank| {
-        let segment = Segment::open(&segment.ticket()).unwrap();
+        let segment = SharedSegment::open(&segment.ticket()).unwrap();
         Channels::new(segment, layout, rank).unwrap()
     };
     (0..ranks).map(opened).collect()

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use channel::{Channels, Layout, Mismatch, Progress, Segment};
+use channel::{Channels, Mismatch, SegmentLayout, SharedSegment, TransferProgress};
 
 use super::{several, two};
 
@@ -15,13 +15,16 @@ fn byte(message: usize, offset: usize) -> u8 {
 /// The messages of one direction, and how far the two ends are with them.
 struct Direction {
     lengths: Vec<usize>,
-    sending: (usize, Progress),
-    receiving: (usize, Progress),
+    sending: (usize, TransferProgress),
+    receiving: (usize, TransferProgress),
 }
 
 impl Direction {
     fn new(lengths: Vec<usize>) -> Self {
-        let first = (0, Progress::new(lengths.first().copied().unwrap_or(0), 1));
+        let first = (
+            0,
+            TransferProgress::new(lengths.first().copied().unwrap_or(0), 1),
+        );
         Self {
             lengths,
             sending: first,
@@ -30,9 +33,9 @@ impl Direction {
     }
 
     /// The end moves on to its next message if the one that it is at is over.
-    fn next(lengths: &[usize], (index, message): &mut (usize, Progress)) {
+    fn next(lengths: &[usize], (index, message): &mut (usize, TransferProgress)) {
         *index += 1;
-        *message = Progress::new(lengths.get(*index).copied().unwrap_or(0), 1);
+        *message = TransferProgress::new(lengths.get(*index).copied().unwrap_or(0), 1);
     }
 
     /// Whether anything was sent.
@@ -167,18 +170,20 @@ fn a_sender_that_does_not_receive_is_answered() {
         let (mut sent, mut received) = (0, 0);
         for _ in 0..5 {
             // No room is left.
-            while first.send(1, &mut Progress::new(8, 1), |_, piece| piece.fill(1)) {
+            while first.send(1, &mut TransferProgress::new(8, 1), |_, piece| {
+                piece.fill(1)
+            }) {
                 sent += 1;
             }
             while received < sent {
                 for _ in 0..stride.min(sent - received) {
-                    let mut message = Progress::new(8, 1);
+                    let mut message = TransferProgress::new(8, 1);
                     assert_eq!(second.receive(0, &mut message, |_, _| ()), Ok(true));
                     received += 1;
                 }
-                second.send(0, &mut Progress::new(0, 1), |_, _| ());
+                second.send(0, &mut TransferProgress::new(0, 1), |_, _| ());
             }
-            let mut message = Progress::new(8, 1);
+            let mut message = TransferProgress::new(8, 1);
             assert!(first.send(1, &mut message, |_, piece| piece.fill(1)));
             sent += 1;
         }
@@ -187,11 +192,11 @@ fn a_sender_that_does_not_receive_is_answered() {
 
 #[test]
 fn units_stay_together() {
-    let layout = Layout::within(2, 1 << 20).unwrap();
+    let layout = SegmentLayout::within(2, 1 << 20).unwrap();
     for unit in [1, 3, 16, 24, 112, 113, 1000, 5000, layout.largest_unit()] {
         let [mut first, mut second] = two(1 << 20);
         for length in [unit, 2 * unit, 13 * unit, 100 * unit] {
-            let [mut sending, mut receiving] = [Progress::new(length, unit); 2];
+            let [mut sending, mut receiving] = [TransferProgress::new(length, unit); 2];
             let mut is_over = false;
             while !is_over {
                 first.send(1, &mut sending, |_, piece| {
@@ -210,7 +215,7 @@ fn units_stay_together() {
 fn longer_units_are_split() {
     let [mut first, mut second] = two(20 << 10);
     let length = 3 * first.layout().largest_unit();
-    let [mut sending, mut receiving] = [Progress::new(length, length); 2];
+    let [mut sending, mut receiving] = [TransferProgress::new(length, length); 2];
     assert!(first.send(1, &mut sending, |_, piece| piece.fill(7)));
     let mut found = 0;
     let take = |_: usize, piece: &[u8]| found += piece.iter().filter(|&&byte| byte == 7).count();
@@ -231,13 +236,13 @@ fn another_length_than_the_sender_has_is_an_error() {
         (8, 5000),
     ] {
         let [mut first, mut second] = two(1 << 20);
-        assert!(first.send(1, &mut Progress::new(sent, 1), |_, _| ()));
-        let mut message = Progress::new(expected, 1);
+        assert!(first.send(1, &mut TransferProgress::new(sent, 1), |_, _| ()));
+        let mut message = TransferProgress::new(expected, 1);
         let outcome = second.receive(0, &mut message, |_, _| ());
         assert_eq!(outcome, Err(Mismatch), "{sent} instead of {expected}");
         if message.is_packet() {
             let [mut first, mut second] = two(1 << 20);
-            assert!(first.send(1, &mut Progress::new(sent, 1), |_, _| ()));
+            assert!(first.send(1, &mut TransferProgress::new(sent, 1), |_, _| ()));
             let outcome = second.receive_packet(0, message, |_| ());
             assert_eq!(outcome, Err(Mismatch), "{sent} instead of {expected}");
         }
@@ -248,7 +253,7 @@ fn another_length_than_the_sender_has_is_an_error() {
 fn packets_are_messages_too() {
     for length in [0, 1, 8, 112] {
         let [mut first, mut second] = two(1 << 20);
-        let message = Progress::new(length, 1);
+        let message = TransferProgress::new(length, 1);
         let fill = |packet: &mut [u8]| packet.fill(7);
         let mut sent = 0;
         while first.send_packet(1, message, fill) {
@@ -269,27 +274,29 @@ fn packets_are_messages_too() {
         assert_eq!(second.receive_packet(0, message, |_| ()), Ok(false));
         assert!(first.send_packet(1, message, fill), "there is room again");
     }
-    assert!(Progress::new(112, 1).is_packet() && !Progress::new(113, 1).is_packet());
+    assert!(
+        TransferProgress::new(112, 1).is_packet() && !TransferProgress::new(113, 1).is_packet()
+    );
 }
 
 #[test]
 #[should_panic(expected = "no channel to itself")]
 fn there_is_no_channel_from_a_rank_to_itself() {
     let [mut first, _] = two(1 << 20);
-    first.send(0, &mut Progress::new(0, 1), |_, _| ());
+    first.send(0, &mut TransferProgress::new(0, 1), |_, _| ());
 }
 
 /// Whatever stands in the memory, pieces are no longer than the messages and nothing else is touched.
 #[test]
 fn memory_that_is_overwritten_leads_nowhere() {
-    // Chunks are shorter than some messages.
-    let layout = Layout::within(2, 14 << 10).unwrap();
+    // Buffers are shorter than some messages.
+    let layout = SegmentLayout::within(2, 14 << 10).unwrap();
     assert!(layout.largest_unit() < 1000);
     let mut outcomes = [0; 3];
     for seed in 0..2000 {
         let mut random = fastrand::Rng::with_seed(seed);
-        let segment = Segment::create(layout.bytes()).unwrap();
-        let opened = Segment::open(&segment.ticket()).unwrap();
+        let segment = SharedSegment::create(layout.bytes()).unwrap();
+        let opened = SharedSegment::open(&segment.ticket()).unwrap();
         let bytes = segment.ticket().to_bytes();
         let descriptor = u32::from_ne_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
         let mut channels = [segment, opened]
@@ -306,11 +313,11 @@ fn memory_that_is_overwritten_leads_nowhere() {
             let length = (random.u32(..) >> random.u32(0..32)) | (random.u32(0..2) << 31);
             file.write_at(&word.to_ne_bytes(), head).unwrap();
             file.write_at(&length.to_ne_bytes(), head + 8).unwrap();
-            // The number of a chunk.
+            // The number of a buffer.
             file.write_at(&[random.u8(..8)], head + 16).unwrap();
             let rank = random.usize(0..2);
             let length = random.usize(0..2000) >> random.u32(0..12);
-            let mut message = Progress::new(length, 1);
+            let mut message = TransferProgress::new(length, 1);
             let piece_is_inside = |offset: usize, piece: usize| {
                 assert!(offset + piece <= length && piece <= layout.largest_unit());
             };
@@ -336,12 +343,12 @@ fn memory_that_is_overwritten_leads_nowhere() {
 struct Copy {
     to: usize,
     byte: u8,
-    sending: Progress,
-    receiving: Progress,
+    sending: TransferProgress,
+    receiving: TransferProgress,
 }
 
 impl Copy {
-    fn new(to: usize, byte: u8, message: Progress) -> Self {
+    fn new(to: usize, byte: u8, message: TransferProgress) -> Self {
         Self {
             to,
             byte,
@@ -375,7 +382,7 @@ fn what_goes_to_several_ranks_is_written_once() {
         let mut ranks = several(ranks, 4 << 20);
         for byte in 1..4 {
             let stage = ranks[0].stage();
-            let message = Progress::new(length, 8).of_stage(stage);
+            let message = TransferProgress::new(length, 8).of_stage(stage);
             let copies = (1..ranks.len()).map(|to| Copy::new(to, byte, message));
             let mut copies: Vec<_> = copies.collect();
             let mut written = 0;
@@ -401,7 +408,7 @@ fn a_message_arrives_however_many_others_do_not() {
             let last = ranks.len() - 1;
             for turn in 0..3 {
                 let stage = if has_stage { ranks[0].stage() } else { 0 };
-                let message = Progress::new(LENGTH, 8).of_stage(stage);
+                let message = TransferProgress::new(LENGTH, 8).of_stage(stage);
                 let byte = |to| if has_stage { turn } else { turn ^ to as u8 };
                 let copies = (1..=last).map(|to| Copy::new(to, byte(to), message));
                 let mut copies: Vec<_> = copies.collect();

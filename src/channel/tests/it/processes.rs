@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use channel::{Layout, Segment, Ticket};
+use channel::{SegmentLayout, SharedSegment, Ticket};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::segments::traces;
@@ -39,8 +39,8 @@ impl Drop for Rank {
 
 /// Starts ranks on a segment of this process, which closes it as soon as all have opened it.
 fn start(ranks: usize, seed: u64, rounds: u64) -> (Vec<Rank>, Ticket) {
-    let layout = Layout::within(ranks, LIMIT).unwrap();
-    let segment = Segment::create(layout.bytes()).unwrap();
+    let layout = SegmentLayout::within(ranks, LIMIT).unwrap();
+    let segment = SharedSegment::create(layout.bytes()).unwrap();
     let ticket = segment.ticket();
     let digits = ticket.to_bytes().map(|byte| format!("{byte:02x}")).concat();
     let start = |rank: usize| {

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use channel::{Channels, Layout, Segment, SegmentError, Ticket};
+use channel::{Channels, SegmentError, SegmentLayout, SharedSegment, Ticket};
 
-fn layout() -> Layout {
-    Layout::within(2, 1 << 20).unwrap()
+fn layout() -> SegmentLayout {
+    SegmentLayout::within(2, 1 << 20).unwrap()
 }
 
 fn changed(ticket: &Ticket, byte: usize) -> Ticket {
@@ -16,16 +16,16 @@ fn changed(ticket: &Ticket, byte: usize) -> Ticket {
 
 #[test]
 fn a_ticket_survives_being_sent() {
-    let segment = Segment::create(layout().bytes()).unwrap();
+    let segment = SharedSegment::create(layout().bytes()).unwrap();
     let ticket = segment.ticket();
     assert_eq!(Ticket::from_bytes(ticket.to_bytes()), ticket);
 }
 
 #[test]
 fn only_the_segment_of_the_ticket_is_opened() {
-    let segment = Segment::create(layout().bytes()).unwrap();
+    let segment = SharedSegment::create(layout().bytes()).unwrap();
     let ticket = segment.ticket();
-    let outcome = |byte| Segment::open(&changed(&ticket, byte)).map(drop);
+    let outcome = |byte| SharedSegment::open(&changed(&ticket, byte)).map(drop);
     // The nonce and the length.
     for byte in [8, 16, 31] {
         let error = outcome(byte).unwrap_err();
@@ -41,16 +41,16 @@ fn only_the_segment_of_the_ticket_is_opened() {
         assert!(is_refused, "{error}");
     }
     let nothing = Ticket::from_bytes([0; Ticket::BYTES]);
-    let error = Segment::open(&nothing).unwrap_err();
+    let error = SharedSegment::open(&nothing).unwrap_err();
     assert!(matches!(error, SegmentError::Open { .. }), "{error}");
-    Segment::open(&ticket).unwrap();
+    SharedSegment::open(&ticket).unwrap();
 }
 
 #[test]
 fn a_file_that_is_closed_can_neither_be_opened_nor_reserved() {
-    let mut segment = Segment::create(layout().bytes()).unwrap();
+    let mut segment = SharedSegment::create(layout().bytes()).unwrap();
     segment.close_file();
-    let error = Segment::open(&segment.ticket()).unwrap_err();
+    let error = SharedSegment::open(&segment.ticket()).unwrap_err();
     let is_refused = matches!(
         error,
         SegmentError::Foreign { .. } | SegmentError::Open { .. }
@@ -63,13 +63,13 @@ fn a_file_that_is_closed_can_neither_be_opened_nor_reserved() {
 #[test]
 fn more_than_there_is_is_an_error() {
     // More than any address space.
-    let error = Segment::create(1 << 60).unwrap_err();
+    let error = SharedSegment::create(1 << 60).unwrap_err();
     let is_refused = matches!(
         error,
         SegmentError::Create { .. } | SegmentError::Map { .. }
     );
     assert!(is_refused, "{error}");
-    Segment::create(0).unwrap_err();
+    SharedSegment::create(0).unwrap_err();
 }
 
 /// How often a segment is found in the memory of this process, among its descriptors, and in `/dev/shm`.
@@ -90,7 +90,7 @@ pub(crate) fn traces(ticket: &Ticket) -> [usize; 3] {
 
 #[test]
 fn nothing_is_left_of_a_segment() {
-    let segment = Segment::create(layout().bytes()).unwrap();
+    let segment = SharedSegment::create(layout().bytes()).unwrap();
     let ticket = segment.ticket();
     let mut channels = Channels::new(segment, layout(), 0).unwrap();
     assert_eq!(traces(&ticket), [1, 1, 0]);

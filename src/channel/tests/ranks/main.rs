@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use channel::{Channels, Layout, Progress, Segment, Ticket};
+use channel::{Channels, SegmentLayout, SharedSegment, Ticket, TransferProgress};
 
 type Error = Box<dyn std::error::Error>;
 
@@ -27,15 +27,15 @@ fn run() -> Result<(), Error> {
     if let [create, bytes] = &arguments[..]
         && create == "create"
     {
-        Segment::create(bytes.parse()?)?;
+        SharedSegment::create(bytes.parse()?)?;
         return Ok(tell("created")?);
     }
     let [ticket, ranks, limit, rank, seed, rounds] = &arguments[..] else {
         return Err("usage: channel-ranks TICKET RANKS LIMIT RANK SEED ROUNDS".into());
     };
     let (ranks, rank) = (ranks.parse()?, rank.parse()?);
-    let layout = Layout::within(ranks, limit.parse()?).ok_or("the limit is too low")?;
-    let segment = Segment::open(&Ticket::from_bytes(bytes(ticket)?))?;
+    let layout = SegmentLayout::within(ranks, limit.parse()?).ok_or("the limit is too low")?;
+    let segment = SharedSegment::open(&Ticket::from_bytes(bytes(ticket)?))?;
     let channels = Channels::new(segment, layout, rank)?;
     tell("ready")?;
     io::stdin().read_exact(&mut [0])?;
@@ -137,7 +137,7 @@ impl Node {
         &self,
         round: u64,
         is_mine: impl Fn(usize, usize) -> bool,
-    ) -> impl Iterator<Item = (Progress, usize, u64)> {
+    ) -> impl Iterator<Item = (TransferProgress, usize, u64)> {
         let ranks = self.channels.ranks();
         let pairs = (0..ranks).flat_map(move |from| (0..ranks).map(move |to| (from, to)));
         let (seed, rank) = (self.seed, self.rank);
@@ -149,7 +149,13 @@ impl Node {
             let length = random.next() % (1 << (random.next() % 18));
             let is_sent = from != to && !random.next().is_multiple_of(4) && is_mine(from, to);
             let other = if from == rank { to } else { from };
-            is_sent.then(|| (Progress::new(length as usize, 1), other, random.next()))
+            is_sent.then(|| {
+                (
+                    TransferProgress::new(length as usize, 1),
+                    other,
+                    random.next(),
+                )
+            })
         })
     }
 

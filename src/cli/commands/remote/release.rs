@@ -1,4 +1,4 @@
-use client::{Ask, Channel, RemoteError};
+use client::{Ask, ChannelAddress, RemoteError};
 use serde_json::{Value, json};
 
 use super::{Answer, Asking, CliError, rows, text};
@@ -19,8 +19,8 @@ pub(super) struct ChannelArgs {
 }
 
 impl ChannelArgs {
-    pub(super) fn channel(&self) -> Channel {
-        Channel {
+    pub(super) fn channel(&self) -> ChannelAddress {
+        ChannelAddress {
             machine: self.machine.clone(),
             library: self.library.clone(),
             channel: self.channel.clone(),

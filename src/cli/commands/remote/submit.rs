@@ -26,16 +26,16 @@ pub(super) struct Args {
     /// The digest of the table: for validate and check
     #[arg(long, value_name = "DIGEST")]
     table: Option<String>,
-    /// In place of the campaign's budget, as in 10m
+    /// The budget, as in 10m; by default the campaign's
     #[arg(long, value_name = "DURATION")]
     budget: Option<String>,
-    /// In place of the campaign's sizes, as in `64,16K` or `8..1M x8`
+    /// The sizes, as in `64,16K` or `8..1M x8`; by default the campaign's
     #[arg(long)]
     sizes: Option<String>,
-    /// In place of the campaign's collectives
+    /// The collectives; by default the campaign's
     #[arg(long, value_delimiter = ',')]
     collectives: Option<Vec<String>>,
-    /// Of the campaign's shapes only those with one of these numbers of nodes
+    /// Only the campaign's shapes with one of these numbers of nodes
     #[arg(long, value_delimiter = ',')]
     nodes: Option<Vec<u32>>,
     /// A word of your own for this request: sent again, it adds no second task

@@ -20,10 +20,10 @@ pub(super) struct Args {
     /// What it permits
     #[arg(long, value_delimiter = ',', requires = "make", value_parser = ["read", "submit", "publish", "admin"])]
     scope: Vec<String>,
-    /// On which machines; by default on all
+    /// Machines that the token is for; by default all
     #[arg(long, value_delimiter = ',', requires = "make")]
     machine: Vec<String>,
-    /// In how many days it expires; by default never
+    /// Days after which the token expires; by default never
     #[arg(long, requires = "make")]
     days: Option<u32>,
     /// Revoke the token of this number

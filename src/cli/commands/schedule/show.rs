@@ -10,7 +10,7 @@ use crate::exit::Answer;
 
 /// Show the rounds of an algorithm
 ///
-/// A line an action: the rank's round, what is sent to or received from whom, combined, copied.
+/// One line for each action: the rank's round, what is sent, received (and the peer), combined or copied.
 /// The actions of a round are independent of each other. `output 2/3` is the third of three blocks
 /// of the output, `output 4..1/5` the last and the first of five in one message, `output 1.2/4.3`
 /// the third of three chunks of the part of rank 1 of four. `signal` sends an empty message, which

@@ -149,7 +149,7 @@ impl Proof {
         Self {
             collective: algorithm.collective.name(),
             algorithm: algorithm.id,
-            // Of what was never proved nothing is known.
+            // Nothing is known of what was never proved.
             ok: (!proved_nothing).then(|| verdict.fault.is_none()),
             ordered: (!proved_nothing).then_some(!verdict.unordered),
             shapes: verdict.shapes,

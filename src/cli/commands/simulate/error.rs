@@ -29,18 +29,12 @@ pub(crate) enum SimulateError {
     TooLong {
         name: String,
         ranks: u32,
-        /// How many.
         messages: String,
-        /// How many are simulated.
         limit: String,
     },
     /// More ranks than fit into memory.
     #[error("{ranks} ranks are more than {limit}")]
-    TooManyRanks {
-        ranks: u64,
-        /// How many are simulated.
-        limit: u32,
-    },
+    TooManyRanks { ranks: u64, limit: u32 },
     /// More than one call where one is to be looked at closely.
     #[error("a trace is that of one algorithm in one call")]
     NotOne,
@@ -54,7 +48,6 @@ pub(crate) enum SimulateError {
     TooLargeToDraw {
         what: String,
         ranks: u32,
-        /// What they do.
         events: usize,
     },
 }

@@ -24,7 +24,7 @@ pub(super) struct Point {
     pub(super) ranks: u64,
     pub(super) ppn: u32,
     pub(super) topology: Topology,
-    /// As the collective counts it.
+    /// The size, as the collective counts it.
     pub(super) bytes: u64,
 }
 

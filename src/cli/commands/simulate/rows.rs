@@ -33,7 +33,7 @@ pub(super) struct Skipped {
     pub(super) reason: String,
 }
 
-/// By communicator and size, the fastest first.
+/// Sorts rows by communicator and size, the fastest first.
 pub(super) fn sort(rows: &mut [Row]) {
     rows.sort_by(|a, b| {
         let call = |row: &Row| (row.algorithm.collective, row.ranks, row.nodes, row.bytes);

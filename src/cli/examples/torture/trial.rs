@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use nix::unistd::geteuid;
-use testkit::process::{self, Attempt};
+use testkit::process::{self, Execution};
 
 use crate::fixture::Fixture;
 use crate::mutation::damage;
@@ -185,7 +185,7 @@ impl<'a> Trial<'a> {
         Ok(found)
     }
 
-    fn attempt(&self, command: &str, conditions: &Conditions, folder: &Path) -> Attempt {
+    fn attempt(&self, command: &str, conditions: &Conditions, folder: &Path) -> Execution {
         let mut words: Vec<OsString> = Vec::new();
         if conditions.as_other {
             let user = [format!("--reuid={OTHER}"), format!("--regid={OTHER}")];
@@ -203,7 +203,7 @@ impl<'a> Trial<'a> {
 }
 
 /// The faults in how a command ended and in what it printed.
-fn faults(command: &str, attempt: &Attempt) -> Vec<String> {
+fn faults(command: &str, attempt: &Execution) -> Vec<String> {
     let verb = command.split(' ').next().unwrap_or_default();
     let mut faults = Vec::new();
     let mut fault = |what: &str| faults.push(what.to_owned());
@@ -289,7 +289,7 @@ fn is_written(path: &Path, writes: &[&str]) -> bool {
     writes.iter().any(is_beside)
 }
 
-fn shows_script(attempt: &Attempt, folder: &Path) -> bool {
+fn shows_script(attempt: &Execution, folder: &Path) -> bool {
     let pages = ["page.md", "page.html"].map(|name: &str| -> PathBuf { folder.join(name) });
     let mut texts = pages
         .iter()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use store::Store;
-use tuner::Analysis;
+use tuner::CampaignAnalysis;
 use vocabulary::{Candidate, Cell, Subject};
 
 use crate::run::Place;
@@ -25,7 +25,7 @@ budget: 10h
 const MACHINE: &str = "fat-tree.yaml";
 
 /// What a campaign with this seed finds, on the machine as `edit` makes it.
-fn analysis(seed: u32, edit: impl Fn(String) -> String) -> Analysis {
+fn analysis(seed: u32, edit: impl Fn(String) -> String) -> CampaignAnalysis {
     let place = Place::new();
     let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tuning/machines");
     let machine = std::fs::read_to_string(machines.join(MACHINE)).unwrap();
@@ -34,12 +34,12 @@ fn analysis(seed: u32, edit: impl Fn(String) -> String) -> Analysis {
     let measured = place.run(&["measure", "campaign.yaml"]);
     assert_eq!(measured.code, Some(0), "{measured:?}");
     let store = Store::open(&place.path(".colltune/twice.db")).unwrap();
-    Analysis::of(&store, None, None).unwrap()
+    CampaignAnalysis::of(&store, None, None).unwrap()
 }
 
 /// What is chosen in each cell of the campaign for commutative operators. Between these, runs confirm what
 /// they have chosen, each at other sizes.
-fn choices(analysis: &Analysis) -> BTreeMap<Cell, Candidate> {
+fn choices(analysis: &CampaignAnalysis) -> BTreeMap<Cell, Candidate> {
     let is_explored = |cell: Cell| {
         let summaries = &analysis.found.summaries;
         summaries.iter().any(|s| s.subject == Subject::Cell(cell))

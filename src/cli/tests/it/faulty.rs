@@ -7,7 +7,7 @@
 use std::process::Command;
 
 use serde_json::Value;
-use store::{Outcome, Store};
+use store::{LaunchOutcome, Store};
 use vocabulary::{Library, Pattern};
 use wire::FailureKind;
 
@@ -160,7 +160,8 @@ fn candidates_that_crash_hang_err_or_take_too_long_under_openmpi_cost_only_thems
     let store = check(&place, &[CRASH, HANG, WRONG, slow]);
     // A crash and a deadlock take a launch with them, the others take none.
     let launches = store.launches().unwrap();
-    let died = |outcome: &Option<Outcome>| matches!(outcome, Some(Outcome::Died { .. }));
+    let died =
+        |outcome: &Option<LaunchOutcome>| matches!(outcome, Some(LaunchOutcome::Died { .. }));
     let dead = launches.iter().filter(|launch| died(&launch.outcome));
     assert_eq!(dead.count(), 2, "{launches:?}");
     assert_eq!(

@@ -54,79 +54,17 @@ fn the_threat_model_names_tests_that_are_there() {
     assert!(named > 30, "{named}");
 }
 
-/// Public types of one name in several crates or files, and why each may have it.
+/// Names that public types of several crates or files share, and what each stands for.
 const SHARED_NAMES: &[(&str, &str)] = &[
-    ("Action", "a line of a folder's history; a step of a round"),
-    (
-        "Analysis",
-        "what a store's samples say; the same with what reports need",
-    ),
-    ("Attempt", "tests start programs with their own"),
-    (
-        "Cache",
-        "one of a machine's caches; whether calls find data in it",
-    ),
     ("Call", "a call on MPI; a call whose time is predicted"),
-    ("Channel", "a client reads what a service writes"),
-    (
-        "Choice",
-        "what a library is told; what tables differ in; what is compiled",
-    ),
-    ("Clock", "a global clock; what a clock can tell apart"),
-    (
-        "Comparison",
-        "tables side by side; algorithms side by side in a report",
-    ),
-    ("Confirmation", "what a campaign asks for; what came of it"),
-    (
-        "Deployed",
-        "a version; a file in place while it is validated",
-    ),
-    ("Event", "in a simulation; in the loop"),
-    (
-        "Executor",
-        "carries out calls of a benchmark; carries out a schedule",
-    ),
-    ("Failure", "in the loop; as it is recorded"),
-    ("Format", "of exports; of imports"),
-    (
-        "Found",
-        "a file that is no store; a verdict that is no match",
-    ),
-    ("Layout", "of shared memory; of a rank's buffers"),
-    ("Machine", "as it is modelled; as a service lists it"),
     ("Manifest", "a client reads what a service writes"),
     ("Message", "in simulated time; in steps"),
-    ("Misfit", "of the model; of a table in a program"),
-    ("Node", "of the tree in MPICH's files; of a machine"),
-    ("Nodes", "that a launcher is given; that ranks share"),
-    ("Origin", "of a table; of samples"),
-    ("Outcome", "of a request, a job, and a launch in a store"),
     ("Page", "a client reads what a service writes"),
     ("Parameters", "numbers in schedules; as people write them"),
-    ("Problem", "a service's answer; a mistake in a file"),
-    ("Progress", "of a benchmark, a message, and a campaign"),
-    ("Ranks", "that a failure concerns; that a launcher starts"),
-    ("Record", "of an imported file; of a spool"),
-    ("Release", "what is deployed of one; as a service keeps it"),
-    ("Repetitions", "that are asked for; that were valid"),
-    (
-        "Request",
-        "for a deployment, a job, a schedule, a search, and in tests",
-    ),
-    ("Row", "of files that readers check; of a program's summary"),
-    ("Segment", "of shared memory; of a curve; of a trace"),
-    ("Selection", "of candidates; a file of MPICH"),
-    ("Slice", "of measuring time; of a list of a service"),
-    ("Span", "of time; of blocks"),
-    ("Status", "of a job in its batch system; of a parameter"),
-    ("Summary", "of samples; of a program's calls"),
-    ("Task", "a client reads what a service writes; of a plan"),
-    ("Turn", "of an executor; of tests that start ranks"),
+    ("Segment", "of a curve; of a trace"),
+    ("Task", "a client reads what a service writes"),
     ("Verdict", "of a decision, a proof, and a validation"),
-    ("Version", "of a deployed table; of a service's table"),
-    ("Withheld", "a rule; how reports count them"),
-    ("Work", "of a trace; in steps; of a task"),
+    ("Work", "of a trace; in steps"),
 ];
 
 /// Adds the names of public types in a folder's files.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use store::{Outcome, Store};
+use store::{LaunchOutcome, Store};
 
 use crate::made;
 use crate::run::Place;
@@ -39,7 +39,7 @@ fn an_interrupt_exits_130_and_leaves_no_process() {
         let store = Store::open(&place.path(".colltune/made.db")).unwrap();
         let launches = store.launches().unwrap();
         let outcomes: Vec<_> = launches.iter().map(|l| l.outcome.clone()).collect();
-        assert_eq!(outcomes, [Some(Outcome::Interrupted)]);
+        assert_eq!(outcomes, [Some(LaunchOutcome::Interrupted)]);
         assert!(!place.path("tables/made.yaml").exists());
     }
 }

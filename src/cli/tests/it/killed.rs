@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use rusqlite::Connection;
 use store::Store;
 use vocabulary::{Candidate, Library, Pattern, Sample, Subject};
-use wire::{Failure, FailureKind, Record};
+use wire::{FailureKind, FailureRecord, Record};
 
 use crate::mpi::{place_with, processes, run, start, wait};
 use crate::run::{Place, sound_store};
@@ -221,11 +221,11 @@ fn check(library: &str, launcher: &str, kills: u32) {
         .map(|f| format!("{}: {}", f.kind.name(), f.message));
     let told: Vec<_> = told.collect();
     assert!(failures.len() <= tally.crashes, "{told:#?}");
-    let is_crash = |failure: &Failure| failure.kind == FailureKind::Crash;
+    let is_crash = |failure: &FailureRecord| failure.kind == FailureKind::Crash;
     assert!(failures.iter().all(is_crash), "{told:#?}");
     let counts = store.counts(&library, Pattern::Together).unwrap();
     for (subject, candidate) in planned(&place) {
-        let is = |f: &Failure| {
+        let is = |f: &FailureRecord| {
             f.subject == subject && [&candidate, &Candidate::Default].contains(&&f.candidate)
         };
         let launches = counts.get(&(subject, candidate.clone())).copied();

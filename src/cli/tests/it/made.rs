@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use campaign::Campaign;
-use store::{Outcome, Store};
+use store::{LaunchOutcome, Store};
 use vocabulary::{Candidate, Experiment, ExperimentKind, Library, Pattern, RankOrder};
 use wire::{
-    Environment, FailureKind, LaunchStart, Measurement, Plan, Record, Task, TaskDone, WIRE_VERSION,
-    Work,
+    Environment, FailureKind, LaunchStart, Measurement, Plan, PlannedTask, PlannedWork, Record,
+    TaskDone, WIRE_VERSION,
 };
 
 use crate::run::Place;
@@ -135,7 +135,7 @@ pub(crate) fn spend(path: &Path, digest: &str, text: &str) {
         measurements: Vec::new(),
     };
     store.ingest(&plan, &Record::Done(done)).unwrap();
-    store.end_launch(number, &Outcome::Complete).unwrap();
+    store.end_launch(number, &LaunchOutcome::Complete).unwrap();
 }
 
 /// Adds a launch in which a candidate of the last cell crashes.
@@ -152,7 +152,7 @@ pub(crate) fn fail_a_candidate(path: &Path) {
         message: "made up".to_owned(),
     };
     store.ingest(&plan, &failed).unwrap();
-    store.end_launch(number, &Outcome::Complete).unwrap();
+    store.end_launch(number, &LaunchOutcome::Complete).unwrap();
 }
 
 /// What the spool holds of a first launch that dies in its first task.
@@ -187,11 +187,17 @@ fn started(digest: &str, launch: u32) -> LaunchStart {
 }
 
 fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
-    let experiments = campaign.experiments().into_iter().map(Work::Experiment);
-    let cells = campaign.cells().into_iter().map(|cell| Work::Compare {
-        cell,
-        candidates: campaign.candidates(&cell, &|_| None).distinct,
-    });
+    let experiments = campaign
+        .experiments()
+        .into_iter()
+        .map(PlannedWork::Experiment);
+    let cells = campaign
+        .cells()
+        .into_iter()
+        .map(|cell| PlannedWork::Compare {
+            cell,
+            candidates: campaign.candidates(&cell, &|_| None).distinct,
+        });
     let tasks = experiments.chain(cells).zip(0..);
     Plan {
         version: WIRE_VERSION,
@@ -212,7 +218,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
         synchronisation: campaign.synchronisation,
         cache: campaign.cache,
         tasks: tasks
-            .map(|(work, id)| Task {
+            .map(|(work, id)| PlannedTask {
                 id,
                 round: 0,
                 pattern: Pattern::Together,
@@ -253,13 +259,15 @@ fn launch(store: &mut Store, plan: &Plan, disturb: impl Fn(&mut Measurement)) {
         });
         store.ingest(plan, &done).unwrap();
     }
-    store.end_launch(plan.launch, &Outcome::Complete).unwrap();
+    store
+        .end_launch(plan.launch, &LaunchOutcome::Complete)
+        .unwrap();
 }
 
 /// One time a candidate.
-fn times(work: &Work) -> Vec<f64> {
+fn times(work: &PlannedWork) -> Vec<f64> {
     match work {
-        Work::Experiment(Experiment {
+        PlannedWork::Experiment(Experiment {
             kind, bytes, shape, ..
         }) => {
             let bytes = *bytes as f64;
@@ -278,7 +286,7 @@ fn times(work: &Work) -> Vec<f64> {
                 ExperimentKind::Copy => 1e-8 + 0.5 * GAMMA * bytes,
             }]
         }
-        Work::Compare { cell, candidates } => {
+        PlannedWork::Compare { cell, candidates } => {
             let bytes = cell.bytes as f64;
             let fastest = ALPHA + (BETA + GAMMA) * bytes;
             let time = |candidate: &Candidate| match candidate {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use campaign::Campaign;
-use import::{Format, ImportOptions, import};
+use import::{ImportFormat, ImportOptions, import};
 use model::Machine;
 use serde_json::json;
 use store::CampaignRow;
@@ -146,7 +146,7 @@ fn readers(folder: &TempDir) -> Vec<Reader> {
         (
             "import",
             Box::new(move |deep| {
-                for format in [Format::Csv, Format::Osu, Format::Imb] {
+                for format in [ImportFormat::Csv, ImportFormat::Osu, ImportFormat::Imb] {
                     imported(deep, format);
                 }
             }),
@@ -156,7 +156,11 @@ fn readers(folder: &TempDir) -> Vec<Reader> {
             Box::new(|deep| {
                 let text = deep.to_owned();
                 let (digest, name) = (String::new(), String::new());
-                drop(import::Record::of(&CampaignRow { digest, name, text }));
+                drop(import::ImportRecord::of(&CampaignRow {
+                    digest,
+                    name,
+                    text,
+                }));
             }),
         ),
     ]

@@ -8,7 +8,7 @@ use std::path::Path;
 use model::Machine;
 use rusqlite::Connection;
 use schedule::Collective;
-use store::{Outcome, Store};
+use store::{LaunchOutcome, Store};
 use table::{Deployment, MeasuredPoint, OperatorClass, Operators, Rule, ShapeRules, Table};
 use vocabulary::{Candidate, Library, Pattern, RankOrder, Sample, Subject};
 
@@ -256,7 +256,7 @@ fn an_old_campaign_is_gone_on_with_where_it_was_interrupted() {
     check_once(&after);
     let now = store.launches().unwrap();
     assert_eq!(now[..2], launches[..2]);
-    assert_eq!(now[2].outcome, Some(Outcome::Interrupted));
+    assert_eq!(now[2].outcome, Some(LaunchOutcome::Interrupted));
     let of_third = after.iter().filter(|sample| sample.launch == 3);
     let tasks: BTreeSet<Subject> = of_third.map(|sample| sample.subject).collect();
     assert_eq!(tasks.len(), 9, "as many as its spool had");
@@ -383,7 +383,7 @@ fn a_job_of_before_is_taken_up() {
     assert!(before.iter().all(|sample| after.contains(sample)));
     check_once(&after);
     let outcomes = store.launches().unwrap().into_iter().map(|row| row.outcome);
-    assert!(outcomes.eq([Some(Outcome::Complete), Some(Outcome::Complete)]));
+    assert!(outcomes.eq([Some(LaunchOutcome::Complete), Some(LaunchOutcome::Complete)]));
     check_campaign(&place, ".colltune/small.db");
     let (table, expected) = (
         place.read("tables/small.yaml"),

@@ -1,15 +1,15 @@
 //! `colltune remote`: what is asked, what is printed, and how it ends.
 
 use serde_json::{Value, json};
-use testkit::web::{Reply, Request, Server};
+use testkit::web::{HttpRequest, Reply, Server};
 
 use crate::run::{Place, Ran};
 
 /// Runs `colltune remote` against a server that answers so.
 fn ask(
     args: &[&str],
-    answer: impl Fn(&Request) -> Reply + Send + Sync + 'static,
-) -> (Ran, Vec<Request>) {
+    answer: impl Fn(&HttpRequest) -> Reply + Send + Sync + 'static,
+) -> (Ran, Vec<HttpRequest>) {
     let server = Server::start(answer);
     let place = Place::new();
     place.write("token", "colltune_secret\n");
@@ -29,7 +29,7 @@ fn task(state: &str, code: Option<i32>) -> Value {
     })
 }
 
-fn body(request: &Request) -> Value {
+fn body(request: &HttpRequest) -> Value {
     serde_json::from_str(&request.body).unwrap()
 }
 
@@ -72,7 +72,7 @@ fn waiting_ends_as_the_task_does() {
         ("failed", None, 3),
         ("cancelled", None, 3),
     ] {
-        let answer = move |request: &Request| match request.method.as_str() {
+        let answer = move |request: &HttpRequest| match request.method.as_str() {
             "POST" => Reply::json(202, &task("waiting", None).to_string()),
             _ => Reply::json(200, &task(state, code).to_string()),
         };
@@ -159,7 +159,7 @@ fn releases_name_the_release_that_they_follow() {
         "sequence": 13, "action": "release", "digest": "d",
         "gates": [{"name": "validated", "state": "open", "reason": "it is"}],
     });
-    let answer = move |request: &Request| match request.method.as_str() {
+    let answer = move |request: &HttpRequest| match request.method.as_str() {
         "GET" => Reply::new(200, &[("etag", "\"12\"")], "{}"),
         _ => Reply::json(201, &release.to_string()),
     };

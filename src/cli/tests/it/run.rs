@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 use store::Store;
 use tempfile::TempDir;
-use testkit::mpi::{self, Turn};
+use testkit::mpi::{self, MpiLock};
 use vocabulary::Library;
 
 use crate::answers;
@@ -19,7 +19,7 @@ use crate::answers;
 /// A folder to run in, with a search path and drivers of its own.
 pub(crate) struct Place {
     folder: TempDir,
-    _turn: Option<Turn>,
+    _turn: Option<MpiLock>,
 }
 
 /// What a run of the binary left.

@@ -1,6 +1,6 @@
 //! URLs of services and channels.
 
-use client::{Channel, Outcome, Remote, ServiceUrl, Token};
+use client::{ChannelAddress, Remote, RequestOutcome, ServiceUrl, Token};
 
 #[test]
 fn addresses_are_read_as_people_write_them() {
@@ -32,7 +32,7 @@ fn addresses_are_read_as_people_write_them() {
         "unix:/run/s:x",
     ] {
         let error = ServiceUrl::parse(text).unwrap_err();
-        assert_eq!(error.outcome(), Outcome::Wrong);
+        assert_eq!(error.outcome(), RequestOutcome::Wrong);
         assert!(!error.to_string().contains("hunter2"), "{error}");
     }
 }
@@ -44,13 +44,13 @@ fn channels_are_read_with_and_without_the_interface() {
         "https://tables.site/api/v1/machines/a.b/libraries/openmpi-4.1.4/channels/production",
         "https://tables.site/machines/a%2Eb/libraries/openmpi-4.1.4/channels/production",
     ] {
-        let (url, channel) = Channel::of_url(text).unwrap();
+        let (url, channel) = ChannelAddress::of_url(text).unwrap();
         assert_eq!(url.to_string(), "https://tables.site");
         let path = "/machines/a.b/libraries/openmpi-4.1.4/channels/production";
         assert_eq!(channel.path(), path);
     }
     let strange = "unix:/run/s:/api/v1/machines/a/libraries/x%20y/channels/canary";
-    let (_, channel) = Channel::of_url(strange).unwrap();
+    let (_, channel) = ChannelAddress::of_url(strange).unwrap();
     assert_eq!(channel.library, "x y");
     assert_eq!(
         channel.path(),
@@ -69,7 +69,7 @@ fn channels_are_read_with_and_without_the_interface() {
         "machines/a/libraries/b/channels/c",
     ] {
         // `?x` is part of the last name, which no channel has.
-        if let Ok((_, channel)) = Channel::of_url(text) {
+        if let Ok((_, channel)) = ChannelAddress::of_url(text) {
             assert_eq!(channel.channel, "c?x");
             assert!(channel.path().ends_with("/c%3Fx"));
         }
@@ -85,7 +85,7 @@ fn a_token_is_not_sent_where_others_can_read_it() {
         Token::find(Some(&path))
     };
     for text in ["", "\n", "two words", "ä", &"x".repeat(257)] {
-        assert_eq!(token(text).unwrap_err().outcome(), Outcome::Wrong);
+        assert_eq!(token(text).unwrap_err().outcome(), RequestOutcome::Wrong);
     }
     assert!(Token::find(Some(&folder.path().join("none"))).is_err());
     let token = token("  secret\n").unwrap();

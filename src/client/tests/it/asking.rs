@@ -1,8 +1,8 @@
 //! Questions, and what becomes of answers.
 
-use client::{Ask, Outcome, Remote, RemoteError, ServiceUrl, Token};
+use client::{Ask, Remote, RemoteError, RequestOutcome, ServiceUrl, Token};
 use serde_json::json;
-use testkit::web::{Reply, Request, Server};
+use testkit::web::{HttpRequest, Reply, Server};
 
 fn remote(server: &Server, token: Option<&str>) -> Remote {
     let folder = tempfile::tempdir().unwrap();
@@ -22,7 +22,7 @@ fn refused(status: u16, body: &str) -> RemoteError {
 
 #[test]
 fn what_is_sent_is_what_was_asked() {
-    let server = Server::start(|request: &Request| {
+    let server = Server::start(|request: &HttpRequest| {
         Reply::json(202, &format!("{{\"got\": {}}}", request.body))
     });
     let remote = remote(&server, Some("colltune_x"));
@@ -46,18 +46,18 @@ fn what_is_sent_is_what_was_asked() {
 #[test]
 fn problems_are_told_as_the_service_tells_them() {
     for (status, outcome) in [
-        (400, Outcome::Wrong),
-        (401, Outcome::Wrong),
-        (403, Outcome::Wrong),
-        (404, Outcome::Wrong),
-        (409, Outcome::No),
-        (412, Outcome::No),
-        (413, Outcome::Wrong),
-        (422, Outcome::Wrong),
-        (429, Outcome::Away),
-        (500, Outcome::Away),
-        (503, Outcome::Away),
-        (507, Outcome::Away),
+        (400, RequestOutcome::Wrong),
+        (401, RequestOutcome::Wrong),
+        (403, RequestOutcome::Wrong),
+        (404, RequestOutcome::Wrong),
+        (409, RequestOutcome::No),
+        (412, RequestOutcome::No),
+        (413, RequestOutcome::Wrong),
+        (422, RequestOutcome::Wrong),
+        (429, RequestOutcome::Away),
+        (500, RequestOutcome::Away),
+        (503, RequestOutcome::Away),
+        (507, RequestOutcome::Away),
     ] {
         let error = refused(status, "{\"title\": \"Short\", \"detail\": \"Long.\"}");
         assert_eq!(error.outcome(), outcome, "{status}");
@@ -84,7 +84,7 @@ fn answers_without_json_are_strange() {
     let server = Server::start(|_| Reply::new(200, &[], "<html>"));
     let error = remote(&server, None).json(Ask::get("/tasks")).unwrap_err();
     assert!(matches!(error, RemoteError::Strange { .. }), "{error}");
-    assert_eq!(error.outcome(), Outcome::Away);
+    assert_eq!(error.outcome(), RequestOutcome::Away);
     let server = Server::start(|_| Reply::new(204, &[], ""));
     let answer = remote(&server, None)
         .json(Ask::delete("/tokens/1"))

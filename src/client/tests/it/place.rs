@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use client::{Channel, Folder, PullError, Pulled, Remote};
+use client::{ChannelAddress, Folder, PullError, Pulled, Remote};
 use tempfile::TempDir;
 use testkit::tables;
-use testkit::web::{Reply, Request, Server, Site};
+use testkit::web::{HttpRequest, Reply, Server, Site};
 
 /// Long enough for what goes well.
 pub(crate) const LIMIT: Duration = Duration::from_secs(5);
@@ -32,7 +32,9 @@ pub(crate) struct Place {
 
 impl Place {
     /// A service that does what it should, but for requests of which `mishap` makes something else.
-    pub(crate) fn with(mishap: impl Fn(&Request, Reply) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn with(
+        mishap: impl Fn(&HttpRequest, Reply) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let site = Site::default();
         let own = site.clone();
         Self {
@@ -80,7 +82,7 @@ impl Place {
 
 /// Pulls the channel of a service at `url`.
 pub(crate) fn pull(url: &str, folder: &Path, limit: Duration) -> Result<Pulled, PullError> {
-    let (url, channel) = Channel::of_url(&format!("{url}{}", Site::CHANNEL))?;
+    let (url, channel) = ChannelAddress::of_url(&format!("{url}{}", Site::CHANNEL))?;
     client::pull(&Remote::new(url, None, None)?, &channel, folder, limit)
 }
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use client::{Folder, Outcome, PullError, jitter};
-use testkit::web::{Reply, Request, Site, serve_at};
+use client::{Folder, PullError, RequestOutcome, jitter};
+use testkit::web::{HttpRequest, Reply, Site, serve_at};
 
 use crate::place::{LIMIT, Place, only, pull, table};
 
@@ -87,7 +87,7 @@ fn an_older_table_that_cannot_be_had_keeps_nothing_up_and_is_asked_for_again() {
 #[track_caller]
 fn keeps(
     what: &str,
-    answer: impl Fn(&Request, Reply) -> Option<Reply> + Send + Sync + 'static,
+    answer: impl Fn(&HttpRequest, Reply) -> Option<Reply> + Send + Sync + 'static,
 ) -> PullError {
     let is_wrong = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&is_wrong);
@@ -119,13 +119,13 @@ fn keeps(
     error
 }
 
-fn is_blob(request: &Request) -> bool {
+fn is_blob(request: &HttpRequest) -> bool {
     request.path.contains("/blobs/")
 }
 
 #[test]
 fn whatever_a_service_answers_the_last_good_table_stays() {
-    type Answer = fn(&Request, Reply) -> Option<Reply>;
+    type Answer = fn(&HttpRequest, Reply) -> Option<Reply>;
     let cases: &[(&str, Answer, &str)] = &[
         (
             "another table",
@@ -235,8 +235,8 @@ fn whatever_a_service_answers_the_last_good_table_stays() {
             assert!(text.contains(part), "{what}: no `{part}` in {text}");
             assert!(!text.contains('\n'), "{text}");
             let expected = match *what {
-                "a table that is not there" => Outcome::Wrong,
-                _ => Outcome::Away,
+                "a table that is not there" => RequestOutcome::Wrong,
+                _ => RequestOutcome::Away,
             };
             assert_eq!(error.outcome(), expected, "{what}");
         })
@@ -291,7 +291,7 @@ fn an_invalid_table_is_refused_by_the_right_digest_too() {
         place.site.release(text);
         let error = place.pull().unwrap_err();
         assert!(matches!(error, PullError::Table { .. }), "{error}");
-        assert_eq!(error.outcome(), Outcome::Away);
+        assert_eq!(error.outcome(), RequestOutcome::Away);
         place.has(&good);
     }
     place.site.release(b"\xff\xfe");
@@ -305,7 +305,7 @@ fn a_service_that_is_away_is_told_from_one_that_says_no() {
     let place = Place::new();
     // Nothing was ever released.
     let error = place.pull().unwrap_err();
-    assert_eq!(error.outcome(), Outcome::Wrong, "{error}");
+    assert_eq!(error.outcome(), RequestOutcome::Wrong, "{error}");
     assert!(Folder::last_good(&place.folder()).is_none());
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
@@ -313,10 +313,10 @@ fn a_service_that_is_away_is_told_from_one_that_says_no() {
         .local_addr()
         .unwrap();
     let error = pull(&format!("http://{port}"), &place.folder(), LIMIT).unwrap_err();
-    assert_eq!(error.outcome(), Outcome::Away);
+    assert_eq!(error.outcome(), RequestOutcome::Away);
     assert!(error.to_string().contains("is away"), "{error}");
     let error = pull("http://no-such-host.invalid", &place.folder(), LIMIT).unwrap_err();
-    assert_eq!(error.outcome(), Outcome::Away, "{error}");
+    assert_eq!(error.outcome(), RequestOutcome::Away, "{error}");
 }
 
 #[test]
@@ -357,7 +357,7 @@ fn unix_sockets_are_served_as_well() {
     place.has(&digest);
     assert!(!pull(&url, &place.folder(), LIMIT).unwrap().is_new);
     let error = pull("unix:/none:", &place.folder(), LIMIT).unwrap_err();
-    assert_eq!(error.outcome(), Outcome::Away);
+    assert_eq!(error.outcome(), RequestOutcome::Away);
     assert!(error.to_string().contains("unix:/none"), "{error}");
 }
 

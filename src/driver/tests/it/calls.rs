@@ -2,7 +2,7 @@
 
 use schedule::Collective;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Pattern, Synchronisation};
-use wire::{Measurement, Record, Work, exit_code};
+use wire::{Measurement, PlannedWork, Record, exit_code};
 
 use crate::launch::{Bench, assert_code};
 
@@ -16,7 +16,7 @@ fn bench(pattern: Pattern, way: Synchronisation) -> Bench {
         operator: None,
     };
     let candidates = vec![Candidate::Default];
-    let mut bench = Bench::new(vec![Work::Compare { cell, candidates }]);
+    let mut bench = Bench::new(vec![PlannedWork::Compare { cell, candidates }]);
     bench.plan.tasks[0].pattern = pattern;
     bench.plan.synchronisation = way;
     bench.plan.repetition.minimum = 4;

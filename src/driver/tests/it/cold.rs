@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use launcher::Outcome;
-use vocabulary::{Cache, Candidate};
+use vocabulary::{CacheState, Candidate};
 use wire::{Environment, Measurement, Record};
 
 use crate::contest::COARSE_CLOCK;
@@ -34,7 +34,7 @@ int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type,
 /// Measures the library's allreduce of `bytes` on 2 ranks, `repetitions` times; what was told of the
 /// environment, the measurement, and the output buffer of each call.
 fn measure(
-    cache: Cache,
+    cache: CacheState,
     bytes: u64,
     repetitions: u32,
     clock: &str,
@@ -76,7 +76,7 @@ fn last_level_bytes() -> u64 {
 fn each_mpi_call_works_on_the_next_copy_of_its_buffers() {
     // Two ranks with an input and an output each: nine calls' buffers exceed the caches twice.
     let bytes = (last_level_bytes() / 16).next_multiple_of(64);
-    let (environment, measured, places) = measure(Cache::Cold, bytes, 20, "");
+    let (environment, measured, places) = measure(CacheState::Cold, bytes, 20, "");
     let cold = environment.cold.expect("cold");
     assert_eq!(cold.last_level_bytes, last_level_bytes());
     assert_eq!((measured.seconds.len(), measured.batch), (20, 1));
@@ -103,7 +103,7 @@ fn each_mpi_call_works_on_the_next_copy_of_its_buffers() {
 
 #[test]
 fn each_mpi_call_of_a_batch_has_its_own_copy() {
-    let (_, measured, places) = measure(Cache::Cold, 8, 30, COARSE_CLOCK);
+    let (_, measured, places) = measure(CacheState::Cold, 8, 30, COARSE_CLOCK);
     assert!(measured.batch > 1, "{}", measured.batch);
     let calls = 30 * measured.batch as usize;
     assert!(places.len() >= calls, "{} calls", places.len());
@@ -114,7 +114,7 @@ fn each_mpi_call_of_a_batch_has_its_own_copy() {
 
 #[test]
 fn warm_mpi_calls_work_on_the_same_buffers() {
-    let (environment, _, places) = measure(Cache::Warm, 4096, 20, "");
+    let (environment, _, places) = measure(CacheState::Warm, 4096, 20, "");
     assert_eq!(environment.cold, None);
     assert!(places.len() > 20 && places.iter().all(|place| *place == places[0]));
 }

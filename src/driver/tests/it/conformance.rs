@@ -10,7 +10,7 @@ use testkit::mpi::family;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters,
 };
-use wire::{Finish, Record, Work};
+use wire::{Finish, PlannedWork, Record};
 
 use crate::launch::{Bench, experiment, ours};
 
@@ -123,9 +123,9 @@ fn cells(ranks: u32) -> Vec<(Cell, usize)> {
 #[test]
 fn every_algorithm_gives_the_result_of_its_collective() {
     let most = most_ranks();
-    let work: Vec<Work> = (1..=most)
+    let work: Vec<PlannedWork> = (1..=most)
         .flat_map(cells)
-        .map(|(cell, turn)| Work::Compare {
+        .map(|(cell, turn)| PlannedWork::Compare {
             cell,
             candidates: candidates(&cell, turn),
         })
@@ -139,7 +139,8 @@ fn every_algorithm_gives_the_result_of_its_collective() {
         match record {
             Record::Failed { .. } => panic!("{record:?}"),
             Record::Done(done) => {
-                let Work::Compare { cell, candidates } = &bench.plan.tasks[done.task as usize].work
+                let PlannedWork::Compare { cell, candidates } =
+                    &bench.plan.tasks[done.task as usize].work
                 else {
                     panic!("only comparisons were asked for")
                 };
@@ -164,10 +165,10 @@ fn every_algorithm_gives_the_result_of_its_collective() {
 }
 
 /// Every algorithm, and everything that it may be made of.
-fn assert_everything_has_a_turn(work: &[Work]) {
+fn assert_everything_has_a_turn(work: &[PlannedWork]) {
     let mut seen: HashMap<String, Vec<Parameters>> = HashMap::new();
     for work in work {
-        if let Work::Compare { candidates, .. } = work {
+        if let PlannedWork::Compare { candidates, .. } = work {
             for candidate in candidates {
                 let known = seen.entry(candidate.algorithm().to_owned()).or_default();
                 known.push(candidate.parameters());
@@ -188,7 +189,7 @@ fn experiments_among_several_ranks_give_plausible_times() {
     let check = |ranks: u32, ppn: u32, kinds: &[(ExperimentKind, u32)]| {
         let on = |(kind, nodes), bytes| {
             let shape = CommShape { nodes, ppn };
-            Work::Experiment(Experiment {
+            PlannedWork::Experiment(Experiment {
                 kind,
                 shape,
                 bytes,

@@ -12,7 +12,7 @@ use wire::{FailureKind, Finish, Record, UNTIL_VARIABLE, exit_code};
 
 use crate::launch::{Bench, allreduce, assert_code, experiment, finish, ours};
 
-fn default_only() -> Vec<wire::Work> {
+fn default_only() -> Vec<wire::PlannedWork> {
     vec![allreduce(2, 1024, vec![Candidate::Default])]
 }
 

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use launcher::{Exit, Job, Launcher, LibraryName, LocalLauncher, Outcome, Running};
 use tempfile::TempDir;
-use testkit::mpi::{self, Turn, family};
+use testkit::mpi::{self, MpiLock, family};
 use vocabulary::{
-    Cache, Candidate, Cell, CommShape, Datatype, Experiment, Library, Operator, Parameters,
+    CacheState, Candidate, Cell, CommShape, Datatype, Experiment, Library, Operator, Parameters,
     Pattern, Repetition, Synchronisation,
 };
-use wire::{Plan, Record, Task, WIRE_VERSION, Work};
+use wire::{Plan, PlannedTask, PlannedWork, Record, WIRE_VERSION};
 
 /// A folder with a plan, and what came of it.
 pub(crate) struct Bench {
@@ -21,12 +21,12 @@ pub(crate) struct Bench {
     /// For the ranks, beyond that of the test.
     pub(crate) environment: Vec<(OsString, OsString)>,
     launcher: &'static LocalLauncher,
-    _turn: Turn,
+    _turn: MpiLock,
 }
 
 impl Bench {
     /// A plan for these tasks that repeats as little as possible.
-    pub(crate) fn new(work: Vec<Work>) -> Self {
+    pub(crate) fn new(work: Vec<PlannedWork>) -> Self {
         let turn = mpi::turn();
         let launcher = mpi::launcher();
         let folder = TempDir::new().expect("a temporary folder");
@@ -54,7 +54,7 @@ impl Bench {
             },
             racing: None,
             synchronisation: Synchronisation::Barrier,
-            cache: Cache::Warm,
+            cache: CacheState::Warm,
             tasks: Vec::new(),
         };
         let mut bench = Self {
@@ -69,10 +69,10 @@ impl Bench {
     }
 
     /// Makes these the plan's tasks, numbered from 0.
-    pub(crate) fn set_work(&mut self, work: Vec<Work>) {
+    pub(crate) fn set_work(&mut self, work: Vec<PlannedWork>) {
         let tasks = work.into_iter().zip(0..);
         self.plan.tasks = tasks
-            .map(|(work, id)| Task {
+            .map(|(work, id)| PlannedTask {
                 id,
                 round: 0,
                 pattern: Pattern::Together,
@@ -186,7 +186,7 @@ pub(crate) fn ours(algorithm: &str, parameters: Parameters) -> Candidate {
 }
 
 /// An allreduce of `bytes` on `ranks` ranks of one node.
-pub(crate) fn allreduce(ranks: u32, bytes: u64, candidates: Vec<Candidate>) -> Work {
+pub(crate) fn allreduce(ranks: u32, bytes: u64, candidates: Vec<Candidate>) -> PlannedWork {
     let cell = Cell {
         collective: schedule::Collective::Allreduce,
         shape: CommShape {
@@ -197,15 +197,15 @@ pub(crate) fn allreduce(ranks: u32, bytes: u64, candidates: Vec<Candidate>) -> W
         datatype: Datatype::Int32,
         operator: Some(Operator::Sum),
     };
-    Work::Compare { cell, candidates }
+    PlannedWork::Compare { cell, candidates }
 }
 
-pub(crate) fn experiment(kind: vocabulary::ExperimentKind, ranks: u32, bytes: u64) -> Work {
+pub(crate) fn experiment(kind: vocabulary::ExperimentKind, ranks: u32, bytes: u64) -> PlannedWork {
     let shape = CommShape {
         nodes: 1,
         ppn: ranks,
     };
-    Work::Experiment(Experiment {
+    PlannedWork::Experiment(Experiment {
         kind,
         shape,
         bytes,

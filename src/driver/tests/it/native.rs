@@ -11,7 +11,7 @@ use testkit::mpi::family;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Library, MOCKUPS, NativeAlgorithm, Operator, Parameters,
 };
-use wire::{FailureKind, RULES_VARIABLE, Record, Work};
+use wire::{FailureKind, PlannedWork, RULES_VARIABLE, Record};
 
 use crate::launch::{Bench, allreduce};
 use crate::trace::{Calls, function, trace, traced};
@@ -137,7 +137,7 @@ fn everything(campaign: &Campaign, natives: &[NativeAlgorithm]) -> Bench {
         all.retain(|candidate| !aborts(candidate) || taken.contains(candidate));
         [vec![Candidate::Default], all].concat()
     };
-    let work = cells().into_iter().map(|cell| Work::Compare {
+    let work = cells().into_iter().map(|cell| PlannedWork::Compare {
         candidates: candidates(&cell),
         cell,
     });
@@ -168,7 +168,7 @@ fn native_algorithms_and_mockups_are_right_and_carry_their_names() {
     let calls = is_traced.then(|| traced(&bench));
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for task in &bench.plan.tasks {
-        let Work::Compare { cell, candidates } = &task.work else {
+        let PlannedWork::Compare { cell, candidates } = &task.work else {
             panic!("only comparisons were asked for")
         };
         let taken = campaign.foreign_candidates(cell, &bench.plan.library, &natives);
@@ -246,7 +246,7 @@ fn candidates_for_operators_that_do_not_commute_combine_in_order_under_mpi() {
                     let left_out: Vec<Candidate> = left_out.collect();
                     candidates.extend(left_out);
                 }
-                work.push(Work::Compare { cell, candidates });
+                work.push(PlannedWork::Compare { cell, candidates });
             }
         }
     }
@@ -261,7 +261,7 @@ fn candidates_for_operators_that_do_not_commute_combine_in_order_under_mpi() {
     let calls = is_traced.then(|| traced(&bench));
     let (mut right, mut wrong, mut something_else) = (0, 0, BTreeSet::new());
     for task in &bench.plan.tasks {
-        let Work::Compare { cell, candidates } = &task.work else {
+        let PlannedWork::Compare { cell, candidates } = &task.work else {
             panic!("only comparisons were asked for")
         };
         let taken = campaign.foreign_candidates(cell, &library, &natives);
@@ -320,7 +320,7 @@ fn forcing_leaves_the_default_of_openmpi_what_it_is() {
             true => campaign.foreign_candidates(cell, &library, &natives),
             false => Vec::new(),
         };
-        let work = cells().into_iter().map(|cell| Work::Compare {
+        let work = cells().into_iter().map(|cell| PlannedWork::Compare {
             candidates: [vec![Candidate::Default], of(&cell)].concat(),
             cell,
         });

@@ -3,7 +3,7 @@
 use launcher::Outcome;
 use vocabulary::RankOrder::{self, Block, Cyclic, Other};
 use vocabulary::{Candidate, CommShape};
-use wire::{Record, Work};
+use wire::{PlannedWork, Record};
 
 use crate::launch::{Bench, allreduce};
 
@@ -11,7 +11,7 @@ use crate::launch::{Bench, allreduce};
 fn launches_tell_the_order_of_ranks_of_each_task_under_mpi() {
     let on = |(nodes, ppn)| {
         let mut work = allreduce(4, 64, vec![Candidate::Default]);
-        if let Work::Compare { cell, .. } = &mut work {
+        if let PlannedWork::Compare { cell, .. } = &mut work {
             cell.shape = CommShape { nodes, ppn };
         }
         work

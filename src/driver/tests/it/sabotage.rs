@@ -9,7 +9,7 @@ use testkit::mpi::family;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, ExperimentKind, Operator, Parameters, Synchronisation,
 };
-use wire::{FailureKind, Record, Work, exit_code};
+use wire::{FailureKind, PlannedWork, Record, exit_code};
 
 use crate::launch::{Bench, allreduce, assert_code, experiment, ours};
 
@@ -227,14 +227,14 @@ fn a_wrong_order_is_a_wrong_result_for_an_operator_that_does_not_commute_under_m
     let algorithm = ours("allreduce/recursive_doubling", Parameters::default());
     let candidates = vec![Candidate::Default, algorithm];
     let work = |operator: Operator| {
-        let Work::Compare { cell, candidates } = allreduce(2, 64, candidates.clone()) else {
+        let PlannedWork::Compare { cell, candidates } = allreduce(2, 64, candidates.clone()) else {
             panic!("a comparison")
         };
         let cell = Cell {
             operator: Some(operator),
             ..cell
         };
-        Work::Compare { cell, candidates }
+        PlannedWork::Compare { cell, candidates }
     };
     let mut bench = Bench::new(vec![work(Operator::Noncommutative), work(Operator::Sum)]);
     sabotage(&mut bench, "-DORDER");
@@ -250,7 +250,7 @@ fn a_wrong_order_is_a_wrong_result_for_an_operator_that_does_not_commute_under_m
 }
 
 /// A bench in which candidates take many short turns.
-fn patient(work: Work) -> Bench {
+fn patient(work: PlannedWork) -> Bench {
     let mut bench = Bench::new(vec![work]);
     bench.plan.repetition.minimum = 20;
     bench.plan.repetition.maximum = 100;
@@ -274,7 +274,7 @@ fn a_candidate_that_takes_far_too_long_costs_one_call() {
     if family() == LibraryName::Mpich {
         return;
     }
-    let Work::Compare { mut cell, .. } = allreduce(2, 64, Vec::new()) else {
+    let PlannedWork::Compare { mut cell, .. } = allreduce(2, 64, Vec::new()) else {
         unreachable!()
     };
     cell.collective = Collective::Reduce;
@@ -282,7 +282,7 @@ fn a_candidate_that_takes_far_too_long_costs_one_call() {
         algorithm: "mockup:reduce/allreduce".to_owned(),
     };
     let candidates = vec![Candidate::Default, slow];
-    let mut bench = patient(Work::Compare { cell, candidates });
+    let mut bench = patient(PlannedWork::Compare { cell, candidates });
     sabotage(&mut bench, "-DHOPELESS");
     let (exit, records) = bench.run(2);
     assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
@@ -322,7 +322,7 @@ fn what_a_failed_round_has_started_is_waited_for() {
         ours("bcast/linear_nonblocking", Parameters::default()),
         Candidate::Default,
     ];
-    let mut bench = Bench::new(vec![Work::Compare { cell, candidates }]);
+    let mut bench = Bench::new(vec![PlannedWork::Compare { cell, candidates }]);
     sabotage(&mut bench, "-DUNWAITED");
     let (exit, records) = bench.run(3);
     assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);

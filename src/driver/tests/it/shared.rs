@@ -4,7 +4,7 @@ use launcher::Outcome;
 use vocabulary::{
     Candidate, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters, Through,
 };
-use wire::{FailureKind, Record, Work, exit_code};
+use wire::{FailureKind, PlannedWork, Record, exit_code};
 
 use crate::launch::{Bench, allreduce, assert_code, ours};
 
@@ -89,7 +89,7 @@ fn experiments() -> Bench {
     ];
     let work = kinds.iter().flat_map(|(kind, ppn)| {
         [8, 1 << 20].map(|bytes| {
-            Work::Experiment(Experiment {
+            PlannedWork::Experiment(Experiment {
                 kind: *kind,
                 shape: CommShape {
                     nodes: 1,

@@ -6,7 +6,7 @@ use launcher::LibraryName;
 use launcher::Outcome;
 use testkit::mpi::family;
 use vocabulary::{Candidate, CommShape, Node, Synchronisation, Warning};
-use wire::{LaunchStart, Measurement, Record, Work};
+use wire::{LaunchStart, Measurement, PlannedWork, Record};
 
 use crate::launch::{Bench, allreduce};
 
@@ -14,7 +14,12 @@ use crate::launch::{Bench, allreduce};
 const REPETITIONS: u32 = 200;
 
 /// A launch with clocks that are wrong in this way, by the variables of `skew.c`.
-fn launch(ranks: u32, work: Vec<Work>, way: Synchronisation, skew: &[(&str, f64)]) -> Vec<Record> {
+fn launch(
+    ranks: u32,
+    work: Vec<PlannedWork>,
+    way: Synchronisation,
+    skew: &[(&str, f64)],
+) -> Vec<Record> {
     launch_on_nodes(None, ranks, work, way, skew)
 }
 
@@ -22,7 +27,7 @@ fn launch(ranks: u32, work: Vec<Work>, way: Synchronisation, skew: &[(&str, f64)
 fn launch_on_nodes(
     ppn: Option<u32>,
     ranks: u32,
-    work: Vec<Work>,
+    work: Vec<PlannedWork>,
     way: Synchronisation,
     skew: &[(&str, f64)],
 ) -> Vec<Record> {
@@ -59,7 +64,7 @@ fn measurements(records: &[Record]) -> Vec<&Measurement> {
 }
 
 /// As many comparisons of an allreduce of 64 KiB, each a task.
-fn tasks(count: usize, ranks: u32) -> Vec<Work> {
+fn tasks(count: usize, ranks: u32) -> Vec<PlannedWork> {
     let work = allreduce(ranks, 1 << 16, vec![Candidate::Default]);
     vec![work; count]
 }
@@ -120,7 +125,7 @@ fn clocks_are_learned_node_by_node_under_openmpi() {
     }
     let on = |nodes, ppn| {
         let mut work = allreduce(4, 1 << 16, vec![Candidate::Default]);
-        if let Work::Compare { cell, .. } = &mut work {
+        if let PlannedWork::Compare { cell, .. } = &mut work {
             cell.shape = CommShape { nodes, ppn };
         }
         work

@@ -1,6 +1,6 @@
 //! Whether ranks have cores of their own.
 
-use environment::is_crowded;
+use environment::is_oversubscribed;
 use vocabulary::{CommShape, Node};
 
 fn node(boot: &str, cores: u32, crowded: u32) -> Node {
@@ -17,7 +17,11 @@ fn node(boot: &str, cores: u32, crowded: u32) -> Node {
 fn cores_are_counted_by_node_and_by_machine() {
     let check = |nodes: &[Node], (count, ppn), expected| {
         let shape = CommShape { nodes: count, ppn };
-        assert_eq!(is_crowded(nodes, shape), expected, "{shape} on {nodes:?}");
+        assert_eq!(
+            is_oversubscribed(nodes, shape),
+            expected,
+            "{shape} on {nodes:?}"
+        );
     };
     let apart = [node("a", 4, 0), node("b", 2, 0)];
     check(&apart, (2, 2), false);

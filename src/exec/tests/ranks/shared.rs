@@ -3,7 +3,9 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use exec::{Bytes, Call, Communicator, ExecError, Executor, NoChannels, NodeChannels, Wait};
+use exec::{
+    Bytes, Call, Communicator, ExecError, NoChannels, NodeChannels, ScheduleExecutor, Wait,
+};
 use schedule::Collective;
 use vocabulary::{Datatype, Parameters, Through};
 
@@ -182,7 +184,7 @@ fn lost(pair: &mut Communicator) -> Result<u32, ExecError> {
         in_place: false,
     };
     let schedule = call.schedule("bcast/linear", &Parameters::default(), pair.nodes())?;
-    let mut executor = Executor::new(&schedule, &call, pair, Through::Shared, Wait::Yield)?;
+    let mut executor = ScheduleExecutor::new(&schedule, &call, pair, Through::Shared, Wait::Yield)?;
     let mut data = Bytes::zeroed(bytes as usize);
     let mut call = || executor.call(pair, &[], data.as_mut_slice());
     if pair.rank() == 0 {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use export::Options;
-use export::deploy::{DeployError, Deployed, Request, deploy, list, rollback};
+use export::deploy::{DeployError, DeployRequest, Deployed, deploy, list, rollback};
 use schedule::Collective;
 use table::{Policy, Table};
 use vocabulary::Library;
@@ -39,7 +39,7 @@ fn put_with(
         policy,
         ..Options::default()
     };
-    let request = Request {
+    let request = DeployRequest {
         table,
         options: &options,
         confirmed_only,
@@ -364,7 +364,7 @@ fn texts_of_a_table_stay_in_comments() {
         remarks: vec![format!("A remark {evil}")],
         ..Options::default()
     };
-    let request = Request {
+    let request = DeployRequest {
         table: &table,
         options: &options,
         confirmed_only: false,

@@ -212,7 +212,7 @@ fn the_reader_is_strict() {
 #[test]
 fn the_installed_mpich_tells_what_it_decides() {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = export::mpich::Selection.installed("4.0.2", &path);
+    let found = export::mpich::SelectionFile.installed("4.0.2", &path);
     let Some(file) = testkit::require("MPICH 4.0", found) else {
         return;
     };

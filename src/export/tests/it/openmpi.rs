@@ -1,7 +1,7 @@
 //! Classic rules files.
 
 use export::Options;
-use export::openmpi::{File, Row, read};
+use export::openmpi::{File, FileRule, read};
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Policy, Query, Table};
 use vocabulary::{CommShape, RankOrder};
@@ -50,7 +50,7 @@ fn han_is_left_out_where_it_would_come_first() {
 
 /// A row without its threshold: algorithm, fanout, segment size.
 fn row(file: &File, collective: Collective, ranks: u32, bytes: u64) -> Option<[u32; 3]> {
-    let Row {
+    let FileRule {
         algorithm,
         fanout,
         segment_bytes,

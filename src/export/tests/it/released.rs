@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use export::Options;
-use export::deploy::{DeployError, Deployed, Release, Request, deploy, list, prune, table_of};
+use export::deploy::{
+    DeployError, DeployRequest, Deployed, ServiceRelease, deploy, list, prune, table_of,
+};
 use jiff::Timestamp;
 use schedule::Collective;
 use table::Table;
@@ -14,13 +16,13 @@ use table::Table;
 use crate::sample::{self, OPEN_MPI};
 
 fn release(table: &Table, folder: &Path, digest: &str) -> Deployed {
-    let request = Request {
+    let request = DeployRequest {
         table,
         options: &Options::default(),
         confirmed_only: true,
         preload: None,
         who: "service",
-        release: Some(Release {
+        release: Some(ServiceRelease {
             digest,
             module: "production",
         }),
@@ -230,7 +232,7 @@ fn versions_are_removed_that_no_job_can_use() {
     let folder = folder.path();
     let names = || -> Vec<String> {
         let versions = list(folder).expect("versions").into_iter();
-        let digest = |version: export::deploy::Version| {
+        let digest = |version: export::deploy::DeployedVersion| {
             fs::read_to_string(version.folder.join("digest")).expect("readable")
         };
         versions

@@ -1,7 +1,7 @@
 //! Summaries against statistics computed the plain way.
 
 use fit::{FitError, summarise};
-use vocabulary::{Candidate, Experiment, ExperimentKind, Left, Pattern, Sample, Subject};
+use vocabulary::{Candidate, Elimination, Experiment, ExperimentKind, Pattern, Sample, Subject};
 
 use crate::synthetic::{Noise, allreduce, ours, sample};
 
@@ -88,7 +88,7 @@ fn samples_of_one_launch_are_joined_and_empty_ones_ignored() {
 #[test]
 fn launches_in_which_a_candidate_left_the_race_are_counted() {
     let mut samples = samples();
-    let left = Left {
+    let left = Elimination {
         round: 9,
         leader: 0,
         ratio: 1.4,

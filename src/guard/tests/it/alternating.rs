@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use guard::{Alternating, Deployed, Judgement, ValidateOptions, points, validate};
+use guard::{Activation, Alternating, Judgement, ValidateOptions, points, validate};
 use launcher::{Job, LaunchError, Launcher, Running};
 use simulated::SimulatedLauncher;
 use table::Deployment;
@@ -77,7 +77,7 @@ fn the_default_with_the_table_is_compared_with_that_without() {
     let mut points = points(&tuned.table, Deployment::Colltune, elements, false);
     points.retain(|point| !point.keeps_default() && point.cell.bytes == 64);
     assert_eq!(points.len(), 2, "{points:?}");
-    let deployed = Deployed {
+    let deployed = Activation {
         environment: variables(),
         notes: Vec::new(),
     };

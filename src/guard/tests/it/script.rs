@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use guard::{Broken, GuardError, Measurer, Times};
+use guard::{FailedCandidate, GuardError, Measurer, Times};
 use table::Table;
 use testkit::tables;
 use vocabulary::{Candidate, Cell, CommShape, RankOrder};
@@ -86,7 +86,7 @@ impl<F: Fn(&Cell, &Candidate, u32) -> Take> Measurer for Script<F> {
                             let medians = times.medians.entry(key).or_default();
                             medians.push((self.launch, seconds));
                         }
-                        Take::Fails => times.broken.push(Broken {
+                        Take::Fails => times.broken.push(FailedCandidate {
                             cell: *cell,
                             candidate: candidate.clone(),
                             message: "crash: on purpose".to_owned(),

@@ -11,8 +11,8 @@ use simulated::SimulatedLauncher;
 use table::Table;
 use tempfile::TempDir;
 use tuner::{MeasurementContext, SearchPaths, Silent, tune};
-use vocabulary::{Cache, Candidate, Cell, Pattern, Repetition, Synchronisation};
-use wire::{Plan, Record, Task, WIRE_VERSION, Work};
+use vocabulary::{CacheState, Candidate, Cell, Pattern, Repetition, Synchronisation};
+use wire::{Plan, PlannedTask, PlannedWork, Record, WIRE_VERSION};
 
 /// A machine with the noise of its file, and the table and the store of a campaign on it.
 pub(crate) struct Tuned {
@@ -75,17 +75,20 @@ pub(crate) struct Simulation<'a> {
 
 impl Simulation<'_> {
     fn plan(&self, cells: &[(Cell, Vec<Candidate>)]) -> Plan {
-        let tasks = cells.iter().zip(0..).map(|((cell, candidates), id)| Task {
-            id,
-            // What chance is drawn from.
-            round: self.launches,
-            pattern: Pattern::Together,
-            calls: None,
-            work: Work::Compare {
-                cell: *cell,
-                candidates: candidates.clone(),
-            },
-        });
+        let tasks = cells
+            .iter()
+            .zip(0..)
+            .map(|((cell, candidates), id)| PlannedTask {
+                id,
+                // What chance is drawn from.
+                round: self.launches,
+                pattern: Pattern::Together,
+                calls: None,
+                work: PlannedWork::Compare {
+                    cell: *cell,
+                    candidates: candidates.clone(),
+                },
+            });
         Plan {
             version: WIRE_VERSION,
             campaign: "digest".to_owned(),
@@ -109,7 +112,7 @@ impl Simulation<'_> {
             },
             racing: None,
             synchronisation: Synchronisation::Barrier,
-            cache: Cache::Warm,
+            cache: CacheState::Warm,
             tasks: tasks.collect(),
         }
     }

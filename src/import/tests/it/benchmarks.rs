@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use import::{Format, ImportOptions};
+use import::{ImportFormat, ImportOptions};
 use schedule::Collective;
 use vocabulary::{Candidate, Datatype, Sample, Subject, Warning};
 
@@ -68,7 +68,9 @@ fn short(samples: &[Sample]) -> Vec<(String, i64)> {
 #[test]
 fn osu_takes_the_slowest_rank_and_every_run_is_a_launch() {
     let desk = Desk::new();
-    let imported = desk.import(OSU, &options(Format::Osu)).expect("imported");
+    let imported = desk
+        .import(OSU, &options(ImportFormat::Osu))
+        .expect("imported");
     let expected = [
         ("allreduce 2x4 4 int32 #1", 373),
         ("allreduce 2x4 4 int32 #2", 375),
@@ -106,7 +108,8 @@ fn averages_of_osu_are_taken_with_a_warning_that_stays() {
     let desk = Desk::new();
     let text = "# OSU MPI Allreduce Latency Test v5.6.3\n# Size       Avg Latency(us)\n\
         4                       1.40\n8                       1.08\n";
-    desk.import(text, &options(Format::Osu)).expect("imported");
+    desk.import(text, &options(ImportFormat::Osu))
+        .expect("imported");
     assert_eq!(
         short(&desk.samples())[0],
         ("allreduce 2x4 4 float32 #1".to_owned(), 140)
@@ -122,7 +125,7 @@ fn averages_of_osu_are_taken_with_a_warning_that_stays() {
 #[test]
 fn what_osu_leaves_open_must_be_said() {
     let desk = Desk::new();
-    let all = options(Format::Osu);
+    let all = options(ImportFormat::Osu);
     let check = |text: &str, options: ImportOptions, part: &str| {
         let refusal = desk.refusal(text, &options);
         assert!(refusal.contains(part), "{refusal}");
@@ -238,7 +241,9 @@ Reduce            8               8         1000         5.39        17.65      
 #[test]
 fn imb_tables_tell_their_processes_and_sizes() {
     let desk = Desk::new();
-    let imported = desk.import(IMB, &options(Format::Imb)).expect("imported");
+    let imported = desk
+        .import(IMB, &options(ImportFormat::Imb))
+        .expect("imported");
     let expected = [
         ("reduce 2x4 8 float64 #1", 1763),
         ("reduce 2x4 8 float64 #2", 1765),
@@ -268,7 +273,8 @@ fn a_reduce_scatter_of_imb_is_sized_by_vector_up_to_2018() {
     ] {
         let desk = Desk::new();
         let text = IMB.replace("(R) MPI Benchmarks 2021.3", release);
-        desk.import(&text, &options(Format::Imb)).expect("imported");
+        desk.import(&text, &options(ImportFormat::Imb))
+            .expect("imported");
         let found: Vec<u64> = desk
             .samples()
             .iter()
@@ -284,11 +290,11 @@ fn a_reduce_scatter_of_imb_is_sized_by_vector_up_to_2018() {
     }
     let desk = Desk::new();
     let headless = IMB.replace("#    Intel(R)", "#");
-    let refusal = desk.refusal(&headless, &options(Format::Imb));
+    let refusal = desk.refusal(&headless, &options(ImportFormat::Imb));
     assert!(refusal.contains("times:25: the release"), "{refusal}");
     let small = ImportOptions {
         nodes: Some(1),
-        ..options(Format::Imb)
+        ..options(ImportFormat::Imb)
     };
     let refusal = desk.refusal(IMB, &small);
     assert!(

@@ -1,6 +1,6 @@
 //! Folders of what benchmarks print every night.
 
-use import::{Format, ImportError, import};
+use import::{ImportError, ImportFormat, import};
 
 use crate::{Desk, options};
 
@@ -35,7 +35,7 @@ fn a_folder_is_imported_again_and_only_new_files_are_taken() {
         import(
             &desk.path("nights"),
             &desk.path("a.db"),
-            &options(Format::Osu),
+            &options(ImportFormat::Osu),
         )
     };
     let imported = import().expect("imported");
@@ -65,7 +65,7 @@ fn a_store_and_links_to_folders_among_the_files_are_passed_over() {
     write(&desk, &[("nights/1", &night(1.5)), ("2", &night(1.25))]);
     let (folder, store) = (desk.path("nights"), desk.path("nights/a.db"));
     std::os::unix::fs::symlink(".", folder.join("all")).expect("linked");
-    let import = || import(&folder, &store, &options(Format::Osu));
+    let import = || import(&folder, &store, &options(ImportFormat::Osu));
     assert_eq!(import().expect("imported").launches, [1, 2]);
     let again = import().expect("nothing new");
     assert_eq!((again.known.len(), again.empty.len()), (2, 0), "{again:?}");
@@ -80,7 +80,7 @@ fn one_wrong_file_of_a_folder_is_told_and_nothing_stored() {
         import(
             &desk.path("nights"),
             &desk.path("a.db"),
-            &options(Format::Osu),
+            &options(ImportFormat::Osu),
         )
     };
     let error = import().expect_err("a wrong line").to_string();

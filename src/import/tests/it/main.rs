@@ -6,7 +6,7 @@ mod natives;
 
 use std::path::PathBuf;
 
-use import::{Format, ImportError, ImportOptions, Imported, import};
+use import::{ImportError, ImportFormat, ImportOptions, Imported, import};
 use store::Store;
 use vocabulary::{Candidate, CommShape, Library, Pattern, Sample};
 
@@ -57,7 +57,7 @@ fn library() -> Library {
     }
 }
 
-fn options(format: Format) -> ImportOptions {
+fn options(format: ImportFormat) -> ImportOptions {
     ImportOptions {
         format,
         library: Some(library()),
@@ -70,7 +70,7 @@ fn options(format: Format) -> ImportOptions {
 }
 
 fn csv() -> ImportOptions {
-    options(Format::Csv)
+    options(ImportFormat::Csv)
 }
 
 /// Two candidates of a reduction on 36 nodes.

@@ -1,6 +1,6 @@
 //! Algorithms of the measured library by its own names.
 
-use import::Format;
+use import::ImportFormat;
 use vocabulary::{Candidate, Parameters};
 
 use crate::{Desk, options};
@@ -14,7 +14,9 @@ const ROWS: &str = "collective,library,algorithm,nodes,ppn,bytes,segment_bytes,s
 #[test]
 fn what_was_forced_goes_by_the_librarys_name() {
     let desk = Desk::new();
-    let imported = desk.import(ROWS, &options(Format::Csv)).expect("imported");
+    let imported = desk
+        .import(ROWS, &options(ImportFormat::Csv))
+        .expect("imported");
     let candidates: Vec<Candidate> = desk.samples().into_iter().map(|s| s.candidate).collect();
     let forced = Candidate::Native {
         algorithm: "native:bcast/binary_tree".to_owned(),
@@ -43,7 +45,7 @@ fn they_are_known_of_known_libraries_only() {
         });
         let options = import::ImportOptions {
             library,
-            ..options(Format::Csv)
+            ..options(ImportFormat::Csv)
         };
         let refusal = desk.refusal(ROWS, &options);
         for part in [

@@ -4,7 +4,7 @@ use report::{Basis, Comparison, View};
 use results::{
     BlockComparison, BlockPoint, CellDecision, Estimate, Expected, MeasuringCost, Misfit,
     ModelCurve, ModelKind, ModelScore, OftenInvalid, Pair, Pairs, ParameterEstimate, Races, Ranked,
-    Repetitions, Starts, Status, Timed, Verdict,
+    RepetitionCounts, Starts, Status, Timed, Verdict,
 };
 use schedule::Collective;
 use statistics::{Interval, PairedRatio};
@@ -13,7 +13,7 @@ use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Library, Node, Operator, Parameters, Pattern, RankOrder,
     Subject, Warning,
 };
-use wire::{Environment, Failure, FailureKind, Shares};
+use wire::{Environment, FailureKind, FailureRecord, Shares};
 
 const SHAPE: CommShape = CommShape { nodes: 1, ppn: 2 };
 
@@ -415,7 +415,7 @@ pub(crate) fn view() -> View {
             repetitions: 183_574,
             residual_seconds: 4.1e-7,
         }),
-        repetitions: Repetitions {
+        repetitions: RepetitionCounts {
             batched_cells: 2,
             most_calls: 16,
             other_batches: 3,
@@ -450,7 +450,7 @@ pub(crate) fn view() -> View {
             score(ModelKind::OneLine, 2),
             score(ModelKind::Calibrated, 1),
         ],
-        failures: vec![Failure {
+        failures: vec![FailureRecord {
             launch: 3,
             candidate: ours("allreduce/ring", None),
             subject: Subject::Cell(cell),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use campaign::{Campaign, Family};
-use search::{Expectation, Guide, Known, Request};
+use search::{Expectation, Guide, Known, MeasurementRequest};
 use vocabulary::{Candidate, Cell};
 
 /// Times by a formula.
@@ -56,7 +56,7 @@ impl Trial {
         }
     }
 
-    fn requests(&self, model: &dyn Expectation) -> Vec<Request> {
+    fn requests(&self, model: &dyn Expectation) -> Vec<MeasurementRequest> {
         let is_tree = |_: &Cell, candidate: &Candidate| candidate.algorithm() == "bcast/knomial";
         let guide = Guide {
             campaign: &self.campaign,
@@ -249,7 +249,7 @@ fn a_search_does_the_same_from_the_beginning_as_from_the_middle() {
     }
     let next = undone.requests(&Model(None));
     let fewest = next.iter().map(|request| request.round).min();
-    let due: Vec<&Request> = next.iter().filter(|r| Some(r.round) == fewest).collect();
+    let due: Vec<&MeasurementRequest> = next.iter().filter(|r| Some(r.round) == fewest).collect();
     assert!(first[half..].iter().all(|request| due.contains(&request)));
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 use service::{
-    Actor, Channel, ChannelKey, Configuration, Digest, Release, ReleaseAction, ReleaseRequest,
-    Scope, Service, ServiceError,
+    Actor, ChannelKey, Configuration, Digest, Release, ReleaseAction, ReleaseChannel,
+    ReleaseRequest, Scope, Service, ServiceError,
 };
 use tempfile::TempDir;
 use testkit::tables;
@@ -161,7 +161,7 @@ pub(crate) fn production() -> ChannelKey {
     ChannelKey {
         machine: MACHINE.to_owned(),
         library: "openmpi-4.1.4".to_owned(),
-        channel: Channel::Production,
+        channel: ReleaseChannel::Production,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use service::{Channel, ChannelKey, ReleaseAction, ServiceError};
+use service::{ChannelKey, ReleaseAction, ReleaseChannel, ServiceError};
 
 use crate::bed::{Bed, MACHINE, choosing, production};
 
@@ -20,7 +20,7 @@ fn nodes_keep_what_running_jobs_may_use() {
         let versions = export::deploy::list(&bed.channel())
             .expect("versions")
             .into_iter();
-        let digest = |version: export::deploy::Version| {
+        let digest = |version: export::deploy::DeployedVersion| {
             std::fs::read_to_string(version.folder.join("digest")).expect("readable")
         };
         let mut digests: Vec<_> = versions.map(|v| digest(v).trim_end().to_owned()).collect();
@@ -91,7 +91,7 @@ fn pulls_are_noted() {
         );
     }
     let elsewhere = ChannelKey {
-        channel: Channel::Canary,
+        channel: ReleaseChannel::Canary,
         ..production()
     };
     assert!(bed.service().pulls(&elsewhere).expect("pulls").is_empty());

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use service::{Machine, Scope, ServiceError, Slice, Version};
+use service::{Scope, ServiceError, ServiceMachine, Slice, Version};
 
 use crate::bed::{Bed, MACHINE, actor, choosing, publisher, table};
 
@@ -136,7 +136,7 @@ fn tables_of_the_folder_show_up() {
 #[test]
 fn a_table_of_the_folder_belongs_to_the_machine_of_its_campaign() {
     let bed = Bed::closed(|configuration| {
-        let machine = |name: &str, campaigns: &str| Machine {
+        let machine = |name: &str, campaigns: &str| ServiceMachine {
             name: name.to_owned(),
             campaigns: vec![campaigns.to_owned()],
             tasks: 1,

@@ -8,10 +8,10 @@ use model::{Machine, Noise, Placement};
 use simulated::SimulatedLauncher;
 use tempfile::TempDir;
 use vocabulary::{
-    Cache, Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters,
-    Pattern, Repetition, Synchronisation,
+    CacheState, Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator,
+    Parameters, Pattern, Repetition, Synchronisation,
 };
-use wire::{Plan, Record, Task, WIRE_VERSION, Work};
+use wire::{Plan, PlannedTask, PlannedWork, Record, WIRE_VERSION};
 
 /// A machine, and the plan that is carried out on it.
 pub(crate) struct Bench {
@@ -38,26 +38,31 @@ pub(crate) fn allreduce(bytes: u64) -> Cell {
     }
 }
 
-pub(crate) fn compare(id: u32, cell: Cell, candidates: &[Candidate]) -> Task {
+pub(crate) fn compare(id: u32, cell: Cell, candidates: &[Candidate]) -> PlannedTask {
     let candidates = candidates.to_vec();
-    Task {
+    PlannedTask {
         id,
         round: 0,
         pattern: Pattern::Together,
         calls: None,
-        work: Work::Compare { cell, candidates },
+        work: PlannedWork::Compare { cell, candidates },
     }
 }
 
-pub(crate) fn experiment(id: u32, kind: ExperimentKind, shape: (u32, u32), bytes: u64) -> Task {
+pub(crate) fn experiment(
+    id: u32,
+    kind: ExperimentKind,
+    shape: (u32, u32),
+    bytes: u64,
+) -> PlannedTask {
     let (nodes, ppn) = shape;
     let shape = CommShape { nodes, ppn };
-    Task {
+    PlannedTask {
         id,
         round: 0,
         pattern: Pattern::Together,
         calls: None,
-        work: Work::Experiment(Experiment {
+        work: PlannedWork::Experiment(Experiment {
             kind,
             shape,
             bytes,
@@ -72,7 +77,7 @@ pub(crate) fn launcher(machine: &Machine, placement: Placement) -> SimulatedLaun
 
 impl Bench {
     /// The reference machine without noise, and these tasks.
-    pub(crate) fn new(tasks: Vec<Task>) -> Self {
+    pub(crate) fn new(tasks: Vec<PlannedTask>) -> Self {
         let folder = TempDir::new().expect("a temporary folder");
         let mut machine = Machine::from_yaml(Machine::REFERENCE).expect("a machine");
         machine.noise = None;
@@ -99,7 +104,7 @@ impl Bench {
             },
             racing: None,
             synchronisation: Synchronisation::Barrier,
-            cache: Cache::Warm,
+            cache: CacheState::Warm,
             tasks,
         };
         Self {

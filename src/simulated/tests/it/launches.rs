@@ -8,8 +8,8 @@ use schedule::Schedule;
 use simulated::SimulatedLauncher;
 use vocabulary::units::format_seconds;
 use vocabulary::{
-    Cache, Candidate, Cell, CommShape, Datatype, ExperimentKind, Library, Operator, Parameters,
-    RankOrder, Synchronisation, Warning,
+    CacheState, Candidate, Cell, CommShape, Datatype, ExperimentKind, Library, Operator,
+    Parameters, RankOrder, Synchronisation, Warning,
 };
 use wire::{FailureKind, Finish, Record, exit_code};
 
@@ -376,7 +376,7 @@ fn plans_for_others_are_refused() {
     bench.plan.version += 1;
     assert_eq!(bench.run(), (Outcome::Code(exit_code::PLAN), Vec::new()));
     let mut bench = Bench::new(tasks());
-    bench.plan.cache = Cache::Cold;
+    bench.plan.cache = CacheState::Cold;
     assert_eq!(bench.run(), (Outcome::Code(exit_code::PLAN), Vec::new()));
     let mut bench = Bench::new(tasks());
     bench.plan.library = Library {

@@ -4,7 +4,7 @@ use model::Link;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, ExperimentKind, Operator, Parameters, Through,
 };
-use wire::{Record, Task, Work};
+use wire::{PlannedTask, PlannedWork, Record};
 
 use crate::bench::{Bench, allreduce, compare, experiment};
 
@@ -17,8 +17,8 @@ fn bench(shared: Option<Link>) -> Bench {
     };
     let kinds = [ExperimentKind::PingPong, ExperimentKind::Exchange, combine];
     let through_shared = |(kind, id)| {
-        let mut task: Task = experiment(id, kind, (1, 2), BYTES);
-        if let Work::Experiment(experiment) = &mut task.work {
+        let mut task: PlannedTask = experiment(id, kind, (1, 2), BYTES);
+        if let PlannedWork::Experiment(experiment) = &mut task.work {
             experiment.through = Through::Shared;
         }
         task
@@ -34,7 +34,7 @@ fn bench(shared: Option<Link>) -> Bench {
             ..Parameters::default()
         },
     };
-    let mut tasks: Vec<Task> = kinds.into_iter().zip(0..).map(through_shared).collect();
+    let mut tasks: Vec<PlannedTask> = kinds.into_iter().zip(0..).map(through_shared).collect();
     tasks.push(compare(3, cell, &[candidate]));
     let mut bench = Bench::new(tasks);
     bench.machine.shared = shared;

@@ -3,21 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
-use store::{Outcome, Store};
+use store::{LaunchOutcome, Store};
 use wire::{Finish, Plan};
 
 use crate::fixture::{done, library, plan};
 
 /// A launch: how it ended, if it has; its wall-clock seconds; its completed tasks of 0.25 seconds.
-type Launched = (Option<Outcome>, i64, u32);
+type Launched = (Option<LaunchOutcome>, i64, u32);
 
-fn complete() -> Option<Outcome> {
+fn complete() -> Option<LaunchOutcome> {
     Some(Finish::Complete.into())
 }
 
-fn died() -> Option<Outcome> {
+fn died() -> Option<LaunchOutcome> {
     let message = "signal 9".to_owned();
-    Some(Outcome::Died { message })
+    Some(LaunchOutcome::Died { message })
 }
 
 /// A store with these launches of Open MPI, each of a campaign of its own and with a deadline of
@@ -55,7 +55,7 @@ fn store_with(path: &Path, launches: &[Launched]) -> Store {
 
 #[test]
 fn a_launch_costs_its_tasks_or_the_time_it_took() {
-    let interrupted = || Some(Outcome::Interrupted);
+    let interrupted = || Some(LaunchOutcome::Interrupted);
     let cases: [(&str, &[Launched], f64); 9] = [
         ("nothing", &[], 0.0),
         (

@@ -6,10 +6,12 @@ use std::path::Path;
 use schedule::Collective;
 use store::Store;
 use vocabulary::{
-    Cache, Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Library, Operator,
-    Parameters, Pattern, RankOrder, Repetition, Synchronisation,
+    CacheState, Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Library,
+    Operator, Parameters, Pattern, RankOrder, Repetition, Synchronisation,
 };
-use wire::{Environment, LaunchStart, Measurement, Plan, Record, Task, TaskDone, Work};
+use wire::{
+    Environment, LaunchStart, Measurement, Plan, PlannedTask, PlannedWork, Record, TaskDone,
+};
 
 pub(crate) fn library(name: &str) -> Library {
     Library {
@@ -51,21 +53,21 @@ pub(crate) fn ping_pong() -> Experiment {
 
 /// Task 0 is an experiment; tasks 1 to `cells` compare two candidates at 8 bytes times their id.
 pub(crate) fn plan(launch: u32, library: Library, spool: &Path, cells: u32) -> Plan {
-    let mut tasks = vec![Task {
+    let mut tasks = vec![PlannedTask {
         id: 0,
         round: 0,
         pattern: Pattern::Together,
         calls: None,
-        work: Work::Experiment(ping_pong()),
+        work: PlannedWork::Experiment(ping_pong()),
     }];
     tasks.extend((1..=cells).map(|id| {
         let candidates = vec![Candidate::Default, dual_root()];
-        Task {
+        PlannedTask {
             round: 0,
             id,
             pattern: Pattern::Together,
             calls: None,
-            work: Work::Compare {
+            work: PlannedWork::Compare {
                 cell: cell(8 * u64::from(id)),
                 candidates,
             },
@@ -94,7 +96,7 @@ pub(crate) fn plan(launch: u32, library: Library, spool: &Path, cells: u32) -> P
         },
         racing: None,
         synchronisation: Synchronisation::Barrier,
-        cache: Cache::Warm,
+        cache: CacheState::Warm,
         tasks,
     }
 }
@@ -175,8 +177,8 @@ pub(crate) fn write_spool(plan: &Plan, repetitions: u32) {
     let mut records = vec![started(plan)];
     for task in &plan.tasks {
         let candidates = match &task.work {
-            Work::Compare { candidates, .. } => candidates.len() as u32,
-            Work::Experiment(_) => 1,
+            PlannedWork::Compare { candidates, .. } => candidates.len() as u32,
+            PlannedWork::Experiment(_) => 1,
         };
         let seconds: Vec<_> = (0..candidates)
             .map(|c| times(task.id, c, repetitions))

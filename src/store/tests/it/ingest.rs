@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use store::{Store, StoreError};
-use vocabulary::{Candidate, Left, Library, Pattern, Purpose, Sample, Subject};
-use wire::{FailureKind, Finish, Record, Spending};
+use vocabulary::{Candidate, Elimination, Library, Pattern, Purpose, Sample, Subject};
+use wire::{FailureKind, Finish, Record, TimeBreakdown};
 
 use crate::fixture::{
     cell, done, dual_root, first_plan, first_plan_as, library, ping_pong, plan, started,
@@ -41,7 +41,7 @@ fn what_is_invalid_is_kept_and_not_given_out() {
     let Record::Done(mut record) = done(1, &[vec![1.0, 9.0, 2.0, 8.0], vec![3.0]]) else {
         unreachable!("a task's record");
     };
-    let left = Left {
+    let left = Elimination {
         round: 7,
         leader: 1,
         ratio: 1.5,
@@ -484,7 +484,7 @@ fn where_the_time_went_is_added_up_over_tasks_that_tell() {
     let mut store = store_with(&plan);
     let library = library("openmpi");
     assert_eq!(store.spending(&library).expect("readable"), None);
-    let spending = Spending {
+    let spending = TimeBreakdown {
         preparing_seconds: 0.0625,
         starting_seconds: 0.03125,
         calling_seconds: 0.125,
@@ -500,7 +500,7 @@ fn where_the_time_went_is_added_up_over_tasks_that_tell() {
         .spending(&library)
         .expect("readable")
         .expect("two tell");
-    let expected = Spending {
+    let expected = TimeBreakdown {
         preparing_seconds: 0.125,
         starting_seconds: 0.0625,
         calling_seconds: 0.25,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::Connection;
-use store::{Lock, Outcome, SpoolReader, Store};
+use store::{LaunchOutcome, Lock, SpoolReader, Store};
 use vocabulary::Pattern;
 use wire::Record;
 
@@ -43,7 +43,7 @@ fn ingester() {
             }
         }
         store
-            .end_launch(plan.launch, &Outcome::Interrupted)
+            .end_launch(plan.launch, &LaunchOutcome::Interrupted)
             .expect("ended");
     }
 }

@@ -1,6 +1,6 @@
 //! The book-keeping around samples.
 
-use store::{Outcome, SpoolReader, Store, StoreError};
+use store::{LaunchOutcome, SpoolReader, Store, StoreError};
 use vocabulary::Pattern;
 use wire::Finish;
 
@@ -33,7 +33,7 @@ fn launches_are_numbered_begun_and_ended_once() {
     let unfinished = store.unfinished_launches().expect("readable");
     assert_eq!(unfinished, [first_plan(1), first_plan_as(2)]);
 
-    let died = Outcome::Died {
+    let died = LaunchOutcome::Died {
         message: "mpirun: signal 9".to_owned(),
     };
     store.end_launch(1, &died).expect("ended");
@@ -42,14 +42,14 @@ fn launches_are_numbered_begun_and_ended_once() {
         .expect("ended");
     for number in [1, 3] {
         let error = store
-            .end_launch(number, &Outcome::Interrupted)
+            .end_launch(number, &LaunchOutcome::Interrupted)
             .expect_err("not under way");
         assert!(matches!(error, StoreError::NotUnderWay { launch, .. } if launch == number));
     }
     assert!(store.unfinished_launches().expect("readable").is_empty());
     let launches = store.launches().expect("readable");
     let outcomes: Vec<_> = launches.into_iter().map(|launch| launch.outcome).collect();
-    assert_eq!(outcomes, [Some(died), Some(Outcome::Deadline)]);
+    assert_eq!(outcomes, [Some(died), Some(LaunchOutcome::Deadline)]);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_launch_left_behind_is_finished_from_its_spool() {
             store.ingest(&plan, &record).expect("stored");
         }
         store
-            .end_launch(plan.launch, &Outcome::Interrupted)
+            .end_launch(plan.launch, &LaunchOutcome::Interrupted)
             .expect("ended");
     }
     let samples = store
@@ -123,7 +123,9 @@ fn what_an_interrupted_launch_left_undone_is_known_until_a_launch_is_complete() 
     assert_eq!(undone(&store), [0, 1, 2, 3]);
     let times = [times(2, 0, 10), times(2, 1, 10)];
     store.ingest(&plan, &done(2, &times)).expect("stored");
-    store.end_launch(1, &Outcome::Interrupted).expect("ended");
+    store
+        .end_launch(1, &LaunchOutcome::Interrupted)
+        .expect("ended");
     assert_eq!(undone(&store), [0, 1, 3]);
     assert_eq!(
         store.undone(&library("mpich"), "digest").expect("readable"),
@@ -137,6 +139,8 @@ fn what_an_interrupted_launch_left_undone_is_known_until_a_launch_is_complete() 
     );
     // The launch that makes up for it is the last one from then on.
     store.begin_launch(&first_plan_as(2)).expect("begun");
-    store.end_launch(2, &Outcome::Complete).expect("ended");
+    store
+        .end_launch(2, &LaunchOutcome::Complete)
+        .expect("ended");
     assert!(undone(&store).is_empty());
 }

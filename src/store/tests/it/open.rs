@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use store::{Found, Lock, Store, StoreError};
+use store::{Lock, Store, StoreError, StoreMismatch};
 use vocabulary::Pattern;
 
 use crate::fixture::{done, library, plan, times};
@@ -190,7 +190,7 @@ fn refuses_what_is_not_a_store() {
             matches!(
                 error,
                 StoreError::NotAStore {
-                    found: Found::OtherFormat,
+                    found: StoreMismatch::OtherFormat,
                     ..
                 }
             )
@@ -206,7 +206,7 @@ fn refuses_what_is_not_a_store() {
         matches!(
             error,
             StoreError::NotAStore {
-                found: Found::OtherDatabase,
+                found: StoreMismatch::OtherDatabase,
                 ..
             }
         )

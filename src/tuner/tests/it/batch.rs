@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use launcher::{BatchEnd, JobState};
-use store::{Outcome, Store, StoreError};
+use store::{LaunchOutcome, Store, StoreError};
 use tuner::{Measured, Silent, SubmittedLaunch, TunerError, measure, measure_cells, submit, tune};
 use vocabulary::{Candidate, Pattern, Subject};
-use wire::Work;
+use wire::PlannedWork;
 
 use crate::cluster::Fate;
 use crate::fake::{Bench, Witness, library};
@@ -27,7 +27,7 @@ fn store(bench: &Bench) -> Store {
     Store::open(&bench.campaign().output.store).expect("a store")
 }
 
-fn outcome(bench: &Bench, launch: u32) -> Option<Outcome> {
+fn outcome(bench: &Bench, launch: u32) -> Option<LaunchOutcome> {
     let launches = store(bench).launches().expect("launches");
     let row = launches.into_iter().find(|row| row.number == launch);
     row.expect("a launch").outcome
@@ -94,7 +94,7 @@ fn an_interrupt_leaves_the_job_alone_and_the_next_run_takes_it_up() {
     assert_eq!(cluster.asked.len(), 7, "no launch was made twice");
     assert_eq!((cluster.closed, &cluster.killed[..]), (1, &[][..]));
     for launch in 1..=7 {
-        assert_eq!(outcome(&bench, launch), Some(Outcome::Complete));
+        assert_eq!(outcome(&bench, launch), Some(LaunchOutcome::Complete));
     }
 }
 
@@ -147,7 +147,7 @@ fn what_the_batch_system_ends_is_blamed_on_nobody_and_made_up_for() {
         assert_eq!(store(&bench).failures(&library()).expect("failures"), []);
         let told = witness.told.iter().find(|told| told.starts_with("Died"));
         assert!(told.is_some_and(|told| told.contains(part)), "{told:?}");
-        let Some(Outcome::Died { message }) = outcome(&bench, 2) else {
+        let Some(LaunchOutcome::Died { message }) = outcome(&bench, 2) else {
             panic!("{end:?}");
         };
         assert!(message.contains(part), "{message}");
@@ -225,7 +225,7 @@ fn a_wall_time_stops_a_launch_in_time_and_another_follows() {
                 .told
                 .contains(&format!("WallTime {{ number: {number} }}"))
         );
-        assert_eq!(outcome(&bench, number), Some(Outcome::Deadline));
+        assert_eq!(outcome(&bench, number), Some(LaunchOutcome::Deadline));
     }
     assert!(
         !witness
@@ -270,8 +270,8 @@ fn each_number_of_nodes_has_jobs_of_its_own_if_asked_for() {
             .tasks
             .iter()
             .map(|task| match &task.work {
-                Work::Compare { cell, .. } => cell.shape.nodes,
-                Work::Experiment(experiment) => experiment.shape.nodes,
+                PlannedWork::Compare { cell, .. } => cell.shape.nodes,
+                PlannedWork::Experiment(experiment) => experiment.shape.nodes,
             })
             .collect();
         assert_eq!(nodes.len(), 1, "launch {launch}");

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use campaign::Confirmation;
+use campaign::ConfirmationMode;
 use model::{Machine, Placement};
 use results::{CellDecision, Verdict};
 use schedule::Collective;
@@ -15,7 +15,8 @@ use store::Store;
 use table::{Confidence, Deployment, Lack, OperatorClass, Policy, Query, Rule, Table, Withheld};
 use tempfile::TempDir;
 use tuner::{
-    Agenda, Analysis, Deciding, MeasurementContext, SearchPaths, Silent, Tuned, TunerError, tune,
+    Agenda, CampaignAnalysis, Deciding, MeasurementContext, SearchPaths, Silent, Tuned, TunerError,
+    tune,
 };
 use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Purpose, Subject};
@@ -198,7 +199,7 @@ fn tables_say_what_is_confirmed_and_go_by_fresh_launches_alone() {
         unconfirmed: true,
         ..Deciding::default()
     };
-    let unconfirmed = Analysis::deciding(&store, None, None, deciding).expect("decided");
+    let unconfirmed = CampaignAnalysis::deciding(&store, None, None, deciding).expect("decided");
     let unconfirmed = unconfirmed.table().expect("a table");
     let mut rules = unconfirmed.entries().flat_map(|entry| &entry.rules);
     assert!(rules.all(|rule| !rule.confirmed));
@@ -244,7 +245,7 @@ fn what_there_is_no_time_to_confirm_stays_with_the_default() {
     );
     let desk = Desk::new("launches: 1\n");
     let mut at = desk.workplace();
-    assert_eq!(at.campaign.confirmation, Confirmation::On);
+    assert_eq!(at.campaign.confirmation, ConfirmationMode::On);
     at.campaign.budget_seconds = budget;
     let tuned = tune(&at, &mut Silent, &never()).expect("tuned");
     let mut rules = tuned.table.entries().flat_map(|entry| &entry.rules);

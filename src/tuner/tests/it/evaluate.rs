@@ -1,21 +1,21 @@
 //! Decisions at points held out, on a published measurement of 288 ranks.
 
-use import::{Format, ImportOptions, import};
+use import::{ImportFormat, ImportOptions, import};
 use results::{HeldOut, Method};
 use store::Store;
-use tuner::Analysis;
+use tuner::CampaignAnalysis;
 use vocabulary::Library;
 
 /// Table 2 in J. L. Traeff, A Doubly-pipelined, Dual-root Reduction-to-all Algorithm and
 /// Implementation, 2021.
 const HYDRA: &str = include_str!("import/hydra.csv");
 
-fn hydra() -> Analysis {
+fn hydra() -> CampaignAnalysis {
     let folder = tempfile::tempdir().expect("temporary folder");
     let (file, path) = (folder.path().join("hydra.csv"), folder.path().join("a.db"));
     std::fs::write(&file, HYDRA).expect("written");
     let options = ImportOptions {
-        format: Format::Csv,
+        format: ImportFormat::Csv,
         library: Some(Library {
             name: "openmpi".to_owned(),
             version: "4.0.5".to_owned(),
@@ -28,7 +28,7 @@ fn hydra() -> Analysis {
     };
     import(&file, &path, &options).expect("imported");
     let store = Store::open(&path).expect("a store");
-    Analysis::of(&store, None, None).expect("analysed")
+    CampaignAnalysis::of(&store, None, None).expect("analysed")
 }
 
 /// A table made of every second count costs 3.3 % on average over all counts, 7.1 % over the 14 left out.

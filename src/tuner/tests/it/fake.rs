@@ -10,9 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use campaign::Campaign;
 use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use tempfile::TempDir;
-use tuner::{Event, MeasurementContext, Observer};
+use tuner::{MeasurementContext, Observer, TuningEvent};
 use vocabulary::{Candidate, Cell, Experiment, ExperimentKind, Library, Pattern, RankOrder};
-use wire::{Environment, Finish, LaunchStart, Measurement, Plan, Record, Task, TaskDone, Work};
+use wire::{
+    Environment, Finish, LaunchStart, Measurement, Plan, PlannedTask, PlannedWork, Record, TaskDone,
+};
 
 use crate::cluster::{Cluster, ClusterLauncher};
 
@@ -234,8 +236,8 @@ pub(crate) fn play(plan: &Plan, mishap: &Mishap, elapsed_seconds: f64) -> Vec<Re
     }
     for (done, task) in plan.tasks.iter().enumerate() {
         let candidates: Vec<Candidate> = match &task.work {
-            Work::Compare { candidates, .. } => candidates.clone(),
-            Work::Experiment(_) => vec![Candidate::Default],
+            PlannedWork::Compare { candidates, .. } => candidates.clone(),
+            PlannedWork::Experiment(_) => vec![Candidate::Default],
         };
         for (index, candidate) in (0..).zip(&candidates) {
             records.push(Record::Trying {
@@ -277,7 +279,7 @@ fn started(plan: &Plan) -> Record {
 
 fn done_record(
     plan: &Plan,
-    task: &Task,
+    task: &PlannedTask,
     candidates: &[Candidate],
     (order, elapsed_seconds): (RankOrder, f64),
 ) -> Record {
@@ -316,7 +318,7 @@ const GAMMA: f64 = 0.3e-9;
 
 /// Closed forms on a machine of the above; the default is a slow binomial tree of whole vectors.
 /// Calls that follow each other overlap.
-fn of_pattern(task: &Task, candidate: &Candidate) -> f64 {
+fn of_pattern(task: &PlannedTask, candidate: &Candidate) -> f64 {
     let seconds = seconds(&task.work, candidate);
     match task.pattern {
         Pattern::Together | Pattern::Skewed => seconds,
@@ -324,9 +326,9 @@ fn of_pattern(task: &Task, candidate: &Candidate) -> f64 {
     }
 }
 
-fn seconds(work: &Work, candidate: &Candidate) -> f64 {
+fn seconds(work: &PlannedWork, candidate: &Candidate) -> f64 {
     match work {
-        Work::Experiment(Experiment {
+        PlannedWork::Experiment(Experiment {
             kind, bytes, shape, ..
         }) => match kind {
             ExperimentKind::PingPong | ExperimentKind::Exchange | ExperimentKind::Shift => {
@@ -342,7 +344,7 @@ fn seconds(work: &Work, candidate: &Candidate) -> f64 {
             ExperimentKind::Combine { .. } => GAMMA * *bytes as f64,
             ExperimentKind::Copy => 0.5 * GAMMA * *bytes as f64,
         },
-        Work::Compare { cell, .. } => collective_seconds(cell, candidate),
+        PlannedWork::Compare { cell, .. } => collective_seconds(cell, candidate),
     }
 }
 
@@ -380,8 +382,8 @@ pub(crate) struct Witness {
 }
 
 impl Observer for Witness {
-    fn notice(&mut self, event: Event<'_>) {
-        if let Event::Stored { .. } = event {
+    fn notice(&mut self, event: TuningEvent<'_>) {
+        if let TuningEvent::Stored { .. } = event {
             let stored = self.stored.fetch_add(1, Ordering::Relaxed) + 1;
             if self.stop_after.is_some_and(|after| stored >= after) {
                 self.stop.store(true, Ordering::Relaxed);

@@ -8,7 +8,7 @@ use model::{Machine, Placement};
 use simulated::SimulatedLauncher;
 use store::Store;
 use table::{Confidence, Deployment, OperatorClass, Query, RuleSource, ShapeMatch, Table};
-use tuner::{Analysis, Deciding, MeasurementContext, SearchPaths, Silent, Tuned, tune};
+use tuner::{CampaignAnalysis, Deciding, MeasurementContext, SearchPaths, Silent, Tuned, tune};
 use vocabulary::{Candidate, Cell, CommShape, Purpose, RankOrder};
 
 /// A machine, and what is tuned on it.
@@ -152,7 +152,7 @@ fn explored(campaign: &Campaign, tuned: &Tuned) -> Table {
         ..Deciding::default()
     };
     let library = Some(&tuned.analysis.origin.library);
-    let analysis = Analysis::deciding(&store, library, Some(campaign), deciding);
+    let analysis = CampaignAnalysis::deciding(&store, library, Some(campaign), deciding);
     analysis.expect("analysed").table().expect("a table")
 }
 

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use import::{Format, ImportOptions, import};
+use import::{ImportFormat, ImportOptions, import};
 use schedule::Collective;
 use store::Store;
 use table::{Deployment, OperatorClass, Query};
-use tuner::{Analysis, Silent, TunerError, explain, measure};
+use tuner::{CampaignAnalysis, Silent, TunerError, explain, measure};
 use vocabulary::{CommShape, Library, RankOrder};
 
 use crate::fake;
@@ -48,9 +48,9 @@ impl Desk {
         import(&self.path("times"), &self.path("a.db"), options).expect("imported");
     }
 
-    fn analysis(&self) -> Analysis {
+    fn analysis(&self) -> CampaignAnalysis {
         let store = Store::open(&self.path("a.db")).expect("a store");
-        Analysis::of(&store, None, None).expect("analysed")
+        CampaignAnalysis::of(&store, None, None).expect("analysed")
     }
 }
 
@@ -63,7 +63,7 @@ fn library() -> Library {
 
 fn csv() -> ImportOptions {
     ImportOptions {
-        format: Format::Csv,
+        format: ImportFormat::Csv,
         library: Some(library()),
         nodes: Some(2),
         ppn: Some(4),

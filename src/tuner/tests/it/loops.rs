@@ -7,9 +7,9 @@ use launcher::Outcome;
 use schedule::Collective;
 use store::Store;
 use table::{Deployment, OperatorClass, Query};
-use tuner::{Agenda, Analysis, Silent, TunerError, explain, measure, tune};
+use tuner::{Agenda, CampaignAnalysis, Silent, TunerError, explain, measure, tune};
 use vocabulary::{CommShape, Pattern, Subject};
-use wire::Work;
+use wire::PlannedWork;
 
 use crate::fake::{Bench, Mishap, Witness, library, play};
 
@@ -45,13 +45,13 @@ fn a_campaign_is_measured_once_and_then_left_alone() {
         plans[0]
             .tasks
             .iter()
-            .all(|task| matches!(task.work, Work::Experiment(_)))
+            .all(|task| matches!(task.work, PlannedWork::Experiment(_)))
     );
     assert!(
         plans[1]
             .tasks
             .iter()
-            .all(|task| matches!(task.work, Work::Compare { .. }))
+            .all(|task| matches!(task.work, PlannedWork::Compare { .. }))
     );
     let rounds: Vec<u32> = plans.iter().map(|plan| plan.tasks[0].round).collect();
     assert_eq!(rounds, [0, 0, 1, 2, 3, 4, 5]);
@@ -83,7 +83,7 @@ fn calls_of_another_pattern_are_measured_anew_in_the_same_store() {
     let expected = [vec![Pattern::Together; 7], vec![Pattern::Repeated; 6]].concat();
     assert_eq!(patterns.collect::<Vec<_>>(), expected);
 
-    let median = |analysis: &Analysis| {
+    let median = |analysis: &CampaignAnalysis| {
         let mut all = analysis.found.summaries.iter();
         let found = all.find(|summary| matches!(summary.subject, Subject::Cell(_)));
         found.expect("a cell").median_seconds
@@ -91,7 +91,7 @@ fn calls_of_another_pattern_are_measured_anew_in_the_same_store() {
     let ratio = median(&repeated.analysis) / median(&together.analysis);
     assert!((0.4..0.6).contains(&ratio), "{ratio}");
     let store = Store::open(&bench.campaign().output.store).expect("a store");
-    let last = Analysis::of(&store, None, None).expect("analysed");
+    let last = CampaignAnalysis::of(&store, None, None).expect("analysed");
     assert_eq!(last.found.summaries, repeated.analysis.found.summaries);
 
     assert_eq!(repeated.table.provenance.pattern, Pattern::Repeated);
@@ -117,7 +117,7 @@ fn calls_of_another_pattern_are_measured_anew_in_the_same_store() {
     assert_eq!(evidence(&together.table), (Pattern::Together, false, true));
 
     bench.redirect("\npattern: repeated", "");
-    let before = Analysis::of(&store, None, Some(&bench.campaign())).expect("analysed");
+    let before = CampaignAnalysis::of(&store, None, Some(&bench.campaign())).expect("analysed");
     assert_eq!(before.found.summaries, together.analysis.found.summaries);
 }
 
@@ -280,8 +280,8 @@ fn slices_promise_no_more_than_what_is_left_of_the_budget() {
             .tasks
             .iter()
             .map(|task| match &task.work {
-                Work::Compare { candidates, .. } => candidates.len(),
-                Work::Experiment(_) => 1,
+                PlannedWork::Compare { candidates, .. } => candidates.len(),
+                PlannedWork::Experiment(_) => 1,
             })
             .sum();
         let promised = plan.repetition.slice_seconds * turns as f64 * (7 - launch) as f64;

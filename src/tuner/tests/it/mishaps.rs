@@ -256,7 +256,7 @@ fn damage_in_a_spool_costs_the_launch_and_not_the_campaign() {
         .find(|l| l.number == plan.launch);
     assert!(matches!(
         launch.and_then(|launch| launch.outcome),
-        Some(store::Outcome::Died { message }) if message.contains("damaged.spool")
+        Some(store::LaunchOutcome::Died { message }) if message.contains("damaged.spool")
     ));
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use schedule::Collective;
 use store::Store;
 use table::{Deployment, OperatorClass, Query, Table};
-use tuner::{Analysis, Silent, Tuned, TunerError, explain, tune};
+use tuner::{CampaignAnalysis, Silent, Tuned, TunerError, explain, tune};
 use vocabulary::{Candidate, CommShape, RankOrder};
 
 use crate::fake::{Bench, library};
@@ -139,13 +139,13 @@ fn a_store_without_samples_of_a_library_says_so() {
         name: "mpich".to_owned(),
         ..library()
     };
-    let error = Analysis::of(&store, Some(&other), None).expect_err("nothing there");
+    let error = CampaignAnalysis::of(&store, Some(&other), None).expect_err("nothing there");
     assert!(
         matches!(error, TunerError::NothingMeasured { .. }),
         "{error}"
     );
     assert!(error.help().is_some());
-    let found = Analysis::of(&store, None, None).expect("the only library");
+    let found = CampaignAnalysis::of(&store, None, None).expect("the only library");
     assert_eq!(found.origin.library, library());
 }
 

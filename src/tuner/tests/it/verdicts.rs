@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use results::Verdict as Why;
 use store::Store;
 use table::{Found, Table, Verdict};
-use tuner::{Analysis, Tuned};
+use tuner::{CampaignAnalysis, Tuned};
 use vocabulary::{Candidate, Library, Pattern};
 
 use crate::confirm::{Desk, query};
@@ -83,7 +83,7 @@ fn what_was_repaired_stays_repaired_when_tuned_again() {
     assert!(report.contains("Turned back to the default"), "{report}");
     // And any other look at the store.
     let store = Store::open(desk.workplace().store()).expect("a store");
-    let analysis = Analysis::of(&store, None, None).expect("analysed");
+    let analysis = CampaignAnalysis::of(&store, None, None).expect("analysed");
     assert!(analysis.agrees_with(&again.table) && !analysis.agrees_with(&first.table));
 }
 

@@ -1,8 +1,8 @@
 //! A browser without script, before a site where every name that can be is markup.
 
 use service::{
-    Actor, Channel, ChannelKey, Digest, NewToken, ReleaseAction, ReleaseRequest, Scope, TaskKind,
-    TaskRequest,
+    Actor, ChannelKey, Digest, NewToken, ReleaseAction, ReleaseChannel, ReleaseRequest, Scope,
+    TaskKind, TaskRequest,
 };
 use testkit::html;
 
@@ -26,7 +26,7 @@ pub(crate) fn key() -> ChannelKey {
     ChannelKey {
         machine: "local".to_owned(),
         library: "openmpi-4.1.4".to_owned(),
-        channel: Channel::Canary,
+        channel: ReleaseChannel::Canary,
     }
 }
 

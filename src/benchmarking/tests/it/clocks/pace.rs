@@ -1,6 +1,6 @@
 //! Windows find their length.
 
-use benchmarking::clocks::{Judged, Pace, Readings, Span, Windows, judge};
+use benchmarking::clocks::{Judged, Pace, Readings, RepetitionTimes, Windows, judge};
 use fastrand::Rng;
 use vocabulary::Pattern;
 
@@ -14,7 +14,7 @@ struct Ranks {
 }
 
 impl Ranks {
-    fn series(&mut self, windows: &Windows, calls: usize) -> Vec<Span> {
+    fn series(&mut self, windows: &Windows, calls: usize) -> Vec<RepetitionTimes> {
         let mut free = self.now + self.plan_takes;
         let spans = (0..calls)
             .map(|repetition| {

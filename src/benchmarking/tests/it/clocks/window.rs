@@ -1,6 +1,6 @@
 //! Which repetitions kept to their windows.
 
-use benchmarking::clocks::{Readings, Span, Windows, judge};
+use benchmarking::clocks::{Readings, RepetitionTimes, Windows, judge};
 use vocabulary::Pattern;
 
 #[test]
@@ -9,9 +9,9 @@ fn late_ranks_and_overruns_make_repetitions_invalid() {
     // In microseconds: when the last rank was ready, the first and the last one began, and the last
     // one ended.
     let check = |spans: &[(f64, f64, f64, f64)], seconds: &[f64], invalid: &[u32]| {
-        let spans: Vec<Span> = spans
+        let spans: Vec<RepetitionTimes> = spans
             .iter()
-            .map(|(ready, begin, latest, end)| Span {
+            .map(|(ready, begin, latest, end)| RepetitionTimes {
                 ready_seconds: ready * 1e-6,
                 begin_seconds: begin * 1e-6,
                 late_seconds: latest * 1e-6,
@@ -66,9 +66,11 @@ fn ranks_agree_by_maxima() {
         timed,
         end,
     };
-    let together = |ranks: [Span; 2]| {
-        let maxima = ranks.map(Span::to_maxima);
-        Span::of_maxima([0, 1, 2, 3, 4, 5].map(|which| maxima[0][which].max(maxima[1][which])))
+    let together = |ranks: [RepetitionTimes; 2]| {
+        let maxima = ranks.map(RepetitionTimes::to_maxima);
+        RepetitionTimes::of_maxima(
+            [0, 1, 2, 3, 4, 5].map(|which| maxima[0][which].max(maxima[1][which])),
+        )
     };
     let all = together([
         windows.span(3, 0, readings([1_029_000, 1_030_010, 1_031_000, 1_033_000])),

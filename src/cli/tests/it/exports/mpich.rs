@@ -257,7 +257,7 @@ fn mpich_runs_what_an_exported_selection_file_says() {
         return;
     };
     let path = std::env::var_os("PATH").unwrap();
-    let file = export::mpich::Selection
+    let file = export::mpich::SelectionFile
         .installed(&library.version, &path)
         .expect("its file");
     prove(&library, file.to_str());
@@ -273,7 +273,7 @@ fn mpich_takes_a_deployed_table_with_its_environment_file() {
         return;
     };
     let path = std::env::var_os("PATH").unwrap();
-    let file = export::mpich::Selection
+    let file = export::mpich::SelectionFile
         .installed(&library.version, &path)
         .expect("its file");
     let place = Place::new();

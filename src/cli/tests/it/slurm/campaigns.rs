@@ -2,7 +2,7 @@
 
 use nix::sys::signal::Signal;
 use schedule::Collective;
-use store::{Outcome, Store};
+use store::{LaunchOutcome, Store};
 use table::Table;
 
 use super::site::{CAMPAIGN, Site, wait_until};
@@ -21,7 +21,7 @@ pub(super) fn complete(ran: &Ran) {
 }
 
 /// How the launches of the small campaign ended.
-pub(super) fn outcomes(site: &Site) -> Vec<Outcome> {
+pub(super) fn outcomes(site: &Site) -> Vec<LaunchOutcome> {
     let store = Store::open(&site.place.path(".colltune/small.db")).unwrap();
     let launches = store.launches().unwrap().into_iter();
     launches.filter_map(|launch| launch.outcome).collect()
@@ -82,7 +82,10 @@ fn another_login_node_takes_up_the_job_of_an_interrupted_tune_under_openmpi() {
     let part = " on login2, since 20";
     assert!(refused.err.contains(part), "{}", refused.err);
     complete(&second.end(&site));
-    assert_eq!(outcomes(&site), [Outcome::Complete, Outcome::Complete]);
+    assert_eq!(
+        outcomes(&site),
+        [LaunchOutcome::Complete, LaunchOutcome::Complete]
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Campaigns whose launches are jobs of a real Slurm, when something goes wrong.
 
 use nix::sys::signal::{Signal, kill};
-use store::Outcome;
+use store::LaunchOutcome;
 
 use super::campaigns::outcomes;
 use super::site::{CAMPAIGN, Site};
@@ -69,7 +69,7 @@ fn a_job_whose_wall_time_is_over_is_followed_by_another_under_openmpi() {
     let ran = run.end(&site);
     assert_eq!(ran.code, Some(130), "{ran:?}");
     assert!(ran.err.contains("wall time was over"), "{}", ran.err);
-    assert!(matches!(outcomes(&site)[0], Outcome::Died { .. }));
+    assert!(matches!(outcomes(&site)[0], LaunchOutcome::Died { .. }));
 }
 
 #[test]

@@ -4,12 +4,12 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use campaign::Campaign;
-use service::{Machine, Overrides, ServiceError, TaskRequest, TaskState};
+use service::{Overrides, ServiceError, ServiceMachine, TaskRequest, TaskState};
 
 use super::fixture::{Bed, CAMPAIGN, admin, tune};
 
-fn machine(name: &str, campaigns: &[&str]) -> Machine {
-    Machine {
+fn machine(name: &str, campaigns: &[&str]) -> ServiceMachine {
+    ServiceMachine {
         name: name.to_owned(),
         campaigns: campaigns
             .iter()

@@ -1,6 +1,6 @@
 //! Which task is next, and what the others wait for.
 
-use service::{Machine, Overrides, ServiceError, TaskFilter, TaskRequest, TaskState};
+use service::{Overrides, ServiceError, ServiceMachine, TaskFilter, TaskRequest, TaskState};
 
 use super::fixture::{Bed, CAMPAIGN, admin, tune, wait_for};
 
@@ -124,7 +124,7 @@ fn a_key_makes_a_request_once() {
 #[test]
 fn an_account_that_is_used_up_stops_new_work_and_says_so() {
     let mut bed = Bed::new("end");
-    let machine = |name: &str, hours| Machine {
+    let machine = |name: &str, hours| ServiceMachine {
         name: name.to_owned(),
         campaigns: vec!["tuning/*.yaml".to_owned()],
         tasks: 1,

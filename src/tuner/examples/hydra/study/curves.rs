@@ -1,12 +1,12 @@
 //! The lines through each candidate's times.
 
 use fit::Segment;
-use tuner::Analysis;
+use tuner::CampaignAnalysis;
 
 use super::ELEMENT_BYTES;
 use super::markdown::{microseconds, percent, table};
 
-pub(crate) fn section(analysis: &Analysis) -> String {
+pub(crate) fn section(analysis: &CampaignAnalysis) -> String {
     let mut rows = Vec::new();
     for of in analysis.found.curves() {
         let id = of.candidate.id().to_owned();

@@ -1,12 +1,12 @@
 //! What is chosen at every count.
 
-use tuner::Analysis;
+use tuner::CampaignAnalysis;
 
 use super::markdown::{microseconds, percent, table};
 use super::{Fallible, NAMES, Row, choice};
 
 /// The regrets of a table made of all counts, as shares, in the order of the rows.
-pub(crate) fn regrets(rows: &[Row], analysis: &Analysis) -> Fallible<Vec<(String, f64)>> {
+pub(crate) fn regrets(rows: &[Row], analysis: &CampaignAnalysis) -> Fallible<Vec<(String, f64)>> {
     let table = analysis.table()?;
     let regret = |row: &Row| {
         let chosen = choice(&table, row.elements);
@@ -16,7 +16,7 @@ pub(crate) fn regrets(rows: &[Row], analysis: &Analysis) -> Fallible<Vec<(String
     rows.iter().map(regret).collect()
 }
 
-pub(crate) fn section(rows: &[Row], analysis: &Analysis) -> Fallible<String> {
+pub(crate) fn section(rows: &[Row], analysis: &CampaignAnalysis) -> Fallible<String> {
     let regrets = regrets(rows, analysis)?;
     let cells = rows.iter().zip(&regrets).map(|(row, (chosen, regret))| {
         let mut cells = vec![row.elements.to_string()];

@@ -1,7 +1,7 @@
 //! What a table made of every second count costs.
 
 use results::{HeldOut, Method};
-use tuner::Analysis;
+use tuner::CampaignAnalysis;
 
 use super::markdown::{list, percent, table};
 use super::{Fallible, Row, analyse, choice};
@@ -47,7 +47,7 @@ pub(crate) fn wrong(points: &[Point]) -> Vec<&Point> {
 }
 
 /// Mean regrets at held-out and at all counts, of every method.
-fn scores(analysis: &Analysis) -> Fallible<Vec<Vec<String>>> {
+fn scores(analysis: &CampaignAnalysis) -> Fallible<Vec<Vec<String>>> {
     let all = analysis.evaluate()?;
     let sizes = all.iter().find(|scores| scores.held_out == HeldOut::Sizes);
     let scores = &sizes.ok_or("no counts are held out")?.scores;
@@ -85,7 +85,7 @@ fn reason(rows: &[Row], point: &Point) -> String {
     )
 }
 
-pub(crate) fn section(rows: &[Row], analysis: &Analysis) -> Fallible<String> {
+pub(crate) fn section(rows: &[Row], analysis: &CampaignAnalysis) -> Fallible<String> {
     let halves = [points(rows, 1)?, points(rows, 2)?];
     let header = [
         "left out",

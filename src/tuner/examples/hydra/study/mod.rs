@@ -10,11 +10,11 @@ pub(crate) mod markdown;
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use import::{Format, ImportOptions, import};
+use import::{ImportFormat, ImportOptions, import};
 use schedule::Collective;
 use store::Store;
 use table::{Deployment, OperatorClass, Query, Table};
-use tuner::Analysis;
+use tuner::CampaignAnalysis;
 use vocabulary::{CommShape, Library, RankOrder};
 
 /// Table 2 of the paper, as `colltune import` reads it.
@@ -87,7 +87,7 @@ pub(crate) fn rows() -> Fallible<Vec<Row>> {
 }
 
 /// What colltune makes of those rows whose number of elements is wanted.
-pub(crate) fn analyse(is_wanted: impl Fn(u64) -> bool) -> Fallible<Analysis> {
+pub(crate) fn analyse(is_wanted: impl Fn(u64) -> bool) -> Fallible<CampaignAnalysis> {
     let has_header = |line: &&str| line.starts_with("collective,");
     let mut lines: Vec<&str> = PUBLISHED.lines().filter(has_header).collect();
     for line in PUBLISHED
@@ -103,7 +103,7 @@ pub(crate) fn analyse(is_wanted: impl Fn(u64) -> bool) -> Fallible<Analysis> {
     let (file, path) = (folder.path().join("hydra.csv"), folder.path().join("a.db"));
     std::fs::write(&file, lines.join("\n") + "\n")?;
     let options = ImportOptions {
-        format: Format::Csv,
+        format: ImportFormat::Csv,
         library: Some(Library {
             name: "openmpi".to_owned(),
             version: "4.0.5".to_owned(),
@@ -115,7 +115,7 @@ pub(crate) fn analyse(is_wanted: impl Fn(u64) -> bool) -> Fallible<Analysis> {
         materiality: 0.02,
     };
     import(&file, &path, &options)?;
-    Ok(Analysis::of(&Store::open(&path)?, None, None)?)
+    Ok(CampaignAnalysis::of(&Store::open(&path)?, None, None)?)
 }
 
 /// The id of what a table chooses for a number of elements.

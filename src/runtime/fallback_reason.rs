@@ -5,7 +5,7 @@ use thiserror::Error;
 
 /// Why a call is left to the library. All ranks of a communicator come to the same reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
-pub enum PassedOn {
+pub enum FallbackReason {
     /// The table chooses the library's default.
     #[error("default")]
     Default,

@@ -4,7 +4,7 @@ use exec::constants::{MPI_Op, minloc};
 use exec::{ExecError, OperatorHandle, RawCall, is_named};
 use mpi::ffi;
 
-use crate::datatypes::{Datatypes, Life};
+use crate::datatypes::{Datatypes, HandleLiveness};
 
 /// What the program may take away from a plan: it can free what is not MPI's own, and make another
 /// that gets the same handle.
@@ -13,13 +13,13 @@ use crate::datatypes::{Datatypes, Life};
 /// of an operator of the program's own a plan has only the handle, which means whatever it
 /// means when the plan is carried out, and whether it commutes, which is asked again each time.
 #[derive(Debug)]
-pub(crate) struct Own {
-    datatypes: [Option<Life>; 2],
+pub(crate) struct UserHandles {
+    datatypes: [Option<HandleLiveness>; 2],
     operator: Option<OperatorHandle>,
 }
 
-impl Own {
-    /// Of a call whose arguments are blank where they are of no significance; `None` if all is MPI's.
+impl UserHandles {
+    /// The handles of a call whose insignificant arguments are blank; `None` if all are MPI's.
     ///
     /// # Safety
     ///

@@ -16,11 +16,11 @@ use vocabulary::{CommShape, RankOrder};
 use crate::agree::{greatest, is_first, is_same};
 use crate::attach::{Means, State};
 use crate::attribute::Attributes;
-use crate::fitness::Host;
 use crate::place::place;
+use crate::table_mismatch::Host;
 use crate::versions::Versions;
 use crate::watch::Watch;
-use crate::{Loaded, RuntimeError, Summary};
+use crate::{CallSummary, Loaded, RuntimeError};
 
 /// How a table is used.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,7 +28,7 @@ pub struct Settings {
     /// Use a table that was made for another library, version or type of node too, and in programs that
     /// have loaded a driver of accelerators: no buffer of a collective is in their memory.
     pub force: bool,
-    /// Which rules of the table are used, and whether on shapes that were not measured.
+    /// The rules of the table that are used, and whether they are used on shapes that were not measured.
     pub policy: Policy,
     /// Look at the table's file again where a communicator is used for the first time.
     pub reload: bool,
@@ -48,12 +48,12 @@ pub struct Settings {
 /// communicators is freed with them, when MPI is finalised, and when it is dropped; dropping it is
 /// collective over all communicators that it was used on.
 #[derive(Debug)]
-pub struct Tuner {
+pub struct Dispatcher {
     versions: Versions,
     pub(crate) timed: bool,
     pub(crate) wait: Wait,
     pub(crate) means: Means,
-    /// On the first rank of those that the table was loaded over.
+    /// The function that prints warnings, on the first rank of those that the table was loaded over.
     warn: Option<fn(&str)>,
     /// Whether it has been said that there are no channels.
     has_said: Cell<bool>,
@@ -62,12 +62,12 @@ pub struct Tuner {
     pub(crate) calls: Cell<u64>,
     /// Whether a call of ours is under way.
     pub(crate) is_busy: Cell<bool>,
-    pub(crate) summary: RefCell<Summary>,
+    pub(crate) summary: RefCell<CallSummary>,
     /// Calls that were passed on at once, which the summary does not have, by its rows.
     passed: RefCell<BTreeMap<usize, Rc<Cell<u64>>>>,
 }
 
-impl Tuner {
+impl Dispatcher {
     /// Puts a table to use that each rank has tried to read. Collective over the communicator, on
     /// which and on parts of which it may then be used.
     ///
@@ -124,10 +124,10 @@ impl Tuner {
         match made {
             Ok(_) if failed != [0] => Err(RuntimeError::Differs),
             made => {
-                let tuner = made?;
+                let dispatcher = made?;
                 // SAFETY: the caller's.
-                unsafe { tuner.tell_if_unused(communicator, settings)? };
-                Ok(tuner)
+                unsafe { dispatcher.tell_if_unused(communicator, settings)? };
+                Ok(dispatcher)
             }
         }
     }
@@ -136,7 +136,7 @@ impl Tuner {
     ///
     /// # Safety
     ///
-    /// As in [`Tuner::new`].
+    /// As in [`Dispatcher::new`].
     unsafe fn tell_if_unused(
         &self,
         communicator: MPI_Comm,
@@ -155,7 +155,7 @@ impl Tuner {
     ///
     /// # Safety
     ///
-    /// As in [`Tuner::new`].
+    /// As in [`Dispatcher::new`].
     unsafe fn with(
         loaded: Loaded,
         communicator: MPI_Comm,
@@ -165,7 +165,7 @@ impl Tuner {
         // SAFETY: the caller's.
         let (node_ranks, is_first) =
             unsafe { (place(communicator)?.node_ranks, is_first(communicator)?) };
-        let is_crowded = is_crowded(node_ranks);
+        let is_oversubscribed = is_oversubscribed(node_ranks);
         let memory = settings.shared_memory_bytes;
         Ok(Self {
             versions: Versions::new(loaded, settings.policy, |first| {
@@ -173,11 +173,11 @@ impl Tuner {
                 is_watched.then(|| Watch::new(first, host, settings))
             }),
             timed: settings.timed,
-            wait: wait(is_crowded)?,
+            wait: wait(is_oversubscribed)?,
             means: Means {
                 allows_devices: settings.force,
                 shared_bytes: memory.unwrap_or(shared_memory::DEFAULT_BYTES),
-                is_crowded,
+                is_oversubscribed,
                 channels: None,
             },
             warn: settings.warn.filter(|_| is_first),
@@ -240,7 +240,7 @@ impl Tuner {
     }
 
     /// What was decided and done so far, on this rank.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> CallSummary {
         let mut summary = self.summary.borrow().clone();
         for (row, calls) in self.passed.borrow().iter() {
             summary.rows[*row].calls += calls.get();
@@ -333,7 +333,7 @@ impl Tuner {
     }
 }
 
-impl Drop for Tuner {
+impl Drop for Dispatcher {
     fn drop(&mut self) {
         self.attributes.close();
     }
@@ -367,14 +367,14 @@ unsafe fn admit(
 }
 
 /// Whether the ranks of this node outnumber its cores.
-fn is_crowded(node_ranks: c_int) -> bool {
+fn is_oversubscribed(node_ranks: c_int) -> bool {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     node_ranks as usize > cores && !is_bound(cores)
 }
 
 /// How ranks wait in MPI: crowded ones give up their cores, unless the library does so.
-fn wait(is_crowded: bool) -> Result<Wait, ExecError> {
-    Ok(match is_crowded && !exec::leaves_core()? {
+fn wait(is_oversubscribed: bool) -> Result<Wait, ExecError> {
+    Ok(match is_oversubscribed && !exec::leaves_core()? {
         true => Wait::Yield,
         false => Wait::Block,
     })

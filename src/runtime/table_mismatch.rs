@@ -12,23 +12,17 @@ use crate::agree::first_text;
 
 /// What a table was made for and the program does not run on.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Misfit {
+#[expect(missing_docs, reason = "messages name the fields")]
+pub enum TableMismatch {
     /// Another library, or version of it, on some rank.
     #[error("the table was made for {table}, and this is {library}")]
-    Library {
-        /// The table's.
-        table: Library,
-        /// The program's.
-        library: Library,
-    },
+    Library { table: Library, library: Library },
     /// Nodes of another type.
     #[error("the table was made for nodes with `{table}`, and {host} has `{cpu}`")]
     Node {
-        /// The table's CPU model.
         table: String,
         /// The node of the first rank that stands on another.
         host: String,
-        /// Its CPU model.
         cpu: String,
     },
 }
@@ -51,7 +45,7 @@ impl Host {
     }
 
     /// What a table was made for and is not so here, as far as this rank can see.
-    pub(crate) fn misfits(&self, table: &Table) -> Vec<Misfit> {
+    pub(crate) fn misfits(&self, table: &Table) -> Vec<TableMismatch> {
         misfits(table, self.differences(table))
     }
 
@@ -64,7 +58,7 @@ impl Host {
         &self,
         communicator: MPI_Comm,
         table: &Table,
-    ) -> Result<Vec<Misfit>, ExecError> {
+    ) -> Result<Vec<TableMismatch>, ExecError> {
         let [library, node] = self.differences(table);
         // SAFETY: the caller's.
         let first = |mine: Option<String>| unsafe { first_text(communicator, mine.as_ref()) };
@@ -89,17 +83,17 @@ fn cpu() -> String {
     CPU.get_or_init(environment::cpu).clone()
 }
 
-fn misfits(table: &Table, [library, node]: [Option<String>; 2]) -> Vec<Misfit> {
+fn misfits(table: &Table, [library, node]: [Option<String>; 2]) -> Vec<TableMismatch> {
     let made_for = &table.provenance;
     let two = |text: Option<String>| {
         let (first, second) = text.as_deref()?.split_once('\n')?;
         Some((first.to_owned(), second.to_owned()))
     };
-    let library = two(library).map(|(name, version)| Misfit::Library {
+    let library = two(library).map(|(name, version)| TableMismatch::Library {
         table: made_for.library.clone(),
         library: Library { name, version },
     });
-    let node = two(node).map(|(host, cpu)| Misfit::Node {
+    let node = two(node).map(|(host, cpu)| TableMismatch::Node {
         table: made_for.cpu.clone(),
         host,
         cpu,

@@ -86,7 +86,7 @@ fn is_ours(folder: &Path) -> bool {
     {
         return false;
     }
-    // It may be there already.
+    // The folder may be there already.
     let _ = DirBuilder::new().mode(0o700).create(folder);
     fs::symlink_metadata(folder)
         .is_ok_and(|found| found.is_dir() && found.uid() == Uid::effective().as_raw())

@@ -9,7 +9,7 @@ use vocabulary::{CommShape, Node};
 ///
 /// A node may have too few cores, ranks may be bound to the same one, and nodes may be parts of one
 /// machine, of which all claim to have all cores.
-pub fn is_crowded(nodes: &[Node], shape: CommShape) -> bool {
+pub fn is_oversubscribed(nodes: &[Node], shape: CommShape) -> bool {
     let used = || nodes.iter().take(shape.nodes as usize);
     let mut by_boot: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
     for node in used().filter(|node| !node.boot.is_empty()) {

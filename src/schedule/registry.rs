@@ -100,11 +100,13 @@ pub static ALGORITHMS: &[Algorithm] = &[
     gather::binary_streamed::ALGORITHM,
     gather::binomial::ALGORITHM,
     gather::mst::ALGORITHM,
+    gather::leaders::ALGORITHM,
     scatter::linear::ALGORITHM,
     scatter::linear_nonblocking::ALGORITHM,
     scatter::binomial::ALGORITHM,
     scatter::mst::ALGORITHM,
     scatter::binary::ALGORITHM,
+    scatter::leaders::ALGORITHM,
     allgather::ring::ALGORITHM,
     allgather::recursive_doubling::ALGORITHM,
     allgather::bruck::ALGORITHM,
@@ -112,6 +114,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     allgather::gather_broadcast::ALGORITHM,
     allgather::linear::ALGORITHM,
     allgather::circulant::ALGORITHM,
+    allgather::leaders::ALGORITHM,
     allgather::lanes::ALGORITHM,
     reduce_scatter::ring::ALGORITHM,
     reduce_scatter::recursive_halving::ALGORITHM,
@@ -120,6 +123,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     reduce_scatter::recursive_doubling::ALGORITHM,
     reduce_scatter::butterfly::ALGORITHM,
     reduce_scatter::circulant::ALGORITHM,
+    reduce_scatter::leaders::ALGORITHM,
     reduce_scatter::ring::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::recursive_halving::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::pairwise::ALGORITHM.serving(Collective::ReduceScatterBlock),
@@ -127,6 +131,8 @@ pub static ALGORITHMS: &[Algorithm] = &[
     reduce_scatter::recursive_doubling::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::butterfly::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::circulant::ALGORITHM.serving(Collective::ReduceScatterBlock),
+    reduce_scatter::leaders::ALGORITHM.serving(Collective::ReduceScatterBlock),
+    reduce_scatter::lanes::ALGORITHM,
 ];
 
 /// The algorithm with a full name such as `allreduce/dual_root`.

@@ -218,7 +218,7 @@ impl Schedule {
             return Err(Unsupported::Radix { radix });
         }
         let parts = Parts {
-            collective,
+            of: algorithm,
             reduce: part(Collective::Reduce, parameters.reduce)?,
             bcast: part(Collective::Bcast, parameters.bcast)?,
             phases: phases(algorithm, &parameters, &nodes)?,

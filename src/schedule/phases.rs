@@ -4,11 +4,16 @@
 //! each node, it works on the whole vector. Ranks with the same local rank are a lane; the lanes work at
 //! the same time, each on its part of the vector (Träff and Hunold, CLUSTER 2020).
 
+mod overlapped;
+mod team;
+
+use self::overlapped::Overlapped;
+use self::team::{Piece, Team};
 use crate::program::{Names, Program, ScratchNames, Sequence};
 use crate::registry::Algorithm;
 use crate::{
-    Action, BlockRange, Buffer, Collective, Nodes, Parameter, Parameters, Partition, Rank, Room,
-    Round, Shape, Span,
+    Action, Buffer, Collective, Nodes, Parameter, Parameters, Partition, Rank, Room, Round, Shape,
+    Span,
 };
 
 /// The ranks that carry out a phase together.
@@ -89,7 +94,7 @@ impl Phase {
     }
 
     /// The id of its algorithm.
-    pub(crate) fn id<'a>(&self, parameters: &Parameters<'a>) -> &'a str {
+    pub fn id<'a>(&self, parameters: &Parameters<'a>) -> &'a str {
         let named = match self.named_by {
             Some(Parameter::Node) => parameters.node,
             Some(Parameter::Network) => parameters.network,
@@ -123,7 +128,7 @@ impl Phase {
     }
 
     /// The ranks that carry it out together where there are most of them.
-    pub(crate) fn widest(&self, nodes: &Nodes) -> u32 {
+    pub fn widest(&self, nodes: &Nodes) -> u32 {
         match self.among {
             Among::Node | Among::RootNode => nodes.largest(),
             Among::Leaders | Among::Lane => nodes.count(),
@@ -143,6 +148,9 @@ impl Phase {
 /// What cutting into blocks by an algorithm that knows nodes begins with: the most pieces that one of its
 /// phases that take blocks makes.
 pub(crate) fn pieces(shape: &Shape) -> u32 {
+    if shape.parts.of.is_pipelined {
+        return 1;
+    }
     let cut = shape
         .parts
         .phases()
@@ -164,177 +172,14 @@ pub(crate) fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
 
 /// The program of a rank, as [`Algorithm::program`].
 pub(crate) fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let steps = Plan::new(shape, rank).steps.into_iter();
+    let steps = Plan::new(shape, rank).steps;
+    if shape.parts.of.is_pipelined {
+        return Box::new(Overlapped::new(steps, shape.blocks));
+    }
+    let steps = steps.into_iter();
     let programs = steps.map(|step| Box::new(step) as Box<dyn Program>);
     let all = programs.reduce(|before, next| Box::new(Sequence(before, next)));
     all.unwrap_or_else(|| Box::new(crate::program::Nothing))
-}
-
-/// Ranks that carry out a phase together.
-#[derive(Clone)]
-struct Team {
-    among: Among,
-    about: About,
-    nodes: Nodes,
-    /// The root of the call.
-    root: Rank,
-    /// The node, or the local rank of a lane.
-    place: u32,
-}
-
-impl Team {
-    /// The team of a rank and the rank's number in it; `None` if it has nothing to do.
-    fn of(phase: &Phase, shape: &Shape, rank: Rank) -> Option<(Self, Rank)> {
-        let (nodes, root) = (&shape.nodes, shape.root);
-        let (node, local) = nodes.place(rank);
-        let (place, member) = match phase.among {
-            Among::Node => (node, local),
-            Among::RootNode => (nodes.place(root).0 == node).then_some((node, local))?,
-            Among::Leaders => (leader(nodes, root, node) == rank).then_some((0, node))?,
-            Among::Lane => (local, node),
-        };
-        let team = Self {
-            among: phase.among,
-            about: phase.about,
-            nodes: nodes.clone(),
-            root,
-            place,
-        };
-        (team.size() > 1).then_some((team, member))
-    }
-
-    fn size(&self) -> u32 {
-        match self.among {
-            Among::Node | Among::RootNode => self.nodes.size(self.place),
-            Among::Leaders | Among::Lane => self.nodes.count(),
-        }
-    }
-
-    /// The number in the team of the call's root, or of the rank that stands for it.
-    fn head(&self) -> Rank {
-        let (node, local) = self.nodes.place(self.root);
-        match self.among {
-            Among::Node | Among::RootNode if node == self.place => local,
-            Among::Node | Among::RootNode => 0,
-            Among::Leaders | Among::Lane => node,
-        }
-    }
-
-    /// The rank of a member.
-    fn rank(&self, member: Rank) -> Rank {
-        match self.among {
-            Among::Node | Among::RootNode => self.nodes.rank(self.place, member),
-            Among::Leaders => leader(&self.nodes, self.root, member),
-            Among::Lane => self.nodes.rank(member, self.place),
-        }
-    }
-
-    /// The blocks of the call's vector that are a member's part of what the phase is about, member after member, and
-    /// how many blocks stand before them; `None` if a part of the vector is cut as the phase's algorithm does.
-    fn parts(&self) -> Option<(Partition, u64)> {
-        let (nodes, lanes) = (self.nodes.count(), self.nodes.largest());
-        let size = self.size();
-        // Ranks stand row by row, in block order the nodes and in cyclic order the lanes.
-        let stand_together = match (self.among, self.about) {
-            (Among::Lane, _) | (_, About::Lanes) => self.nodes.are_cyclic(),
-            _ => self.nodes.are_consecutive(),
-        };
-        let others = match self.among {
-            Among::Lane => lanes,
-            _ => nodes,
-        };
-        let first = self.rank(0);
-        Some(match (self.about, stand_together) {
-            (About::All | About::Even, _) | (About::Lanes, true) => return None,
-            (About::Nodes, true) => (Partition::OfNodes { nodes: size }, 0),
-            (About::Own, true) => (Partition::OfRanks { first, ranks: size }, 0),
-            (About::Own, false) => {
-                let (ranks, chunks) = (size, others);
-                let before = u64::from(self.place) * u64::from(size);
-                (Partition::ByChunk { ranks, chunks }, before)
-            }
-            (About::Lanes | About::Nodes, false) => {
-                let (rows, columns) = match self.about {
-                    About::Lanes => (nodes, lanes),
-                    _ => (lanes, nodes),
-                };
-                (Partition::Columns { rows, columns }, 0)
-            }
-        })
-    }
-
-    /// Where the blocks that a member names stand in the vector of the call.
-    fn cut(&self, partition: Partition, blocks: BlockRange) -> (Partition, BlockRange) {
-        if let Some((parts, before)) = self.parts() {
-            let count = match partition {
-                // All of them.
-                Partition::Even(_) => self.size().into(),
-                _ => blocks.count,
-            };
-            let start = before + blocks.start;
-            return (parts, BlockRange { start, count });
-        }
-        let (parts, part) = match self.about {
-            About::Even => (self.nodes.largest(), self.place),
-            _ => (1, 0),
-        };
-        let (pieces, chunks) = match partition {
-            Partition::Even(_) if parts == 1 => return (partition, blocks),
-            Partition::Even(blocks) => (blocks, 1),
-            Partition::PerRank { ranks, chunks } => (ranks, chunks),
-            // No algorithm that is a phase cuts so.
-            _ => return (partition, blocks),
-        };
-        let within = Partition::Within {
-            parts,
-            part,
-            pieces,
-            chunks,
-        };
-        (within, blocks)
-    }
-
-    fn room(&self, room: Room) -> Room {
-        match room {
-            Room::Blocks { partition, blocks } => {
-                let (partition, blocks) = self.cut(partition, blocks);
-                Room::Blocks { partition, blocks }
-            }
-            Room::Window {
-                partition,
-                first,
-                slots,
-            } => {
-                let block = BlockRange {
-                    start: first,
-                    count: 1,
-                };
-                let (partition, block) = self.cut(partition, block);
-                Room::Window {
-                    partition,
-                    first: block.start,
-                    slots,
-                }
-            }
-        }
-    }
-
-    /// Room for what a member has after a phase.
-    fn result(&self, collective: Collective, member: Rank) -> Room {
-        let size = self.size();
-        self.room(match collective.has_part_only() {
-            true => Room::part(size, member),
-            false => Room::parts(size, 0, size),
-        })
-    }
-}
-
-/// The leader of a node.
-fn leader(nodes: &Nodes, root: Rank, node: u32) -> Rank {
-    match nodes.place(root).0 == node {
-        true => root,
-        false => nodes.rank(node, 0),
-    }
 }
 
 /// One rank's part in all phases.
@@ -345,24 +190,28 @@ struct Plan {
 
 impl Plan {
     fn new(shape: &Shape, rank: Rank) -> Self {
-        let collective = shape.parts.collective;
+        let collective = shape.parts.of.collective;
+        let is_pipelined = shape.parts.of.is_pipelined;
         let phases = shape.parts.phases();
         let teams: Vec<_> = phases
-            .filter_map(|(phase, part)| Some((phase, part, Team::of(phase, shape, rank)?)))
+            .zip(0..)
+            .filter_map(|((phase, part), turn)| {
+                Some((phase, part, Team::of(phase, shape, rank)?, turn))
+            })
             .collect();
         let gets_result = |phase: &Phase, team: &Team, member| {
             !phase.collective.has_result_only_at_root() || member == team.head()
         };
         let last = teams
             .iter()
-            .rposition(|(phase, _, (team, member))| gets_result(phase, team, *member));
+            .rposition(|(phase, _, (team, member), _)| gets_result(phase, team, *member));
         // Results stand in the output where there is one that has room for them, as all have at the end.
         let has_output = !collective.has_result_only_at_root() || rank == shape.root;
         let is_whole = !collective.has_part_only();
         let mut scratch = Vec::new();
         let mut held = collective.before(shape, rank).0;
         let mut steps = Vec::new();
-        for (place, (phase, part, (team, member))) in teams.into_iter().enumerate() {
+        for (place, (phase, part, (team, member), turn)) in teams.into_iter().enumerate() {
             let is_scatter = phase.collective == Collective::Scatter;
             let result = match has_output && (is_whole || last == Some(place)) {
                 true => Buffer::Output,
@@ -385,12 +234,20 @@ impl Plan {
                 }
                 _ => held == result || shape.in_place && result == Buffer::Output,
             };
+            let one = match is_pipelined {
+                true => 1,
+                false => shape.blocks,
+            };
+            let outer = Shape {
+                blocks: one,
+                ..shape.clone()
+            };
             let inner = Shape {
                 ranks: team.size(),
                 root: team.head(),
                 in_place: is_in_place,
                 nodes: Nodes::together(team.size()),
-                ..shape.of_part(part)
+                ..outer.of_part(part)
             };
             // Every block of a scatter has its own place in an output of the whole vector, on whatever rank.
             let needs_none = is_scatter && result == Buffer::Output && is_whole;
@@ -404,7 +261,11 @@ impl Plan {
             };
             if !needs_none {
                 let rooms = (part.scratch)(&inner, member).into_iter();
-                scratch.extend(rooms.map(|room| team.room(room)));
+                // A block has its own place there, too.
+                scratch.extend(rooms.map(|room| match is_pipelined {
+                    true => Room::WHOLE,
+                    false => team.room(room),
+                }));
             }
             if gets_result {
                 held = result;
@@ -413,6 +274,7 @@ impl Plan {
                 program: (part.program)(&inner, member),
                 names,
                 team,
+                turn,
             });
         }
         Self { scratch, steps }
@@ -424,6 +286,8 @@ struct Step {
     program: Box<dyn Program>,
     names: Names,
     team: Team,
+    /// The phase's place among all.
+    turn: u64,
 }
 
 impl Program for Step {
@@ -432,6 +296,13 @@ impl Program for Step {
     }
 
     fn round(&self, index: u64, round: &mut Round) {
+        self.round_of(Piece::ALL, index, round);
+    }
+}
+
+impl Step {
+    /// A round of the program on a block of the vector.
+    fn round_of(&self, piece: Piece, index: u64, round: &mut Round) {
         let outer = round.actions().len();
         self.program.round(index, round);
         for action in &mut round.actions_mut()[outer..] {
@@ -444,7 +315,7 @@ impl Program for Step {
             }
             action.spans_mut(|span| {
                 span.buffer = self.names.rename(span.buffer);
-                (span.partition, span.blocks) = self.team.cut(span.partition, span.blocks);
+                (span.partition, span.blocks) = self.team.cut(span.partition, span.blocks, piece);
             });
         }
         // What a phase would copy to where it is, which may be in pieces.

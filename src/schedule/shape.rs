@@ -1,6 +1,6 @@
 //! What an algorithm is told about a call.
 
-use crate::{Algorithm, Collective, Nodes, Parameter, Phase};
+use crate::{Algorithm, Nodes, Parameter, Phase};
 
 /// The number of a process within its communicator, from 0.
 pub type Rank = u32;
@@ -30,8 +30,8 @@ pub struct Shape {
 /// The inner algorithms of a composition.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts {
-    /// What the composition carries out.
-    pub collective: Collective,
+    /// The composition.
+    pub of: &'static Algorithm,
     /// The inner reduce.
     pub reduce: &'static Algorithm,
     /// The inner broadcast.

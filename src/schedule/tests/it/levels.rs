@@ -128,6 +128,33 @@ fn prove_call(
     }
 }
 
+/// A further block costs only what a leader does for it. In the broadcast leaders far from the root wait for the
+/// second block before they have passed on the first, once.
+#[test]
+fn phases_overlap_where_they_are_pipelined() {
+    let steps = |name: &str, blocks| {
+        let request = Request {
+            units: 64,
+            parameters: Parameters::blocks(blocks),
+            placed: Placed::Block { per_node: 4 },
+            ..Request::ranks(16)
+        };
+        let schedule = schedule(find(name).unwrap(), &request);
+        verify(&schedule).unwrap().tally.steps
+    };
+    for (name, one, begin, each) in [
+        ("bcast/leaders_pipelined", 4, 3, 2),
+        ("reduce/leaders_pipelined", 4, 2, 2),
+        ("allreduce/leaders_pipelined", 6, 2, 4),
+    ] {
+        assert_eq!(steps(name, 1), one, "{name}");
+        for blocks in [2, 7, 64] {
+            let expected = begin + u64::from(blocks) * each;
+            assert_eq!(steps(name, blocks), expected, "{name} {blocks}");
+        }
+    }
+}
+
 /// Parts of any sizes, on nodes of any sizes.
 #[test]
 fn uneven_parts_are_served_where_ranks_of_nodes_are_consecutive() {
@@ -248,7 +275,9 @@ fn any_algorithm_may_be_a_phase() {
 fn what_knows_nodes_is_in_order_where_ranks_of_nodes_are_consecutive() {
     for name in [
         "allreduce/leaders",
+        "allreduce/leaders_pipelined",
         "reduce/leaders",
+        "reduce/leaders_pipelined",
         "reduce_scatter/leaders",
         "reduce_scatter_block/leaders",
         "reduce_scatter_block/lanes",

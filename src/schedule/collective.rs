@@ -105,6 +105,14 @@ impl Collective {
         matches!(self, Self::Reduce | Self::Gather)
     }
 
+    /// Whether a rank's result is its part of the vector.
+    pub const fn has_part_only(self) -> bool {
+        matches!(
+            self,
+            Self::Scatter | Self::ReduceScatter | Self::ReduceScatterBlock
+        )
+    }
+
     /// Whether the collective combines data with an operator.
     pub const fn is_reduction(self) -> bool {
         matches!(

@@ -92,7 +92,7 @@ pub enum Unsupported {
         /// Ranks in the communicator.
         ranks: u32,
     },
-    /// The algorithm needs nodes with as many ranks each, some also block or cyclic order.
+    /// The algorithm needs nodes with as many ranks each, or parts that stand together or at one distance.
     UnlikeNodes {
         /// The algorithm's full name.
         algorithm: String,
@@ -149,7 +149,7 @@ impl fmt::Display for Unsupported {
             }
             Self::UnlikeNodes { algorithm } => write!(
                 f,
-                "{algorithm} needs nodes with as many ranks each, in block or cyclic order where all ranks have a part"
+                "{algorithm} does not serve such nodes: lanes need as many ranks on each, and parts of ranks block order, or cyclic order of as many ranks on each"
             ),
             Self::Unordered { algorithm } => write!(
                 f,
@@ -211,14 +211,15 @@ impl Schedule {
                 parameter,
             });
         }
-        let vector = vector(collective, request)?;
+        let nodes = request.placed.nodes(ranks);
+        let nodes = nodes.ok_or(Unsupported::Nodes { ranks })?;
+        let vector = vector(collective, request, &nodes)?;
         let radix = parameters.radix.unwrap_or(Parameters::DEFAULT_RADIX);
         if !Parameters::RADICES.contains(&radix) {
             return Err(Unsupported::Radix { radix });
         }
-        let nodes = request.placed.nodes(ranks);
-        let nodes = nodes.ok_or(Unsupported::Nodes { ranks })?;
         let parts = Parts {
+            of: algorithm,
             reduce: part(Collective::Reduce, parameters.reduce)?,
             bcast: part(Collective::Bcast, parameters.bcast)?,
             phases: phases(algorithm, &parameters, &nodes)?,
@@ -357,7 +358,11 @@ impl Schedule {
 }
 
 /// The vector of a call and its division among the ranks.
-fn vector(collective: Collective, request: &Request<'_>) -> Result<Vector, Unsupported> {
+fn vector(
+    collective: Collective,
+    request: &Request<'_>,
+    nodes: &Nodes,
+) -> Result<Vector, Unsupported> {
     let Request { ranks, units, .. } = *request;
     let parts = match request.counts {
         None => None,
@@ -385,6 +390,7 @@ fn vector(collective: Collective, request: &Request<'_>) -> Result<Vector, Unsup
         units,
         ranks,
         parts,
+        nodes: nodes.clone(),
     })
 }
 
@@ -408,7 +414,7 @@ fn phases(
 ) -> Result<Phases, Unsupported> {
     let mut phases = [None; Phase::MOST];
     for (place, phase) in phases.iter_mut().zip(algorithm.phases) {
-        if !phase.serves(nodes) {
+        if !phase.serves(nodes, algorithm.collective) {
             let algorithm = algorithm.name();
             return Err(Unsupported::UnlikeNodes { algorithm });
         }

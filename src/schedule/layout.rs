@@ -62,8 +62,8 @@ impl Room {
     fn capacity(self, vector: &Vector) -> u64 {
         match self {
             Self::Blocks { partition, blocks } => vector
-                .pieces(partition, blocks)
-                .map_or(0, |pieces| pieces.iter().map(length).sum()),
+                .runs(partition, blocks)
+                .map_or(0, |runs| runs.into_iter().map(Run::units).sum()),
             Self::Window {
                 partition, slots, ..
             } => vector.largest(partition) * u64::from(slots),
@@ -88,17 +88,10 @@ impl Room {
                 fits.then(|| [Run::from(start..start + first.units()), Run::default()])
             }
             Self::Blocks { partition, blocks } => {
-                let [begin, rest] = vector.pieces(partition, blocks)?;
+                let [begin, rest] = vector.runs(partition, blocks)?;
                 let place = |run: Run| {
-                    let within =
-                        |room: &Range<u64>| room.start <= run.start && run.end() <= room.end;
-                    if run.is_empty() || within(&begin) {
-                        Some(run.moved(begin.start, 0))
-                    } else if within(&rest) {
-                        Some(run.moved(rest.start, length(&begin)))
-                    } else {
-                        None
-                    }
+                    let behind = |run: Run| run.moved(0, begin.units());
+                    run.within(begin).or_else(|| run.within(rest).map(behind))
                 };
                 let [first, second] = [place(first)?, place(second)?];
                 Some(match first.followed_by(second) {

@@ -4,10 +4,16 @@
 //! each node, it works on the whole vector. Ranks with the same local rank are a lane; the lanes work at
 //! the same time, each on its part of the vector (Träff and Hunold, CLUSTER 2020).
 
+mod overlapped;
+mod team;
+
+use self::overlapped::Overlapped;
+use self::team::{Piece, Team};
 use crate::program::{Names, Program, ScratchNames, Sequence};
 use crate::registry::Algorithm;
 use crate::{
     Action, Buffer, Collective, Nodes, Parameter, Parameters, Partition, Rank, Room, Round, Shape,
+    Span,
 };
 
 /// The ranks that carry out a phase together.
@@ -34,6 +40,8 @@ pub enum About {
     Own,
     /// The parts of all ranks, of which each that carries it out has those of its lane.
     Lanes,
+    /// The parts of all ranks, of which each that carries it out has those of its node.
+    Nodes,
 }
 
 /// One step of an algorithm that knows nodes.
@@ -86,7 +94,7 @@ impl Phase {
     }
 
     /// The id of its algorithm.
-    pub(crate) fn id<'a>(&self, parameters: &Parameters<'a>) -> &'a str {
+    pub fn id<'a>(&self, parameters: &Parameters<'a>) -> &'a str {
         let named = match self.named_by {
             Some(Parameter::Node) => parameters.node,
             Some(Parameter::Network) => parameters.network,
@@ -95,13 +103,18 @@ impl Phase {
         named.or(self.choices.first().copied()).unwrap_or_default()
     }
 
-    /// Whether it can be carried out on such nodes.
-    pub(crate) fn serves(&self, nodes: &Nodes) -> bool {
-        match self.about {
-            About::All => true,
-            About::Even => nodes.are_alike(),
-            About::Own | About::Lanes => {
-                nodes.are_alike() && (nodes.are_consecutive() || nodes.are_cyclic())
+    /// Whether it can be carried out on such nodes: parts that do not stand together are to stand at one distance.
+    pub(crate) fn serves(&self, nodes: &Nodes, collective: Collective) -> bool {
+        let have_one_size = collective.is_sized_by_part();
+        let are_rows = nodes.are_alike() && have_one_size;
+        match (self.about, self.among) {
+            (About::All, _) => true,
+            (About::Even, _) => nodes.are_alike(),
+            (About::Own, Among::Lane) | (About::Lanes, _) => {
+                are_rows && (nodes.are_consecutive() || nodes.are_cyclic())
+            }
+            (About::Own | About::Nodes, _) => {
+                nodes.are_consecutive() || are_rows && nodes.are_cyclic()
             }
         }
     }
@@ -110,12 +123,12 @@ impl Phase {
     pub(crate) fn admits(&self, part: &Algorithm) -> bool {
         match self.about {
             About::All | About::Even => !part.even_ranks,
-            About::Own | About::Lanes => self.choices.contains(&part.id),
+            About::Own | About::Lanes | About::Nodes => self.choices.contains(&part.id),
         }
     }
 
     /// The ranks that carry it out together where there are most of them.
-    pub(crate) fn widest(&self, nodes: &Nodes) -> u32 {
+    pub fn widest(&self, nodes: &Nodes) -> u32 {
         match self.among {
             Among::Node | Among::RootNode => nodes.largest(),
             Among::Leaders | Among::Lane => nodes.count(),
@@ -135,6 +148,9 @@ impl Phase {
 /// What cutting into blocks by an algorithm that knows nodes begins with: the most pieces that one of its
 /// phases that take blocks makes.
 pub(crate) fn pieces(shape: &Shape) -> u32 {
+    if shape.parts.of.is_pipelined {
+        return 1;
+    }
     let cut = shape
         .parts
         .phases()
@@ -150,138 +166,20 @@ pub(crate) fn pieces(shape: &Shape) -> u32 {
 }
 
 /// Scratch of a rank, as [`Algorithm::scratch`].
-pub(crate) fn scratch(collective: Collective, shape: &Shape, rank: Rank) -> Vec<Room> {
-    Plan::new(collective, shape, rank).scratch
+pub(crate) fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
+    Plan::new(shape, rank).scratch
 }
 
 /// The program of a rank, as [`Algorithm::program`].
-pub(crate) fn program(collective: Collective, shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let steps = Plan::new(collective, shape, rank).steps.into_iter();
+pub(crate) fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
+    let steps = Plan::new(shape, rank).steps;
+    if shape.parts.of.is_pipelined {
+        return Box::new(Overlapped::new(steps, shape.blocks));
+    }
+    let steps = steps.into_iter();
     let programs = steps.map(|step| Box::new(step) as Box<dyn Program>);
     let all = programs.reduce(|before, next| Box::new(Sequence(before, next)));
     all.unwrap_or_else(|| Box::new(crate::program::Nothing))
-}
-
-/// Ranks that carry out a phase together.
-#[derive(Clone)]
-struct Team {
-    among: Among,
-    about: About,
-    nodes: Nodes,
-    /// The root of the call.
-    root: Rank,
-    /// The node, or the local rank of a lane.
-    place: u32,
-}
-
-impl Team {
-    /// The team of a rank and the rank's number in it; `None` if it has nothing to do.
-    fn of(phase: &Phase, shape: &Shape, rank: Rank) -> Option<(Self, Rank)> {
-        let (nodes, root) = (&shape.nodes, shape.root);
-        let (node, local) = nodes.place(rank);
-        let (place, member) = match phase.among {
-            Among::Node => (node, local),
-            Among::RootNode => (nodes.place(root).0 == node).then_some((node, local))?,
-            Among::Leaders => (leader(nodes, root, node) == rank).then_some((0, node))?,
-            Among::Lane => (local, node),
-        };
-        let team = Self {
-            among: phase.among,
-            about: phase.about,
-            nodes: nodes.clone(),
-            root,
-            place,
-        };
-        (team.size() > 1).then_some((team, member))
-    }
-
-    fn size(&self) -> u32 {
-        match self.among {
-            Among::Node | Among::RootNode => self.nodes.size(self.place),
-            Among::Leaders | Among::Lane => self.nodes.count(),
-        }
-    }
-
-    /// The number in the team of the call's root, or of the rank that stands for it.
-    fn head(&self) -> Rank {
-        let (node, local) = self.nodes.place(self.root);
-        match self.among {
-            Among::Node | Among::RootNode if node == self.place => local,
-            Among::Node | Among::RootNode => 0,
-            Among::Leaders | Among::Lane => node,
-        }
-    }
-
-    /// The rank of a member.
-    fn rank(&self, member: Rank) -> Rank {
-        match self.among {
-            Among::Node | Among::RootNode => self.nodes.rank(self.place, member),
-            Among::Leaders => leader(&self.nodes, self.root, member),
-            Among::Lane => self.nodes.rank(member, self.place),
-        }
-    }
-
-    /// Where a block that a member names stands in the vector of the call: in which partition, and how many
-    /// blocks before it.
-    fn cut(&self, partition: Partition) -> (Partition, u64) {
-        let (nodes, lanes) = (self.nodes.count(), self.nodes.largest());
-        let (parts, part) = match self.about {
-            About::All => (1, 0),
-            About::Even => (lanes, self.place),
-            // Ranks stand row by row, in block order the nodes and in cyclic order the lanes.
-            About::Own if self.nodes.are_consecutive() => {
-                let (ranks, chunks) = (nodes, lanes);
-                let before = u64::from(self.place) * u64::from(nodes);
-                return (Partition::ByChunk { ranks, chunks }, before);
-            }
-            About::Own => (lanes, self.place),
-            About::Lanes if self.nodes.are_consecutive() => {
-                let (rows, columns) = (nodes, lanes);
-                return (Partition::Columns { rows, columns }, 0);
-            }
-            About::Lanes => (1, 0),
-        };
-        let (pieces, chunks) = match partition {
-            Partition::Even(_) if parts == 1 => return (partition, 0),
-            Partition::Even(blocks) => (blocks, 1),
-            Partition::PerRank { ranks, chunks } => (ranks, chunks),
-            // No algorithm that is a phase cuts so.
-            _ => return (partition, 0),
-        };
-        let within = Partition::Within {
-            parts,
-            part,
-            pieces,
-            chunks,
-        };
-        (within, 0)
-    }
-
-    fn room(&self, room: Room) -> Room {
-        match room {
-            Room::Blocks { partition, blocks } => Room::Blocks {
-                partition: self.cut(partition).0,
-                blocks,
-            },
-            Room::Window {
-                partition,
-                first,
-                slots,
-            } => Room::Window {
-                partition: self.cut(partition).0,
-                first,
-                slots,
-            },
-        }
-    }
-}
-
-/// The leader of a node.
-fn leader(nodes: &Nodes, root: Rank, node: u32) -> Rank {
-    match nodes.place(root).0 == node {
-        true => root,
-        false => nodes.rank(node, 0),
-    }
 }
 
 /// One rank's part in all phases.
@@ -291,83 +189,95 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(collective: Collective, shape: &Shape, rank: Rank) -> Self {
+    fn new(shape: &Shape, rank: Rank) -> Self {
+        let collective = shape.parts.of.collective;
+        let is_pipelined = shape.parts.of.is_pipelined;
         let phases = shape.parts.phases();
         let teams: Vec<_> = phases
-            .filter_map(|(phase, part)| Some((phase, part, Team::of(phase, shape, rank)?)))
+            .zip(0..)
+            .filter_map(|((phase, part), turn)| {
+                Some((phase, part, Team::of(phase, shape, rank)?, turn))
+            })
             .collect();
-        // Results stand in the output where there is one.
-        let has_output = !collective.has_result_only_at_root() || rank == shape.root;
         let gets_result = |phase: &Phase, team: &Team, member| {
             !phase.collective.has_result_only_at_root() || member == team.head()
         };
-        let mut teams_of_results = teams
+        let last = teams
             .iter()
-            .map(|(phase, _, (team, member))| gets_result(phase, team, *member));
+            .rposition(|(phase, _, (team, member), _)| gets_result(phase, team, *member));
+        // Results stand in the output where there is one that has room for them, as all have at the end.
+        let has_output = !collective.has_result_only_at_root() || rank == shape.root;
+        let is_whole = !collective.has_part_only();
         let mut scratch = Vec::new();
-        let result = match has_output {
-            true => Buffer::Output,
-            false => Buffer::Scratch(0),
-        };
-        if !has_output && teams_of_results.any(|gets| gets) {
-            scratch.push(kept(shape, rank));
-        }
         let mut held = collective.before(shape, rank).0;
         let mut steps = Vec::new();
-        for (phase, part, (team, member)) in teams {
+        for (place, (phase, part, (team, member), turn)) in teams.into_iter().enumerate() {
+            let is_scatter = phase.collective == Collective::Scatter;
+            let result = match has_output && (is_whole || last == Some(place)) {
+                true => Buffer::Output,
+                // The root of a scatter has its part already.
+                false if is_scatter && member == team.head() => held,
+                // What comes later has room in what came first.
+                false if matches!(held, Buffer::Scratch(_)) => held,
+                false => Buffer::Scratch(scratch.len() as u8),
+            };
+            let gets_result = gets_result(phase, &team, member);
+            if gets_result && result == Buffer::Scratch(scratch.len() as u8) {
+                scratch.push(team.result(phase.collective, member));
+            }
             let is_in_place = match phase.collective {
-                // Each part of the result goes to its own place, where only this part is read.
-                Collective::ReduceScatter => false,
+                // Each part of the result goes to its own place, where only this part is read, unless the output of
+                // the call has room for one part only.
+                Collective::ReduceScatter => {
+                    let is_call = held == Buffer::Input && result == Buffer::Output;
+                    shape.in_place && is_call && !is_whole
+                }
                 _ => held == result || shape.in_place && result == Buffer::Output,
+            };
+            let one = match is_pipelined {
+                true => 1,
+                false => shape.blocks,
+            };
+            let outer = Shape {
+                blocks: one,
+                ..shape.clone()
             };
             let inner = Shape {
                 ranks: team.size(),
                 root: team.head(),
                 in_place: is_in_place,
                 nodes: Nodes::together(team.size()),
-                ..shape.of_part(part)
+                ..outer.of_part(part)
             };
-            // Every block of a scatter has its own place in the output, on whatever rank.
-            let is_scatter = phase.collective == Collective::Scatter;
+            // Every block of a scatter has its own place in an output of the whole vector, on whatever rank.
+            let needs_none = is_scatter && result == Buffer::Output && is_whole;
             let names = Names {
                 input: held,
                 output: result,
-                scratch: match is_scatter {
+                scratch: match needs_none {
                     true => ScratchNames::Are(result),
                     false => ScratchNames::After(scratch.len() as u8),
                 },
             };
-            if !is_scatter {
+            if !needs_none {
                 let rooms = (part.scratch)(&inner, member).into_iter();
-                scratch.extend(rooms.map(|room| team.room(room)));
+                // A block has its own place there, too.
+                scratch.extend(rooms.map(|room| match is_pipelined {
+                    true => Room::WHOLE,
+                    false => team.room(room),
+                }));
             }
-            if gets_result(phase, &team, member) {
+            if gets_result {
                 held = result;
             }
             steps.push(Step {
                 program: (part.program)(&inner, member),
                 names,
                 team,
+                turn,
             });
         }
         Self { scratch, steps }
-    }
-}
-
-/// What a rank without an output has between phases: its lane's part of the vector, or all of it.
-fn kept(shape: &Shape, rank: Rank) -> Room {
-    let mut phases = shape.parts.phases();
-    match phases.any(|(phase, _)| phase.among == Among::Lane) {
-        true => Room::Blocks {
-            partition: Partition::Within {
-                parts: shape.nodes.largest(),
-                part: shape.nodes.place(rank).1,
-                pieces: 1,
-                chunks: 1,
-            },
-            blocks: crate::BlockRange { start: 0, count: 1 },
-        },
-        false => Room::WHOLE,
     }
 }
 
@@ -376,6 +286,8 @@ struct Step {
     program: Box<dyn Program>,
     names: Names,
     team: Team,
+    /// The phase's place among all.
+    turn: u64,
 }
 
 impl Program for Step {
@@ -384,6 +296,13 @@ impl Program for Step {
     }
 
     fn round(&self, index: u64, round: &mut Round) {
+        self.round_of(Piece::ALL, index, round);
+    }
+}
+
+impl Step {
+    /// A round of the program on a block of the vector.
+    fn round_of(&self, piece: Piece, index: u64, round: &mut Round) {
         let outer = round.actions().len();
         self.program.round(index, round);
         for action in &mut round.actions_mut()[outer..] {
@@ -396,9 +315,7 @@ impl Program for Step {
             }
             action.spans_mut(|span| {
                 span.buffer = self.names.rename(span.buffer);
-                let (partition, before) = self.team.cut(span.partition);
-                span.partition = partition;
-                span.blocks.start += before;
+                (span.partition, span.blocks) = self.team.cut(span.partition, span.blocks, piece);
             });
         }
         // What a phase would copy to where it is, which may be in pieces.
@@ -407,5 +324,34 @@ impl Program for Step {
             place += 1;
             place <= outer || !matches!(action, Action::Copy { from, into } if from == into)
         });
+        let rows = |action: &Action| match action {
+            Action::Copy { into, .. } | Action::Combine { into, .. } => match into.partition {
+                Partition::Columns { rows, .. } => rows,
+                _ => 1,
+            },
+            _ => 1,
+        };
+        let actions = round.actions_mut();
+        for place in outer..actions.len() {
+            let whole = actions[place];
+            for row in (0..rows(&whole)).rev().filter(|_| rows(&whole) > 1) {
+                let mut action = whole;
+                action.spans_mut(|span| *span = in_row(*span, row));
+                match row {
+                    0 => actions[place] = action,
+                    _ => actions.push(action),
+                }
+            }
+        }
     }
+}
+
+/// What of a span of columns stands in one of the rows: what a rank does by itself is done with pieces.
+fn in_row(span: Span, row: u32) -> Span {
+    let Partition::Columns { rows, columns } = span.partition else {
+        return span;
+    };
+    let start = u64::from(row) * u64::from(columns) + span.blocks.start;
+    let partition = Partition::parts(rows * columns);
+    Span::blocks(span.buffer, partition, start, span.blocks.count)
 }

@@ -38,6 +38,8 @@ pub struct Algorithm {
     /// What it does one after the other within and between nodes, if it knows nodes; at most
     /// [`Phase::MOST`].
     pub phases: &'static [Phase],
+    /// Whether its phases overlap: one works on a block while those before it work on the next ones.
+    pub is_pipelined: bool,
     /// The closed form on this many ranks, at least 2, where there is one.
     pub(crate) cost: fn(ranks: u32) -> Option<Cost>,
     /// Into how many pieces it cuts the whole vector by itself; blocks are cut from those.
@@ -62,6 +64,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     bcast::two_tree::ALGORITHM,
     bcast::circulant::ALGORITHM,
     bcast::leaders::ALGORITHM,
+    bcast::leaders_pipelined::ALGORITHM,
     bcast::lanes::ALGORITHM,
     reduce::linear::ALGORITHM,
     reduce::mst::ALGORITHM,
@@ -77,6 +80,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     reduce::two_tree::ALGORITHM,
     reduce::circulant::ALGORITHM,
     reduce::leaders::ALGORITHM,
+    reduce::leaders_pipelined::ALGORITHM,
     reduce::lanes::ALGORITHM,
     allreduce::recursive_doubling::ALGORITHM,
     allreduce::ring::ALGORITHM,
@@ -89,6 +93,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     allreduce::two_tree::ALGORITHM,
     allreduce::circulant::ALGORITHM,
     allreduce::leaders::ALGORITHM,
+    allreduce::leaders_pipelined::ALGORITHM,
     allreduce::lanes::ALGORITHM,
     gather::linear::ALGORITHM,
     gather::linear_nonblocking::ALGORITHM,
@@ -100,11 +105,13 @@ pub static ALGORITHMS: &[Algorithm] = &[
     gather::binary_streamed::ALGORITHM,
     gather::binomial::ALGORITHM,
     gather::mst::ALGORITHM,
+    gather::leaders::ALGORITHM,
     scatter::linear::ALGORITHM,
     scatter::linear_nonblocking::ALGORITHM,
     scatter::binomial::ALGORITHM,
     scatter::mst::ALGORITHM,
     scatter::binary::ALGORITHM,
+    scatter::leaders::ALGORITHM,
     allgather::ring::ALGORITHM,
     allgather::recursive_doubling::ALGORITHM,
     allgather::bruck::ALGORITHM,
@@ -112,6 +119,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     allgather::gather_broadcast::ALGORITHM,
     allgather::linear::ALGORITHM,
     allgather::circulant::ALGORITHM,
+    allgather::leaders::ALGORITHM,
     allgather::lanes::ALGORITHM,
     reduce_scatter::ring::ALGORITHM,
     reduce_scatter::recursive_halving::ALGORITHM,
@@ -120,6 +128,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     reduce_scatter::recursive_doubling::ALGORITHM,
     reduce_scatter::butterfly::ALGORITHM,
     reduce_scatter::circulant::ALGORITHM,
+    reduce_scatter::leaders::ALGORITHM,
     reduce_scatter::ring::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::recursive_halving::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::pairwise::ALGORITHM.serving(Collective::ReduceScatterBlock),
@@ -127,6 +136,8 @@ pub static ALGORITHMS: &[Algorithm] = &[
     reduce_scatter::recursive_doubling::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::butterfly::ALGORITHM.serving(Collective::ReduceScatterBlock),
     reduce_scatter::circulant::ALGORITHM.serving(Collective::ReduceScatterBlock),
+    reduce_scatter::leaders::ALGORITHM.serving(Collective::ReduceScatterBlock),
+    reduce_scatter::lanes::ALGORITHM,
 ];
 
 /// The algorithm with a full name such as `allreduce/dual_root`.
@@ -201,7 +212,8 @@ impl Algorithm {
     pub fn uses(&self, parameter: Parameter, given: &Parameters<'_>) -> bool {
         let mut parts = self.parts(given).peekable();
         let is_whole = parts.peek().is_none();
-        self.takes(parameter) && (is_whole || parts.any(|part| part.takes(parameter)))
+        let is_own = is_whole || self.is_pipelined && parameter == Parameter::Blocks;
+        self.takes(parameter) && (is_own || parts.any(|part| part.takes(parameter)))
     }
 
     /// The closed form for root 0; `None` below 2 ranks or where none is known.
@@ -278,6 +290,7 @@ pub(crate) const PLAIN: Algorithm = Algorithm {
     ordered_at_ends: true,
     even_ranks: false,
     phases: &[],
+    is_pipelined: false,
     cost: |_| None,
     pieces: |_| 1,
     scratch: |_, _| Vec::new(),

@@ -115,6 +115,24 @@ impl Run {
         })
     }
 
+    /// Where these pieces stand if the pieces of `room` stand one after the other from 0; `None` if they do not lie
+    /// in them, each at the same place of a piece.
+    pub(crate) fn within(self, room: Self) -> Option<Self> {
+        if self.is_empty() {
+            return Some(self);
+        }
+        let distance = self.start.checked_sub(room.start)?;
+        if room.count <= 1 {
+            return (self.end() <= room.end()).then(|| self.moved(room.start, 0));
+        }
+        let (piece, offset) = (distance / room.stride, distance % room.stride);
+        let fits = offset + self.length <= room.length
+            && piece + self.count <= room.count
+            && (self.count == 1 || self.stride == room.stride);
+        let start = piece * room.length + offset;
+        fits.then(|| Self::new(start..start + self.length, self.count, room.length))
+    }
+
     /// Whether they have units in common. Errs towards true where the strides of both differ.
     pub fn overlaps(self, other: Self) -> bool {
         if self.is_empty() || other.is_empty() {

@@ -30,6 +30,8 @@ pub struct Shape {
 /// The inner algorithms of a composition.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts {
+    /// The composition.
+    pub of: &'static Algorithm,
     /// The inner reduce.
     pub reduce: &'static Algorithm,
     /// The inner broadcast.

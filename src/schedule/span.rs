@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::Rank;
+
 /// The memory that a rank's program may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Buffer {
@@ -67,6 +69,20 @@ pub enum Partition {
         /// Parts a row.
         columns: u32,
     },
+    /// The parts of `ranks` consecutive ranks and nothing else of the vector: block `b` is that of rank
+    /// `first + b`.
+    OfRanks {
+        /// The first of them.
+        first: Rank,
+        /// How many.
+        ranks: u32,
+    },
+    /// The parts of each node's ranks: block `n` is those of node `n`. Only where the ranks of every node are
+    /// consecutive.
+    OfNodes {
+        /// Number of nodes.
+        nodes: u32,
+    },
 }
 
 impl Partition {
@@ -84,7 +100,9 @@ impl Partition {
             Self::Even(blocks)
             | Self::Columns {
                 columns: blocks, ..
-            } => blocks.into(),
+            }
+            | Self::OfRanks { ranks: blocks, .. }
+            | Self::OfNodes { nodes: blocks } => blocks.into(),
             Self::PerRank {
                 ranks: pieces,
                 chunks,
@@ -176,7 +194,8 @@ impl fmt::Display for Span {
     /// last and the first of five, `output` the whole vector, `output 1.2/4.3` the third of three
     /// chunks of the second of four ranks' parts, `output 1..3/4 [2/3]` the third chunks of the second
     /// and third part, `output 0..2/4 of 1/3` the first half of the second of three parts,
-    /// `output 1/4 of 3 rows` the second of four columns.
+    /// `output 1/4 of 3 rows` the second of four columns, `output 1/4 of ranks 8..12` the part of rank 9,
+    /// `output 1/4 of nodes` those of the ranks of the second of four nodes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let BlockRange { start, count } = self.blocks;
         // Blocks of one chunk are told by their ranks.
@@ -186,6 +205,10 @@ impl fmt::Display for Span {
         };
         let within = match self.partition {
             Partition::Within { parts, part, .. } if parts > 1 => Some(format!("{part}/{parts}")),
+            Partition::OfRanks { first, ranks } => {
+                Some(format!("ranks {first}..{}", first + ranks))
+            }
+            Partition::OfNodes { .. } => Some("nodes".to_owned()),
             _ => None,
         };
         if self.partition.blocks() == 1 {

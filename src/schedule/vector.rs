@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::{BlockRange, Partition, Run, Span};
+use crate::{BlockRange, Nodes, Partition, Run, Span};
 
 /// The vector of a call: its length, and how it is divided among the ranks.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub(crate) struct Vector {
     pub(crate) ranks: u32,
     /// Parts of given sizes; even parts if absent.
     pub(crate) parts: Option<Sizes>,
+    /// Which ranks share a node.
+    pub(crate) nodes: Nodes,
 }
 
 /// Parts of a vector that need not be even.
@@ -62,6 +64,9 @@ impl Vector {
                 let start = |part: u32| even(part.into(), parts.into(), self.units);
                 start(part)..start(part + 1)
             }
+            Partition::OfRanks { first, ranks } => {
+                self.part(first.into())..self.part(u64::from(first) + u64::from(ranks))
+            }
             _ => 0..self.units,
         }
     }
@@ -84,6 +89,9 @@ impl Vector {
             Partition::Columns { rows, columns } => {
                 block * (self.units / (u64::from(rows) * u64::from(columns)))
             }
+            Partition::OfRanks { first, .. } => self.part(u64::from(first) + block),
+            Partition::OfNodes { nodes } if block == u64::from(nodes) => self.units,
+            Partition::OfNodes { .. } => self.part(self.nodes.rank(block as u32, 0).into()),
             Partition::Within { pieces, chunks, .. } => {
                 let (piece, chunk) = (block / u64::from(chunks), block % u64::from(chunks));
                 let cut = self.cut(partition);
@@ -122,16 +130,21 @@ impl Vector {
         count * each + larger_within
     }
 
-    /// Units of the largest block.
+    /// As many units as the largest block has, or more.
     pub(crate) fn largest(&self, partition: Partition) -> u64 {
+        let part = |ranks: u32| match &self.parts {
+            Some(parts) => parts.largest,
+            None => self.units.div_ceil(ranks.into()),
+        };
         match partition {
             Partition::Even(blocks) => self.units.div_ceil(blocks.into()),
             Partition::PerRank { ranks, chunks } | Partition::ByChunk { ranks, chunks } => {
-                let part = match &self.parts {
-                    Some(parts) => parts.largest,
-                    None => self.units.div_ceil(ranks.into()),
-                };
-                part.div_ceil(chunks.into())
+                part(ranks).div_ceil(chunks.into())
+            }
+            Partition::OfRanks { .. } => part(self.ranks),
+            Partition::OfNodes { .. } => {
+                let ranks = u64::from(self.nodes.largest());
+                part(self.ranks).saturating_mul(ranks).min(self.units)
             }
             Partition::Columns { columns, .. } => self.units.div_ceil(columns.into()),
             Partition::Within { pieces, chunks, .. } => {

@@ -26,8 +26,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             ..Phase::of_node(Collective::Allgather, CHOICES)
         },
     ],
-    scratch: |shape, rank| phases::scratch(Collective::Allgather, shape, rank),
-    program: |shape, rank| phases::program(Collective::Allgather, shape, rank),
+    scratch: phases::scratch,
+    program: phases::program,
     ..PLAIN
 };
 

@@ -7,6 +7,7 @@ pub(crate) mod circulant;
 mod exchanging;
 pub(crate) mod gather_broadcast;
 pub(crate) mod lanes;
+pub(crate) mod leaders;
 pub(crate) mod linear;
 pub(crate) mod neighbor_exchange;
 pub(crate) mod recursive_doubling;

@@ -43,7 +43,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             ],
         ),
     ],
-    scratch: |shape, rank| phases::scratch(Collective::Allreduce, shape, rank),
-    program: |shape, rank| phases::program(Collective::Allreduce, shape, rank),
+    scratch: phases::scratch,
+    program: phases::program,
     ..PLAIN
 };

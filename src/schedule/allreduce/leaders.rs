@@ -34,7 +34,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             &[bcast::binomial::ALGORITHM.id, bcast::linear::ALGORITHM.id],
         ),
     ],
-    scratch: |shape, rank| phases::scratch(Collective::Allreduce, shape, rank),
-    program: |shape, rank| phases::program(Collective::Allreduce, shape, rank),
+    scratch: phases::scratch,
+    program: phases::program,
     ..PLAIN
 };

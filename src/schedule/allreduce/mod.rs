@@ -6,6 +6,7 @@ pub(crate) mod doubly_pipelined_tree;
 pub(crate) mod dual_root;
 pub(crate) mod lanes;
 pub(crate) mod leaders;
+pub(crate) mod leaders_pipelined;
 pub(crate) mod pipelined_tree;
 pub(crate) mod rabenseifner;
 pub(crate) mod recursive_doubling;

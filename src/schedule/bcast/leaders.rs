@@ -32,7 +32,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             ],
         ),
     ],
-    scratch: |shape, rank| phases::scratch(Collective::Bcast, shape, rank),
-    program: |shape, rank| phases::program(Collective::Bcast, shape, rank),
+    scratch: phases::scratch,
+    program: phases::program,
     ..PLAIN
 };

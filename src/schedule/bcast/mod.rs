@@ -8,6 +8,7 @@ mod descending;
 pub(crate) mod knomial;
 pub(crate) mod lanes;
 pub(crate) mod leaders;
+pub(crate) mod leaders_pipelined;
 pub(crate) mod linear;
 pub(crate) mod linear_nonblocking;
 pub(crate) mod mst;

@@ -41,7 +41,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             choices: &[gather::binomial::ALGORITHM.id],
         },
     ],
-    scratch: |shape, rank| phases::scratch(Collective::Reduce, shape, rank),
-    program: |shape, rank| phases::program(Collective::Reduce, shape, rank),
+    scratch: phases::scratch,
+    program: phases::program,
     ..PLAIN
 };

@@ -34,7 +34,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             ],
         ),
     ],
-    scratch: |shape, rank| phases::scratch(Collective::Reduce, shape, rank),
-    program: |shape, rank| phases::program(Collective::Reduce, shape, rank),
+    scratch: phases::scratch,
+    program: phases::program,
     ..PLAIN
 };

@@ -11,6 +11,7 @@ pub(crate) mod fibonacci_pipelined;
 pub(crate) mod halving;
 pub(crate) mod lanes;
 pub(crate) mod leaders;
+pub(crate) mod leaders_pipelined;
 pub(crate) mod linear;
 pub(crate) mod mst;
 pub(crate) mod rabenseifner;

@@ -9,6 +9,8 @@ use crate::{Buffer, Partition, Rank, Span};
 pub(crate) mod butterfly;
 pub(crate) mod circulant;
 mod folded;
+pub(crate) mod lanes;
+pub(crate) mod leaders;
 pub(crate) mod pairwise;
 pub(crate) mod recursive_doubling;
 pub(crate) mod recursive_halving;

@@ -25,8 +25,8 @@ impl Grid {
     /// Calls `visit` with every call on a communicator of this size, until it fails.
     ///
     /// The lengths leave blocks empty and uneven. Parts of a reduce-scatter also have different
-    /// lengths. An algorithm that knows nodes has one of the lengths, and is in place or not, on each number of
-    /// nodes.
+    /// lengths. An algorithm that knows nodes has one of the lengths, is in place or not, and of many ranks has
+    /// one of the roots, on each number of nodes.
     ///
     /// # Errors
     /// The first error of `visit`.
@@ -58,9 +58,13 @@ impl Grid {
                     1 => 0..count,
                     _ => turn / by % count..turn / by % count + 1,
                 };
+                let some_roots = match ranks > self.every_root_of {
+                    true => in_turn(roots.len(), 4),
+                    false => 0..roots.len(),
+                };
                 for &(units, counts) in &lengths[in_turn(lengths.len(), 1)] {
                     for &in_place in &places[in_turn(places.len(), 2)] {
-                        for &root in &roots {
+                        for &root in &roots[some_roots.clone()] {
                             visit(&Request {
                                 root,
                                 in_place,

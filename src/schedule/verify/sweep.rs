@@ -90,8 +90,11 @@ impl Grid {
                 .filter(|ranks| *ranks >= first)
             {
                 let proved = self.requests(algorithm, ranks, |request| {
-                    let schedule =
-                        Schedule::new(algorithm, request).map_err(Unprovable::Unsupported)?;
+                    let schedule = match Schedule::new(algorithm, request) {
+                        // Not on these nodes.
+                        Err(Unsupported::UnlikeNodes { .. }) => return Ok(()),
+                        schedule => schedule.map_err(Unprovable::Unsupported)?,
+                    };
                     check_size(&schedule, request)?;
                     verdict.add(&schedule, request, verify);
                     Ok(())

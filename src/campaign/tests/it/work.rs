@@ -436,8 +436,9 @@ fn predictions_are_asked_for_with_the_parts() {
 /// Those that know nodes have to be named.
 #[test]
 fn every_algorithm_competes_by_default_and_none_that_is_excluded() {
+    const ALL: &str = r#"["*", "*/leaders", "*/leaders_pipelined", "*/lanes"]"#;
     let all = campaign("");
-    let named = campaign("candidates: {include: [\"*\", \"*/leaders\", \"*/lanes\"]}\n");
+    let named = campaign(&format!("candidates: {{include: {ALL}}}\n"));
     for algorithm in schedule::ALGORITHMS {
         let cell = Cell {
             shape: CommShape { nodes: 2, ppn: 4 },
@@ -448,7 +449,7 @@ fn every_algorithm_competes_by_default_and_none_that_is_excluded() {
         assert_eq!(takes_part(&all), !algorithm.knows_nodes(), "{algorithm}");
         assert!(takes_part(&named), "{algorithm}");
         let others = campaign(&format!(
-            "candidates: {{include: [\"*\", \"*/leaders\", \"*/lanes\"], exclude: {algorithm}}}\n"
+            "candidates: {{include: {ALL}, exclude: {algorithm}}}\n"
         ));
         assert!(!takes_part(&others), "{algorithm}");
     }

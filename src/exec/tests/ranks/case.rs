@@ -3,7 +3,9 @@
 use std::fmt;
 
 use exec::{ApplicationCall, Communicator, ExecError, OperatorHandle, Wait};
-use schedule::{About, Algorithm, Nodes, Phase, Placed, Request, Schedule, Unsupported};
+use schedule::{
+    About, Algorithm, Collective, Nodes, Phase, Placed, Request, Schedule, Unsupported,
+};
 use vocabulary::Parameters;
 
 use crate::kind::Kind;
@@ -75,15 +77,14 @@ impl Case<'_> {
         if self.algorithm.even_ranks && is_odd {
             return true;
         }
-        let is_refused = |phase: &Phase| match phase.about {
-            About::All => false,
-            About::Even => !self.nodes.are_alike(),
-            About::Own | About::Lanes => {
-                let are_rows = self.nodes.are_consecutive() || self.nodes.are_cyclic();
-                !(self.nodes.are_alike() && are_rows)
-            }
-        };
-        if self.algorithm.phases.iter().any(is_refused) {
+        let needs_lanes = self.algorithm.id == "lanes";
+        let is_own = |phase: &Phase| phase.about == About::Own;
+        let has_parts = self.algorithm.phases.iter().any(is_own);
+        let parts_differ = self.algorithm.collective == Collective::ReduceScatter;
+        let is_cyclic = self.nodes.are_cyclic() && self.nodes.are_alike() && !parts_differ;
+        if needs_lanes && !self.nodes.are_alike()
+            || has_parts && !self.nodes.are_consecutive() && !is_cyclic
+        {
             return true;
         }
         let commutes = |(_, operator): (_, OperatorHandle)| operator.is_commutative();

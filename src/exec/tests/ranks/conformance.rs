@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use exec::{Communicator, ExecError};
-use schedule::ALGORITHMS;
+use schedule::{ALGORITHMS, Nodes};
 use vocabulary::Through;
 
 use crate::case::Outcome;
@@ -97,6 +97,8 @@ pub(crate) fn try_all(
             }
         }
     }
+    // What comes next is not about nodes.
+    communicator.set_nodes(Nodes::together(ranks));
     Ok(())
 }
 

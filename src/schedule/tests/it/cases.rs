@@ -43,10 +43,10 @@ pub(crate) fn schedule(algorithm: &'static Algorithm, request: &Request<'_>) -> 
     Schedule::new(algorithm, request).unwrap()
 }
 
-/// The schedule, unless the algorithm cannot serve that number of ranks.
+/// The schedule, unless the algorithm cannot serve that number of ranks or such nodes.
 pub(crate) fn supported(algorithm: &'static Algorithm, request: &Request<'_>) -> Option<Schedule> {
     match Schedule::new(algorithm, request) {
-        Err(Unsupported::OddRanks { .. }) => None,
+        Err(Unsupported::OddRanks { .. } | Unsupported::UnlikeNodes { .. }) => None,
         schedule => Some(schedule.unwrap()),
     }
 }

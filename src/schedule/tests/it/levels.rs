@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use schedule::{
-    ALGORITHMS, About, Algorithm, Nodes, Parameter, Parameters, Placed, Rank, Request, Schedule,
-    Unsupported, find, parts_of, verify::verify,
+    ALGORITHMS, About, Algorithm, Collective, Nodes, Parameter, Parameters, Placed, Rank, Request,
+    Schedule, Unsupported, find, parts_of, verify::verify,
 };
 
 use crate::cases::{grid, in_blocks, parameters, schedule};
@@ -80,14 +80,14 @@ proptest! {
     }
 }
 
-/// Whether an algorithm works on lanes and the nodes have none, or not in rows.
-fn needs_rows(algorithm: &Algorithm, nodes: &Nodes) -> bool {
-    let about = |what| algorithm.phases.iter().any(|phase| phase.about == what);
-    let are_rows = nodes.are_consecutive() || nodes.are_cyclic();
-    match nodes.are_alike() {
-        true => about(About::Own) && !are_rows,
-        false => about(About::Even) || about(About::Own),
-    }
+/// Whether an algorithm works on lanes and the nodes have none, or on parts that do not stand together.
+fn must_be_refused(algorithm: &Algorithm, nodes: &Nodes) -> bool {
+    let is_lanes = algorithm.id == "lanes";
+    let has_parts = algorithm.phases.iter().any(|p| p.about == About::Own);
+    let parts_differ = algorithm.collective == Collective::ReduceScatter;
+    let is_cyclic = nodes.are_cyclic() && nodes.are_alike() && !parts_differ;
+    let has_lanes = nodes.are_alike() || !is_lanes;
+    !has_lanes || has_parts && !nodes.are_consecutive() && !is_cyclic
 }
 
 /// Proves an algorithm on these nodes, from some roots, in place and not.
@@ -115,13 +115,66 @@ fn prove_call(
         ..Request::ranks(nodes.ranks())
     };
     match Schedule::new(algorithm, &request) {
-        Err(Unsupported::UnlikeNodes { .. }) => assert!(needs_rows(algorithm, nodes)),
+        Err(Unsupported::UnlikeNodes { .. }) => {
+            assert!(must_be_refused(algorithm, nodes), "{algorithm} {nodes:?}")
+        }
         schedule => {
             let schedule = schedule.unwrap();
+            assert!(!must_be_refused(algorithm, nodes), "{algorithm} {nodes:?}");
             if let Err(fault) = verify(&schedule) {
                 panic!("{algorithm} {request:?}: {fault}");
             }
         }
+    }
+}
+
+/// A further block costs only what a leader does for it. In the broadcast leaders far from the root wait for the
+/// second block before they have passed on the first, once.
+#[test]
+fn phases_overlap_where_they_are_pipelined() {
+    let steps = |name: &str, blocks| {
+        let request = Request {
+            units: 64,
+            parameters: Parameters::blocks(blocks),
+            placed: Placed::Block { per_node: 4 },
+            ..Request::ranks(16)
+        };
+        let schedule = schedule(find(name).unwrap(), &request);
+        verify(&schedule).unwrap().tally.steps
+    };
+    for (name, one, begin, each) in [
+        ("bcast/leaders_pipelined", 4, 3, 2),
+        ("reduce/leaders_pipelined", 4, 2, 2),
+        ("allreduce/leaders_pipelined", 6, 2, 4),
+    ] {
+        assert_eq!(steps(name, 1), one, "{name}");
+        for blocks in [2, 7, 64] {
+            let expected = begin + u64::from(blocks) * each;
+            assert_eq!(steps(name, blocks), expected, "{name} {blocks}");
+        }
+    }
+}
+
+/// Parts of any sizes, on nodes of any sizes.
+#[test]
+fn uneven_parts_are_served_where_ranks_of_nodes_are_consecutive() {
+    let algorithm = find("reduce_scatter/leaders").unwrap();
+    let mut random = Random::named("uneven");
+    for turn in 0..200 {
+        let ranks = 1 + random.below(24) as u32;
+        let mut labels: Vec<u32> = (0..ranks).map(|_| random.below(5) as u32).collect();
+        labels.sort_unstable();
+        let counts: Vec<u64> = (0..ranks).map(|_| random.below(4)).collect();
+        let nodes = Nodes::of_list(&labels);
+        let request = Request {
+            units: counts.iter().sum(),
+            counts: Some(&counts),
+            in_place: turn % 2 == 0,
+            parameters: random.pick(&parameters(algorithm)),
+            placed: Placed::On(&nodes),
+            ..Request::ranks(ranks)
+        };
+        verify(&schedule(algorithm, &request)).unwrap();
     }
 }
 
@@ -203,7 +256,9 @@ fn any_algorithm_may_be_a_phase() {
                             ..Request::ranks(ranks)
                         };
                         match Schedule::new(algorithm, &request) {
-                            Err(Unsupported::Part { .. }) => continue,
+                            Err(Unsupported::Part { .. } | Unsupported::UnlikeNodes { .. }) => {
+                                continue;
+                            }
                             schedule => drop(schedule.unwrap()),
                         }
                         proved += 1;
@@ -218,7 +273,15 @@ fn any_algorithm_may_be_a_phase() {
 
 #[test]
 fn what_knows_nodes_is_in_order_where_ranks_of_nodes_are_consecutive() {
-    for name in ["allreduce/leaders", "reduce/leaders"] {
+    for name in [
+        "allreduce/leaders",
+        "allreduce/leaders_pipelined",
+        "reduce/leaders",
+        "reduce/leaders_pipelined",
+        "reduce_scatter/leaders",
+        "reduce_scatter_block/leaders",
+        "reduce_scatter_block/lanes",
+    ] {
         let algorithm = find(name).unwrap();
         let of = |placed| Request {
             commutative: false,
@@ -228,8 +291,13 @@ fn what_knows_nodes_is_in_order_where_ranks_of_nodes_are_consecutive() {
         let in_block = schedule(algorithm, &of(Placed::Block { per_node: 4 }));
         assert!(verify(&in_block).unwrap().ordered);
         let cyclic = Schedule::new(algorithm, &of(Placed::Cyclic { nodes: 3 }));
+        let collective = algorithm.collective;
         let algorithm = name.to_owned();
-        assert_eq!(cyclic.unwrap_err(), Unsupported::Unordered { algorithm });
+        let expected = match collective {
+            Collective::ReduceScatter => Unsupported::UnlikeNodes { algorithm },
+            _ => Unsupported::Unordered { algorithm },
+        };
+        assert_eq!(cyclic.unwrap_err(), expected);
     }
 }
 
@@ -291,4 +359,16 @@ fn little_passes_between_nodes() {
     assert_eq!(between("bcast/lanes", "binomial"), 3 * 24);
     assert_eq!(between("reduce/leaders", "binomial"), 3 * 24);
     assert_eq!(between("reduce/lanes", "binomial"), 3 * 24);
+    // The parts of a node's four ranks, once, or passed on by a node between.
+    assert_eq!(between("gather/leaders", "linear_nonblocking"), 3 * 4 * 24);
+    assert_eq!(between("gather/leaders", "binomial"), 4 * 4 * 24);
+    assert_eq!(between("scatter/leaders", "binomial"), 4 * 4 * 24);
+    assert_eq!(between("allgather/leaders", "ring"), 4 * 3 * 4 * 24);
+    // All parts but a node's own, whether by one rank of the node or by all.
+    assert_eq!(
+        between("reduce_scatter/leaders", "circulant"),
+        4 * 3 * 24 / 4
+    );
+    let lanes = between("reduce_scatter_block/lanes", "circulant");
+    assert_eq!(lanes, 4 * 3 * 4 * 24);
 }

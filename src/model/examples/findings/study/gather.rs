@@ -29,9 +29,9 @@ const TOGETHER: u64 = 1 << 20;
 /// What algorithms that take chunks are given.
 const CHUNK: u64 = 64 << 10;
 
-/// All of the catalogue.
+/// All of the catalogue that do not know nodes, as those did not that others measured.
 pub(crate) fn ids() -> Vec<&'static str> {
-    schedule::of(Collective::Gather)
+    schedule::parts_of(Collective::Gather)
         .map(|algorithm| algorithm.id)
         .collect()
 }

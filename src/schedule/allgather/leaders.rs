@@ -1,0 +1,46 @@
+//! A gather on every node, an allgather among one rank of each, a broadcast on every node.
+
+use crate::phases::{self, About, Among, Phase};
+use crate::registry::{Algorithm, PLAIN};
+use crate::{Collective, Parameter, gather};
+
+/// Costs the sum of its parts: between nodes of `q` ranks contributions of `q m` bytes, in as few messages as
+/// there are nodes, and on nodes a broadcast of all contributions.
+///
+/// The ranks of every node must be consecutive, or all nodes have as many, in cyclic order.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Allgather,
+    id: "leaders",
+    summary: "a gather on every node, an allgather among one rank of each, a broadcast on every node",
+    source: "Graham, Shipman 2008; Open MPI's han",
+    formula: "the sum of its parts",
+    parameters: &[Parameter::Node, Parameter::Network],
+    phases: &[
+        // The same for the gather as for the broadcast.
+        Phase {
+            about: About::Own,
+            ..Phase::of_node(Collective::Gather, CHOICES)
+        },
+        Phase {
+            about: About::Nodes,
+            ..Phase::between(
+                Among::Leaders,
+                Collective::Allgather,
+                &[
+                    super::circulant::ALGORITHM.id,
+                    super::ring::ALGORITHM.id,
+                    super::recursive_doubling::ALGORITHM.id,
+                ],
+            )
+        },
+        Phase::of_node(Collective::Bcast, CHOICES),
+    ],
+    scratch: phases::scratch,
+    program: phases::program,
+    ..PLAIN
+};
+
+const CHOICES: &[&str] = &[
+    gather::binomial::ALGORITHM.id,
+    gather::linear_nonblocking::ALGORITHM.id,
+];

@@ -1,0 +1,40 @@
+//! A broadcast among one rank of each node and one on every node, block by block.
+
+use crate::phases::{self, Among, Phase};
+use crate::registry::{Algorithm, PLAIN};
+use crate::{Collective, Parameter};
+
+/// The first block costs the sum of its parts; every other one what the busiest rank, a leader, does for it
+/// on its node and between nodes together. So parts in which a rank sends few messages, as along a chain, are
+/// good for many blocks. The parts themselves take each block whole.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Bcast,
+    id: "leaders_pipelined",
+    summary: "a broadcast among one rank of each node, and at the same time one on every node of the block before",
+    source: "Luo, Wu, Bosilca et al., HAN, CLUSTER 2020",
+    formula: "of one block the sum of its parts, of each other what a leader does for it",
+    parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
+    phases: &[
+        Phase::between(
+            Among::Leaders,
+            Collective::Bcast,
+            &[
+                super::binomial::ALGORITHM.id,
+                super::chain::ALGORITHM.id,
+                super::binary_pipelined::ALGORITHM.id,
+            ],
+        ),
+        Phase::of_node(
+            Collective::Bcast,
+            &[
+                super::binomial::ALGORITHM.id,
+                super::linear::ALGORITHM.id,
+                super::chain::ALGORITHM.id,
+            ],
+        ),
+    ],
+    is_pipelined: true,
+    scratch: phases::scratch,
+    program: phases::program,
+    ..PLAIN
+};

@@ -1,0 +1,37 @@
+//! A gather on every node, then one among one rank of each.
+
+use crate::phases::{self, About, Among, Phase};
+use crate::registry::{Algorithm, PLAIN};
+use crate::{Collective, Parameter};
+
+/// Costs the sum of its parts: of contributions of `m` bytes on a node of `q` ranks, and of `q m` bytes between
+/// nodes, in as few messages as there are nodes.
+///
+/// The ranks of every node must be consecutive, or all nodes have as many, in cyclic order. In cyclic order
+/// what a node has stands at one distance at the root, so that its message is strided.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Gather,
+    id: "leaders",
+    summary: "a gather on every node, then a gather among one rank of each",
+    source: "Graham, Shipman 2008; Open MPI's han",
+    formula: "the sum of its parts",
+    parameters: &[Parameter::Node, Parameter::Network],
+    phases: &[
+        Phase {
+            about: About::Own,
+            ..Phase::of_node(Collective::Gather, CHOICES)
+        },
+        Phase {
+            about: About::Nodes,
+            ..Phase::between(Among::Leaders, Collective::Gather, CHOICES)
+        },
+    ],
+    scratch: phases::scratch,
+    program: phases::program,
+    ..PLAIN
+};
+
+const CHOICES: &[&str] = &[
+    super::binomial::ALGORITHM.id,
+    super::linear_nonblocking::ALGORITHM.id,
+];

@@ -1,0 +1,66 @@
+//! Phases that overlap, block by block.
+
+use super::Step;
+use super::team::Piece;
+use crate::Round;
+use crate::program::Program;
+
+/// Phases that overlap: while one works on a block, those before it work on the next ones.
+///
+/// Time is divided into turns. In turn `t` phase `s` works on block `t - s`; what the phases within nodes do in a round
+/// stands in one round with what those between nodes do. Phases among the same ranks come one after the other in a
+/// turn: otherwise their messages would wait for each other in a circle. Blocks have their own places in all memory.
+pub(super) struct Overlapped {
+    /// Each with the round of a turn in which it begins.
+    steps: Vec<(u64, Step)>,
+    blocks: u32,
+    /// Rounds of a turn.
+    length: u64,
+    /// The first phase, before which the rank has nothing to do, and the last one.
+    turns: [u64; 2],
+}
+
+impl Overlapped {
+    pub(super) fn new(steps: Vec<Step>, blocks: u32) -> Self {
+        let turn = |step: Option<&Step>| step.map_or(0, |step| step.turn);
+        let turns = [turn(steps.first()), turn(steps.last())];
+        let mut placed: Vec<(u64, Step)> = Vec::new();
+        for step in steps {
+            let mut before = placed.iter().rev();
+            let before = before.find(|(_, before)| before.team.among == step.team.among);
+            let begin = before.map_or(0, |(begin, before)| begin + before.rounds());
+            placed.push((begin, step));
+        }
+        let ends = placed.iter().map(|(begin, step)| begin + step.rounds());
+        Self {
+            length: ends.max().unwrap_or(0),
+            turns,
+            steps: placed,
+            blocks,
+        }
+    }
+}
+
+impl Program for Overlapped {
+    fn rounds(&self) -> u64 {
+        let [first, last] = self.turns;
+        self.length * (u64::from(self.blocks) + last - first)
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        let (turn, index) = (index / self.length, index % self.length);
+        for (begin, step) in &self.steps {
+            let block = (turn + self.turns[0]).checked_sub(step.turn);
+            let block = block.filter(|block| *block < self.blocks.into());
+            let index = index.checked_sub(*begin);
+            let index = index.filter(|index| *index < step.rounds());
+            if let (Some(block), Some(index)) = (block, index) {
+                let piece = Piece {
+                    of: self.blocks,
+                    number: block as u32,
+                };
+                step.round_of(piece, index, round);
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The ranks that carry out a phase together, and what of the call's vector it is about.
+
+use super::{About, Among, Phase};
+use crate::{BlockRange, Collective, Nodes, Partition, Rank, Room, Shape};
+
+/// A block of the vector, where a phase is carried out block by block.
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
+    pub(super) of: u32,
+    pub(super) number: u32,
+}
+
+impl Piece {
+    /// The whole vector.
+    pub(super) const ALL: Self = Self { of: 1, number: 0 };
+}
+
+/// Ranks that carry out a phase together.
+#[derive(Clone)]
+pub(super) struct Team {
+    pub(super) among: Among,
+    about: About,
+    nodes: Nodes,
+    /// The root of the call.
+    root: Rank,
+    /// The node, or the local rank of a lane.
+    place: u32,
+}
+
+impl Team {
+    /// The team of a rank and the rank's number in it; `None` if it has nothing to do.
+    pub(super) fn of(phase: &Phase, shape: &Shape, rank: Rank) -> Option<(Self, Rank)> {
+        let (nodes, root) = (&shape.nodes, shape.root);
+        let (node, local) = nodes.place(rank);
+        let (place, member) = match phase.among {
+            Among::Node => (node, local),
+            Among::RootNode => (nodes.place(root).0 == node).then_some((node, local))?,
+            Among::Leaders => (leader(nodes, root, node) == rank).then_some((0, node))?,
+            Among::Lane => (local, node),
+        };
+        let team = Self {
+            among: phase.among,
+            about: phase.about,
+            nodes: nodes.clone(),
+            root,
+            place,
+        };
+        (team.size() > 1).then_some((team, member))
+    }
+
+    pub(super) fn size(&self) -> u32 {
+        match self.among {
+            Among::Node | Among::RootNode => self.nodes.size(self.place),
+            Among::Leaders | Among::Lane => self.nodes.count(),
+        }
+    }
+
+    /// The number in the team of the call's root, or of the rank that stands for it.
+    pub(super) fn head(&self) -> Rank {
+        let (node, local) = self.nodes.place(self.root);
+        match self.among {
+            Among::Node | Among::RootNode if node == self.place => local,
+            Among::Node | Among::RootNode => 0,
+            Among::Leaders | Among::Lane => node,
+        }
+    }
+
+    /// The rank of a member.
+    pub(super) fn rank(&self, member: Rank) -> Rank {
+        match self.among {
+            Among::Node | Among::RootNode => self.nodes.rank(self.place, member),
+            Among::Leaders => leader(&self.nodes, self.root, member),
+            Among::Lane => self.nodes.rank(member, self.place),
+        }
+    }
+
+    /// The blocks of the call's vector that are a member's part of what the phase is about, member after member, and
+    /// how many blocks stand before them; `None` if a part of the vector is cut as the phase's algorithm does.
+    fn parts(&self) -> Option<(Partition, u64)> {
+        let (nodes, lanes) = (self.nodes.count(), self.nodes.largest());
+        let size = self.size();
+        // Ranks stand row by row, in block order the nodes and in cyclic order the lanes.
+        let stand_together = match (self.among, self.about) {
+            (Among::Lane, _) | (_, About::Lanes) => self.nodes.are_cyclic(),
+            _ => self.nodes.are_consecutive(),
+        };
+        let others = match self.among {
+            Among::Lane => lanes,
+            _ => nodes,
+        };
+        let first = self.rank(0);
+        Some(match (self.about, stand_together) {
+            (About::All | About::Even, _) | (About::Lanes, true) => return None,
+            (About::Nodes, true) => (Partition::OfNodes { nodes: size }, 0),
+            (About::Own, true) => (Partition::OfRanks { first, ranks: size }, 0),
+            (About::Own, false) => {
+                let (ranks, chunks) = (size, others);
+                let before = u64::from(self.place) * u64::from(size);
+                (Partition::ByChunk { ranks, chunks }, before)
+            }
+            (About::Lanes | About::Nodes, false) => {
+                let (rows, columns) = match self.about {
+                    About::Lanes => (nodes, lanes),
+                    _ => (lanes, nodes),
+                };
+                (Partition::Columns { rows, columns }, 0)
+            }
+        })
+    }
+
+    /// Where the blocks that a member names stand in the vector of the call.
+    pub(super) fn cut(
+        &self,
+        partition: Partition,
+        blocks: BlockRange,
+        piece: Piece,
+    ) -> (Partition, BlockRange) {
+        if let Some((parts, before)) = self.parts() {
+            let count = match partition {
+                // All of them.
+                Partition::Even(_) => self.size().into(),
+                _ => blocks.count,
+            };
+            let start = before + blocks.start;
+            return (parts, BlockRange { start, count });
+        }
+        let (parts, part) = match self.about {
+            About::Even => (self.nodes.largest(), self.place),
+            _ => (piece.of, piece.number),
+        };
+        let (pieces, chunks) = match partition {
+            Partition::Even(_) if parts == 1 => return (partition, blocks),
+            Partition::Even(blocks) => (blocks, 1),
+            Partition::PerRank { ranks, chunks } => (ranks, chunks),
+            // No algorithm that is a phase cuts so.
+            _ => return (partition, blocks),
+        };
+        let within = Partition::Within {
+            parts,
+            part,
+            pieces,
+            chunks,
+        };
+        (within, blocks)
+    }
+
+    pub(super) fn room(&self, room: Room) -> Room {
+        match room {
+            Room::Blocks { partition, blocks } => {
+                let (partition, blocks) = self.cut(partition, blocks, Piece::ALL);
+                Room::Blocks { partition, blocks }
+            }
+            Room::Window {
+                partition,
+                first,
+                slots,
+            } => {
+                let block = BlockRange {
+                    start: first,
+                    count: 1,
+                };
+                let (partition, block) = self.cut(partition, block, Piece::ALL);
+                Room::Window {
+                    partition,
+                    first: block.start,
+                    slots,
+                }
+            }
+        }
+    }
+
+    /// Room for what a member has after a phase.
+    pub(super) fn result(&self, collective: Collective, member: Rank) -> Room {
+        let size = self.size();
+        self.room(match collective.has_part_only() {
+            true => Room::part(size, member),
+            false => Room::parts(size, 0, size),
+        })
+    }
+}
+
+/// The leader of a node.
+fn leader(nodes: &Nodes, root: Rank, node: u32) -> Rank {
+    match nodes.place(root).0 == node {
+        true => root,
+        false => nodes.rank(node, 0),
+    }
+}

@@ -15,7 +15,8 @@ const TITLE: &str = "\
 
 Nothing here was measured: all times are simulated from the schedules that would be executed, on the
 machine `hydra` (tuning/machines/hydra.yaml), which was fitted by hand to published figures, and where it
-is said on `reference` (tuning/machines/reference.yaml) and on a flat machine. This file is generated:
+is said on `reference` (tuning/machines/reference.yaml) and on a flat machine. Each receive is posted in its
+own round, as by `MPI_Sendrecv` in the paper's program. This file is generated:
 
     cargo run --release -p model --example pipelines > reports/pipelines.md
 

@@ -81,7 +81,8 @@ fn about(name: &str) -> String {
     format!(
         "No time here was measured. All are simulated from the schedules that would be executed, on the \
          machines hydra (tuning/machines/hydra.yaml, fitted by hand to published times of another measurement) \
-         and reference (tuning/machines/reference.yaml, made up); what is said holds for these two. Of the \
+         and reference (tuning/machines/reference.yaml, made up); what is said holds for these two. Each receive \
+         is posted in its own round. Of the \
          published work only its findings are known here, neither its times nor its machine. *block*: \
          neighbouring ranks share a node; *cyclic*: they are on different nodes. This file is generated, and a \
          test generates it again:\n\n    \

@@ -89,7 +89,8 @@ impl Cluster {
             machine: &self.machine,
             topology: Topology::new(self.nodes, self.ranks_per_node, self.placement),
             unit_bytes: self.unit_bytes,
-            ahead: Ahead::All,
+            // The programs of the papers post each receive in its own round.
+            ahead: Ahead::None,
         }
     }
 

@@ -34,9 +34,9 @@ const MOST_OF_BLOCK: u32 = 4096;
 /// It must be recorded, and only batches of the same number of calls may be compared.
 ///
 /// ```
-/// use statistics::clock::Clock;
+/// use statistics::clock::ClockResolution;
 ///
-/// let clock = Clock { overhead_seconds: 20e-9, resolution_seconds: 40e-9 };
+/// let clock = ClockResolution { overhead_seconds: 20e-9, resolution_seconds: 40e-9 };
 /// assert_eq!(benchmarking::batch::calls(5e-6, &clock), 1);
 /// assert_eq!(benchmarking::batch::calls(0.3e-6, &clock), 8);
 /// ```
@@ -61,9 +61,9 @@ pub fn calls(call_seconds: f64, clock: &ClockResolution) -> u32 {
 /// All ranks, candidates and launches need the same number, as in [`calls`].
 ///
 /// ```
-/// use statistics::clock::Clock;
+/// use statistics::clock::ClockResolution;
 ///
-/// let clock = Clock { overhead_seconds: 20e-9, resolution_seconds: 40e-9 };
+/// let clock = ClockResolution { overhead_seconds: 20e-9, resolution_seconds: 40e-9 };
 /// assert_eq!(benchmarking::batch::block(1e-3, 1e-3, 10.0, &clock), 20);
 /// assert_eq!(benchmarking::batch::block(2e-6, 1e-3, 10.0, &clock), 128);
 /// assert_eq!(benchmarking::batch::block(1e-3, 1.0, 10.0, &clock), 5);

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use argmin::core::{CostFunction, Executor, Gradient};
 use argmin::solver::linesearch::{BacktrackingLineSearch, condition::ArmijoCondition};
 use argmin::solver::quasinewton::LBFGS;
-use model::{Cache, Level, Line, Link, Machine, Setting, Topology, simulate};
+use model::{Cache, Level, Line, Link, Machine, PostAhead, Setting, Topology, simulate};
 use schedule::{Collective, Schedule};
 use vocabulary::{Candidate, Cell, CommShape, Subject, Through};
 
@@ -128,10 +128,18 @@ impl MachineFit {
     /// This is done three times: for all sizes, and without either half of them. The fitted parameters replace those
     /// from experiments only if each half is, on the whole, predicted better by parameters that were fitted without it.
     pub fn calibrate(&mut self, summaries: &[Summary]) {
-        let Some(measured) = self.machine.clone() else {
+        let Some(mut measured) = self.machine.clone() else {
             return;
         };
         let times = self.times(summaries);
+        if times.len() < FEWEST_TIMES {
+            return;
+        }
+        measured.post_ahead = self.post_ahead(&measured, &times);
+        if measured.post_ahead != PostAhead::None {
+            self.machine = Some(measured.clone());
+            self.foreseen = Foreseen::default();
+        }
         let errors = |machine: &Machine| -> Vec<f64> {
             times.iter().map(|time| self.error(machine, time)).collect()
         };
@@ -140,7 +148,7 @@ impl MachineFit {
             .iter()
             .filter(|error| Expected::is_off(**error))
             .count();
-        if times.len() < FEWEST_TIMES || off as f64 <= GOOD_SHARE * times.len() as f64 {
+        if off as f64 <= GOOD_SHARE * times.len() as f64 {
             return;
         }
         let (start, parameters) = self.start(&measured, &times);
@@ -160,6 +168,24 @@ impl MachineFit {
             self.machine = Some(fitted(&|_| true));
             self.foreseen = Foreseen::default();
             self.calibration = Some(Box::new(Calibration { measured, halves }));
+        }
+    }
+
+    /// Whether times are predicted better if long receives are posted ahead.
+    fn post_ahead(&self, machine: &Machine, times: &[Time]) -> PostAhead {
+        let with = |post_ahead| {
+            let machine = Machine {
+                post_ahead,
+                ..machine.clone()
+            };
+            times
+                .iter()
+                .map(|time| loss(self.error(&machine, time)))
+                .sum::<f64>()
+        };
+        match with(PostAhead::All) < with(PostAhead::None) {
+            true => PostAhead::All,
+            false => PostAhead::None,
         }
     }
 
@@ -247,7 +273,6 @@ impl MachineFit {
             machine: &machine,
             topology: Topology::new(time.cell.shape.nodes, time.cell.shape.ppn, self.placement),
             unit_bytes: time.cell.datatype.size_bytes(),
-            ahead: time.through.into(),
         };
         let seconds = simulate(&time.schedule, &setting).ok()?.seconds;
         (seconds > 0.0).then_some(seconds)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Level, Line, Link, Machine, Placement, Rates};
+use model::{Level, Line, Link, Machine, Placement, PostAhead, Rates};
 use serde::Serialize;
 use vocabulary::{Cell, Datatype, Operator, Through};
 
@@ -199,6 +199,7 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         injection_beta,
         injection_gap: None,
         rails: None,
+        post_ahead: PostAhead::None,
         gamma: statistics::median(&gammas.iter().map(|(.., gamma)| *gamma).collect::<Vec<_>>()),
         copy,
         combining: Vec::new(),

@@ -105,7 +105,6 @@ fn simulated_on(
         machine,
         topology: topology(fit, cell),
         unit_bytes: cell.datatype.size_bytes(),
-        ahead: candidate.parameters().through.into(),
     };
     let simulation = model::simulate(&schedule, &setting).ok()?;
     Some(simulation.seconds)

@@ -22,11 +22,11 @@ mod pipeline;
 mod predict;
 mod simulate;
 
-pub use machine::{Cache, InvalidMachine, Level, Line, Link, Machine, Noise, Rates};
+pub use machine::{Cache, InvalidMachine, Level, Line, Link, Machine, Noise, PostAhead, Rates};
 pub use pipeline::Pipeline;
 pub use predict::{Call, Prediction, blocks, predict, predict_best};
 pub use simulate::{
-    Ahead, BestBlocks, BlocksBy, Event, Labour, Message, Placement, Segment, Setting, Simulation,
+    BestBlocks, BlocksBy, Event, Labour, Message, Placement, Segment, Setting, Simulation,
     SimulationError, Topology, Trace, Work, best_blocks, expected_messages, simulate,
     simulate_from, simulate_repeated, trace,
 };

@@ -39,6 +39,9 @@ pub struct Machine {
     /// Messages that this port lets pass at once, in either direction; one if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rails: Option<u32>,
+    /// Which long receives are posted a round ahead; none if absent.
+    #[serde(default, skip_serializing_if = "PostAhead::is_none")]
+    pub post_ahead: PostAhead,
     /// Seconds per byte combined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gamma: Option<f64>,
@@ -58,6 +61,25 @@ pub struct Machine {
     /// Disturbance of simulated times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
+}
+
+/// Which receives are posted a round ahead, where [`vocabulary::is_posted_ahead`] says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PostAhead {
+    /// None: each is posted in its own round, as by `MPI_Sendrecv`.
+    #[default]
+    None,
+    /// Those of messages between nodes: others go through shared memory.
+    Network,
+    /// All, as colltune posts them on MPI.
+    All,
+}
+
+impl PostAhead {
+    fn is_none(&self) -> bool {
+        *self == Self::None
+    }
 }
 
 /// How many rails the port of a node may have.
@@ -216,6 +238,9 @@ impl Machine {
             machine.combining.clear();
         }
         machine.node = Some(shared);
+        if machine.post_ahead == PostAhead::All {
+            machine.post_ahead = PostAhead::Network;
+        }
         Some(machine)
     }
 

@@ -9,7 +9,7 @@ use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use model::{Machine, Placement};
 use vocabulary::{Candidate, Cell, Library, Pattern, Subject};
 
-use crate::identity::{Version, library};
+use crate::identity::library;
 use crate::rules::{Rules, RulesError};
 use crate::session::{Session, Stopped, read};
 use crate::spool::Spool;
@@ -30,24 +30,10 @@ impl SimulatedLauncher {
     /// # Errors
     /// If the rules of the library's default cannot be read.
     pub fn new(machine: Machine, placement: Placement) -> Result<Self, RulesError> {
-        Self::going_on_with(&[], machine, placement)
-    }
-
-    /// A launcher for a store that holds measurements of these libraries: it simulates as the version of the simulator
-    /// did that made them.
-    ///
-    /// # Errors
-    /// As of [`Self::new`].
-    pub fn going_on_with(
-        libraries: &[Library],
-        machine: Machine,
-        placement: Placement,
-    ) -> Result<Self, RulesError> {
         let rules = Rules::published()?;
-        let version = Version::of(libraries);
         Ok(Self {
-            library: library(version, &machine, &rules),
-            times: Arc::new(Times::new(machine, placement, rules, version)),
+            library: library(&machine, &rules),
+            times: Arc::new(Times::new(machine, placement, rules)),
         })
     }
 

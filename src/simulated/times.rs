@@ -8,15 +8,14 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use model::{
-    Ahead, Level, Machine, Placement, Setting, SimulationError, Topology, expected_messages,
-    simulate, simulate_from, simulate_repeated,
+    Level, Machine, Placement, Setting, SimulationError, Topology, expected_messages, simulate,
+    simulate_from, simulate_repeated,
 };
 use schedule::{Request, Schedule};
 use thiserror::Error;
 use vocabulary::{Candidate, Cell, CommShape, Pattern, Subject, Through, out_of_order};
 
 use crate::experiments;
-use crate::identity::Version;
 use crate::rules::Rules;
 
 /// A candidate that sends more messages is left out: it would be simulated for minutes.
@@ -45,24 +44,17 @@ pub(crate) struct Times {
     machine: Machine,
     placement: Placement,
     rules: Rules,
-    version: Version,
     /// Algorithms that take longer than the simulator finds, with the factor.
     slowed: Vec<(String, f64)>,
     known: Mutex<HashMap<Asked, Time>>,
 }
 
 impl Times {
-    pub(crate) fn new(
-        machine: Machine,
-        placement: Placement,
-        rules: Rules,
-        version: Version,
-    ) -> Self {
+    pub(crate) fn new(machine: Machine, placement: Placement, rules: Rules) -> Self {
         Self {
             machine,
             placement,
             rules,
-            version,
             slowed: Vec::new(),
             known: Mutex::default(),
         }
@@ -76,7 +68,6 @@ impl Times {
             machine: self.machine.clone(),
             placement: self.placement,
             rules: self.rules.clone(),
-            version: self.version,
             slowed,
             known: Mutex::default(),
         }
@@ -241,10 +232,6 @@ impl Times {
             machine: through_shared.as_ref().unwrap_or(&self.machine),
             topology,
             unit_bytes: cell.datatype.size_bytes(),
-            ahead: match self.version {
-                Version::WithoutAhead => Ahead::None,
-                Version::Present => parameters.through.into(),
-            },
         };
         let slowed = self.slowed.iter().filter(|(slowed, _)| slowed == name);
         let factor: f64 = slowed.map(|(_, factor)| factor).product();

@@ -11,7 +11,6 @@ use launcher::{
     LocalOptions, discover, driver_directories, find_driver, list_natives, select, takes_orders,
 };
 use simulated::SimulatedLauncher;
-use store::Store;
 use vocabulary::{Cell, Library, NativeAlgorithm, Warning};
 
 use crate::machine::{check_suffices, load_machine};
@@ -129,11 +128,7 @@ impl MeasurementContext {
     fn simulated(campaign: Campaign, options: &SimulatedOptions) -> Result<Self, TunerError> {
         let machine = load_machine(options.machine.as_deref())?;
         check_suffices(&machine, &campaign)?;
-        // Of a store that cannot be opened is told when it is needed.
-        let begun = Store::open(&campaign.output.store).and_then(|store| store.libraries());
-        let begun = begun.unwrap_or_default();
-        let launcher =
-            SimulatedLauncher::going_on_with(&begun, machine.clone(), options.placement)?;
+        let launcher = SimulatedLauncher::new(machine.clone(), options.placement)?;
         Ok(Self {
             library: launcher.library().clone(),
             driver: None,

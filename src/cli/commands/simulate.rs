@@ -168,7 +168,6 @@ impl Args {
         let points = self.points(&algorithms, machine.ranks_per_node);
         let call = Call {
             machine: &machine,
-            ahead: self.machine.ahead(),
             placement: self.placement.placement(),
             root: self.root,
             element_bytes: self.element_bytes,

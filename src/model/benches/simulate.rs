@@ -11,7 +11,7 @@
 
 use std::time::Instant;
 
-use model::{Ahead, Link, Machine, Placement, Setting, Topology, simulate};
+use model::{Link, Machine, Placement, PostAhead, Setting, Topology, simulate};
 use schedule::{Parameters, Request, Schedule};
 
 /// Runs a case.
@@ -63,6 +63,7 @@ fn machine() -> Machine {
         injection_beta: None,
         injection_gap: None,
         rails: None,
+        post_ahead: PostAhead::None,
         gamma: Some(1e-10),
         copy: Some(5e-11),
         combining: Vec::new(),
@@ -119,7 +120,6 @@ impl Case {
             machine,
             topology: Topology::of_ranks(self.1, 16, Placement::Block),
             unit_bytes: 8,
-            ahead: Ahead::All,
         };
         let start = Clock::start();
         let simulation =

@@ -3,32 +3,11 @@
 use std::cell::LazyCell;
 
 use schedule::{Action, Place, Rank, Round, Span};
-use vocabulary::{Through, is_posted_ahead};
+use vocabulary::is_posted_ahead;
 
 use super::engine::Engine;
 use super::trace::Observer;
-use crate::Level;
-
-/// Which receives are posted a round ahead, where [`vocabulary::is_posted_ahead`] says so.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ahead {
-    /// All: all messages go through MPI.
-    #[default]
-    All,
-    /// Those of messages between nodes: others go through shared memory.
-    Network,
-    /// None.
-    None,
-}
-
-impl From<Through> for Ahead {
-    fn from(through: Through) -> Self {
-        match through {
-            Through::Mpi => Self::All,
-            Through::Shared => Self::Network,
-        }
-    }
-}
+use crate::{Level, PostAhead};
 
 impl<O: Observer> Engine<'_, O> {
     /// When the receive of a message was posted, whose sender is ready and whose receiver has reached its round: with the
@@ -65,10 +44,10 @@ impl<O: Observer> Engine<'_, O> {
     }
 
     fn may_be_ahead(&self, from: Rank, to: Rank) -> bool {
-        match self.prices.ahead {
-            Ahead::All => true,
-            Ahead::Network => self.prices.level(from, to) == Level::Network,
-            Ahead::None => false,
+        match self.prices.post_ahead {
+            PostAhead::All => true,
+            PostAhead::Network => self.prices.level(from, to) == Level::Network,
+            PostAhead::None => false,
         }
     }
 
@@ -87,8 +66,8 @@ impl<O: Observer> Engine<'_, O> {
             _ => None,
         });
         let bytes = |span: &Span| self.prices.bytes(self.schedule, span);
-        let all = match self.prices.ahead {
-            Ahead::All => process.recv_bytes,
+        let all = match self.prices.post_ahead {
+            PostAhead::All => process.recv_bytes,
             _ => arriving.clone().map(bytes).sum(),
         };
         let used = before.actions().iter().flat_map(|action| match action {

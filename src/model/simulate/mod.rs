@@ -4,7 +4,7 @@
 //! - A message starts when both ends have reached its round, and the sender's port for sending and
 //!   the receiver's for receiving are free. One of at most [`crate::Link::eager_limit`] bytes does
 //!   not wait for the receiver to reach its round. Others that the executor would receive a round ahead
-//!   ([`vocabulary::is_posted_ahead`], [`Setting::ahead`]) may start when the receiver has reached the
+//!   ([`vocabulary::is_posted_ahead`], [`crate::Machine::post_ahead`]) may start when the receiver has reached the
 //!   round before, but not before its port is free; the ends still meet when both have reached their
 //!   rounds, and ports that a node's ranks share are granted in that order.
 //! - Both ports are busy for `overhead + beta n`, and the sender is done then; the receiver has the
@@ -49,7 +49,6 @@ mod trace;
 use schedule::{Rank, Schedule, Unsupported};
 use thiserror::Error;
 
-pub use ahead::Ahead;
 pub use best::{BestBlocks, BlocksBy, best_blocks};
 pub use course::{simulate_from, simulate_repeated};
 pub use placement::{Placement, Topology};
@@ -71,8 +70,6 @@ pub struct Setting<'a> {
     pub topology: Topology,
     /// Bytes of a unit of the schedule's vector: of an element in reductions, 1 elsewhere.
     pub unit_bytes: u64,
-    /// Which receives are posted a round ahead.
-    pub ahead: Ahead,
 }
 
 /// What came of a simulation.

@@ -2,8 +2,8 @@
 
 use schedule::{Buffer, Rank, Schedule, Span};
 
-use super::{Ahead, Setting, SimulationError, Topology};
-use crate::{Level, Line, Link, Machine};
+use super::{Setting, SimulationError, Topology};
+use crate::{Level, Line, Link, Machine, PostAhead};
 
 /// The prices of all that a schedule does.
 pub(super) struct Prices {
@@ -17,8 +17,7 @@ pub(super) struct Prices {
     copying: Vec<Line>,
     /// How many times as long bytes take since caches do not hold the call's buffers.
     memory: f64,
-    /// Which receives are posted a round ahead.
-    pub(super) ahead: Ahead,
+    pub(super) post_ahead: PostAhead,
     /// The port that the ranks of a node share, if they do.
     injection: Option<Injection>,
     topology: Topology,
@@ -112,7 +111,6 @@ impl Prices {
             machine,
             topology,
             unit_bytes,
-            ahead,
         } = *setting;
         machine.validate()?;
         let ranks = schedule.shape().ranks;
@@ -144,7 +142,7 @@ impl Prices {
             copying: machine.copying.clone(),
             memory: memory(schedule, machine, &topology, unit_bytes),
             injection: Injection::of(machine).filter(|_| only != Some(Level::Node)),
-            ahead,
+            post_ahead: machine.post_ahead,
             topology,
             only,
             unit_bytes,

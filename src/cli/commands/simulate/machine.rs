@@ -3,7 +3,7 @@
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use model::{Ahead, Level, Machine, SimulationError};
+use model::{Level, Machine, SimulationError};
 use tuner::{MachineError, Named, TunerError, keep_apart, load_machine, parse_machine};
 use vocabulary::Through;
 
@@ -35,11 +35,6 @@ impl MachineArgs {
     pub(super) fn keep(&self, outputs: &[Named<'_>]) -> Result<(), CliError> {
         let machine = self.machine.as_deref().map(store_file);
         Ok(keep_apart(outputs, &[("`--machine`", machine.as_deref())])?)
-    }
-
-    /// Which receives are posted a round ahead.
-    pub(super) fn ahead(&self) -> Ahead {
-        self.through.into()
     }
 
     pub(super) fn load(&self) -> Result<Machine, CliError> {

@@ -1,7 +1,7 @@
 //! One algorithm in one call.
 
 use model::{
-    Ahead, BlocksBy, Level, Machine, Placement, Setting, Simulation, Topology, Trace, best_blocks,
+    BlocksBy, Level, Machine, Placement, Setting, Simulation, Topology, Trace, best_blocks,
     expected_messages, predict, simulate, trace,
 };
 use schedule::{Algorithm, Blocks, Parameter, Parameters, Rank, Request, Schedule};
@@ -32,7 +32,6 @@ pub(super) struct Point {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call<'a> {
     pub(super) machine: &'a Machine,
-    pub(super) ahead: Ahead,
     pub(super) placement: Placement,
     pub(super) root: Rank,
     pub(super) element_bytes: u64,
@@ -56,7 +55,6 @@ impl Call<'_> {
             machine: self.machine,
             topology: point.topology,
             unit_bytes: self.unit_bytes(point.algorithm),
-            ahead: self.ahead,
         }
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use campaign::Campaign;
-use model::{Ahead, Machine, Placement, Setting, Topology, simulate};
+use model::{Machine, Placement, Setting, Topology, simulate};
 use report::{View, render_csv, render_html, render_markdown};
 use schedule::{Request, Schedule};
 use table::Table;
@@ -102,7 +102,6 @@ fn what_machines_take_is_finite() {
             machine,
             topology,
             unit_bytes: 8,
-            ahead: Ahead::All,
         };
         let seconds = simulate(&schedule, &setting).map(|simulation| simulation.seconds);
         let seconds = seconds.unwrap();

@@ -6,7 +6,7 @@ use fit::{
     DecideOptions, Foreseen, MachineFit, compare_blocks, decide, extend, predicted_seconds,
     summarise,
 };
-use model::{Link, Machine, Placement};
+use model::{Link, Machine, Placement, PostAhead};
 use results::BlockComparison;
 use schedule::Collective;
 use vocabulary::{
@@ -35,6 +35,7 @@ pub(crate) fn machine() -> MachineFit {
         injection_beta: None,
         injection_gap: None,
         rails: None,
+        post_ahead: PostAhead::None,
         gamma: Some(1e-10),
         copy: None,
         combining: Vec::new(),

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use model::{Ahead, Link, Machine, Setting, Topology};
+use model::{Link, Machine, PostAhead, Setting, Topology};
 use schedule::{ALGORITHMS, Parameter, Parameters, Request, Schedule, Unsupported, verify};
 use testkit::process;
 
@@ -131,6 +131,7 @@ fn machine() -> Machine {
         injection_beta: None,
         injection_gap: None,
         rails: None,
+        post_ahead: PostAhead::None,
         // A flop a byte, and a nanosecond a flop.
         gamma: Some(1e-9),
         copy: None,
@@ -168,7 +169,6 @@ fn where_no_port_is_wanted_twice_simgrid_agrees_with_our_simulator() {
             machine: &machine,
             topology: Topology::flat(ranks),
             unit_bytes,
-            ahead: Ahead::None,
         };
         let (ours, trace) = model::trace(&schedule, &setting, 10_000).unwrap();
         if trace

@@ -1,6 +1,6 @@
 //! Two ways to fold away the ranks beyond a power of two.
 
-use model::{Level, Line, Machine, Placement};
+use model::{Level, Line, Machine, Placement, PostAhead};
 use schedule::Cost;
 
 use super::changed;
@@ -175,6 +175,7 @@ pub(crate) fn by_sharing() -> Fallible<[f64; 2]> {
         injection_beta: None,
         injection_gap: None,
         rails: None,
+        post_ahead: PostAhead::None,
         ..shared.clone()
     };
     let of = |machine: &Machine| gain(&Cluster::new(machine, 3, 8).placed(Placement::Cyclic), LONG);

@@ -1,6 +1,6 @@
 //! Reduces of whole vectors up three trees.
 
-use model::{Level, Link, Machine, Placement};
+use model::{Level, Link, Machine, Placement, PostAhead};
 use schedule::Cost;
 
 use super::pipelines::cluster::Cluster;
@@ -84,6 +84,7 @@ pub(crate) fn edges(id: &str, within_nodes: bool, placement: Placement) -> Falli
         injection_beta: None,
         injection_gap: None,
         rails: None,
+        post_ahead: PostAhead::None,
         gamma: Some(0.0),
         ..hydra()?
     };
@@ -123,6 +124,7 @@ pub(crate) fn steps_to(machine: &Machine) -> Fallible<[(&'static str, Cluster); 
         injection_beta: None,
         injection_gap: None,
         rails: None,
+        post_ahead: PostAhead::None,
         ..machine.clone()
     };
     let with =

@@ -1,6 +1,6 @@
 //! A machine, ranks on it, and the time that a call takes there.
 
-use model::{Ahead, Link, Machine, Placement, Setting, SimulationError, Topology, simulate};
+use model::{Link, Machine, Placement, PostAhead, Setting, SimulationError, Topology, simulate};
 use schedule::{Algorithm, Blocks, Parameter, Parameters, Request, Schedule};
 
 /// `MPI_INT`.
@@ -65,6 +65,7 @@ impl Cluster {
             injection_beta: None,
             injection_gap: None,
             rails: None,
+            post_ahead: PostAhead::None,
             gamma: Some(gamma),
             copy: None,
             combining: Vec::new(),
@@ -89,8 +90,6 @@ impl Cluster {
             machine: &self.machine,
             topology: Topology::new(self.nodes, self.ranks_per_node, self.placement),
             unit_bytes: self.unit_bytes,
-            // The programs of the papers post each receive in its own round.
-            ahead: Ahead::None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Schedules that are carried out alike take the same time.
 
-use model::{Ahead, Link, Machine, Placement, Setting, Topology, simulate};
+use model::{Link, Machine, Placement, PostAhead, Setting, Topology, simulate};
 use schedule::verify::Grid;
 use schedule::{Collective, Request, Schedule, first_alike, of};
 
@@ -22,6 +22,7 @@ fn nodes() -> Machine {
         injection_beta: Some(3e-9),
         injection_gap: None,
         rails: None,
+        post_ahead: PostAhead::None,
         copy: Some(1e-10),
         ..flat(0.0, 0.0, 2e-10)
     }
@@ -59,7 +60,6 @@ fn what_is_alike_takes_the_same_time_on_every_rank() {
                     machine: &machine,
                     topology: Topology::of_ranks(ranks, ppn, Placement::Block),
                     unit_bytes: 8,
-                    ahead: Ahead::All,
                 };
                 let times = [first, place].map(|of| simulate(&all[of], &setting).unwrap());
                 assert_eq!(times[0], times[1], "{:?} {:?}", all[first], all[place]);

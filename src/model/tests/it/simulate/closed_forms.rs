@@ -1,6 +1,6 @@
 //! The simulator against the closed forms, and the lemma against brute force, on flat machines.
 
-use model::{Ahead, BlocksBy, Call, Level, Setting, Topology, best_blocks, predict, simulate};
+use model::{BlocksBy, Call, Level, Setting, Topology, best_blocks, predict, simulate};
 use schedule::{ALGORITHMS, Algorithm, Cost, Parameter, Parameters, Request, Schedule};
 
 use super::flat;
@@ -35,7 +35,6 @@ impl Case {
             machine: &flat(alpha, beta, gamma),
             topology: Topology::flat(self.ranks),
             unit_bytes: UNIT_BYTES,
-            ahead: Ahead::All,
         };
         simulate(&schedule, &setting).unwrap().seconds
     }
@@ -171,7 +170,6 @@ fn check_best(algorithm: &'static Algorithm, ranks: u32, units: u64, rates: [f64
         machine: &flat(alpha, beta, gamma),
         topology: Topology::flat(ranks),
         unit_bytes: UNIT_BYTES,
-        ahead: Ahead::All,
     };
     let found = best_blocks(algorithm, &case(1).request(), &setting);
     let found = found.unwrap().unwrap();
@@ -207,7 +205,6 @@ fn blocks_of_the_eager_limit_are_tried() {
         machine: &machine,
         topology: Topology::flat(24),
         unit_bytes: UNIT_BYTES,
-        ahead: Ahead::All,
     };
     let best = |setting| best_blocks(chain, &case(None).request(), setting);
     let seconds = |blocks| {

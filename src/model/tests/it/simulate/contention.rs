@@ -1,8 +1,6 @@
 //! Ports, eager messages, levels and shared nodes, by hand.
 
-use model::{
-    Ahead, Level, Link, Machine, Placement, Setting, SimulationError, Topology, simulate, trace,
-};
+use model::{Level, Link, Machine, Placement, Setting, SimulationError, Topology, simulate, trace};
 use schedule::{Parameters, Request, Schedule};
 
 use super::flat;
@@ -46,7 +44,6 @@ fn check_on(machine: &Machine, topology: Topology, name: &str, ranks: u32, expec
         machine,
         topology,
         unit_bytes: 1,
-        ahead: Ahead::All,
     };
     let simulation = simulate(&schedule(name, ranks, BYTES), &setting).unwrap();
     let seconds = simulation.seconds;
@@ -139,7 +136,6 @@ fn the_ranks_of_a_node_share_its_port() {
                 machine: &machine,
                 topology,
                 unit_bytes: 1,
-                ahead: Ahead::All,
             };
             let schedule = schedule("allreduce/recursive_doubling", 8, BYTES);
             let (_, trace) = trace(&schedule, &setting, 1000).unwrap();
@@ -180,7 +176,6 @@ fn what_the_machine_does_not_say_is_told() {
             machine,
             topology,
             unit_bytes: 1,
-            ahead: Ahead::All,
         };
         simulate(&schedule(name, 4, BYTES), &setting).map(|s| s.messages)
     };
@@ -229,7 +224,6 @@ fn pipelines_of_many_blocks_take_no_more_memory_than_short_ones() {
         machine: &machine,
         topology: Topology::flat(5),
         unit_bytes: 1,
-        ahead: Ahead::All,
     };
     let simulation = simulate(&schedule, &setting).unwrap();
     assert_eq!(simulation.messages, 4 << 18);

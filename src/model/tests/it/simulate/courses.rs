@@ -1,7 +1,7 @@
 //! Calls that follow each other, and ranks that do not begin together, by hand.
 
-use model::{Ahead, Setting, Topology, simulate, simulate_from, simulate_repeated};
-use schedule::{Request, Schedule};
+use model::{Placement, PostAhead, Setting, Topology, simulate, simulate_from, simulate_repeated};
+use schedule::{Parameters, Request, Schedule};
 
 use super::flat;
 
@@ -24,7 +24,6 @@ fn repeated_calls_overlap_as_far_as_ranks_leave_early() {
             machine: &machine,
             topology: Topology::flat(ranks),
             unit_bytes: 1,
-            ahead: Ahead::All,
         };
         let schedule = schedule(name, ranks);
         let found = simulate(&schedule, &setting).unwrap().seconds;
@@ -47,7 +46,6 @@ fn ranks_wait_for_who_is_late() {
         machine: &machine,
         topology: Topology::flat(3),
         unit_bytes: 1,
-        ahead: Ahead::All,
     };
     let check = |starts: [f64; 3], finished: [f64; 3]| {
         let schedule = schedule("bcast/chain", 3);
@@ -59,4 +57,48 @@ fn ranks_wait_for_who_is_late() {
     check([0.0, 0.0, 100.0], [12.0, 112.0, 112.0]);
     // The root is late, and all are.
     check([100.0, 0.0, 0.0], [112.0, 124.0, 124.0]);
+}
+
+#[test]
+fn long_receives_may_be_posted_a_round_ahead() {
+    let request = Request {
+        units: 4 * 8192,
+        parameters: Parameters::blocks(4),
+        ..Request::ranks(3)
+    };
+    let schedule = Schedule::new(schedule::find("reduce/binary_pipelined").unwrap(), &request).unwrap();
+    let mut machine = flat(4.0, 0.5, 0.25);
+    machine.node = machine.network.clone();
+    let mut seconds = |post_ahead, ranks_per_node, unit_bytes| {
+        machine.post_ahead = post_ahead;
+        let setting = Setting {
+            machine: &machine,
+            topology: Topology::of_ranks(3, ranks_per_node, Placement::Block),
+            unit_bytes,
+        };
+        simulate(&schedule, &setting).unwrap().seconds
+    };
+    let [alone, together] = [1, 3].map(|ranks_per_node| {
+        let all = [PostAhead::None, PostAhead::Network, PostAhead::All];
+        all.map(|post_ahead| seconds(post_ahead, ranks_per_node, 1))
+    });
+    // While a rank combines a block, it receives the next one.
+    assert!(alone[2] < alone[0], "{alone:?}");
+    assert_eq!(alone[1], alone[2]);
+    assert_eq!(together, [alone[0], alone[0], alone[2]]);
+    let request = Request {
+        units: 4 * 8191,
+        ..request
+    };
+    let shorter = Schedule::new(schedule::find("reduce/binary_pipelined").unwrap(), &request).unwrap();
+    let [none, all] = [PostAhead::None, PostAhead::All].map(|post_ahead| {
+        machine.post_ahead = post_ahead;
+        let setting = Setting {
+            machine: &machine,
+            topology: Topology::flat(3),
+            unit_bytes: 1,
+        };
+        simulate(&shorter, &setting).unwrap().seconds
+    });
+    assert_eq!(none, all);
 }

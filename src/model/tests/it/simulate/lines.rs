@@ -1,6 +1,6 @@
 //! Lines by size, patterns and caches.
 
-use model::{Ahead, Cache, Line, Link, Machine, Placement, Setting, Topology, simulate};
+use model::{Cache, Line, Link, Machine, Placement, Setting, Topology, simulate};
 use schedule::{Blocks, Parameter, Parameters, Request, Schedule};
 
 use super::flat;
@@ -40,7 +40,6 @@ fn seconds(machine: &Machine, algorithm: &str, ranks: u32, ppn: u32) -> f64 {
         machine,
         topology: Topology::of_ranks(ranks, ppn, Placement::Block),
         unit_bytes: 1,
-        ahead: Ahead::All,
     };
     let schedule = Schedule::new(algorithm, &request).expect("serves the call");
     simulate(&schedule, &setting).expect("simulates").seconds

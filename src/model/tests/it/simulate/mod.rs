@@ -9,7 +9,7 @@ mod paths;
 mod placement;
 mod reference;
 
-use model::{Link, Machine};
+use model::{Link, Machine, PostAhead};
 
 /// A machine with one kind of link, whose ports are busy for all of a message.
 fn flat(alpha: f64, beta: f64, gamma: f64) -> Machine {
@@ -29,6 +29,7 @@ fn flat(alpha: f64, beta: f64, gamma: f64) -> Machine {
         injection_beta: None,
         injection_gap: None,
         rails: None,
+        post_ahead: PostAhead::None,
         gamma: Some(gamma),
         copy: None,
         combining: Vec::new(),

@@ -1,6 +1,6 @@
 //! What is recorded, and critical paths.
 
-use model::{Ahead, Event, Placement, Setting, SimulationError, Topology, simulate, trace};
+use model::{Event, Placement, Setting, SimulationError, Topology, simulate, trace};
 use schedule::{ALGORITHMS, Request, Schedule};
 
 use super::flat;
@@ -30,7 +30,6 @@ fn a_critical_path_has_no_gaps() {
                     machine,
                     topology: Topology::of_ranks(ranks, ranks_per_node, Placement::Cyclic),
                     unit_bytes: 4,
-                    ahead: Ahead::All,
                 };
                 let (simulation, trace) = trace(&schedule, &setting, 100_000).unwrap();
                 assert_eq!(simulate(&schedule, &setting).as_ref(), Ok(&simulation));
@@ -60,7 +59,6 @@ fn the_path_of_a_chain_is_the_chain() {
         machine: &machine,
         topology: Topology::flat(4),
         unit_bytes: 1,
-        ahead: Ahead::All,
     };
     let (simulation, trace) = trace(&schedule, &setting, 6).unwrap();
     assert_eq!(simulation.seconds, 3.0 * (5.0 + 2.0));

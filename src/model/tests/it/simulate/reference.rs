@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Ahead, Link, Machine, Placement, Setting, Topology, simulate, simulate_from, simulate_repeated,
+    Link, Machine, Placement, PostAhead, Setting, Topology, simulate, simulate_from,
+    simulate_repeated,
 };
 use proptest::prelude::*;
 use schedule::{
@@ -176,7 +177,9 @@ impl Slow<'_> {
         let began = process.began[this as usize];
         let first = this / process.call * process.call;
         let moving = |index: &u64| !self.moves(rank, *index).is_empty();
-        let Some(before) = (first..this).rev().find(moving) else {
+        let before = (first..this).rev().find(moving);
+        let Some(before) = before.filter(|_| self.setting.machine.post_ahead == PostAhead::All)
+        else {
             return began;
         };
         let units = |span: &Span| -> Vec<(Buffer, u64)> {
@@ -416,22 +419,26 @@ fn machines() -> impl Strategy<Value = Machine> {
         ]
     };
     let injection = (part(128.0), part(2.0), 1u32..4);
-    (links(), links(), injection, 0u32..3, 0u32..3).prop_map(
-        |(network, node, (injection_beta, injection_gap, rails), gamma, copy)| Machine {
-            name: "any".to_owned(),
-            ranks_per_node: 1,
-            network: Some(network),
-            node: Some(node),
-            shared: None,
-            injection_beta,
-            injection_gap,
-            rails: (injection_beta.or(injection_gap).is_some()).then_some(rails),
-            gamma: Some(f64::from(gamma) / 32.0),
-            copy: Some(f64::from(copy) / 64.0),
-            combining: Vec::new(),
-            copying: Vec::new(),
-            cache: None,
-            noise: None,
+    let post_ahead = prop_oneof![Just(PostAhead::None), Just(PostAhead::All)];
+    (links(), links(), injection, 0u32..3, 0u32..3, post_ahead).prop_map(
+        |(network, node, (injection_beta, injection_gap, rails), gamma, copy, post_ahead)| {
+            Machine {
+                name: "any".to_owned(),
+                ranks_per_node: 1,
+                network: Some(network),
+                node: Some(node),
+                shared: None,
+                injection_beta,
+                injection_gap,
+                rails: (injection_beta.or(injection_gap).is_some()).then_some(rails),
+                post_ahead,
+                gamma: Some(f64::from(gamma) / 32.0),
+                copy: Some(f64::from(copy) / 64.0),
+                combining: Vec::new(),
+                copying: Vec::new(),
+                cache: None,
+                noise: None,
+            }
         },
     )
 }
@@ -485,7 +492,6 @@ proptest! {
             machine: &machine,
             topology: Topology::of_ranks(ranks, ranks_per_node, placement),
             unit_bytes,
-            ahead: Ahead::All,
         };
         let is_close = |found: f64, expected: f64| (found - expected).abs() <= 1e-12 * expected;
         let check = |starts: &[f64], found: Vec<f64>| {

@@ -66,7 +66,8 @@ fn long_receives_may_be_posted_a_round_ahead() {
         parameters: Parameters::blocks(4),
         ..Request::ranks(3)
     };
-    let schedule = Schedule::new(schedule::find("reduce/binary_pipelined").unwrap(), &request).unwrap();
+    let schedule =
+        Schedule::new(schedule::find("reduce/binary_pipelined").unwrap(), &request).unwrap();
     let mut machine = flat(4.0, 0.5, 0.25);
     machine.node = machine.network.clone();
     let mut seconds = |post_ahead, ranks_per_node, unit_bytes| {
@@ -90,7 +91,8 @@ fn long_receives_may_be_posted_a_round_ahead() {
         units: 4 * 8191,
         ..request
     };
-    let shorter = Schedule::new(schedule::find("reduce/binary_pipelined").unwrap(), &request).unwrap();
+    let shorter =
+        Schedule::new(schedule::find("reduce/binary_pipelined").unwrap(), &request).unwrap();
     let [none, all] = [PostAhead::None, PostAhead::All].map(|post_ahead| {
         machine.post_ahead = post_ahead;
         let setting = Setting {

@@ -46,7 +46,8 @@ impl Exchange {
         let ranks = places.max().map_or(0, |last| *last as usize + 1);
         Self {
             channels,
-            progress: Vec::new(),
+            // Rounds of packets need it only where there is no room for the one to be sent: perhaps not in the first call.
+            progress: Vec::with_capacity(2),
             waiting: [vec![0; ranks], vec![0; ranks]],
             looks: 0,
         }

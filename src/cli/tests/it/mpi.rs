@@ -305,7 +305,7 @@ fn a_rank_that_dies_or_hangs_costs_its_candidate_and_no_more() {
             );
         place.write(
             "campaign.yaml",
-            campaign.replace("minimum: 10", "minimum: 100"),
+            campaign.replace("minimum: 10", "minimum: 300"),
         );
         let child = start(&place, &["tune", "campaign.yaml"]);
         // One rank in the first launch of cells, another one in the launch that takes its place.

@@ -409,6 +409,7 @@ impl Link {
             }
         })?;
         self.taken += 1;
+        // The next packet comes there, or has come already if the sender is ahead.
         prefetch(self.incoming.slot(self.taken));
         self.hear(taken);
         let untold = self.taken - self.told;
@@ -439,17 +440,17 @@ impl Link {
     }
 }
 
-/// Asks for the line in which the next packet will come, or has come already if the sender is ahead.
+/// Asks for the cache line that begins at an address, to be read soon.
 #[inline]
-fn prefetch(slot: &Slot) {
+pub fn prefetch<Data>(data: &Data) {
     // SAFETY: the instruction may be given any address.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(slot).cast());
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(data).cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = slot;
+    let _ = data;
 }
 
 /// Both ranks copy at the same time if a message has several pieces.

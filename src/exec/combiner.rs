@@ -56,6 +56,17 @@ pub(crate) struct Addresses {
     pub(crate) into: *mut u8,
 }
 
+impl Addresses {
+    /// The same for what comes `bytes` later.
+    pub(crate) fn after(self, bytes: usize) -> Self {
+        Self {
+            left: self.left.wrapping_add(bytes),
+            right: self.right.wrapping_add(bytes),
+            into: self.into.wrapping_add(bytes),
+        }
+    }
+}
+
 impl Combiner {
     /// The selection for a call of ours; `None` if it combines nothing.
     pub(crate) fn of(call: &Call) -> Result<Option<Self>, ExecError> {
@@ -97,6 +108,11 @@ impl Combiner {
                 piece: Piece::new(&unit)?,
             }),
         })
+    }
+
+    /// Whether it is done by a loop of ours.
+    pub(crate) fn has_kernel(&self) -> bool {
+        self.kernel.is_some()
     }
 
     /// Whether combining needs aligned memory, for want of another way.

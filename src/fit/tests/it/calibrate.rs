@@ -1,7 +1,7 @@
 //! What collectives' own times tell of the machine.
 
 use fit::{MachineFit, predicted_seconds, summarise};
-use model::{Line, Machine};
+use model::{Line, Machine, PostAhead};
 use results::Summary;
 use vocabulary::{Candidate, Cell, Pattern, Subject};
 
@@ -27,14 +27,32 @@ fn with_line(change: impl Fn(&mut Line)) -> MachineFit {
     fit
 }
 
+fn pipelines() -> impl Iterator<Item = (Cell, Candidate)> {
+    let cells = [8, 15].into_iter().flat_map(|ranks| {
+        let sizes = 16..=21;
+        sizes.map(move |power| allreduce(ranks, 1 << power))
+    });
+    let algorithms = ["pipelined_tree", "doubly_pipelined_tree", "dual_root"];
+    cells.flat_map(move |cell| {
+        algorithms.map(|id| (cell, ours(&format!("allreduce/{id}"), Some(16 << 10))))
+    })
+}
+
 fn points() -> impl Iterator<Item = (Cell, Candidate)> {
     let sizes = (3..=20).step_by(2).map(|power| allreduce(4, 1 << power));
     sizes.flat_map(|cell| ALGORITHMS.map(|algorithm| (cell, ours(algorithm, None))))
 }
 
 fn summaries(truth: &MachineFit) -> Vec<Summary> {
+    summaries_of(points(), truth)
+}
+
+fn summaries_of(
+    points: impl Iterator<Item = (Cell, Candidate)>,
+    truth: &MachineFit,
+) -> Vec<Summary> {
     let mut noise = Noise::realistic(5);
-    let samples: Vec<_> = points()
+    let samples: Vec<_> = points
         .map(|(cell, candidate)| {
             let seconds = predicted_seconds(truth, &cell, &candidate).expect("simulated");
             let times = noise.repetitions(seconds, 50);
@@ -64,6 +82,21 @@ fn what_experiments_do_not_tell_is_found_in_the_times_of_collectives() {
     found.calibrate(&summaries(&truth));
     let worst = worst(&found, &truth);
     assert!(worst < 1.15, "off by {worst}");
+}
+
+#[test]
+fn times_of_pipelines_tell_whether_receives_are_posted_ahead() {
+    for post_ahead in [PostAhead::All, PostAhead::None] {
+        let mut truth = with_line(|_| ());
+        truth.machine = truth.machine.map(|machine| Machine {
+            post_ahead,
+            ..machine
+        });
+        let mut found = with_line(|_| ());
+        found.calibrate(&summaries_of(pipelines(), &truth));
+        let found = found.machine.map(|machine| machine.post_ahead);
+        assert_eq!(found, Some(post_ahead));
+    }
 }
 
 #[test]

@@ -303,7 +303,7 @@ impl Memories<'_> {
             later[..PIECE.min(later.len())]
                 .iter()
                 .step_by(LINE)
-                .for_each(|byte| channel::prefetch(byte));
+                .for_each(channel::prefetch);
             // SAFETY: as above; a piece consists of whole elements, since kernels know none that do not divide it.
             unsafe { combiner.combine(addresses.after(place), piece.len(), self.copier)? };
         }

@@ -20,12 +20,12 @@ const PROBE_EVERY: u32 = 16;
 /// After so many looks a rank gives up its core, even if every rank should have one.
 const LONG: u32 = 1 << 14;
 
-/// Packets that are at least so long are combined piece by piece, while what comes later is fetched out of the cache of the
-/// other core. Where cores are far from each other, that takes 10 to 20 % less time; where they are close, it makes no
-/// difference for long packets, and short ones take longer.
+/// The length from which on a packet is combined piece by piece, and each piece prefetched while an earlier one is
+/// combined. On two cores that exchange a cache line in 250 ns, an allreduce of 16 KiB or more takes 10 to 20 % less time
+/// so; on two cores that do it in 50 ns, one of 16 KiB takes 8 % more, and longer ones take the same.
 const LEAST_FETCHED: usize = 8 << 10;
 const PIECE: usize = 1 << 10;
-/// From the piece that is combined to the one that is fetched.
+/// The distance from the piece that is combined to the one that is prefetched.
 const FETCHED_AHEAD: usize = 2 * PIECE;
 const LINE: usize = 64;
 
@@ -55,7 +55,8 @@ impl Exchange {
         let ranks = places.max().map_or(0, |last| *last as usize + 1);
         Self {
             channels,
-            // Rounds of packets need it only where there is no room for the one to be sent: perhaps not in the first call.
+            // A round of `Ways::Packet` needs room for two only if its packet finds no slot, which may first happen in a
+            // later call; and later calls allocate nothing.
             progress: Vec::with_capacity(2),
             waiting: [vec![0; ranks], vec![0; ranks]],
             looks: 0,

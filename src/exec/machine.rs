@@ -190,7 +190,7 @@ impl Machine {
         outcome
     }
 
-    /// A round of packets; false if nothing has been done, for want of room for the one to be sent.
+    /// Carries out a round of [`Ways::Packet`]. Returns false, having done nothing, if no slot is free for its packet.
     fn exchange_packets(
         &mut self,
         step: Step<'_>,

@@ -139,7 +139,7 @@ struct Ranges {
     is_posted_ahead: bool,
 }
 
-/// What the messages of a round go through.
+/// The transports of a round's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ways {
     /// MPI, or there are none.

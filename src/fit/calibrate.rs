@@ -171,7 +171,7 @@ impl MachineFit {
         }
     }
 
-    /// Whether times are predicted better if long receives are posted ahead.
+    /// Simulates the times with all long receives posted ahead and with none, and returns what predicts them better.
     fn post_ahead(&self, machine: &Machine, times: &[Time]) -> PostAhead {
         let with = |post_ahead| {
             let machine = Machine {

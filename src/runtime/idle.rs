@@ -1,5 +1,7 @@
-//! Shared memory of communicators that have not been used for a while, for others.
+//! Taking shared memory from communicators that are idle, for a new one.
 
+use std::collections::HashSet;
+use std::ffi::c_int;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use exec::constants::MPI_Comm;
@@ -11,8 +13,8 @@ use crate::attach::State;
 use crate::place::world_ranks;
 use crate::plan::Plans;
 
-/// A communicator is idle if this process has made so many calls of ours since the last one on it. What is used again and
-/// again must not lose its channels to what is used once.
+/// The number of calls of ours on other communicators after which a communicator counts as idle. A program that uses
+/// some communicators in turn keeps their channels, even if it uses another one once.
 const IDLE_CALLS: u64 = 1000;
 
 /// An idle communicator all of whose ranks belong to another.
@@ -25,12 +27,13 @@ struct Idle {
 }
 
 impl Dispatcher {
-    /// Gives a new communicator the channels of such that are idle, the least recently used ones first, if the limit
-    /// of shared memory is reached. Collective; all ranks come to the same.
+    /// If the limit of shared memory has left a new communicator without channels, closes those of idle communicators,
+    /// the least recently used one first, until there is room. Collective over the new communicator.
     ///
-    /// Whether calls go through channels must be the same on all ranks of a communicator. So channels can be given up
-    /// only where all of its ranks meet, and between the same two calls: in the first call on a communicator to which
-    /// they all belong.
+    /// All ranks of a communicator must stop using its channels between the same two calls. The first call on a
+    /// communicator to which all of them belong is such a place, since programs call the collectives of any two
+    /// communicators in the same order on all ranks that belong to both (MPI 4.0, section 6.14). So only those
+    /// communicators are considered.
     pub(crate) fn make_room(&self, new: &mut State) -> Result<(), ExecError> {
         let Ok(tuned) = &mut new.tuned else {
             return Ok(());
@@ -61,7 +64,7 @@ impl Dispatcher {
     /// The communicator is valid.
     unsafe fn idle(&self, communicator: MPI_Comm) -> Result<Vec<Idle>, ExecError> {
         // SAFETY: the caller's.
-        let members = unsafe { world_ranks(communicator)? };
+        let members: HashSet<c_int> = unsafe { world_ranks(communicator)? }.into_iter().collect();
         let mut idle: Vec<Idle> = Vec::new();
         for state in self.attributes.live() {
             // SAFETY: states that are live have not been freed.
@@ -116,7 +119,7 @@ unsafe fn least_recent(idle: &[Idle], communicator: MPI_Comm) -> Result<Option<u
     Ok((longest[0] > 0).then_some(name[0]))
 }
 
-/// Has a communicator do without channels from now on. All of its ranks do so between the same two calls.
+/// Closes a communicator's channels: its calls that need them are left to the library from now on.
 fn give_up(state: &mut State) {
     if let Ok(tuned) = &mut state.tuned {
         tuned.plans = Plans::default();

@@ -7,7 +7,7 @@
 //! *ping-pong* is half of there and back; *stream* is a message of many in one direction; *copy* is what both
 //! processes take to copy as many bytes at the same time, each within its own memory; *fetch* is what they take if each
 //! copies what the other one has written before, which stands in the cache of another core unless it is too long. The
-//! writing is not part of that time. An exchange has to copy and to fetch.
+//! writing is not part of that time. An exchange consists of one copy and one fetch.
 
 use std::fs::File;
 use std::process::{Child, Command};

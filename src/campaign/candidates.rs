@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use glob::Pattern;
-use schedule::{Algorithm, Collective, Parameter, Schedule};
+use schedule::{Algorithm, Collective, Parameter, Placed, Schedule};
 use vocabulary::{Candidate, Cell, Parameters, RankOrder, out_of_order};
 
 use crate::Campaign;
@@ -169,7 +169,17 @@ impl Campaign {
         // order only where consecutive ranks share a node.
         let is_in_order = cell.commutes() || self.rank_order().may_be(RankOrder::Block);
         let is_for_nodes = cell.shape.has_orders() && is_in_order;
-        let serves = |algorithm: &&Algorithm| is_for_nodes || !algorithm.knows_nodes();
+        // Parts of different sizes are not moved among ranks in cyclic order. Any other order is taken for block order.
+        let plain = Parameters::default();
+        let mut request = cell.request(&plain);
+        request.commutative = true;
+        if self.rank_order() == RankOrder::Cyclic {
+            let nodes = cell.shape.nodes;
+            request.placed = Placed::Cyclic { nodes };
+        }
+        let serves = |algorithm: &&'static Algorithm| {
+            !algorithm.knows_nodes() || is_for_nodes && Schedule::new(algorithm, &request).is_ok()
+        };
         for algorithm in self.selection.of(cell.collective).filter(serves) {
             let compositions = self.compositions(algorithm).into_iter();
             let inner = compositions.flat_map(|inner| self.radices(algorithm, cell, inner));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use campaign::{Campaign, Candidates, Family};
-use schedule::{Collective, Parameter, Parameters, Request, Round, Schedule};
+use schedule::{Collective, Parameter, Parameters, Placed, Request, Round, Schedule};
 use vocabulary::{Cell, CommShape, Datatype, Operator};
 
 use crate::campaign;
@@ -404,6 +404,41 @@ fn algorithms_that_know_nodes_are_tried_with_a_few_parts() {
     assert_eq!(candidates(&campaign, &on(5, 4), None), expected);
     assert_eq!(candidates(&campaign, &on(1, 20), None), ["default"]);
     assert_eq!(candidates(&campaign, &on(20, 1), None), ["default"]);
+}
+
+/// What `Schedule::new` refuses for the order of the ranks would be a call of the library.
+#[test]
+fn algorithms_that_know_nodes_are_left_out_where_the_order_of_ranks_does_not_suit_them() {
+    for (placement, placed) in [
+        ("block", Placed::Block { per_node: 4 }),
+        ("cyclic", Placed::Cyclic { nodes: 3 }),
+    ] {
+        let all = campaign(&format!(
+            "candidates: {{include: [\"*\", \"*/leaders\", \"*/leaders_pipelined\", \"*/lanes\"]}}\n\
+             launcher: {{slurm: {{placement: {placement}}}}}\nshapes: 3x4\n"
+        ));
+        let mut left_out = Vec::new();
+        for algorithm in schedule::ALGORITHMS.iter().filter(|a| a.knows_nodes()) {
+            let cell = Cell {
+                shape: CommShape { nodes: 3, ppn: 4 },
+                ..cell(algorithm.collective, 1 << 10)
+            };
+            let request = Request {
+                units: 1 << 10,
+                placed,
+                ..Request::ranks(12)
+            };
+            let is_served = Schedule::new(algorithm, &request).is_ok();
+            let takes_part = algorithms(&all, &cell).contains(&algorithm.name());
+            assert_eq!(takes_part, is_served, "{algorithm}, {placement}");
+            left_out.extend((!takes_part).then(|| algorithm.name()));
+        }
+        let expected: &[&str] = match placement {
+            "cyclic" => &["reduce_scatter/leaders"],
+            _ => &[],
+        };
+        assert_eq!(left_out, expected);
+    }
 }
 
 /// A candidate is measured with the blocks that its own parts want.

@@ -120,7 +120,7 @@ impl Campaign {
     }
 
     /// One pair between two nodes, and as many at once as there can be: the port that they share shows
-    /// in the difference.
+    /// in the difference. So do bursts of as many, beside those of one pair.
     fn injections(&self) -> Vec<Series> {
         let pairs = |ppn| CommShape { nodes: 2, ppn };
         let several = self.shapes.iter().filter(|shape| shape.nodes > 1);
@@ -132,7 +132,12 @@ impl Campaign {
             let sizes = sizes(BANDWIDTH_BYTES, FACTOR);
             (ExperimentKind::Injection, pairs(count), sizes)
         };
-        [1, most].map(series).to_vec()
+        let bursts = (
+            ExperimentKind::Burst,
+            pairs(most),
+            sizes(BURST_BYTES, FACTOR),
+        );
+        [1, most].map(series).into_iter().chain([bursts]).collect()
     }
 
     /// Combinations, where anything is reduced.

@@ -26,6 +26,7 @@ const ENOUGH: u32 = 1000;
 /// How many of the ranks of its shape an experiment needs.
 pub(crate) fn ranks(experiment: &Experiment) -> usize {
     match experiment.kind {
+        ExperimentKind::Burst if experiment.is_among_nodes() => experiment.shape.ranks() as usize,
         ExperimentKind::PingPong
         | ExperimentKind::Exchange
         | ExperimentKind::Burst

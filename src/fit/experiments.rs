@@ -14,6 +14,8 @@ pub(crate) struct Experiments {
     pub(crate) messages: BTreeMap<Level, Messages>,
     /// Numbers of pairs of ranks that send between two nodes at once.
     pub(crate) injections: BTreeMap<u32, Vec<Point>>,
+    /// The same of bursts.
+    pub(crate) crowded_bursts: BTreeMap<u32, Vec<Point>>,
     pub(crate) combines: BTreeMap<(Datatype, Operator), Vec<Point>>,
     pub(crate) copies: Vec<Point>,
     /// The most ranks that were on a node in anything measured.
@@ -63,6 +65,10 @@ impl Experiments {
         match experiment.kind {
             ExperimentKind::PingPong => &mut self.on(level).ping_pongs,
             ExperimentKind::Exchange => &mut self.on(level).exchanges,
+            ExperimentKind::Burst if experiment.is_among_nodes() => {
+                let pairs = experiment.shape.ppn;
+                self.crowded_bursts.entry(pairs).or_default()
+            }
             ExperimentKind::Burst => &mut self.on(level).bursts,
             ExperimentKind::Late => &mut self.on(level).lates,
             ExperimentKind::Shift => &mut self.on(level).shifts,

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::FitError;
 use crate::line::Point;
+use crate::overhead::interval;
 use crate::parameters::line_parameters;
-use results::{ParameterEstimate, Status};
+use results::{Estimate, ParameterEstimate, Status};
 
 /// Sharing is seen if all ranks at once take this much longer than one.
 const SHARED: f64 = 1.25;
@@ -32,14 +33,44 @@ pub(crate) fn fit_injection(
         return Ok(Some(ParameterEstimate::unknown(name, "s/byte", status)));
     };
     let [_, together] = rate(points)?;
+    Ok(Some(shared(together, most, alone, "s/byte")))
+}
+
+/// The `injection_gap` from bursts of as many ranks of a node as there can be, and the network's `alpha` and `overhead`.
+///
+/// Each of `k` ranks that send at once starts a message every `max(overhead, k injection_gap)`.
+pub(crate) fn fit_gap(
+    bursts: &BTreeMap<u32, Vec<Point>>,
+    alpha: Option<Estimate>,
+    overhead: Option<f64>,
+) -> Result<Option<ParameterEstimate>, FitError> {
+    let Some((&most, points)) = bursts.last_key_value() else {
+        return Ok(None);
+    };
+    let name = "injection_gap".to_owned();
+    let (Some(alpha), Some(alone)) = (alpha, overhead) else {
+        let parameter = "network.alpha and network.overhead".to_owned();
+        let status = Status::Needs { parameter };
+        return Ok(Some(ParameterEstimate::unknown(name, "s", status)));
+    };
+    let (together, _) = interval(name, points, &alpha)?;
+    Ok(Some(shared(together, most, alone, "s")))
+}
+
+/// A rank's share of what several wait for at once, unless they hardly wait longer than one `alone`.
+fn shared(
+    together: ParameterEstimate,
+    ranks: u32,
+    alone: f64,
+    unit: &'static str,
+) -> ParameterEstimate {
     let factor = together.value().map(|together| together / alone);
-    let shared = together.scaled(1.0 / f64::from(most), "s/byte");
-    Ok(Some(match factor {
+    let shared = together.scaled(1.0 / f64::from(ranks), unit);
+    match factor {
         Some(factor) if factor < SHARED => {
-            let ranks = most;
             let status = Status::NotShared { ranks, factor };
             ParameterEstimate { status, ..shared }
         }
         _ => shared,
-    }))
+    }
 }

@@ -13,7 +13,7 @@ use crate::eager::fit_eager_limit;
 use crate::experiments::{Experiments, Messages};
 use crate::factors::{fan_factor, pattern_factors};
 use crate::foreseen::Foreseen;
-use crate::injection::fit_injection;
+use crate::injection::{fit_gap, fit_injection};
 use crate::line::Point;
 use crate::lines::{rates, with_lines};
 use crate::misfits::misfits;
@@ -123,7 +123,7 @@ fn rates_of(machine: &Machine, line: Line) -> Rates {
 /// - `eager_limit` is the largest message measured for which a sender did not wait until its receiver
 ///   was there, for which the line is needed.
 /// - `injection_beta` is what a byte takes in the port that the ranks of a node share, if they are
-///   seen to.
+///   seen to. `injection_gap` is what a message takes there, from bursts of one rank and of all ranks of a node.
 /// - `gamma` is the time per byte of a combination; the machine's own is the median over datatypes and
 ///   operators. `copy` is that of a copy.
 /// - Messages through shared memory have the same parameters (`shared.alpha`), and a `gamma` of their own: what a byte
@@ -173,6 +173,14 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
     let injection = fit_injection(&experiments.injections)?;
     let injection_beta = injection.as_ref().and_then(ParameterEstimate::value);
     parameters.extend(injection);
+    let of_network = parameters
+        .iter()
+        .find(|found| found.name == "network.alpha");
+    let alpha = of_network.and_then(ParameterEstimate::known);
+    let overhead = links.get(&Level::Network).and_then(|link| link.overhead);
+    let gap = fit_gap(&experiments.crowded_bursts, alpha, overhead)?;
+    let injection_gap = gap.as_ref().and_then(ParameterEstimate::value);
+    parameters.extend(gap);
     let (mut gammas, mut combining) = (Vec::new(), Vec::new());
     for ((datatype, operator), points) in &experiments.combines {
         let name = format!("gamma.{}.{}", datatype.name(), operator.name());
@@ -197,7 +205,7 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         node: links.get(&Level::Node).cloned(),
         shared: links.get(&Level::Shared).cloned(),
         injection_beta,
-        injection_gap: None,
+        injection_gap,
         rails: None,
         post_ahead: PostAhead::None,
         gamma: statistics::median(&gammas.iter().map(|(.., gamma)| *gamma).collect::<Vec<_>>()),

@@ -9,48 +9,60 @@ use crate::parameters::{line_parameters, visible};
 use results::{Estimate, ParameterEstimate, Status};
 
 /// The `overhead` of a level from bursts and the `alpha` of ping-pongs.
-///
-/// Of a burst of `k` empty messages and its answer all but the last message take `overhead`, and the
-/// last one and the answer `alpha` each: `k t = (k - 1) overhead + 2 alpha`, where `t` is the start of
-/// a line through the sizes.
 pub(crate) fn fit_overhead(
     level: Level,
     bursts: &[Point],
     alpha: Option<Estimate>,
 ) -> Result<ParameterEstimate, FitError> {
     let name = |parameter| format!("{}.{parameter}", level.name());
-    let Some(known) = alpha else {
+    let Some(alpha) = alpha else {
         let parameter = name("alpha");
         let status = Status::Needs { parameter };
         return Ok(ParameterEstimate::unknown(name("overhead"), "s", status));
     };
-    let names = [(name("overhead"), "s"), (String::new(), "s/byte")];
-    let [start, _] = line_parameters(bursts, names)?;
-    let Some(found) = start.estimate else {
-        return Ok(start);
+    let (found, share) = interval(name("overhead"), bursts, &alpha)?;
+    let (Some(estimate), Some(share)) = (found.estimate, share) else {
+        return Ok(found);
     };
-    let alpha = known.value;
+    if estimate.value > alpha.value {
+        let alpha = alpha.value;
+        let status = Status::AboveAlpha { alpha };
+        return Ok(ParameterEstimate { status, ..found });
+    }
+    Ok(visible(found, share))
+}
+
+/// The time between two messages of a burst, and its share of a message's time if a line through the sizes has a start.
+///
+/// Of a burst of `k` empty messages and its answer all but the last message take the interval, and the
+/// last one and the answer `alpha` each: `k t = (k - 1) interval + 2 alpha`, where `t` is the start of
+/// a line through the sizes.
+pub(crate) fn interval(
+    name: String,
+    bursts: &[Point],
+    alpha: &Estimate,
+) -> Result<(ParameterEstimate, Option<f64>), FitError> {
+    let [start, _] = line_parameters(bursts, [(name, "s"), (String::new(), "s/byte")])?;
+    let Some(found) = start.estimate else {
+        return Ok((start, None));
+    };
     let messages = f64::from(ExperimentKind::BURST);
-    let overhead = |start: f64| (messages * start - 2.0 * alpha) / (messages - 1.0);
+    let interval = |start: f64| (messages * start - 2.0 * alpha.value) / (messages - 1.0);
     let estimate = Estimate {
-        value: overhead(found.value),
-        low: overhead(found.low).max(0.0),
-        high: overhead(found.high),
+        value: interval(found.value),
+        low: interval(found.low).max(0.0),
+        high: interval(found.high),
         ..found
     };
     if start.status != Status::Identified {
         let estimate = Some(estimate);
-        return Ok(ParameterEstimate { estimate, ..start });
+        return Ok((ParameterEstimate { estimate, ..start }, None));
     }
     let mut judged = ParameterEstimate::judged(start.name, start.unit, estimate);
-    if !known.is_narrow() {
+    if !alpha.is_narrow() {
         // Most launches agree on `alpha` all the same; with that of the others the interval says nothing.
         judged.status = Status::Identified;
     }
-    if estimate.value > alpha {
-        let status = Status::AboveAlpha { alpha };
-        return Ok(ParameterEstimate { status, ..judged });
-    }
     let share = (estimate.value / found.value).max(0.0);
-    Ok(visible(judged, share))
+    Ok((judged, Some(share)))
 }

@@ -132,7 +132,7 @@ pub enum Status {
     NotShared {
         /// How many there were.
         ranks: u32,
-        /// The time of a byte when all send, divided by that of one rank alone.
+        /// The time of a byte, or of a short message, when all send, divided by that of one rank alone.
         factor: f64,
     },
     /// Senders wait for their receivers at all sizes measured.

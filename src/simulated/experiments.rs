@@ -40,7 +40,13 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
         }
         ExperimentKind::Burst => {
             let link = costs()?;
-            let port = port_seconds(machine, experiment);
+            // One of as many ranks as send through their node's port has it once in so many messages.
+            let turns = if experiment.is_among_nodes() {
+                shape.ppn
+            } else {
+                1
+            };
+            let port = f64::from(turns) * port_seconds(machine, experiment);
             several(&link, ExperimentKind::BURST, bytes, link.fan_out, port)
                 / f64::from(ExperimentKind::BURST)
         }
@@ -103,6 +109,7 @@ fn level(experiment: &Experiment) -> Level {
     match experiment.kind {
         _ if experiment.through == Through::Shared => Level::Shared,
         ExperimentKind::Injection => Level::Network,
+        _ if experiment.is_among_nodes() => Level::Network,
         _ if ppn > 1 => Level::Node,
         _ => Level::of_nodes(nodes),
     }

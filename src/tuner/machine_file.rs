@@ -38,12 +38,12 @@ impl CampaignAnalysis {
             file.link(machine, Level::Shared);
         }
         file.line(format_args!(""));
-        file.entry(
-            "",
-            "injection_beta",
-            machine.injection_beta.map(exact),
-            "injection_beta",
-        );
+        for (name, value) in [
+            ("injection_beta", machine.injection_beta),
+            ("injection_gap", machine.injection_gap),
+        ] {
+            file.entry("", name, value.map(exact), name);
+        }
         file.gamma(machine);
         file.entry("", "copy", machine.copy.map(exact), "copy");
         if let [(.., lines)] = &file.fit.combining[..] {

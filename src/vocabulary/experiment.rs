@@ -20,6 +20,13 @@ pub struct Experiment {
     pub through: Through,
 }
 
+impl Experiment {
+    /// Whether several ranks of a node take part with their partners on another one.
+    pub const fn is_among_nodes(&self) -> bool {
+        self.shape.nodes > 1 && self.shape.ppn > 1
+    }
+}
+
 /// The kinds of experiments. A repetition's time is what the description says, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -30,7 +37,9 @@ pub enum ExperimentKind {
     Exchange,
     /// Rank 0 starts [`Self::BURST`] messages to rank 1 at once, which answers all of them with one
     /// empty message: a message's share of the whole. What it costs a rank to start a message shows
-    /// here, for but one message and the answer take their way while others are being started.
+    /// here, for but one message and the answer take their way while others are being started. On two nodes of several
+    /// ranks each rank of the first node does so with its partner on the second, all at once after a barrier: if they
+    /// wait for each other, what a message costs the port of their node shows.
     Burst,
     /// Rank 1 lets rank 0 know that it may send, and begins to receive [`Self::LATE_SECONDS`] later:
     /// until rank 0 goes on after `MPI_Send`. What is sent without waiting for the receiver, eagerly,

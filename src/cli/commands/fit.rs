@@ -22,11 +22,11 @@ use crate::exit::Answer;
 /// Start-up time (alpha) and the part of it that occupies a rank (overhead), time per byte (beta),
 /// the size up to which messages are sent without waiting for their receivers (eager_limit), time
 /// per byte combined (gamma), copied (copy) and in the port that the ranks of a node share
-/// (injection_beta), each with its interval and the median relative error of the fit. Patterns are
-/// compared with one message alone: both ways with one partner (exchange), to one partner while
-/// receiving from another (shift), and to or from k at once (fan_out.k, fan_in.k; 1 if the messages
-/// of a rank take turns). For each level, the lines that messages between two ranks follow, one for
-/// each protocol segment found in their times.
+/// (injection_beta), what a message takes there (injection_gap), each with its interval and the
+/// median relative error of the fit. Patterns are compared with one message alone: both ways with
+/// one partner (exchange), to one partner while receiving from another (shift), and to or from k at
+/// once (fan_out.k, fan_in.k; 1 if the messages of a rank take turns). For each level, the lines
+/// that messages between two ranks follow, one for each protocol segment found in their times.
 ///
 /// Then for every cell of a pipelined algorithm the block size that the model predicts to be best
 /// beside the best one measured; and for every candidate that was measured at three sizes or more

@@ -60,6 +60,9 @@ impl<'a> Bench<'a> {
     pub(super) fn time(&mut self, calls: u32) -> Result<f64, ExecError> {
         match self.kind {
             ExperimentKind::Injection => return self.time_from_barriers(calls),
+            ExperimentKind::Burst if self.communicator.size() > 2 => {
+                return self.time_from_barriers(calls);
+            }
             ExperimentKind::Late => return self.time_until_sent(calls),
             _ => {}
         }
@@ -212,18 +215,23 @@ impl Part {
                 let (next, before) = ((rank + 1) % size, (rank + size - 1) % size);
                 part(true, vec![next], vec![before])
             }
-            ExperimentKind::Burst if begins => part(true, vec![1; BURST], vec![1]),
-            ExperimentKind::Burst => part(false, vec![0], vec![0; BURST]),
+            ExperimentKind::Burst if size == 2 && begins => part(true, vec![1; BURST], vec![1]),
+            ExperimentKind::Burst if size == 2 => part(false, vec![0], vec![0; BURST]),
             ExperimentKind::FanOut | ExperimentKind::FanIn if begins => {
                 part(true, (1..size).collect(), (1..size).collect())
             }
             ExperimentKind::FanOut | ExperimentKind::FanIn => part(false, vec![0], vec![0]),
-            ExperimentKind::Injection => {
+            ExperimentKind::Injection | ExperimentKind::Burst => {
+                let count = if kind == ExperimentKind::Burst {
+                    BURST
+                } else {
+                    1
+                };
                 let [first, second] = [0, 1].map(|node| nodes.get(node).map_or(&[][..], |n| n));
                 let mut pairs = first.iter().zip(second);
                 match pairs.find(|(from, to)| **from == rank || **to == rank) {
-                    Some((from, to)) if *from == rank => part(true, vec![*to], vec![*to]),
-                    Some((from, _)) => part(false, vec![*from], vec![*from]),
+                    Some((from, to)) if *from == rank => part(true, vec![*to; count], vec![*to]),
+                    Some((from, _)) => part(false, vec![*from], vec![*from; count]),
                     None => part(false, Vec::new(), Vec::new()),
                 }
             }

@@ -91,7 +91,7 @@ fn experiments_are_made_on_every_level_that_is_used() {
     );
     check(
         "[2x1, 2x2]",
-        "burst 1x2, burst 2x1, exchange 1x2, exchange 2x1, injection 2x1, injection 2x2, \
+        "burst 1x2, burst 2x1, burst 2x2, exchange 1x2, exchange 2x1, injection 2x1, injection 2x2, \
          late 1x2, late 2x1, ping_pong 1x2, ping_pong 2x1",
     );
 }

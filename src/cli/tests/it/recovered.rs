@@ -66,6 +66,7 @@ fn check(machine: &str, shapes: &str) {
     }
     let rates = [
         ("injection_beta", found.injection_beta, truth.injection_beta),
+        ("injection_gap", found.injection_gap, truth.injection_gap),
         ("gamma", found.gamma, truth.gamma),
         ("copy", found.copy, truth.copy),
     ];
@@ -171,6 +172,7 @@ ranks_per_node: 64
 network: {alpha: 1.5e-6, overhead: 0.3e-6, beta: 0.05e-9, eager_limit: 16384}
 node: {alpha: 0.4e-6, overhead: 0.15e-6, beta: 0.08e-9, eager_limit: 8192}
 injection_beta: 0.012e-9
+injection_gap: 12e-9
 gamma: 0.11e-9
 copy: 0.05e-9
 ";

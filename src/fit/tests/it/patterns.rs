@@ -194,6 +194,37 @@ fn injections(noise: &mut Noise, pairs: &[u32], shared: f64) -> Vec<Sample> {
 }
 
 #[test]
+fn the_gap_of_a_port_is_found_where_ranks_wait_for_it() {
+    let gap = OVERHEAD / 10.0;
+    let fit = |ppn: u32| {
+        let mut noise = Noise::realistic(50);
+        let pairs = |ppn| CommShape { nodes: 2, ppn };
+        let messages = (ExperimentKind::PingPong, pairs(1));
+        let mut samples = experiment(&mut noise, messages, &SIZES, MANY, |n| ALPHA + BETA * n);
+        for ppn in [1, ppn] {
+            let between = OVERHEAD.max(f64::from(ppn) * gap);
+            let kind = (ExperimentKind::Burst, pairs(ppn));
+            let share = burst(between);
+            samples.extend(experiment(&mut noise, kind, &BURST_SIZES, MANY, share));
+        }
+        fitted(&samples)
+    };
+    for ppn in [16, 32, 128] {
+        let machine = fit(ppn).machine.expect("identified");
+        near(machine.injection_gap, gap, 0.05);
+        near(machine.network.expect("measured").overhead, OVERHEAD, 0.05);
+    }
+    // Ten ranks start messages no faster than the port lets them pass.
+    let found = fit(10);
+    let status = &named(&found, "injection_gap").status;
+    assert!(
+        matches!(status, Status::NotShared { ranks: 10, .. }),
+        "{status}"
+    );
+    assert_eq!(found.machine.expect("a link").injection_gap, None);
+}
+
+#[test]
 fn what_a_node_shares_is_found_within_5_percent() {
     let shared = BETA / 2.0;
     for seed in 0..5 {

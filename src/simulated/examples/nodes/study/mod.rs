@@ -1,0 +1,309 @@
+//! The best flat algorithm, the best that knows nodes, and what the published thresholds choose, call by call.
+
+pub(crate) mod report;
+#[path = "../../../../model/examples/pipelines/study/table.rs"]
+pub(crate) mod table;
+
+use std::error::Error;
+
+use model::{
+    Call, Level, Machine, Placement, Setting, Topology, expected_messages, predict_best, simulate,
+};
+use schedule::{Algorithm, Blocks, Collective, Parameter, Parameters, Request, Schedule};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator};
+
+use crate::rules::Rules;
+
+pub(crate) type Fallible<T> = Result<T, Box<dyn Error>>;
+
+/// A machine and the nodes that are used of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) file: &'static str,
+    pub(crate) nodes: u32,
+    /// Bytes of calls that are counted by the whole vector, and of those that are counted by one rank's part.
+    pub(crate) sizes: [&'static [u64]; 2],
+    pub(crate) orders: &'static [Placement],
+    /// Messages of the longest schedules that are simulated.
+    most: f64,
+}
+
+pub(crate) const PLACES: [Place; 3] = [
+    Place {
+        file: include_str!("../../../../../tuning/machines/hdr-32.yaml"),
+        nodes: 64,
+        sizes: [
+            &[8, 1 << 10, 64 << 10, 1 << 20, 16 << 20],
+            &[8, 512, 8 << 10],
+        ],
+        orders: &Placement::ALL,
+        most: 2e7,
+    },
+    Place {
+        file: include_str!("../../../../../tuning/machines/opa-48.yaml"),
+        nodes: 200,
+        sizes: [&[8, 64 << 10, 16 << 20], &[8, 512]],
+        orders: &[Placement::Block],
+        most: 2e7,
+    },
+    Place {
+        file: include_str!("../../../../../tuning/machines/hdr-128.yaml"),
+        nodes: 1024,
+        sizes: [&[8, 64 << 10, 1 << 20], &[]],
+        orders: &[Placement::Block],
+        most: 2e7,
+    },
+];
+
+/// Those of which there are algorithms that know nodes.
+pub(crate) const COLLECTIVES: [Collective; 7] = [
+    Collective::Bcast,
+    Collective::Reduce,
+    Collective::Allreduce,
+    Collective::Allgather,
+    Collective::ReduceScatterBlock,
+    Collective::Gather,
+    Collective::Scatter,
+];
+
+/// Bytes of the blocks that are tried where there is no closed form.
+const BLOCKS: [u64; 3] = [8 << 10, 32 << 10, 128 << 10];
+
+/// One call in one order of ranks.
+pub(crate) struct Case<'a> {
+    pub(crate) machine: &'a Machine,
+    pub(crate) cell: Cell,
+    pub(crate) order: Placement,
+    pub(crate) most: f64,
+}
+
+/// An algorithm with its parameters, and its time.
+#[derive(Clone)]
+pub(crate) struct Timed {
+    algorithm: &'static Algorithm,
+    parameters: Parameters<'static>,
+    pub(crate) seconds: f64,
+}
+
+/// What came of a call.
+pub(crate) struct Row {
+    /// `None` if it is too long to be simulated.
+    pub(crate) published: Option<Timed>,
+    pub(crate) flat: Timed,
+    pub(crate) aware: Timed,
+    /// Times of the last two without the gap.
+    pub(crate) without_gap: [f64; 2],
+}
+
+impl Place {
+    pub(crate) fn machine(&self) -> Fallible<Machine> {
+        Ok(Machine::from_yaml(self.file)?)
+    }
+
+    /// The calls, collective by collective.
+    pub(crate) fn cells(&self, ranks_per_node: u32) -> Vec<Cell> {
+        let cells = COLLECTIVES.iter().flat_map(|collective| {
+            let sizes = self.sizes[usize::from(collective.is_sized_by_part())];
+            sizes.iter().map(|bytes| Cell {
+                collective: *collective,
+                shape: CommShape {
+                    nodes: self.nodes,
+                    ppn: ranks_per_node,
+                },
+                bytes: *bytes,
+                datatype: match collective.is_reduction() {
+                    true => Datatype::Float64,
+                    false => Datatype::Byte,
+                },
+                operator: collective.is_reduction().then_some(Operator::Sum),
+            })
+        });
+        cells.collect()
+    }
+
+    pub(crate) fn case<'a>(&self, machine: &'a Machine, cell: Cell, order: Placement) -> Case<'a> {
+        Case {
+            machine,
+            cell,
+            order,
+            most: self.most,
+        }
+    }
+}
+
+impl Case<'_> {
+    pub(crate) fn row(&self) -> Fallible<Row> {
+        let Candidate::Ours { algorithm, .. } = Rules::published()?.choice(&self.cell)? else {
+            return Err("the published choice is none of ours".into());
+        };
+        let published = schedule::find(&algorithm).ok_or("the published choice is unknown")?;
+        let published = self.timed(self.machine, published, Parameters::default())?;
+        let (mut flat, mut aware): (Option<Timed>, Option<Timed>) = (published.clone(), None);
+        for algorithm in schedule::of(self.cell.collective) {
+            let best = match algorithm.knows_nodes() {
+                true => &mut aware,
+                false => &mut flat,
+            };
+            for parameters in self.parameters(algorithm) {
+                let Some(timed) = self.timed(self.machine, algorithm, parameters)? else {
+                    continue;
+                };
+                if best
+                    .as_ref()
+                    .is_none_or(|best| timed.seconds < best.seconds)
+                {
+                    *best = Some(timed);
+                }
+            }
+        }
+        let flat = flat.ok_or("no flat algorithm is short enough")?;
+        let aware = aware.ok_or("no algorithm that knows nodes is short enough")?;
+        let machine = Machine {
+            injection_gap: None,
+            ..self.machine.clone()
+        };
+        let mut without_gap = [0.0; 2];
+        for (seconds, timed) in without_gap.iter_mut().zip([&flat, &aware]) {
+            let again = self.timed(&machine, timed.algorithm, timed.parameters)?;
+            *seconds = again.ok_or("it was short enough before")?.seconds;
+        }
+        Ok(Row {
+            published,
+            flat,
+            aware,
+            without_gap,
+        })
+    }
+
+    /// All combinations of parts within and between nodes, and some blocks.
+    fn parameters(&self, algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
+        let choices = |parameter| {
+            let ids = algorithm.choices(parameter).iter().copied().map(Some);
+            let ids: Vec<_> = ids.collect();
+            if ids.is_empty() { vec![None] } else { ids }
+        };
+        let mut all = Vec::new();
+        for node in choices(Parameter::Node) {
+            for network in choices(Parameter::Network) {
+                let parts = Parameters {
+                    node,
+                    network,
+                    ..Parameters::default()
+                };
+                for radix in self.radices(algorithm) {
+                    let parameters = Parameters { radix, ..parts };
+                    let blocks = self.blocks(algorithm, parameters);
+                    all.extend(blocks.into_iter().map(|blocks| Parameters {
+                        blocks,
+                        ..parameters
+                    }));
+                }
+            }
+        }
+        all
+    }
+
+    fn radices(&self, algorithm: &Algorithm) -> Vec<Option<u32>> {
+        match algorithm.takes(Parameter::Radix) {
+            true => [2, 4, 8, 16].map(Some).to_vec(),
+            false => vec![None],
+        }
+    }
+
+    /// The lemma's blocks, or several sizes where there is no closed form.
+    fn blocks(
+        &self,
+        algorithm: &'static Algorithm,
+        parameters: Parameters<'static>,
+    ) -> Vec<Option<Blocks>> {
+        if !algorithm.uses(Parameter::Blocks, &parameters) {
+            return vec![None];
+        }
+        let call = Call {
+            ranks: self.cell.shape.ranks(),
+            bytes: self.cell.bytes,
+            unit_bytes: self.cell.datatype.size_bytes(),
+            parameters,
+            placed: self.topology().placed(),
+        };
+        let rates = self.machine.rates(Level::Network);
+        let lemma = rates.and_then(|rates| predict_best(algorithm, rates, &call));
+        match lemma {
+            Some(best) => vec![Some(Blocks::Count(best.blocks))],
+            None => {
+                let shorter = BLOCKS.iter().filter(|bytes| **bytes < self.cell.bytes);
+                let sizes = shorter.map(|bytes| Blocks::Size(bytes / call.unit_bytes));
+                sizes.map(Some).chain([None]).collect()
+            }
+        }
+    }
+
+    fn topology(&self) -> Topology {
+        let CommShape { nodes, ppn } = self.cell.shape;
+        Topology::new(nodes, ppn, self.order)
+    }
+
+    /// `None` if the algorithm cannot serve the call, or sends too many messages.
+    fn timed(
+        &self,
+        machine: &Machine,
+        algorithm: &'static Algorithm,
+        parameters: Parameters<'static>,
+    ) -> Fallible<Option<Timed>> {
+        let unit_bytes = self.cell.datatype.size_bytes();
+        let topology = self.topology();
+        let request = Request {
+            units: self.cell.bytes / unit_bytes,
+            parameters,
+            placed: topology.placed(),
+            ..Request::ranks(self.cell.shape.ranks())
+        };
+        let Ok(schedule) = Schedule::new(algorithm, &request) else {
+            return Ok(None);
+        };
+        if expected_messages(&schedule) > self.most {
+            return Ok(None);
+        }
+        let setting = Setting {
+            machine,
+            topology,
+            unit_bytes,
+        };
+        Ok(Some(Timed {
+            algorithm,
+            parameters,
+            seconds: simulate(&schedule, &setting)?.seconds,
+        }))
+    }
+}
+
+impl Timed {
+    /// Its id with what was chosen, where that is not the default.
+    pub(crate) fn name(&self, unit_bytes: u64) -> String {
+        let Parameters {
+            node,
+            network,
+            blocks,
+            radix,
+            ..
+        } = self.parameters;
+        let mut given = Vec::new();
+        let choices = [
+            (Parameter::Node, node, "node"),
+            (Parameter::Network, network, "network"),
+        ];
+        for (parameter, id, name) in choices {
+            let id = id.filter(|id| self.algorithm.choices(parameter).first() != Some(id));
+            given.extend(id.map(|id| format!("{name}={id}")));
+        }
+        given.extend(radix.map(|radix| format!("radix={radix}")));
+        given.extend(blocks.map(|blocks| match blocks {
+            Blocks::Count(count) => format!("blocks={count}"),
+            Blocks::Size(units) => format!("block={}K", units * unit_bytes >> 10),
+        }));
+        match given.is_empty() {
+            true => self.algorithm.id.to_owned(),
+            false => format!("{}[{}]", self.algorithm.id, given.join(",")),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The report on fat nodes against what it says: some of its rows and claims.
+
+use model::Placement;
+use schedule::Collective;
+
+use crate::study::report::cells;
+use crate::study::{PLACES, Row};
+
+const REPORT: &str = include_str!("../../../../reports/nodes.md");
+
+/// The row of a call on the first of the clusters, which must be in the report.
+fn row(collective: Collective, bytes: u64, order: Placement) -> Row {
+    let place = &PLACES[0];
+    let machine = place.machine().unwrap();
+    let mut asked = place.cells(machine.ranks_per_node).into_iter();
+    let cell = asked
+        .find(|cell| cell.collective == collective && cell.bytes == bytes)
+        .unwrap();
+    let row = place.case(&machine, cell, order).row().unwrap();
+    let packed = |text: &str| text.replace(' ', "");
+    let text = packed(&format!("|{}|", cells(&cell, order, &row).join("|")));
+    assert!(
+        REPORT.lines().any(|line| packed(line) == text),
+        "reports/nodes.md has no row {text}: generate it again"
+    );
+    row
+}
+
+#[test]
+fn the_report_on_fat_nodes_has_the_rows_that_are_simulated() {
+    let [block, cyclic] = [Placement::Block, Placement::Cyclic];
+    // Short broadcasts: flat trees with a larger radix.
+    let short = row(Collective::Bcast, 8, block);
+    assert!(short.aware.seconds > 1.1 * short.flat.seconds);
+    // Gathers: the order makes a difference to flat trees alone.
+    let [first, second] = [block, cyclic].map(|order| row(Collective::Gather, 512, order));
+    assert_eq!(first.flat.seconds, first.aware.seconds);
+    assert_eq!(first.aware.seconds, second.aware.seconds);
+    assert!(second.flat.seconds > 1.3 * second.aware.seconds);
+    // The vendors' message rates.
+    let row = row(Collective::Allreduce, 8, block);
+    assert!(row.flat.seconds > row.without_gap[0]);
+    assert!(row.flat.seconds < 1.02 * row.without_gap[0]);
+    assert!(row.published.unwrap().seconds < row.aware.seconds);
+}

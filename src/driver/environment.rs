@@ -80,6 +80,7 @@ pub(crate) fn collect(
     let Given {
         variables,
         set_aside,
+        ..
     } = given;
     if let (0, Some(first)) = (world.rank(), nodes.first()) {
         let clock = clock::examine();

@@ -23,7 +23,6 @@ mod synchronise;
 mod topology;
 mod watchdog;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -47,10 +46,9 @@ fn with_forcing(arguments: &[String]) -> ExitCode {
         Ok(given) => given,
         Err(error) => return end(Err(error)),
     };
-    match may_force(&given.variables) {
-        Ok(true) => exec::allow_forcing(),
-        Ok(false) => {}
-        Err(error) => return end(Err(error)),
+    // The default must stay what it is.
+    if variables::may_force(&given.variables) && !given.is_forced_in_vain {
+        exec::allow_forcing();
     }
     match arguments {
         [flag] if flag == "--identify" => end(identify::print()),
@@ -62,12 +60,6 @@ fn with_forcing(arguments: &[String]) -> ExitCode {
         },
         _ => end(Err(DriverError::Usage)),
     }
-}
-
-/// Whether making algorithms forcible leaves the default as it is: no variable and no file sets anything that has no
-/// effect as yet.
-fn may_force(variables: &BTreeMap<String, String>) -> Result<bool, DriverError> {
-    Ok(variables::may_force(variables) && !exec::is_forced_in_vain()?)
 }
 
 fn end(outcome: Result<(), DriverError>) -> ExitCode {

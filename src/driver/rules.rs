@@ -21,6 +21,8 @@ pub(crate) struct Given {
     pub(crate) variables: BTreeMap<String, String>,
     /// What was deployed and set aside: [`wire::Environment::set_aside`].
     pub(crate) set_aside: Vec<String>,
+    /// Whether variables or files set what has no effect as long as algorithms cannot be forced.
+    pub(crate) is_forced_in_vain: bool,
 }
 
 /// Removes what a site has deployed from this process, but for the rules that the launch asks for. Call it before
@@ -29,6 +31,7 @@ pub(crate) fn set_aside() -> Result<Given, DriverError> {
     let mut given = Given {
         variables: variables::of_this_process(),
         set_aside: preloaded().into_iter().collect(),
+        is_forced_in_vain: false,
     };
     exec::change_environment(DISABLING, Some("1"));
     let kept = std::env::var(RULES_VARIABLE).unwrap_or_default();
@@ -44,9 +47,10 @@ pub(crate) fn set_aside() -> Result<Given, DriverError> {
         }
     }
     let libraries = LibraryName::ALL.map(|library| library.rules_variable());
-    if !libraries.iter().any(|name| is_kept(name))
-        && let Some(rules) = exec::rules_in_files()?
-    {
+    let sets_aside = !libraries.iter().any(|name| is_kept(name));
+    let settings = exec::StartSettings::ask()?;
+    given.is_forced_in_vain = settings.is_forced_in_vain(sets_aside);
+    if sets_aside && let Some(rules) = settings.rules {
         let place = place(&rules);
         let told = format!("{}={} is set in {place}", rules.setting, rules.file);
         given.set_aside.push(told);

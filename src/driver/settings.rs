@@ -1,7 +1,7 @@
 //! What users have set in the library.
 
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use ::environment::variables::{env_without_overrides, is_setting, lists_files};
 
@@ -44,6 +44,8 @@ pub(crate) fn changed<'a>(
         plain.env_remove(name);
     }
     plain.envs(set);
+    // Both at a time: a process may take a fraction of a second to load what its library consists of.
+    let (here, plain) = (here.spawn().ok()?, plain.spawn().ok()?);
     let (here, plain) = (answer(here)?, answer(plain)?);
     let differs = |(name, value): &(String, String)| {
         !lists_files(name) && plain.get(name).is_some_and(|built| built != value)
@@ -56,11 +58,12 @@ fn asking() -> Option<Command> {
     command
         .arg(PRINT)
         .stdin(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null());
     Some(command)
 }
 
-fn answer(mut command: Command) -> Option<BTreeMap<String, String>> {
-    let output = command.output().ok()?;
+fn answer(process: Child) -> Option<BTreeMap<String, String>> {
+    let output = process.wait_with_output().ok()?;
     serde_json::from_slice(&output.stdout).ok()
 }

@@ -60,8 +60,8 @@ pub use kernel::{BuiltIn, Element, Kernel, Operands, combine, kernel};
 pub use library::LibraryCall;
 pub use mockup::MockupCall;
 pub use native::{
-    NativeCall, RulesInFiles, allow_forcing, change_environment, enabling_variables,
-    is_forced_in_vain, natives, preset, rules_in_files,
+    NativeCall, RulesInFiles, StartSettings, allow_forcing, change_environment, enabling_variables,
+    natives, preset,
 };
 pub use node_channels::{NoChannels, NodeChannels};
 pub use raw::RawCall;

@@ -52,56 +52,68 @@ pub struct RulesInFiles {
     pub settings: String,
 }
 
-/// The file of rules that the library would read, named in the environment or in its files of settings; `None` if
-/// there is none, or if the library reads no files of settings. Call it before MPI is started.
-///
-/// # Errors
-///
-/// If the tool interface reports one.
-pub fn rules_in_files() -> Result<Option<RulesInFiles>, ExecError> {
-    // MPICH, which reads no files of settings, must not be asked: see `is_forced_in_vain`.
-    let library = libraries::described_by(&crate::library_text());
-    let facts = library.map(|library| library.facts());
-    let Some((facts, settings)) = facts.and_then(|facts| Some((facts, facts.files_setting?)))
-    else {
-        return Ok(None);
-    };
-    let tool = Tool::open()?;
-    let text = |name: &str| match tool.variable(name)? {
-        Some(variable) => variable.read_text(),
-        None => Ok(String::new()),
-    };
-    let file = text(facts.rules_setting)?;
-    if file.is_empty() {
-        return Ok(None);
+/// How the library is steered before MPI is started, by the environment and by its files of settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartSettings {
+    /// The file of rules that it would read; none of a library that reads no files of settings.
+    pub rules: Option<RulesInFiles>,
+    /// Whether algorithms that are forced have an effect: Open MPI has a switch for that, which [`allow_forcing`] turns
+    /// on.
+    is_forcing_allowed: bool,
+    /// Whether algorithms are forced.
+    is_any_forced: bool,
+}
+
+impl StartSettings {
+    /// Asks the library. Call it before MPI is started.
+    ///
+    /// # Errors
+    ///
+    /// If the tool interface reports one.
+    pub fn ask() -> Result<Self, ExecError> {
+        let mut found = Self {
+            rules: None,
+            is_forcing_allowed: true,
+            is_any_forced: false,
+        };
+        // Others have no such switch. MPICH, which reads no files of settings, must not be asked: once its tool
+        // interface is closed, it forgets its variables.
+        let library = libraries::described_by(&crate::library_text());
+        let facts = library.map(|library| library.facts());
+        let Some((facts, settings)) = facts.and_then(|facts| Some((facts, facts.files_setting?)))
+        else {
+            return Ok(found);
+        };
+        let tool = Tool::open()?;
+        let text = |name: &str| match tool.variable(name)? {
+            Some(variable) => variable.read_text(),
+            None => Ok(String::new()),
+        };
+        let file = text(facts.rules_setting)?;
+        if !file.is_empty() {
+            found.rules = Some(RulesInFiles {
+                setting: facts.rules_setting,
+                file,
+                settings: text(settings)?,
+            });
+        }
+        found.is_forcing_allowed = openmpi::is_forcing_allowed(&tool)?;
+        found.is_any_forced = openmpi::is_any_forced(&tool)?;
+        Ok(found)
     }
-    Ok(Some(RulesInFiles {
-        setting: facts.rules_setting,
-        file,
-        settings: text(settings)?,
-    }))
+
+    /// Whether something is set that would have an effect only if forcing were allowed: an algorithm that is forced, or
+    /// the file of rules if that is not `set_aside`.
+    pub fn is_forced_in_vain(&self, set_aside: bool) -> bool {
+        let has_rules = self.rules.is_some() && !set_aside;
+        !self.is_forcing_allowed && (self.is_any_forced || has_rules)
+    }
 }
 
 /// The environment variables that [`allow_forcing`] sets.
 pub fn enabling_variables() -> impl Iterator<Item = &'static str> {
     let libraries = LibraryName::ALL.into_iter();
     libraries.filter_map(|library| library.facts().enabling_variable)
-}
-
-/// Whether algorithms of Open MPI are forced without effect, since the switch that lets them be forced is off:
-/// [`allow_forcing`] would turn it on. Files of settings may do so too, which no environment variable shows. To be asked
-/// before MPI is started; other libraries have no such switch.
-///
-/// # Errors
-///
-/// If the tool interface reports one.
-pub fn is_forced_in_vain() -> Result<bool, ExecError> {
-    // MPICH, its tool interface once closed, would forget its variables.
-    let library = libraries::described_by(&crate::library_text());
-    match library.and_then(|library| library.facts().enabling_variable) {
-        Some(_) => openmpi::is_forced_in_vain(&Tool::open()?),
-        None => Ok(false),
-    }
 }
 
 /// The algorithms that the library lets one force, in the order of collectives and as the library

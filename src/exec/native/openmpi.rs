@@ -53,20 +53,16 @@ fn is_heeded(tool: &Tool) -> Result<bool, ExecError> {
     Ok(enabled.read()? != 0 && file.is_empty())
 }
 
-/// Whether algorithms or rules are set that are not heeded, as nothing enables them.
-pub(super) fn is_forced_in_vain(tool: &Tool) -> Result<bool, ExecError> {
-    let is_enabled = match tool.variable("coll_tuned_use_dynamic_rules")? {
-        Some(enabled) => enabled.read()? != 0,
-        None => true,
-    };
-    if is_enabled {
-        return Ok(false);
+/// Whether algorithms that are forced, and files of rules, are heeded.
+pub(super) fn is_forcing_allowed(tool: &Tool) -> Result<bool, ExecError> {
+    match tool.variable("coll_tuned_use_dynamic_rules")? {
+        Some(allowed) => Ok(allowed.read()? != 0),
+        None => Ok(true),
     }
-    if let Some(file) = tool.variable("coll_tuned_dynamic_rules_filename")?
-        && !file.read_text()?.is_empty()
-    {
-        return Ok(true);
-    }
+}
+
+/// Whether an algorithm of a collective is forced.
+pub(super) fn is_any_forced(tool: &Tool) -> Result<bool, ExecError> {
     for collective in Collective::MEASURED {
         if let Some(variable) = tool.variable(&name(collective, ""))?
             && variable.read()? != AUTOMATIC

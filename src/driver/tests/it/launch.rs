@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use launcher::{Exit, Job, Launcher, LibraryName, LocalLauncher, Outcome, Running};
 use tempfile::TempDir;
-use testkit::mpi::{self, MpiLock, family};
+use testkit::mpi::{self, family};
 use vocabulary::{
     CacheState, Candidate, Cell, CommShape, Datatype, Experiment, Library, Operator, Parameters,
     Pattern, Repetition, Synchronisation,
@@ -21,13 +21,11 @@ pub(crate) struct Bench {
     /// For the ranks, beyond that of the test.
     pub(crate) environment: Vec<(OsString, OsString)>,
     launcher: &'static LocalLauncher,
-    _turn: MpiLock,
 }
 
 impl Bench {
     /// A plan for these tasks that repeats as little as possible.
     pub(crate) fn new(work: Vec<PlannedWork>) -> Self {
-        let turn = mpi::turn();
         let launcher = mpi::launcher();
         let folder = TempDir::new().expect("a temporary folder");
         let library: Library = mpi::installation().library();
@@ -62,7 +60,6 @@ impl Bench {
             plan,
             environment: Vec::new(),
             launcher,
-            _turn: turn,
         };
         bench.set_work(work);
         bench

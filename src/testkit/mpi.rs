@@ -1,11 +1,8 @@
 //! Programs on several ranks, with the library that the tests are linked to.
 
-use std::cell::RefCell;
 use std::env;
-use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::rc::{Rc, Weak};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -89,7 +86,6 @@ impl Printed {
 /// If the launch cannot be started, or does not end although it is killed.
 #[track_caller]
 pub fn run(program: &Path, argument: &Path, ranks: u32, patience: Duration) -> Printed {
-    let _turn = turn();
     let folder = tempfile::tempdir().expect("a folder");
     let job = Job {
         timeout: Some(patience),
@@ -102,29 +98,4 @@ pub fn run(program: &Path, argument: &Path, ranks: u32, patience: Duration) -> P
         text: fs::read_to_string(&job.log).unwrap_or_default(),
         outcome: exit.outcome,
     }
-}
-
-/// No other launch is under way as long as this lives.
-pub struct MpiLock(#[expect(dead_code, reason = "it holds a lock")] Rc<File>);
-
-/// Waits until no other test of this user has ranks: launches that begin at the same time race for
-/// the folder in which Open MPI keeps its sessions. A thread that has its turn gets it again.
-///
-/// # Panics
-/// If the lock cannot be had.
-pub fn turn() -> MpiLock {
-    thread_local! {
-        static HELD: RefCell<Weak<File>> = const { RefCell::new(Weak::new()) };
-    }
-    HELD.with_borrow_mut(|held| {
-        let file = held.upgrade().unwrap_or_else(|| {
-            let user = fs::metadata("/proc/self").expect("procfs").uid();
-            let path = env::temp_dir().join(format!("colltune-tests-{user}.lock"));
-            let file = File::create(path).expect("a file to lock");
-            file.lock().expect("a lock");
-            Rc::new(file)
-        });
-        *held = Rc::downgrade(&file);
-        MpiLock(file)
-    })
 }

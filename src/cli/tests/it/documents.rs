@@ -272,7 +272,9 @@ fn commands_run_under_openmpi() {
     };
     project(&place);
     let environment = |command: &mut Command| {
-        command.env("PATH", search_path());
+        command
+            .env("PATH", search_path())
+            .env("TMPDIR", mpi::sessions(&place));
     };
     let mut first = Command::new("colltune");
     first

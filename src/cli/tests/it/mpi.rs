@@ -39,7 +39,7 @@ fn place(library: &str) -> Option<Place> {
 /// The same with a campaign of one's own.
 pub(crate) fn place_with(library: &str, campaign: &str) -> Option<Place> {
     testkit::require("measuring programs", std::env::var_os("COLLTUNE_LIBDIR"))?;
-    let place = Place::launching();
+    let place = Place::new();
     place.write(
         "campaign.yaml",
         format!("name: real\nlibrary: {library}\n{campaign}"),
@@ -58,7 +58,16 @@ pub(crate) fn command(place: &Place, args: &[&str]) -> Command {
     for name in ["PATH", "COLLTUNE_LIBDIR", "LD_LIBRARY_PATH", "HOME"] {
         command.env(name, inherited(name));
     }
+    command.env("TMPDIR", sessions(place));
     command
+}
+
+/// The folder for temporary files: launches at the same moment get into each other's way where Open MPI keeps its
+/// sessions.
+pub(crate) fn sessions(place: &Place) -> PathBuf {
+    let folder = place.path("tmp");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
 }
 
 pub(crate) fn wait(place: &Place, child: Child) -> Ran {

@@ -11,7 +11,6 @@ use rusqlite::Connection;
 use serde_json::Value;
 use store::Store;
 use tempfile::TempDir;
-use testkit::mpi::{self, MpiLock};
 use vocabulary::Library;
 
 use crate::answers;
@@ -19,7 +18,6 @@ use crate::answers;
 /// A folder to run in, with a search path and drivers of its own.
 pub(crate) struct Place {
     folder: TempDir,
-    _turn: Option<MpiLock>,
 }
 
 /// What a run of the binary left.
@@ -35,18 +33,9 @@ impl Place {
     pub(crate) fn new() -> Self {
         let place = Self {
             folder: tempfile::tempdir().unwrap(),
-            _turn: None,
         };
         fs::create_dir(place.path("bin")).unwrap();
         place
-    }
-
-    /// A folder from which real ranks are started, alone.
-    pub(crate) fn launching() -> Self {
-        Self {
-            _turn: Some(mpi::turn()),
-            ..Self::new()
-        }
     }
 
     /// A folder with an mpirun that calls itself Open MPI 4.1.4 and otherwise does what `script`

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use testkit::fakes::{exists, wait_for};
-use testkit::{mpi, process, require};
+use testkit::{process, require};
 
 #[test]
 #[ignore = "a child process of the test below"]
@@ -57,16 +57,4 @@ fn what_takes_too_long_is_killed_with_its_children() {
     assert!(message.contains("takes longer than 500ms"), "{message}");
     let pid = fs::read_to_string(pid).unwrap().trim().parse().unwrap();
     wait_for("the end of the child", || (!exists(pid)).then_some(()));
-}
-
-/// Otherwise a test with two launches would wait for itself.
-#[test]
-fn a_thread_that_has_its_turn_gets_it_again() {
-    let (first, second) = (mpi::turn(), mpi::turn());
-    drop(first);
-    let other = std::thread::spawn(|| drop(mpi::turn()));
-    std::thread::sleep(Duration::from_millis(100));
-    assert!(!other.is_finished());
-    drop(second);
-    other.join().unwrap();
 }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use testkit::{mpi, process};
+use testkit::process;
 
+use crate::mpi::sessions;
 use crate::run::Place;
 
 /// What one launch may take.
@@ -86,13 +87,13 @@ impl Library {
         command: &[&Path],
         environment: &[(&str, OsString)],
     ) -> String {
-        let _turn = mpi::turn();
         let mut launch = Command::new(&self.mpirun);
         launch
             .args(flags)
             .args(["-n", &ranks.to_string()])
             .args(command)
             .current_dir(place.path(""))
+            .env("TMPDIR", sessions(place))
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
             .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");

@@ -299,7 +299,7 @@ impl Timed {
         given.extend(radix.map(|radix| format!("radix={radix}")));
         given.extend(blocks.map(|blocks| match blocks {
             Blocks::Count(count) => format!("blocks={count}"),
-            Blocks::Size(units) => format!("block={}K", units * unit_bytes >> 10),
+            Blocks::Size(units) => format!("block={}K", (units * unit_bytes) >> 10),
         }));
         match given.is_empty() {
             true => self.algorithm.id.to_owned(),

@@ -1,5 +1,7 @@
 //! Plans go in, records come out, as with the driver.
 
+#![expect(clippy::unwrap_used, reason = "tests panic")]
+
 mod bench;
 mod calls;
 mod defaults;

@@ -1,4 +1,4 @@
-//! Everything that follows from the samples of one library.
+//! The analysis of all samples of one library.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,34 +24,35 @@ use crate::{
     compare_blocks, evaluate, extend, fit_curves, fit_machine, judge, score_models, summarise,
 };
 
-/// What was measured with one library, and what is asked of it.
+/// The measurements with one library, and the options of their analysis.
 pub struct Measurements<'a> {
-    /// The name of the campaign, which the machine is called by.
+    /// The campaign's name, under which the machine is listed.
     pub name: &'a str,
-    /// The library's name, from which follows which of its algorithms combine in order.
+    /// The library's name; it determines which of the library's algorithms combine in order.
     pub library: &'a str,
-    /// All that was measured, in calls of one pattern.
+    /// All samples, of calls of one pattern.
     pub samples: &'a [Sample],
-    /// In which order ranks stood on nodes.
+    /// The order of ranks on nodes.
     pub orders: Orders,
-    /// How these followed each other.
+    /// The pattern of calls of these samples.
     pub pattern: Pattern,
-    /// What failed, and where.
+    /// The candidates that failed, and the subjects on which they did.
     pub failures: Vec<(Subject, Candidate)>,
-    /// Wall-clock seconds spent measuring, and where they went.
+    /// The wall-clock seconds spent on measuring, by use.
     pub cost: MeasuringCost,
-    /// Whether something is asked for: a store may hold more, sizes and candidates of earlier campaigns.
+    /// Whether the campaign asks for a candidate on a subject. A store may also hold sizes and candidates of earlier
+    /// campaigns.
     pub asks_for: &'a dyn Fn(&Subject, &Candidate) -> bool,
     /// When a difference counts.
     pub options: DecideOptions,
-    /// Shapes to decide for that were not measured.
+    /// Unmeasured shapes to decide for.
     pub extend_to: &'a [CommShape],
-    /// In each cell that has any, candidates that were not measured since they are the same schedule as a
-    /// simpler one, and that one.
+    /// By cell, the candidates that were not measured because they are the same schedule as a simpler one, each with
+    /// that simpler candidate.
     pub merged: Option<&'a BTreeMap<Cell, Vec<(Candidate, Candidate)>>>,
-    /// What a guided campaign would measure without its search.
+    /// The full grid of a guided campaign, without its search.
     pub everything: Option<Everything>,
-    /// What fresh launches have measured, if they have the last word.
+    /// The measurements of fresh launches, if these decide.
     pub fresh: Option<&'a Fresh>,
     /// The cells of the campaign, at which choices are confirmed.
     pub grid: &'a [Cell],
@@ -62,32 +63,32 @@ pub struct Measurements<'a> {
 /// Summaries, fits and decisions of one library.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// One entry a candidate and cell, and one an experiment.
+    /// One entry per candidate and cell, and one per experiment.
     pub summaries: Vec<Summary>,
-    /// What failed, and where.
+    /// The candidates that failed, and the subjects on which they did.
     pub failures: Vec<(Subject, Candidate)>,
-    /// In which order ranks stood on nodes.
+    /// The order of ranks on nodes.
     pub orders: Orders,
     /// The machine's parameters.
     pub machine: MachineFit,
     /// When a difference counts in the decisions.
     pub options: DecideOptions,
-    /// What to use in each cell and why.
+    /// The decision in each cell, with its reasons.
     pub decisions: Vec<CellDecision>,
-    /// The same where only the library's own settings are to be had; cells in which none of its own
+    /// The decisions where only the library's own settings can be used. Cells in which none of the library's own
     /// algorithms was measured are left out.
     pub library_decisions: Vec<CellDecision>,
-    /// What to use on shapes that were not measured, by the model, if that is asked for.
+    /// The model's decisions on unmeasured shapes, if the campaign asks for them.
     pub extended: Vec<CellDecision>,
     /// Predicted and measured block sizes.
     pub blocks: Vec<BlockComparison>,
-    /// What measuring has cost.
+    /// The cost of measuring.
     pub cost: MeasuringCost,
-    /// What to know of repetitions.
+    /// Invalid and other noteworthy repetitions.
     pub repetitions: RepetitionCounts,
-    /// How ranks came to common starts.
+    /// How ranks were synchronised before each repetition.
     pub starts: Starts,
-    /// How calls followed each other.
+    /// The pattern of calls.
     pub pattern: Pattern,
     /// The parts of rules that verdicts turned back to the default.
     pub turned_back: Vec<TurnedBack>,
@@ -99,7 +100,7 @@ impl Analysis {
     /// Analyses measurements.
     ///
     /// # Errors
-    /// Samples that make no sense.
+    /// A time is no duration, or a numerical method fails.
     pub fn of(measured: Measurements<'_>) -> Result<Self, FitError> {
         let Measurements {
             samples, options, ..
@@ -199,20 +200,19 @@ impl Analysis {
         fit_curves(&self.summaries)
     }
 
-    /// What decisions are worth at measured points that are held out from them; empty if there are too
-    /// few sizes and shapes.
+    /// Scores of decisions at measured points that were held out; empty if there are too few sizes and shapes.
     pub fn evaluate(&self, provenance: &Provenance) -> Vec<SplitScores> {
         evaluate(&self.summaries, &self.failures, &self.options, provenance)
     }
 
-    /// What the choices of a table that was made from other measurements cost here; empty if there is no
+    /// Scores of the choices of a table made from other measurements, at the points measured here; empty if there is no
     /// point with a choice.
     pub fn judge(&self, table: &Table, deployment: Deployment) -> Vec<SplitScores> {
         let orders = &self.orders;
         judge(table, deployment, orders, &self.summaries, &self.failures)
     }
 
-    /// How often the model is wrong, beside simpler ones; empty without a machine.
+    /// The number of wrong predictions of the model and of simpler ones; empty without a machine.
     pub fn model_scores(&self) -> Vec<ModelScore> {
         score_models(&self.decisions, &self.machine, &self.summaries)
     }
@@ -226,8 +226,8 @@ impl Analysis {
         cells.len()
     }
 
-    /// Sentences about the cells in which a candidate may be faster than the default, but fresh launches did not
-    /// confirm it. `budget` is the least that would suffice to confirm them, as campaigns write it.
+    /// Sentences about the cells in which a candidate may be faster than the default but fresh launches have not
+    /// confirmed it. `budget` is the smallest budget that suffices to confirm them, in the form that campaigns use.
     pub fn unconfirmed(&self, budget: Option<&str>) -> Vec<String> {
         let least = budget.map_or_else(String::new, |budget| {
             format!(", at least `budget: {budget}`")
@@ -237,7 +237,7 @@ impl Analysis {
             choices => format!("{choices} choices are"),
         };
         let lacking = format!(": {choices} unconfirmed; tune again, with a larger `budget`{least}");
-        let told = [
+        let sentences = [
             (
                 Verdict::Unconfirmed,
                 "another candidate was not measured in enough fresh launches",
@@ -269,7 +269,7 @@ impl Analysis {
             let list = places.join("; ");
             (!places.is_empty()).then(|| format!("the default stays where {why} ({list}){remedy}"))
         };
-        told.into_iter().filter_map(sentence).collect()
+        sentences.into_iter().filter_map(sentence).collect()
     }
 
     /// The decisions for a deployment.
@@ -280,7 +280,7 @@ impl Analysis {
         }
     }
 
-    /// Launches that the best-measured cell rests on: the number of independent observations.
+    /// The number of launches of the best-measured cell, each an independent observation.
     pub fn launches(&self) -> u32 {
         let is_cell = |summary: &&Summary| matches!(summary.subject, Subject::Cell(_));
         let cells = self.summaries.iter().filter(is_cell);
@@ -291,7 +291,7 @@ impl Analysis {
     }
 }
 
-/// Enters what the library's own settings would choose.
+/// Sets `chosen_in_library` of each decision to the choice of the library's own settings.
 fn choose_in_library(decisions: &mut [CellDecision], of_library: &[CellDecision]) {
     let key = |decision: &CellDecision| (decision.cell, decision.operators);
     let chosen: BTreeMap<_, _> = of_library.iter().map(|d| (key(d), &d.chosen)).collect();
@@ -305,7 +305,7 @@ fn count_cells(decisions: &[CellDecision]) -> usize {
     cells.len()
 }
 
-/// What was not measured to the end, over all cells and launches.
+/// Totals, over all cells and launches, of candidates that left before the end of a measurement.
 fn races(samples: &[Sample]) -> Races {
     let left = samples.iter().filter_map(|sample| sample.left);
     left.fold(Races::default(), |races, left| Races {

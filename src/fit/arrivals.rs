@@ -1,4 +1,4 @@
-//! What combining costs where data is combined as it arrives.
+//! The cost of combining data as it arrives.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use results::{CONFIDENCE, Estimate, ParameterEstimate, Status};
 /// The `gamma` of each datatype and operator, as `<level>.gamma.<datatype>.<operator>`: the time per byte by which
 /// messages that are combined take longer than those of the same turn and size that are only received.
 ///
-/// Sizes below `alpha / beta` do not count, since little of their time is that of bytes. It is the median over turns
-/// of a turn's median. It is used whatever it is, since the difference of two times is sure to less than either of
-/// them; one below 0 is 0.
+/// Sizes below `alpha / beta` do not count, since latency dominates their time. The estimate is the median over turns
+/// of the medians of each turn. It is always used, because the difference of two times is less certain than either of
+/// them; a negative estimate becomes 0.
 pub(crate) fn gammas_of_arrivals(
     level: Level,
     messages: &Messages,

@@ -1,15 +1,15 @@
-//! Which samples of a cell can be compared, by the number of calls in a repetition.
+//! The samples of a cell that can be compared, by the number of calls in a repetition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use vocabulary::{Pattern, Sample, Subject};
 
-/// The number of calls that most launches of each cell had in a repetition, where that matters.
+/// The number of calls per repetition in most launches of each cell, for patterns in which it affects the times.
 pub(crate) struct Batches(BTreeMap<Subject, u32>);
 
 impl Batches {
     pub(crate) fn of(samples: &[Sample], pattern: Pattern) -> Self {
-        // A block of repeated calls is timed in steady state: a call takes as long in a longer block.
+        // A block of repeated calls is timed in steady state: the time per call does not depend on the block's length.
         if pattern == Pattern::Repeated {
             return Self(BTreeMap::new());
         }
@@ -22,7 +22,7 @@ impl Batches {
             }
         }
         let most_usual = |batches: BTreeMap<u32, BTreeSet<u32>>| {
-            // Of equals the last: what has more calls is further above the clock's steps.
+            // Of equally frequent numbers the largest: longer blocks are further above the clock's resolution.
             let most = batches.into_iter().max_by_key(|(_, with)| with.len());
             most.map(|(batch, _)| batch)
         };
@@ -32,7 +32,7 @@ impl Batches {
         Self(usual.collect())
     }
 
-    /// Whether a sample can be compared with most of its cell; those of experiments always can.
+    /// Whether a sample can be compared with most of its cell. Samples of experiments always can.
     pub(crate) fn counts(&self, sample: &Sample) -> bool {
         let usual = self.0.get(&sample.subject);
         usual.is_none_or(|batch| *batch == sample.batch)

@@ -11,7 +11,7 @@ use model::{Cache, Level, Line, Link, Machine, PostAhead, Setting, Topology, sim
 use schedule::{Collective, Schedule};
 use vocabulary::{Candidate, Cell, CommShape, Subject, Through};
 
-use crate::{Foreseen, MachineFit, prediction};
+use crate::{MachineFit, PredictionCache, prediction};
 use results::{Expected, Summary};
 
 /// Schedules with more messages are left out: the search simulates each schedule about a thousand times.
@@ -138,7 +138,7 @@ impl MachineFit {
         measured.post_ahead = self.post_ahead(&measured, &times);
         if measured.post_ahead != PostAhead::None {
             self.machine = Some(measured.clone());
-            self.foreseen = Foreseen::default();
+            self.predictions = PredictionCache::default();
         }
         let errors = |machine: &Machine| -> Vec<f64> {
             times.iter().map(|time| self.error(machine, time)).collect()
@@ -166,7 +166,7 @@ impl MachineFit {
         });
         if sums.0 < sums.1 {
             self.machine = Some(fitted(&|_| true));
-            self.foreseen = Foreseen::default();
+            self.predictions = PredictionCache::default();
             self.calibration = Some(Box::new(Calibration { measured, halves }));
         }
     }

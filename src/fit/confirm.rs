@@ -1,4 +1,4 @@
-//! What fresh launches are to measure, so that they confirm or refute the choices of exploring launches.
+//! The measurements by which fresh launches confirm or refute the choices of exploring launches.
 
 mod points;
 mod settle;
@@ -18,14 +18,14 @@ use crate::fresh::{Finding, Fresh};
 use crate::runs::by_series;
 use crate::{DecideOptions, MachineFit, decide_for};
 
-/// What exploring launches have found.
+/// The results of exploring launches.
 #[derive(Clone, Copy)]
 pub struct Exploration<'a> {
     /// The library's name; it tells which of the library's algorithms combine in order.
     pub library: &'a str,
-    /// Their measurements.
+    /// Summaries of the exploring launches.
     pub summaries: &'a [Summary],
-    /// Failures in any launch, also those that confirm.
+    /// Failures in any launch, confirming launches included.
     pub failures: &'a [(Subject, Candidate)],
     /// The machine that predicts the times shown beside the measured ones.
     pub machine: Option<&'a MachineFit>,
@@ -53,7 +53,7 @@ impl Exploration<'_> {
     }
 }
 
-/// What all points of a series have in common.
+/// The properties that all points of a series share.
 type Key = (Deployment, Collective, CommShape, Operators);
 
 /// Candidates to be compared with the default in a cell, in one pattern of calls.
@@ -71,16 +71,16 @@ pub struct Trial {
 
 /// Compares the choices of exploring launches with the default in fresh launches.
 ///
-/// A point is a size at which this is done: each size of the campaign, each size that was explored, one
-/// between each two neighbours (where the library is known to take another algorithm, or else the geometric middle), and each size that fresh launches measured when there were fewer
-/// points. A point where exploring launches compared candidates has its own nominees: the candidates that beat
-/// the default there by their medians, [`crate::fresh::MOST_TRIED`] at most. They are tried one after the other.
-/// At any other point the nominees of the nearest explored sizes are tried, or, if the shape has none, of the
-/// nearest shapes.
+/// A point is a size at which this is done: each size of the campaign, each explored size, one size between each two
+/// neighbours (where the library is known to switch algorithms, or else the geometric middle), and each size that fresh
+/// launches measured when there were fewer points. A point where exploring launches compared candidates has its own
+/// nominees: at most [`crate::fresh::MOST_TRIED`] candidates that beat the default there by their medians. They are
+/// tried one after the other. At any other point the nominees of the nearest explored sizes are tried, or, if the shape
+/// has none, those of the nearest shapes.
 ///
-/// A sweep measures one candidate of each point in all fresh launches. Candidates that are not confirmed have
-/// lost, and the next sweep measures the next nominees of their points, until a sweep has no loser. What is
-/// to be measured follows from the measurements alone, so that an interrupted sweep can be continued.
+/// A sweep measures one candidate of each point in all fresh launches. A candidate that is not confirmed has lost, and
+/// the next sweep measures the next nominee of its point, until a sweep has no loser. The measurements alone determine
+/// what the next sweep measures, so an interrupted sweep can be continued.
 pub struct Confirmation<'a> {
     explored: Exploration<'a>,
     fresh: &'a Fresh,
@@ -88,14 +88,14 @@ pub struct Confirmation<'a> {
     /// Candidates that have lost, with the cell.
     lost: BTreeSet<(Cell, Candidate)>,
     open: Vec<Trial>,
-    /// Launches of cells that need not be measured again, in all patterns together.
+    /// The number of cell launches that are already complete, over all patterns.
     finished: u64,
-    /// Turns of a launch that measures the whole sweep.
+    /// The number of turns in a launch that measures the whole sweep.
     turns: usize,
 }
 
 impl<'a> Confirmation<'a> {
-    /// Finds out what `fresh` launches have confirmed so far.
+    /// Determines which choices the `fresh` launches have confirmed so far.
     pub fn of(explored: Exploration<'a>, fresh: &'a Fresh) -> Self {
         let mut confirmation = Self {
             explored,
@@ -125,17 +125,17 @@ impl<'a> Confirmation<'a> {
         }
     }
 
-    /// What is still to be measured in this sweep; empty if the last sweep had no loser.
+    /// The remaining measurements of this sweep; empty if the last sweep had no loser.
     pub fn open(&self) -> &[Trial] {
         &self.open
     }
 
-    /// Launches of cells that need not be measured again in this sweep, in all patterns together.
+    /// The number of cell launches of this sweep that are already complete, over all patterns.
     pub fn finished(&self) -> u64 {
         self.finished
     }
 
-    /// Turns of a launch that measures the whole sweep.
+    /// The number of turns in a launch that measures the whole sweep.
     pub fn turns(&self) -> usize {
         self.turns
     }
@@ -152,8 +152,8 @@ impl<'a> Confirmation<'a> {
         tried
     }
 
-    /// The candidates that this sweep compares with the default at a point: one at most where candidates were
-    /// explored, two at most elsewhere; none that has lost there.
+    /// The candidates that this sweep compares with the default at a point: at most one where candidates were explored,
+    /// at most two elsewhere. Candidates that have lost there are left out.
     fn nominees(&self, key: &Key, points: &[Point], place: usize) -> Vec<Candidate> {
         let point = &points[place];
         if point.is_explored() {
@@ -182,7 +182,7 @@ impl<'a> Confirmation<'a> {
         nominees.find(|nominee| !self.lost.contains(&(point.cell, (*nominee).clone())))
     }
 
-    /// The candidates that stand at the explored points nearest to a size, on both sides.
+    /// The candidates of the explored points nearest to a size, on either side, that have not lost.
     fn around<'p>(&self, points: &'p [Point], bytes: u64) -> Vec<&'p Candidate> {
         let (below, above) = points::around(points, bytes);
         let below = below.iter().rfind(|point| point.is_explored());
@@ -191,7 +191,7 @@ impl<'a> Confirmation<'a> {
         both.filter_map(|point| self.standing(point)).collect()
     }
 
-    /// The same on the nearest explored shapes with fewer and with more ranks.
+    /// The candidates at this size on the nearest explored shapes with fewer and with more ranks.
     fn on_other_shapes(&self, key: &Key, bytes: u64) -> Vec<&Candidate> {
         let (deployment, collective, shape, operators) = *key;
         let alike = self.series.iter().filter(|((d, c, _, o), points)| {
@@ -218,7 +218,7 @@ impl<'a> Confirmation<'a> {
             .collect()
     }
 
-    /// Whether a series may use a candidate, and the library runs it if it is told to.
+    /// Whether a series may use a candidate, and the library runs it when forced.
     fn offers(
         &self,
         (deployment, _, _, operators): &Key,
@@ -236,7 +236,7 @@ impl<'a> Confirmation<'a> {
             && serves(library, cell, candidate, *operators)
     }
 
-    /// Finds out what is left to measure of a sweep, and how much is done.
+    /// Counts the finished and the remaining measurements of a sweep.
     fn count(&mut self, tried: &BTreeSet<(Cell, Candidate)>) {
         let mut cells: BTreeMap<Cell, Vec<&Candidate>> = BTreeMap::new();
         for (cell, candidate) in tried {
@@ -283,7 +283,7 @@ fn series(explored: &Exploration<'_>, measured: &BTreeSet<Cell>) -> BTreeMap<Key
         let mut known: BTreeMap<Key, Vec<CellDecision>> = BTreeMap::new();
         for ((collective, shape, operators), sizes) in by_series(decisions.into_iter()) {
             let key = (deployment, collective, shape, operators);
-            // Where several datatypes were measured, the first of them stands for all.
+            // The first measured datatype stands for all.
             let first = sizes.into_values().filter_map(|at| at.into_iter().next());
             known.insert(key, first.collect());
         }

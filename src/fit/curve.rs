@@ -1,5 +1,4 @@
-//! One candidate's time against the size, in one shape: what is known of candidates without a
-//! schedule.
+//! One candidate's time against size on one shape, for candidates without a schedule.
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -20,10 +19,10 @@ pub struct Timing {
 /// A part of a curve: `alpha + beta m` seconds for `m` bytes.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Segment {
-    /// The first size that it holds for: half-way, by ratio, between the last measured size before it
-    /// and its own first one; 0 for the first segment.
+    /// The first size that it holds for: the geometric middle of the last size of the segment before and its own first
+    /// one; 0 for the first segment.
     pub from_bytes: u64,
-    /// How many sizes it was fitted to.
+    /// The number of sizes that it was fitted to.
     pub sizes: usize,
     /// Start-up time, in seconds.
     pub alpha_seconds: f64,
@@ -60,53 +59,53 @@ impl Segment {
     }
 }
 
-/// How the time at a size was found, the most certain first.
+/// The origin of a time, the most certain first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
-    /// It was measured there.
+pub enum TimeOrigin {
+    /// Measured at that size and shape.
     Measured,
     /// Between measured sizes or shapes, on logarithmic scales.
     Interpolated,
-    /// Between measured sizes, from the segment's line.
+    /// From the line of the segment, between measured sizes.
     Segment,
-    /// Outside what was measured.
+    /// Outside the measured range.
     Extrapolated,
 }
 
-/// A time that was not measured, or was.
+/// A measured or predicted time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Predicted {
     /// The time.
     pub seconds: f64,
     /// How it was found.
-    pub how: How,
-    /// Typical relative error of what was found so: 0 where measured; the median error of interpolating
-    /// each measured size from its neighbours; the residual of a segment's line. Outside what was measured
-    /// this is the least that must be reckoned with. Absent where there are too few sizes to tell.
+    pub how: TimeOrigin,
+    /// The typical relative error of times of this origin: 0 if measured; for interpolation, the median error of
+    /// interpolating each measured size from its neighbours; for a segment, the residual of its line. Outside the
+    /// measured range this is a lower bound. `None` if there are too few sizes.
     pub error: Option<f64>,
 }
 
-/// How times between measured sizes are found.
+/// The method for times between measured sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Inside {
-    /// Straight in the logarithms of size and time.
+    /// Linear in the logarithms of size and time.
     Interpolation,
-    /// From the segments.
+    /// From the lines of the segments.
     Segments,
 }
 
 /// The times of one candidate in one shape, with the lines through them.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Curve {
-    /// What was measured, by ascending size, each size once; JSON has their number.
+    /// The measured times, by ascending size, one per size; JSON has their number.
     #[serde(rename = "sizes", serialize_with = "count")]
     #[schemars(with = "usize")]
     pub points: Vec<Timing>,
-    /// One line through all sizes above 0; null for fewer than three.
+    /// One line through all sizes above 0; null if there are fewer than three.
     pub straight: Option<Segment>,
-    /// Lines of the protocol segments, by ascending size; none for fewer than three sizes above 0.
+    /// Lines of the protocol segments, by ascending size; empty for fewer than three sizes above 0.
     pub segments: Vec<Segment>,
     /// Median absolute relative error of interpolating each inner size from its neighbours; null for
     /// fewer than three sizes.
@@ -117,7 +116,7 @@ fn count<S: Serializer>(points: &[Timing], to: S) -> Result<S::Ok, S::Error> {
     points.len().serialize(to)
 }
 
-/// A measured time beside what the others say about it.
+/// A measured time beside the prediction from the other sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LeftOut {
     pub(crate) measured: Timing,
@@ -125,11 +124,11 @@ pub(crate) struct LeftOut {
     pub(crate) modelled: f64,
 }
 
-/// Sizes left out in turn: enough to choose between two ways.
+/// The number of sizes left out in turn, which suffices to choose between two methods.
 const MOST_LEFT_OUT: usize = 16;
 
 impl Curve {
-    /// The curve through times of at least one size; of several times of a size, the first counts.
+    /// The curve through times of at least one size; if a size has several times, the first counts.
     pub fn new(mut points: Vec<Timing>) -> Self {
         points.sort_by_key(|point| point.bytes);
         points.dedup_by_key(|point| point.bytes);
@@ -149,22 +148,30 @@ impl Curve {
         }
     }
 
-    /// The time of a call of `bytes`: measured, or between sizes as `inside` says, or else from the
-    /// nearest segment. A curve of fewer than three sizes has no segments and goes on from its ends as
-    /// [`Self::interpolated`] does.
+    /// The time of a call of `bytes`: measured, or between measured sizes by the method `inside`, or else from the
+    /// nearest segment. A curve of fewer than three sizes has no segments and is continued beyond its ends as in
+    /// [`Self::interpolated`].
     pub fn predict(&self, bytes: u64, inside: Inside) -> Predicted {
         let interpolated = self.interpolated(bytes);
         match (interpolated.how, inside) {
-            (How::Measured, _) | (How::Interpolated, Inside::Interpolation) => interpolated,
-            (How::Interpolated, _) => {
-                self.of_line(bytes, segment_at(&self.segments, bytes), How::Segment)
+            (TimeOrigin::Measured, _) | (TimeOrigin::Interpolated, Inside::Interpolation) => {
+                interpolated
             }
-            _ => self.of_line(bytes, segment_at(&self.segments, bytes), How::Extrapolated),
+            (TimeOrigin::Interpolated, _) => self.of_line(
+                bytes,
+                segment_at(&self.segments, bytes),
+                TimeOrigin::Segment,
+            ),
+            _ => self.of_line(
+                bytes,
+                segment_at(&self.segments, bytes),
+                TimeOrigin::Extrapolated,
+            ),
         }
     }
 
-    /// Straight in the logarithms of size and time; below the smallest size as there, above the largest
-    /// proportional to the size: as tables do.
+    /// The time of a call of `bytes`, interpolated linearly in the logarithms of size and time. Below the smallest size
+    /// it is constant, above the largest proportional to the size, as in tables.
     pub fn interpolated(&self, bytes: u64) -> Predicted {
         let ends = self.points.first().zip(self.points.last());
         let measured = self
@@ -173,9 +180,9 @@ impl Curve {
             .is_ok();
         let inside = ends.is_some_and(|(first, last)| first.bytes < bytes && bytes < last.bytes);
         let (how, error) = match (measured, inside) {
-            (true, _) => (How::Measured, Some(0.0)),
-            (_, true) => (How::Interpolated, self.interpolation_error),
-            _ => (How::Extrapolated, self.interpolation_error),
+            (true, _) => (TimeOrigin::Measured, Some(0.0)),
+            (_, true) => (TimeOrigin::Interpolated, self.interpolation_error),
+            _ => (TimeOrigin::Extrapolated, self.interpolation_error),
         };
         Predicted {
             seconds: interpolate(&self.points, bytes),
@@ -184,19 +191,19 @@ impl Curve {
         }
     }
 
-    /// From the line through all sizes, also where it was measured.
+    /// The time from the line through all sizes, also at measured sizes.
     pub(crate) fn straight(&self, bytes: u64) -> Predicted {
-        let inside = self.interpolated(bytes).how < How::Extrapolated;
+        let inside = self.interpolated(bytes).how < TimeOrigin::Extrapolated;
         let how = if inside {
-            How::Segment
+            TimeOrigin::Segment
         } else {
-            How::Extrapolated
+            TimeOrigin::Extrapolated
         };
         self.of_line(bytes, self.straight.as_ref(), how)
     }
 
-    /// From a line, if there is one.
-    fn of_line(&self, bytes: u64, line: Option<&Segment>, how: How) -> Predicted {
+    /// The time from a line, if there is one, or else by interpolation.
+    fn of_line(&self, bytes: u64, line: Option<&Segment>, how: TimeOrigin) -> Predicted {
         line.map_or_else(
             || self.interpolated(bytes),
             |line| Predicted {
@@ -207,8 +214,8 @@ impl Curve {
         )
     }
 
-    /// Inner sizes with what the curve through the others says about them: all, or as many as are
-    /// enough, spread evenly.
+    /// Inner sizes with the predictions of the curve through the other sizes; at most [`MOST_LEFT_OUT`] sizes, evenly
+    /// spread.
     pub(crate) fn left_out(&self) -> Vec<LeftOut> {
         let inner = self.points.len().saturating_sub(2);
         let step = inner.div_ceil(MOST_LEFT_OUT).max(1);
@@ -238,8 +245,7 @@ fn segment_at(segments: &[Segment], bytes: u64) -> Option<&Segment> {
         .find(|segment| segment.from_bytes <= bytes)
 }
 
-/// Points of a call that has something to do: one of 0 bytes may return at once, which says nothing
-/// about others.
+/// The points above 0 bytes. A call of 0 bytes may return at once, so its time says nothing about other sizes.
 fn with_data(points: &[Timing]) -> &[Timing] {
     match points {
         [Timing { bytes: 0, .. }, others @ ..] => others,
@@ -247,7 +253,7 @@ fn with_data(points: &[Timing]) -> &[Timing] {
     }
 }
 
-/// The segments; none for fewer than [`FEWEST_SIZES`] sizes.
+/// The segments; empty for fewer than [`FEWEST_SIZES`] sizes.
 fn parts(points: &[Timing]) -> Vec<Segment> {
     let points = with_data(points);
     if points.len() < FEWEST_SIZES {
@@ -263,7 +269,7 @@ fn parts(points: &[Timing]) -> Vec<Segment> {
         .collect()
 }
 
-/// The first size above `low`, at most `high`, that is half-way by ratio.
+/// The first size above `low`, at most `high`, that is not below the geometric middle.
 fn middle(low: u64, high: u64) -> u64 {
     let middle = (low.max(1) as f64 * high as f64).sqrt().round() as u64;
     middle.clamp(low.saturating_add(1).min(high), high)

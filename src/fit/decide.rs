@@ -1,4 +1,4 @@
-//! Which candidate to use in each cell.
+//! The choice of a candidate in each cell.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,29 +11,29 @@ use crate::{MachineFit, runs};
 use results::{CONFIDENCE, CellDecision, Summary, Verdict};
 use statistics::PairedRatio;
 
-/// When a difference counts.
+/// The thresholds for differences that count.
 ///
-/// Candidates are compared by the default's time divided by theirs, paired within launches: the
-/// median over launches, and its interval. A candidate beats the default if that median is at least
-/// `1 + materiality`, and if it is significant that it is faster at all: the interval, of coverage
-/// `confidence`, lies above 1. It need not be significant that it gains as much as `materiality`.
+/// Candidates are compared by the ratio of the default's time to theirs, paired within launches: the median over
+/// launches and its confidence interval. A candidate beats the default if the median is at least `1 + materiality` and
+/// it is significantly faster: the interval, of coverage `confidence`, lies above 1. The gain need not be significantly
+/// above `materiality`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DecideOptions {
-    /// What the median ratio of the default's time to the candidate's must exceed 1 by, at least:
-    /// with 0.05 the default takes 5 % longer.
+    /// The least gain that matters. The median ratio of the default's time to the candidate's must be at least 1 plus
+    /// this: with 0.05 the default takes 5 % longer.
     pub materiality: f64,
-    /// Coverage that an interval needs to prove a difference. With less, as from fewer than 6
-    /// launches at 0.95, materiality decides alone.
+    /// The coverage that an interval needs to prove a difference. Fewer than 6 launches do not attain 0.95; then
+    /// materiality alone decides.
     pub confidence: f64,
-    /// How much slower than the fastest a candidate within its noise may be chosen, so that
+    /// The largest share by which a candidate within noise of the fastest may be slower and still be chosen, so that
     /// neighbouring sizes share a rule.
     pub tie: f64,
-    /// What a shorter table may cost: how much slower than the fastest a candidate may be chosen even if
-    /// it is surely slower, where that lets neighbouring sizes share a rule. It beats the default
-    /// itself: the default gives way to nothing for the sake of a shorter table.
+    /// The regret accepted for a shorter table: the share by which a candidate may be slower than the fastest, even
+    /// significantly, where choosing it lets neighbouring sizes share a rule. Such a candidate must itself beat the
+    /// default.
     pub max_regret: f64,
-    /// Whether fresh launches decide in the end: then each candidate that gains enough to matter is a nominee,
-    /// certain or not.
+    /// Whether fresh launches make the final decision. Then each candidate with a material gain is a nominee,
+    /// significant or not.
     pub proposes: bool,
 }
 
@@ -50,16 +50,15 @@ impl Default for DecideOptions {
 }
 
 impl DecideOptions {
-    /// What a shorter table may cost by default.
+    /// The default of `max_regret`.
     pub const MAX_REGRET: f64 = 0.01;
 
-    /// Whether an interval is wide enough to prove something.
+    /// Whether an interval has enough coverage to prove a difference.
     pub(crate) fn settled(&self, ratio: &PairedRatio) -> bool {
         ratio.interval.coverage >= self.confidence
     }
 
-    /// Whether the median of a speed-up is material and, if there are launches enough to tell, its
-    /// being above 1 significant.
+    /// Whether the median of a speed-up is material and, if there are enough launches to tell, significantly above 1.
     pub(crate) fn beats(&self, speedup: &PairedRatio) -> bool {
         speedup.median >= 1.0 + self.materiality
             && (self.proposes || !self.settled(speedup) || speedup.interval.low > 1.0)
@@ -68,18 +67,16 @@ impl DecideOptions {
 
 /// Decides every cell that was measured, by ascending cell and operators.
 ///
-/// A candidate replaces the default where it beats it as [`DecideOptions`] say: its gain must be
-/// material in the median, and that it is faster at all significant; so ties go to the default.
-/// Among those that beat the default and are about as fast as the fastest of them, the one is
-/// chosen that also serves the most neighbouring sizes, and of these the one with the fewest
-/// blocks.
+/// A candidate replaces the default where it beats it as [`DecideOptions`] define, so ties go to the default. Among the
+/// candidates that beat the default and are about as fast as the fastest of them, the choice is the one that serves the
+/// most neighbouring sizes, and of these the one with the fewest blocks.
 ///
-/// Where the default is kept, the verdict is about the candidate with the best median, and goes by
-/// the interval at whatever coverage the launches attain, which stands beside it. Of a single
-/// launch the interval is the ratio itself, with a coverage of 0. A reduction is decided for the class of
-/// operators that its cell was measured with: commutative ones, or noncommutative ones among what
-/// combines in rank order. Which of the library's own algorithms do follows from its name, `library`.
-/// Candidates that failed anywhere in a cell, or that the registry does not know, are not chosen there.
+/// Where the default is kept, the verdict is about the candidate with the best median. It uses the interval at the
+/// coverage that the launches attain, which is reported with it. The interval of a single launch is the ratio itself,
+/// with coverage 0. A reduction is decided for the class of operators that its cell was measured with: commutative
+/// ones, or noncommutative ones among the candidates that combine in rank order. The library's name, `library`,
+/// determines which of its own algorithms do. Candidates that failed anywhere in a cell, or that are not in the
+/// registry, are not chosen there.
 ///
 /// `summaries` as [`crate::summarise`] returns them; experiments are ignored.
 pub fn decide(
@@ -99,10 +96,10 @@ pub fn decide(
     )
 }
 
-/// The same from the same measurements for one deployment: only what it offers is chosen from.
+/// Decides as [`decide`] does, for one deployment: among the candidates that the deployment offers.
 ///
-/// Cells in which it offers only the default, while other candidates were measured, are left
-/// out: there is nothing to be said about them.
+/// Cells in which it offers only the default, while other candidates were measured, are left out, since nothing can be
+/// said about them.
 pub fn decide_for(
     deployment: Deployment,
     library: &str,
@@ -130,7 +127,7 @@ pub fn decide_for(
         Subject::Cell(cell) => Some(*cell),
         Subject::Experiment(_) => None,
     });
-    let lonely = take_lonely(&mut cells, &failed_in.collect());
+    let default_only = take_default_only(&mut cells, &failed_in.collect());
     let decide_all = |cells: &BTreeMap<Cell, Vec<&Summary>>| {
         let decisions = cells.iter().flat_map(|(cell, summaries)| {
             let of_cell = |(subject, _): &&(Subject, &Candidate)| *subject == Subject::Cell(*cell);
@@ -161,17 +158,17 @@ pub fn decide_for(
     };
     let mut decisions = decide_all(&cells);
     runs::choose(&mut decisions);
-    // The default stays there, but fresh launches may try what neighbours choose.
+    // The default stays there, but fresh launches may try the choices of neighbouring sizes.
     if options.proposes {
-        decisions.extend(decide_all(&lonely));
+        decisions.extend(decide_all(&default_only));
         decisions.sort_by_key(|decision| (decision.cell, decision.operators));
     }
     decisions
 }
 
-/// Takes the cells out in which the default alone was measured, if candidates were elsewhere: they tell how
-/// long the default takes, and nothing of choices.
-fn take_lonely<'a>(
+/// Takes out the cells in which only the default was measured, if other cells have candidates: they give the default's
+/// time, but no choice.
+fn take_default_only<'a>(
     cells: &mut BTreeMap<Cell, Vec<&'a Summary>>,
     failed: &BTreeSet<Cell>,
 ) -> BTreeMap<Cell, Vec<&'a Summary>> {
@@ -182,17 +179,17 @@ fn take_lonely<'a>(
         .filter(|(cell, summaries)| compared(cell, summaries))
         .map(|(cell, _)| cell.collective)
         .collect();
-    let (lonely, rest) = std::mem::take(cells)
+    let (default_only, rest) = std::mem::take(cells)
         .into_iter()
         .partition(|(cell, of)| !compared(cell, of) && searched.contains(&cell.collective));
     *cells = rest;
-    lonely
+    default_only
 }
 
 /// The classes of operators that a cell is decided for: that of the operator that it is measured with.
 ///
-/// A library's settings that do not tell operators apart hold for all: they are decided by operators that
-/// commute, once for programs without others, and once among what is right for all.
+/// A library's settings that do not tell operators apart hold for all operators. They are decided by measurements with
+/// commutative operators: once for programs that use no others, and once among the algorithms that are right for all.
 pub(crate) fn classes(library: &str, deployment: Deployment, cell: &Cell) -> &'static [Operators] {
     let tells_apart = deployment == Deployment::Colltune
         || libraries::find(library).is_none_or(|known| known.facts().tells_operators_apart);
@@ -205,11 +202,11 @@ pub(crate) fn classes(library: &str, deployment: Deployment, cell: &Cell) -> &'s
     }
 }
 
-/// Whether a candidate may be used in the cell with the operators; which of the library's own algorithms
-/// are right for operators that do not commute follows from its name, `library`.
+/// Whether a candidate may be used in the cell with these operators. The library's name, `library`, determines which of
+/// its own algorithms are right for operators that do not commute.
 ///
-/// For all operators may be used what leaves some to another algorithm, for noncommutative ones alone only
-/// what runs itself.
+/// An algorithm that passes some operators on to another algorithm may be used for all operators; for noncommutative
+/// operators alone, only an algorithm that handles them itself.
 pub fn serves(library: &str, cell: &Cell, candidate: &Candidate, operators: Operators) -> bool {
     let commute = operators == Operators::Commutative || !cell.collective.is_reduction();
     let (algorithm, parameters) = match candidate {
@@ -226,7 +223,7 @@ pub fn serves(library: &str, cell: &Cell, candidate: &Candidate, operators: Oper
             };
             return commute || is_right(library, cell.collective, candidate.id());
         }
-        // In which order they combine is not known.
+        // The order in which these combine is unknown.
         Candidate::Mockup { .. } | Candidate::Foreign { .. } => return commute,
     };
     let Some(algorithm) = schedule::find(algorithm) else {
@@ -258,7 +255,7 @@ fn decide_alone(
         Some(_) if ranking.iter().any(|ranked| ranked.acceptable) => Verdict::Fastest,
         Some(best) => match best.speedup.map(|speedup| speedup.interval) {
             Some(interval) if interval.high < 1.0 => Verdict::DefaultFastest,
-            // With an interval above 1, only a gain too small keeps a candidate from being chosen.
+            // The interval lies above 1, so only the small gain keeps the candidate from being chosen.
             Some(interval) if interval.low > 1.0 => Verdict::Immaterial,
             _ => Verdict::WithinNoise,
         },

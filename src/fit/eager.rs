@@ -1,4 +1,4 @@
-//! Up to which size messages are sent without waiting for their receivers.
+//! The size up to which messages are sent without waiting for their receivers.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use vocabulary::ExperimentKind;
 use crate::line::Point;
 use results::{CONFIDENCE, Estimate, ParameterEstimate, Status};
 
-/// The `eager_limit` of a level, from sends to receivers that are late and the line of ping-pongs.
+/// Estimates the `eager_limit` of a level from sends to late receivers and the line of the ping-pongs.
 ///
-/// A send that lasts half as long as the receiver is late, and what the message itself takes, has
-/// waited for it. The limit of a turn is its largest size up to which none has; the true one lies
-/// between that and the next size measured.
+/// A send has waited for its receiver if it takes longer than the message plus half of the receiver's delay. The limit
+/// of a turn is the largest size up to which no send has waited; the true limit lies between that and the next measured
+/// size.
 pub(crate) fn fit_eager_limit(
     level: Level,
     lates: &[Point],
@@ -59,7 +59,7 @@ pub(crate) fn fit_eager_limit(
         low: interval.low,
         high: interval.high,
         coverage: interval.coverage,
-        // A limit fits its turns or does not.
+        // A limit has no residual.
         residual: 0.0,
     };
     ParameterEstimate::judged(name, "byte", estimate)

@@ -1,4 +1,4 @@
-//! What a search has spent, beside what measuring everything would have cost.
+//! The cost of a search, beside the estimated cost of measuring everything.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +6,23 @@ use results::{Effort, MeasuringCost};
 use statistics::median;
 use vocabulary::{Cell, Sample, Subject};
 
-/// All that a guided campaign would measure if it measured everything.
+/// The measurements of a guided campaign if it measured everything.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Everything {
     /// Cells with their numbers of candidates.
     pub cells: Vec<(Cell, usize)>,
-    /// Launches that each would be measured in.
+    /// The number of launches per cell.
     pub launches: u32,
-    /// Nodes that each launch holds.
+    /// The number of nodes that each launch occupies.
     pub nodes: u32,
 }
 
-/// What a guided campaign has saved; `None` before anything was measured twice.
+/// Estimates what a guided campaign has saved; `None` before anything was measured twice.
 ///
-/// What was not measured is taken to cost what a turn took that was, in a launch after the first look: the
-/// median of those in the cell, or else in the nearest cell of the collective, by shape and then by size.
-/// Racing may make an exhaustive campaign cheaper, candidates that are much slower make it dearer. Its choices
-/// would be confirmed like those of the search: that takes as long again.
+/// A turn that was not measured is assumed to take the median of the turns measured in the cell in launches after the
+/// first look, or else in the nearest cell of the collective, by shape and then by size. The estimate ignores that
+/// racing may make an exhaustive campaign cheaper and that much slower candidates make it more expensive. An exhaustive
+/// campaign would also confirm its choices, which takes as long again.
 pub(crate) fn effort(
     everything: &Everything,
     samples: &[Sample],
@@ -61,7 +61,7 @@ pub(crate) fn effort(
         calls += count * nearest(&turns, cell)?;
     }
     Some(Effort {
-        // Starts and warming up cost as much more as they did.
+        // Start-up and warm-up are taken to grow in proportion.
         exhaustive_seconds: calls * (cost.seconds - cost.confirming_seconds) / exploring_calls
             + cost.confirming_seconds,
         nodes: everything.nodes,

@@ -1,4 +1,4 @@
-//! What decisions are worth where nothing was measured.
+//! The quality of decisions at points that were held out from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +17,15 @@ use results::{Common, HeldOut, Loss, Method, Score, SplitScores, Summary, WITHIN
 struct Choices {
     cell: Cell,
     held_out: bool,
-    /// What was chosen with its regret, if that is known.
+    /// Each method's choice with its regret; `None` if the method or the regret is unknown.
     chosen: BTreeMap<Method, Option<(Candidate, f64)>>,
     /// Whether the table loses to a simpler method.
     loss: Option<Loss>,
 }
 
-/// Holds measured points out, decides on the others, and looks what the decisions cost at the points
-/// held out: all collectives together, then each if there are several. Empty where nothing can be
-/// held out, since no shape has three sizes, nor any shape neighbours on both sides.
+/// Holds measured points out, decides on the others, and returns the regret of the decisions at the points held out:
+/// over all collectives, then for each if there are several. Empty if nothing can be held out, because no shape has
+/// three sizes and no shape has neighbours on both sides.
 ///
 /// `summaries`, `failures` and `options` as for [`crate::decide()`]; `provenance` is that of the table.
 pub fn evaluate(
@@ -63,10 +63,9 @@ pub fn evaluate(
     scores
 }
 
-/// What the choices of a table cost at the points of other measurements, beside the default: all
-/// collectives together, then each if there are several. Where a deployment offers less than was
-/// measured, its choices are compared with the best of what it offers. Empty without points. `orders` are
-/// those in which ranks stood on the measured shapes.
+/// Scores the choices of a table at the points of other measurements, beside the default: over all collectives, then
+/// for each if there are several. If a deployment offers fewer candidates than were measured, its choices are compared
+/// with the best of those it offers. Empty without points. `orders` are the orders of ranks on the measured shapes.
 ///
 /// `summaries` and `failures` as for [`crate::decide()`].
 pub fn judge(
@@ -161,7 +160,7 @@ fn loss(
     })
 }
 
-/// `again` are the choices with other launches.
+/// Summarises the choices; `again` are those with launches drawn anew.
 fn summarise(by: HeldOut, choices: &[Choices], again: &[Vec<Choices>]) -> Vec<SplitScores> {
     let held = choices.iter().filter(|choices| choices.held_out);
     let collectives: BTreeSet<Collective> = held.map(|c| c.cell.collective).collect();
@@ -191,7 +190,7 @@ fn summarise(by: HeldOut, choices: &[Choices], again: &[Vec<Choices>]) -> Vec<Sp
         .collect()
 }
 
-/// Log-log interpolation and the table where both are known.
+/// The regrets of log-log interpolation and of the table at the points where both are known.
 fn common<'c>(
     choices: &[&Choices],
     again: impl Iterator<Item = Vec<&'c Choices>>,
@@ -240,7 +239,7 @@ fn score(method: Method, by: HeldOut, choices: &[&Choices]) -> Score {
     let regrets: Vec<f64> = held().map(|(.., regret)| regret).collect();
     let everywhere: Vec<f64> = known().map(|(.., regret)| regret).collect();
     let good = regrets.iter().filter(|regret| **regret <= WITHIN).count();
-    // The first of equal ones.
+    // The first of several equal ones.
     let worst = held().reduce(|a, b| if b.3 > a.3 { b } else { a });
     Score {
         method,

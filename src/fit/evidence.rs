@@ -1,4 +1,4 @@
-//! The evidence behind a decision.
+//! The measurements that support a decision.
 
 use results::{CellDecision, Evidence, OftenInvalid, Ranked};
 use table::{Decision, OperatorClass, Operators, Query, ShapeMatch, rounded};
@@ -6,8 +6,7 @@ use vocabulary::{Candidate, CommShape};
 
 use crate::Analysis;
 
-/// What to know where the measurements are not those that the table was made from, or would be
-/// decided otherwise.
+/// Explains why the measurements differ from those that the table was made from, or would lead to another decision.
 pub fn dissent(evidence: &[Evidence], query: &Query, decision: &Decision<'_>) -> String {
     let candidate = decision.candidate.to_string();
     let says = evidence
@@ -27,8 +26,8 @@ pub fn dissent(evidence: &[Evidence], query: &Query, decision: &Decision<'_>) ->
 }
 
 impl Analysis {
-    /// What was measured at the sizes nearest to a query that a table has answered: at most one below or
-    /// at its size and one above.
+    /// The measurements at the sizes nearest to a query that a table has answered: at most one at or below its size and
+    /// one above.
     pub fn evidence(&self, query: &Query, decision: &Decision<'_>) -> Vec<Evidence> {
         let shape = match decision.matched {
             ShapeMatch::Measured | ShapeMatch::Model => query.shape,
@@ -42,7 +41,7 @@ impl Analysis {
         self.evidence_on(shape, query, decision)
     }
 
-    /// The same of one shape.
+    /// The evidence on one shape.
     fn evidence_on(
         &self,
         shape: CommShape,
@@ -55,7 +54,7 @@ impl Analysis {
         };
         let mut cells: Vec<&CellDecision> =
             known.iter().filter(|d| concerns(d, query, shape)).collect();
-        // What was decided for the class goes before what was for all.
+        // Decisions for the class take precedence over those for all operators.
         if cells.iter().any(|d| d.operators != Operators::Any) {
             cells.retain(|d| d.operators != Operators::Any);
         }
@@ -114,8 +113,8 @@ fn spell_out(decision: &CellDecision, never_valid: &[OftenInvalid]) -> Evidence 
     }
 }
 
-/// How many times as long another candidate takes as the chosen one: where one of them is the default, by the
-/// ratios paired inside launches that the decision rests on.
+/// The ratio of another candidate's time to the chosen one's. If one of them is the default, this uses the ratios
+/// paired within launches that the decision rests on.
 fn times_as_long(chosen: &Ranked, other: &Ranked) -> f64 {
     let paired = match (&chosen.candidate, &other.candidate) {
         (Candidate::Default, _) => other.speedup.map(|speedup| 1.0 / speedup.median),

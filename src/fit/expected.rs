@@ -13,15 +13,15 @@ use crate::family::family;
 use crate::prediction::seconds_on;
 use crate::{MachineFit, predicted_seconds};
 
-/// The points of one algorithm: where, and what was measured.
+/// The points of one algorithm: its name, the shape, and the measurement in each cell.
 type Series<'a> = (String, CommShape, Vec<(Cell, &'a Ranked)>);
 
-/// The time of a candidate in a cell, by parameters of all sizes, or of those that are left when a side of
-/// them is held out.
+/// Predicts the time of a candidate in a cell, with parameters from all sizes or from those that remain when one half
+/// of them is held out.
 type Predict<'a> = &'a dyn Fn(&Cell, &Ranked, Option<usize>) -> Option<f64>;
 
-/// The curves of those algorithms of ours that are the best of ours at some size, in every shape, by
-/// collective, shape and class of operators.
+/// The curves of those algorithms of ours that are the fastest of ours at some size, by collective, shape and class of
+/// operators.
 pub fn compare_expected(decisions: &[CellDecision]) -> Vec<ModelCurve> {
     let expected = |(cell, ranked): (Cell, &Ranked)| {
         Some(Expected {
@@ -71,14 +71,14 @@ fn series(decisions: &[CellDecision]) -> Vec<Series<'_>> {
     all
 }
 
-/// Our algorithms of which something is expected, fastest first.
+/// Our algorithms that have an expected time, fastest first.
 fn ours(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
     let ranking = decision.ranking.iter();
     ranking.filter(|ranked| ranked.predicted_seconds.is_some())
 }
 
-/// How often the model is wrong at the points of [`compare_expected`], and how often simpler ones are
-/// that leave out what it has more; the model itself comes last.
+/// Counts the wrong predictions of the model at the points of [`compare_expected`], and those of simpler models that
+/// lack some of its features; the full model comes last.
 pub fn score_models(
     decisions: &[CellDecision],
     fit: &MachineFit,
@@ -110,7 +110,7 @@ pub fn score_models(
     };
     let simpler = [
         (ModelKind::OneLine, one_line(machine)),
-        (ModelKind::Lines, without_patterns(machine)),
+        (ModelKind::Lines, with_links(machine, without_factors)),
         (ModelKind::Patterns, machine.clone()),
     ];
     let mut scores: Vec<ModelScore> = simpler
@@ -140,7 +140,7 @@ fn with_links(machine: &Machine, change: impl Fn(&Link) -> Link) -> Machine {
     }
 }
 
-/// What a machine was up to version 0.1.
+/// The machine as modelled up to version 0.1.
 fn one_line(machine: &Machine) -> Machine {
     let straight = with_links(machine, |link| Link {
         lines: Vec::new(),
@@ -150,10 +150,6 @@ fn one_line(machine: &Machine) -> Machine {
         copying: Vec::new(),
         ..straight
     }
-}
-
-fn without_patterns(machine: &Machine) -> Machine {
-    with_links(machine, without_factors)
 }
 
 fn without_factors(link: &Link) -> Link {

@@ -1,4 +1,4 @@
-//! The measurements of the machine, sorted by what they tell about.
+//! The experiments on the machine, sorted by the parameter that they determine.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use vocabulary::{Datatype, Experiment, ExperimentKind, Operator, Subject, Throug
 use crate::line::Point;
 use results::Summary;
 
-/// The launches' medians of all experiments, sorted by what they tell about.
+/// The medians of launches of all experiments, sorted by the parameter that they determine.
 #[derive(Default)]
 pub(crate) struct Experiments {
     pub(crate) messages: BTreeMap<Level, Messages>,
-    /// Numbers of pairs of ranks that send between two nodes at once.
+    /// Ping-pongs between two nodes by several pairs of ranks at once, by the number of pairs.
     pub(crate) injections: BTreeMap<u32, Vec<Point>>,
-    /// The same of bursts.
+    /// Bursts between two nodes by several pairs of ranks at once, by the number of pairs.
     pub(crate) crowded_bursts: BTreeMap<u32, Vec<Point>>,
     pub(crate) combines: BTreeMap<(Datatype, Operator), Vec<Point>>,
     pub(crate) copies: Vec<Point>,
-    /// The most ranks that were on a node in anything measured.
+    /// The largest number of ranks on a node in any measurement.
     pub(crate) ranks_per_node: u32,
 }
 
-/// What was measured with messages on one level.
+/// The measurements of messages on one level.
 #[derive(Default)]
 pub(crate) struct Messages {
     pub(crate) ping_pongs: Vec<Point>,
@@ -30,7 +30,7 @@ pub(crate) struct Messages {
     pub(crate) bursts: Vec<Point>,
     pub(crate) lates: Vec<Point>,
     pub(crate) shifts: Vec<Point>,
-    /// One rank with several partners, by their number.
+    /// Messages between one rank and several partners, by the number of partners.
     pub(crate) fan_outs: BTreeMap<u32, Vec<Point>>,
     pub(crate) fan_ins: BTreeMap<u32, Vec<Point>>,
     /// Messages that are combined as they arrive.
@@ -58,7 +58,7 @@ impl Experiments {
         experiments
     }
 
-    /// Those that an experiment's belong to.
+    /// The points to which those of an experiment are added.
     fn of(&mut self, experiment: &Experiment) -> &mut Vec<Point> {
         let level = level(experiment);
         let partners = experiment.shape.ranks().saturating_sub(1);
@@ -94,8 +94,8 @@ impl Experiments {
     }
 }
 
-/// The level that the ranks of an experiment talk on, where it is one: the first two of a launch, for
-/// launchers fill a node before the next, or all.
+/// The level of an experiment's messages. Ranks 0 and 1 of a launch share a node if nodes have several ranks, since
+/// launchers fill a node before the next.
 fn level(experiment: &Experiment) -> Level {
     let shape = experiment.shape;
     match experiment.through {

@@ -10,25 +10,26 @@ use crate::decide::serves;
 use crate::family::without_blocks;
 use crate::prediction::{best_blocks, predicted_ratio, predicted_seconds};
 use crate::rules::does_the_same;
-use crate::{MachineFit, Manner, Predictor, fit_curves};
+use crate::{MachineFit, PredictionMethod, Predictor, fit_curves};
 use results::{CellDecision, Ranked, Summary, Verdict};
 
-/// By how much more than in measured cells a candidate must be expected to beat the default: the model's
-/// word is worth less.
+/// The factor on the materiality that a predicted gain must exceed, since predictions are less certain than
+/// measurements.
 const CAUTION: f64 = 2.0;
 
-/// Decides cells that were not measured, at the sizes of measured ones, by what the model expects.
+/// Decides cells of unmeasured shapes, at the sizes of measured ones, by the times that the model predicts.
 ///
-/// For each shape, the nearest measured shape with as many ranks a node is taken, with a power of two ranks
-/// if the one asked for has. A candidate of ours that was measured there is expected to take what it took
-/// there, times what the model says the other shape costs more, each with its best blocks: the model's
-/// error is taken to stay the same. The default's time grows as that of the algorithm that takes as long
-/// there, or else follows from its own times on several shapes ([`Predictor`]; on fewer than two it is taken not to
-/// grow). It must be expected to be beaten by twice the materiality, whatever was chosen on the measured shape. All is
-/// of low confidence. Shapes of which measured times say nothing have no decision.
+/// For each shape, the reference is the nearest measured shape with as many ranks per node, with a power of two ranks
+/// if the new shape has one. The expected time of a candidate of ours is its measured time on the reference shape times
+/// the ratio of the model's predictions, each with its best blocks: the model's relative error is assumed to be
+/// constant. The default's time grows like that of the algorithm that takes as long on the reference shape. If there is
+/// none, it is extrapolated from its own times on several shapes ([`Predictor`]), or taken as constant if there are
+/// fewer than two. A candidate must be expected to beat the default by twice the materiality, whatever was chosen on
+/// the measured shape. All decisions have low confidence. Shapes about which measured times say nothing have no
+/// decision.
 ///
-/// What was `merged` on the measured shape, as the same schedule as another candidate there, is expected to
-/// have taken what that took.
+/// A candidate that was `merged` on the reference shape, as the same schedule as another one, is taken to have that
+/// one's time.
 pub fn extend(
     library: &str,
     summaries: &[Summary],
@@ -75,7 +76,7 @@ pub fn extend(
     extended
 }
 
-/// The measured shape to go by.
+/// The reference shape for an unmeasured one.
 fn nearest(known: &BTreeSet<CommShape>, shape: CommShape) -> Option<CommShape> {
     let is_power = |shape: &CommShape| shape.ranks().is_power_of_two();
     let alike = known.iter().filter(|known| known.ppn == shape.ppn);
@@ -98,16 +99,16 @@ struct Extension<'a> {
     machine: &'a MachineFit,
     least: f64,
     from: &'a CellDecision,
-    /// Where it was measured: what is the same schedule as a measured candidate, and that one.
+    /// Candidates merged on the reference shape, each with the measured one that is the same schedule.
     merged: &'a [(Candidate, Candidate)],
     cell: Cell,
 }
 
 impl Extension<'_> {
     fn decide(&self) -> Option<CellDecision> {
-        let predicted = self
-            .predictor
-            .predict(&self.cell, &Candidate::Default, Manner::Model)?;
+        let predicted =
+            self.predictor
+                .predict(&self.cell, &Candidate::Default, PredictionMethod::Model)?;
         let default_seconds = self.default_as_algorithm().unwrap_or(predicted.seconds);
         let mut families: BTreeMap<(String, Parameters), (&Candidate, &Ranked)> = BTreeMap::new();
         let is_settled = matches!(
@@ -117,13 +118,13 @@ impl Extension<'_> {
                 | Verdict::PatternsDisagree
                 | Verdict::Unconfirmed
         );
-        // Where choices were confirmed, only what was.
+        // Where choices were confirmed, only confirmed candidates count.
         let known = self.from.ranking.iter();
         for ranked in known.filter(|ranked| !is_settled || ranked.beats_default) {
             let is_this = |(_, simplest): &&(Candidate, Candidate)| *simplest == ranked.candidate;
             let others = self.merged.iter().filter(is_this).map(|(other, _)| other);
             for candidate in [&ranked.candidate].into_iter().chain(others) {
-                // Fastest first: of a family the one with the best blocks stands for it.
+                // Fastest first: the candidate with the best blocks represents its family.
                 if let Candidate::Ours {
                     algorithm,
                     parameters,
@@ -161,8 +162,8 @@ impl Extension<'_> {
         })
     }
 
-    /// What the default is expected to take here, if it takes as long on the measured shape as an algorithm of ours, or
-    /// the library's own that does the same, and goes on with that: of several the one whose time is nearest.
+    /// The expected time of the default here, if on the reference shape it takes as long as an algorithm of ours, or
+    /// the library's own equivalent, and keeps using it. Of several algorithms the one with the nearest time counts.
     fn default_as_algorithm(&self) -> Option<f64> {
         let library = Library {
             name: self.library.to_owned(),
@@ -184,7 +185,7 @@ impl Extension<'_> {
         Some(default * growth)
     }
 
-    /// What a candidate whose schedule was measured is expected to take here, with the best blocks.
+    /// The expected time here of a candidate whose schedule was measured, with the best blocks.
     fn expect(&self, known: &Candidate, measured: &Ranked) -> Option<Ranked> {
         let candidate = self.with_best_blocks(known)?;
         if !serves(self.library, &self.cell, &candidate, self.from.operators) {

@@ -1,4 +1,4 @@
-//! What patterns of messages cost in comparison with one message alone.
+//! The times of patterns of messages relative to a single message.
 
 use std::collections::BTreeMap;
 
@@ -42,18 +42,18 @@ pub(crate) fn pattern_factors(
     })
 }
 
-/// How many times as long the points take as ping-pongs of the same turn and size, if they certainly take longer.
+/// The ratio of the points' times to those of ping-pongs of the same turn and size, if it is certainly above 1.
 pub(crate) fn factor_within(points: &[Point], ping_pongs: &[Point]) -> Option<f64> {
     let factor = factor(String::new(), points, ping_pongs)?;
     certain(&factor).filter(|factor| *factor > 1.0)
 }
 
-/// The coverage of an interval from three launches.
+/// The coverage of the interval of three launches.
 const CERTAIN: f64 = 0.75;
-/// A factor nearer to 1 is nothing that measurements show.
+/// The smallest factor above 1 that measurements can show.
 const SEEN: f64 = 1.05;
 
-/// A factor that may be used, if it is known that it is not 1.
+/// The value of a factor, if it certainly differs from 1.
 pub(crate) fn certain(factor: &ParameterEstimate) -> Option<f64> {
     let value = factor.value()?;
     let known = factor.estimate.filter(|known| known.coverage >= CERTAIN)?;
@@ -94,8 +94,8 @@ fn factor(name: String, points: &[Point], ping_pongs: &[Point]) -> Option<Parame
     Some(ParameterEstimate::judged(name, "1", estimate))
 }
 
-/// What a byte takes in a line through the times of messages to or from several partners at once,
-/// divided by what it takes if one message follows the other.
+/// The time per byte of a line through the times of messages to or from several partners at once, divided by that of
+/// messages one after the other.
 pub(crate) fn fan_factor(
     pattern: &str,
     level: Level,

@@ -1,4 +1,4 @@
-//! Aggregation of raw repetitions; the only user of polars.
+//! Aggregation of raw repetitions by polars.
 
 use polars::prelude::*;
 use vocabulary::Sample;
@@ -11,7 +11,7 @@ pub(crate) struct LaunchSummary {
     pub(crate) group: u32,
     /// The launch's number.
     pub(crate) launch: u32,
-    /// How many repetitions.
+    /// The number of repetitions.
     pub(crate) repetitions: u32,
     /// Their median, in seconds.
     pub(crate) median: f64,
@@ -19,8 +19,7 @@ pub(crate) struct LaunchSummary {
 
 /// Summarises every launch of every group, by ascending group and launch.
 ///
-/// Each sample comes with the number of its group: a column of numbers is much smaller than one of
-/// names.
+/// Each sample comes with the number of its group: a column of numbers is much smaller than one of names.
 pub(crate) fn summarise_launches(
     samples: &[(u32, &Sample)],
 ) -> Result<Vec<LaunchSummary>, FitError> {

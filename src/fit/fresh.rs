@@ -1,4 +1,4 @@
-//! Whether fresh launches confirm that a candidate is faster than the default.
+//! Confirmation by fresh launches that a candidate is faster than the default.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,46 +10,45 @@ use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
 use crate::{DecideOptions, FitError, summarise};
 
-/// Candidates that are tried at a point, one after the other, at most.
+/// The largest number of candidates tried at a point, one after the other.
 pub(crate) const MOST_TRIED: usize = 3;
 
-/// The number of launches in which a confirmed candidate may be slower: none by calls of the campaign's own
-/// pattern, one by calls of another.
+/// The number of launches in which a confirmed candidate may be slower: 0 in the campaign's own pattern of calls, 1 in
+/// any other.
 fn contrary_launches(pattern: usize) -> usize {
     usize::from(pattern != 0)
 }
 
-/// Further launches that are made if some of those wanted have no valid repetition.
+/// Additional launches that are made if some of the wanted ones have no valid repetition.
 const SPARE: u32 = 3;
 
-/// The level of the sign test of one candidate. Exploring launches play no part in it, so it does not
-/// matter among how many candidates this one was the best there; but an explored point at which it fails
-/// tries the next one, up to [`MOST_TRIED`] for a deployment. Between explored points it has to be faster at
-/// both of them.
+/// The level of the sign test of one candidate. Exploring launches play no part in it, so the number of candidates
+/// among which it was the best does not matter. An explored point at which it fails tries the next candidate, up to
+/// [`MOST_TRIED`] per deployment. Between explored points a candidate must be faster at both of them.
 fn level(confidence: f64) -> f64 {
     (1.0 - confidence) / MOST_TRIED as f64
 }
 
 /// The number of launches in which a candidate is compared with the default; it must be faster in all of them.
 ///
-/// A candidate that is as fast is faster in a launch with probability one half, and in all of `n` with
-/// `2^-n`. With at most [`MOST_TRIED`] candidates at a point, the default is replaced without reason with a
-/// probability of `3 * 2^-n` at most, which is to be no more than `1 - confidence`: 6 launches for 0.95, and
-/// 3/64 = 4.7 %. That the median gains as much as the campaign asks for makes it less.
+/// A candidate that is as fast as the default is faster in one launch with probability 1/2, and in all of `n` launches
+/// with `2^-n`. With at most [`MOST_TRIED`] candidates at a point, the probability of replacing the default wrongly is
+/// at most `3 * 2^-n`, which must not exceed `1 - confidence`: 6 launches for 0.95, with 3/64 = 4.7 %. The further
+/// condition that the median gain is material makes it smaller.
 ///
-/// Enough to find what matters: where medians of launches vary by 5 %, ratios vary by 7 %, and a candidate
-/// that is 20 % faster is so in a launch with a probability of 99.5 % and in 6 with 97 %. `power.rs` in the
-/// tests of this crate counts both.
+/// These suffice to find material gains: where medians of launches vary by 5 %, ratios vary by 7 %, and a candidate
+/// that is 20 % faster is faster in one launch with probability 99.5 % and in all 6 with 97 %. The tests of this crate
+/// (`power.rs`) count both.
 pub fn confirming_launches(confidence: f64) -> u32 {
     values_for_sign_test(level(confidence), 0)
 }
 
-/// What is known of a candidate in a cell.
+/// The result of the comparison of a candidate with the default in a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Finding {
     /// It was not measured in enough launches.
     Open,
-    /// It is faster than the default: the place of the pattern of calls in which it gains least, and that gain.
+    /// It is faster than the default: the index of the pattern of calls with the smallest gain, and that gain.
     Confirmed(usize, PairedRatio),
     /// Fresh launches do not show that it is faster.
     NotFaster,
@@ -65,7 +64,7 @@ pub struct Fresh {
     /// By pattern of calls, that of the campaign first.
     patterns: Vec<Known>,
     failed: BTreeSet<(Cell, Candidate)>,
-    /// Launches that are wanted of each candidate.
+    /// The number of launches wanted for each candidate.
     launches: u32,
     options: DecideOptions,
 }
@@ -74,8 +73,8 @@ pub struct Fresh {
 #[derive(Clone, Debug, Default)]
 struct Known {
     summaries: BTreeMap<(Cell, Candidate), Summary>,
-    /// The medians of launches. All candidates of a launch are timed in batches of the same length, so that their
-    /// ratios can be compared with those of launches with other batches.
+    /// The medians of launches. Within a launch all candidates are timed in batches of the same length, so their ratios
+    /// can be compared with those of launches with other batches.
     medians: BTreeMap<(Cell, Candidate), Vec<(u32, f64)>>,
     /// The number of launches that measured a candidate, also if their times are not used.
     tried: BTreeMap<(Cell, Candidate), u32>,
@@ -85,7 +84,7 @@ impl Fresh {
     /// Summarises the samples of each pattern of calls, that of the campaign first.
     ///
     /// # Errors
-    /// As of [`summarise`].
+    /// The errors of [`summarise`].
     pub fn of(
         patterns: &[(Pattern, Vec<Sample>)],
         failures: &[(Subject, Candidate)],
@@ -113,12 +112,12 @@ impl Fresh {
         self.patterns.len()
     }
 
-    /// Launches that are wanted of each candidate in each pattern.
+    /// The number of launches wanted for each candidate in each pattern.
     pub fn launches(&self) -> u32 {
         self.launches
     }
 
-    /// Launches that have measured a cell, in a pattern.
+    /// The number of launches that have measured a cell in a pattern.
     pub fn rounds(&self, pattern: usize, cell: &Cell) -> u32 {
         let tried = &self.patterns[pattern].tried;
         let rounds = tried.get(&(*cell, Candidate::Default));
@@ -131,8 +130,8 @@ impl Fresh {
         tried.map(|(cell, _)| *cell).collect()
     }
 
-    /// Launches that have compared a candidate with the default, in a pattern; as many as are wanted if no
-    /// more need do so: it fails, or it is refuted in any pattern.
+    /// The number of launches that have compared a candidate with the default in a pattern. It is the number wanted if
+    /// no more launches are needed, because the candidate failed or is refuted in any pattern.
     pub(crate) fn done(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> u32 {
         let known = &self.patterns[pattern];
         let tried = known.tried.get(&(*cell, candidate.clone()));
@@ -144,8 +143,8 @@ impl Fresh {
         }
     }
 
-    /// Whether a candidate cannot be confirmed any more, whatever launches are still to come: it was slower in
-    /// more of them than may say so, or gained less than the campaign asks for in more than half of them.
+    /// Whether no further launches can confirm a candidate: it was slower in more of them than allowed, or its gain was
+    /// not material in more than half of them.
     fn is_refuted(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> bool {
         let ratios = self.patterns[pattern].ratios(cell, candidate);
         let below = |least: f64| ratios.iter().filter(|ratio| **ratio < least).count();
@@ -180,9 +179,9 @@ impl Fresh {
         matches!(self.finding(cell, candidate), Finding::Confirmed(..))
     }
 
-    /// What the launches say of a candidate. In the campaign's own pattern it is faster than the default if
-    /// that is so in every launch; in others, if that is so in all but one at most; and in all of them, if
-    /// the median gains as much as the campaign asks for.
+    /// The finding about a candidate. It is confirmed if it is faster than the default in every launch of the
+    /// campaign's own pattern and in all launches but at most one of each other pattern, and if its median gain is
+    /// material in all patterns.
     pub(crate) fn finding(&self, cell: &Cell, candidate: &Candidate) -> Finding {
         if self.has_failed(cell, candidate) {
             return Finding::Failed;
@@ -232,14 +231,14 @@ impl Fresh {
         }
     }
 
-    /// How much faster a candidate is in a pattern, by enough to matter.
+    /// The speed-up of a candidate in a pattern, if it is confirmed and material there.
     fn faster_in(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> Option<PairedRatio> {
         let known = &self.patterns[pattern];
         let speedup = known.speedup(cell, candidate, self.options.confidence)?;
         (speedup.median >= 1.0 + self.options.materiality).then_some(speedup)
     }
 
-    /// Whether it is certain in the first pattern that it is faster at all.
+    /// Whether the first pattern shows significantly that the candidate is faster.
     fn is_sure(&self, cell: &Cell, candidate: &Candidate) -> bool {
         let ratios = self.patterns[0].ratios(cell, candidate);
         let above = ratios.iter().filter(|ratio| **ratio > 1.0).count();

@@ -1,4 +1,4 @@
-//! Which measured points are kept from the decisions that they shall judge.
+//! The selection of measured points that are held out to judge decisions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use vocabulary::{Candidate, Cell, CommShape, Subject};
 use crate::predictor::{Kind, kind};
 use results::{HeldOut, Summary};
 
-/// The median times at a point, of the candidates that never failed there.
+/// The median times at a point of the candidates that never failed there.
 pub(crate) type Times = BTreeMap<Candidate, f64>;
 
-/// The measured points at which there is something to choose.
+/// The measured points with at least two candidates.
 pub(crate) fn points(
     summaries: &[Summary],
     failures: &[(Subject, Candidate)],

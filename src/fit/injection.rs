@@ -1,4 +1,4 @@
-//! What the ranks of a node share when they talk to other nodes.
+//! The port that the ranks of a node share for messages to other nodes.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use crate::overhead::interval;
 use crate::parameters::line_parameters;
 use results::{Estimate, ParameterEstimate, Status};
 
-/// Sharing is seen if all ranks at once take this much longer than one.
+/// The factor by which all ranks at once must be slower than one to show that they share the port.
 const SHARED: f64 = 1.25;
 
 /// The `injection_beta` from pairs of ranks that send between two nodes at once.
 ///
-/// A byte of each of `k` messages takes `max(beta, k injection_beta)`. The most pairs tell, if they
-/// are slower than a single one.
+/// A byte of each of `k` messages takes `max(beta, k injection_beta)`. The measurement with the most pairs determines
+/// the parameter, if it is slower than that of a single pair.
 pub(crate) fn fit_injection(
     pairs: &BTreeMap<u32, Vec<Point>>,
 ) -> Result<Option<ParameterEstimate>, FitError> {
@@ -36,7 +36,7 @@ pub(crate) fn fit_injection(
     Ok(Some(shared(together, most, alone, "s/byte")))
 }
 
-/// The `injection_gap` from bursts of as many ranks of a node as there can be, and the network's `alpha` and `overhead`.
+/// The `injection_gap`, from bursts of as many ranks of a node as possible and the network's `alpha` and `overhead`.
 ///
 /// Each of `k` ranks that send at once starts a message every `max(overhead, k injection_gap)`.
 pub(crate) fn fit_gap(
@@ -57,7 +57,7 @@ pub(crate) fn fit_gap(
     Ok(Some(shared(together, most, alone, "s")))
 }
 
-/// A rank's share of what several wait for at once, unless they hardly wait longer than one `alone`.
+/// A rank's share of a time that several ranks need together, unless it is hardly longer than the time `alone`.
 fn shared(
     together: ParameterEstimate,
     ranks: u32,

@@ -1,14 +1,16 @@
 //! From raw samples to a machine, decisions and a table.
 //!
-//! [`summarise`] reduces samples to one [`Summary`] a candidate and cell; [`fit_machine`]
-//! estimates the machine's parameters from those of the experiments, and [`MachineFit::calibrate`] from
-//! those of the candidates; [`score_models`] counts what they predict wrongly; [`decide()`] compares the
-//! candidates of each cell, and [`build_table`] turns its decisions into a [`table::Table`];
-//! [`compare_blocks`] sets the pipelining lemma beside the measurements; [`fit_curves`] and
-//! [`Predictor`] tell times at other sizes and shapes from a candidate's own; [`evaluate()`] looks what
-//! decisions are worth at points that they were not made on. The same samples give the
-//! same results, bit for bit, in whatever order they come. The statistical unit is the launch;
-//! times are seconds, sizes bytes.
+//! - [`summarise`] reduces samples to one [`Summary`] per candidate and cell.
+//! - [`fit_machine`] estimates the machine's parameters from the experiments, and [`MachineFit::calibrate`] from the
+//!   times of candidates; [`score_models`] counts wrong predictions.
+//! - [`decide()`] compares the candidates of each cell, and [`build_table`] turns its decisions into a
+//!   [`table::Table`].
+//! - [`compare_blocks`] compares the pipelining lemma with the measurements.
+//! - [`fit_curves`] and [`Predictor`] predict times at other sizes and shapes from a candidate's own times.
+//! - [`evaluate()`] scores decisions at points that were held out.
+//!
+//! The same samples give the same results, bit for bit, in any order. The statistical unit is the launch; times are in
+//! seconds, sizes in bytes.
 
 mod analysis;
 mod arrivals;
@@ -27,7 +29,6 @@ mod experiments;
 mod extend;
 mod factors;
 mod family;
-mod foreseen;
 mod frame;
 mod fresh;
 mod held_out;
@@ -43,6 +44,7 @@ mod overhead;
 mod pairs;
 mod parameters;
 mod prediction;
+mod prediction_cache;
 mod predictor;
 mod protocols;
 mod ranking;
@@ -61,7 +63,7 @@ mod verdicts;
 pub use analysis::{Analysis, Measurements};
 pub use calibrate::Calibration;
 pub use confirm::{Confirmation, Exploration, Stake, Trial, at_stake};
-pub use curve::{Curve, How, Inside, Predicted, Segment, Timing};
+pub use curve::{Curve, Inside, Predicted, Segment, TimeOrigin, Timing};
 pub use decide::{DecideOptions, decide, decide_for, serves};
 pub use effort::Everything;
 pub use error::FitError;
@@ -69,14 +71,14 @@ pub use evaluate::{evaluate, judge};
 pub use evidence::dissent;
 pub use expected::{compare_expected, score_models};
 pub use extend::extend;
-pub use foreseen::Foreseen;
 pub use fresh::{Fresh, confirming_launches};
 pub use machine::{MachineFit, fit_machine};
 pub use misfits::parameters_hold;
 pub use orders::Orders;
 pub use pairs::compare_pairs;
 pub use prediction::{best_blocks, compare_blocks, predicted_seconds};
-pub use predictor::{CandidateCurve, Manner, Predictor, fit_curves};
+pub use prediction_cache::PredictionCache;
+pub use predictor::{CandidateCurve, PredictionMethod, Predictor, fit_curves};
 pub use repetitions::about_repetitions;
 pub use rules::build_table;
 pub use starts::common_starts;

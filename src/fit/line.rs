@@ -5,7 +5,7 @@ use argmin::solver::neldermead::NelderMead;
 
 use crate::FitError;
 
-/// A measured time of something that takes `start + per_byte * bytes` seconds.
+/// The measured time of an operation that takes `start + per_byte * bytes` seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
     /// The launch that measured it.
@@ -31,19 +31,19 @@ impl Line {
         self.start + self.per_byte * bytes
     }
 
-    /// The part of the time of `bytes` that is the start: 1 at most, less for more bytes.
+    /// The share of the start in the time of `bytes`, at most 1; it falls as the size grows.
     pub(crate) fn share_of_start(&self, bytes: f64) -> f64 {
         self.start / self.seconds(bytes)
     }
 }
 
-/// Fits a line to points of at least two sizes, all alike, whatever launch measured them; `None` if
-/// the search does not converge.
+/// Fits a line to points of at least two sizes, with equal weight for all launches; `None` if the search does not
+/// converge.
 pub(crate) fn fit(points: &[Point]) -> Result<Option<Line>, FitError> {
     search(points, first_guess(points))
 }
 
-/// The time of the smallest size, and what a byte of the largest one takes.
+/// The time of the smallest size, and the time per byte of the largest.
 fn first_guess(points: &[Point]) -> Line {
     let at = |bytes: f64| {
         let seconds: Vec<f64> = points
@@ -61,12 +61,11 @@ fn first_guess(points: &[Point]) -> Line {
     }
 }
 
-/// The line's mismatch as a function of the logarithms of its parameters, which keeps these
-/// positive and makes steps relative.
+/// The line's mismatch as a function of the logarithms of its parameters, which keeps the parameters positive and makes
+/// steps relative.
 struct Mismatch<'a>(&'a [Point]);
 
-/// Relative error beyond which an error counts by its size instead of by its square: about what
-/// the medians of a quiet launch scatter.
+/// The relative error at which the loss turns from quadratic to linear: about the scatter of medians of a quiet launch.
 pub(crate) const TYPICAL_ERROR: f64 = 0.05;
 
 impl CostFunction for Mismatch<'_> {
@@ -88,7 +87,7 @@ impl CostFunction for Mismatch<'_> {
     }
 }
 
-/// Iterations that are plenty for two parameters.
+/// Iterations, more than enough for two parameters.
 const MAX_ITERATIONS: u64 = 1000;
 /// Scatter of the loss over the simplex at which the search ends.
 const TOLERANCE: f64 = 1e-9;

@@ -11,13 +11,13 @@ use crate::{FitError, experiments::Messages};
 
 /// A line holds for a segment if it is off by at most this at every size.
 const SMALL_ERROR: f64 = 0.1;
-/// The fewest turns of an experiment that show a line to be off: of fewer, all may be off by chance.
+/// The fewest turns that prove a line wrong: with fewer, all may be off by chance.
 const FEWEST_TURNS: usize = 3;
-/// Sizes whose rates differ by less than this factor have one rate.
+/// Sizes whose rates differ by less than this factor share one rate.
 const ONE_RATE: f64 = 1.3;
 
-/// A level's link with a line for each protocol segment whose parameters are known, and with the factors
-/// of patterns that are. Where all messages follow one line and no pattern takes longer, it stays as it is.
+/// A level's link with a line for each protocol segment whose parameters are known, and with the known factors of
+/// patterns. If all messages follow one line and no pattern takes longer, the link is unchanged.
 pub(crate) fn with_lines(
     level: Level,
     link: Link,
@@ -25,7 +25,7 @@ pub(crate) fn with_lines(
     segments: &[ProtocolSegment],
 ) -> Result<Link, FitError> {
     let sizes = |points: &[Point]| points.iter().map(|point| point.bytes).fold(0.0, f64::max);
-    // What starting a message costs is measured up to here.
+    // The overhead is measured up to this size.
     let overheads = sizes(&messages.bursts).max(link.eager_limit.unwrap_or(0) as f64);
     let mut lines = Vec::new();
     let mut before: Option<&ProtocolSegment> = None;
@@ -84,8 +84,8 @@ pub(crate) fn with_lines(
     })
 }
 
-/// The line, or where it is off by more than [`SMALL_ERROR`] at a size in every turn, lines through each two
-/// neighbouring sizes. Where times rise faster than sizes, there is a step at the next size.
+/// Returns the line, or, if at some size it is off by more than [`SMALL_ERROR`] in every turn, lines through each two
+/// neighbouring sizes. Where times grow faster than sizes, there is a step at the next size.
 fn by_size(line: Line, ping_pongs: &[Point]) -> impl Iterator<Item = Line> {
     let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for point in ping_pongs {
@@ -130,8 +130,8 @@ fn by_size(line: Line, ping_pongs: &[Point]) -> impl Iterator<Item = Line> {
     lines.into_iter()
 }
 
-/// Seconds per byte by size, where they differ, as in caches and out of them; empty where they do not. A measured
-/// size's rate holds for all sizes that are nearer to it than to other measured ones, on a logarithmic scale.
+/// Seconds per byte by size where rates differ, as in and outside caches; empty if they do not. A measured size's rate
+/// holds for all sizes nearer to it than to other measured ones, on a logarithmic scale.
 pub(crate) fn rates(points: &[Point]) -> Vec<Line> {
     let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for point in points {

@@ -1,4 +1,4 @@
-//! The machine's parameters, from the experiments on it.
+//! The machine's parameters, estimated from experiments.
 
 use std::collections::BTreeMap;
 
@@ -12,41 +12,41 @@ use crate::calibrate::Calibration;
 use crate::eager::fit_eager_limit;
 use crate::experiments::{Experiments, Messages};
 use crate::factors::{fan_factor, pattern_factors};
-use crate::foreseen::Foreseen;
 use crate::injection::{fit_gap, fit_injection};
 use crate::line::Point;
 use crate::lines::{rates, with_lines};
 use crate::misfits::misfits;
 use crate::overhead::fit_overhead;
 use crate::parameters::line_parameters;
+use crate::prediction_cache::PredictionCache;
 use crate::protocols::{end_at, protocol_segments};
 use results::{Misfit, ParameterEstimate, ProtocolSegment, Summary};
 
-/// What the experiments say about the machine.
+/// The parameters of a machine, estimated from experiments.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MachineFit {
-    /// The machine, as far as it is known; absent if no level's `alpha` and `beta` both are.
+    /// The machine, as far as it is known; `None` if no level has both `alpha` and `beta`.
     pub machine: Option<Machine>,
     /// `gamma` of each combination that was measured and identified, in seconds per byte.
     pub gammas: Vec<(Datatype, Operator, f64)>,
-    /// Every parameter that there were experiments for, used or not.
+    /// All parameters that experiments determine, whether used or not.
     pub parameters: Vec<ParameterEstimate>,
-    /// What combining costs by size, where that is not `gamma`.
+    /// The cost of combining by size, where it differs from `gamma`.
     #[serde(skip)]
     pub combining: Vec<(Datatype, Operator, Vec<Line>)>,
     /// The lines that messages follow, by level and size.
     pub segments: Vec<ProtocolSegment>,
-    /// Sizes at which the parameters from experiments do not tell what these measured.
+    /// Sizes at which the parameters do not reproduce the experiments.
     pub misfits: Vec<Misfit>,
-    /// What the times of collectives have changed in the machine.
+    /// The changes to the machine from the times of collectives.
     #[serde(skip)]
     pub calibration: Option<Box<Calibration>>,
-    /// How ranks are dealt to nodes in what [`crate::predicted_seconds`] simulates.
+    /// The placement of ranks on nodes that [`crate::predicted_seconds`] assumes.
     #[serde(skip)]
     pub placement: Placement,
-    /// What [`crate::predicted_seconds`] has said by now.
+    /// The times that [`crate::predicted_seconds`] has computed.
     #[serde(skip)]
-    pub foreseen: Foreseen,
+    pub predictions: PredictionCache,
 }
 
 impl MachineFit {
@@ -76,7 +76,7 @@ impl MachineFit {
         lines.iter().map(|line| rates_of(&machine, *line)).collect()
     }
 
-    /// The machine as it combines in a cell, and carries messages; `None` if nothing is known of these.
+    /// The machine with the rates for combining and for messages that apply in a cell; `None` if these are unknown.
     pub(crate) fn machine_of(
         &self,
         cell: &Cell,
@@ -115,38 +115,35 @@ fn rates_of(machine: &Machine, line: Line) -> Rates {
     }
 }
 
-/// Estimates the machine's parameters from the summaries of experiments; others are ignored.
+/// Estimates the machine's parameters from the summaries of experiments; other summaries are ignored.
 ///
 /// - `alpha` and `beta` come from ping-pongs.
-/// - `overhead` is what a message of a burst takes without its bytes and its share of the answer, for
-///   which `alpha` is needed.
-/// - `eager_limit` is the largest message measured for which a sender did not wait until its receiver
-///   was there, for which the line is needed.
-/// - `injection_beta` is what a byte takes in the port that the ranks of a node share, if they are
-///   seen to. `injection_gap` is what a message takes there, from bursts of one rank and of all ranks of a node.
-/// - `gamma` is the time per byte of a combination; the machine's own is the median over datatypes and
-///   operators. `copy` is that of a copy.
-/// - Messages through shared memory have the same parameters (`shared.alpha`), and a `gamma` of their own: what a byte
-///   takes longer that is combined as it arrives than one that is only received.
+/// - `overhead` is the time of a message of a burst without its bytes and its share of the answer, which requires
+///   `alpha`.
+/// - `eager_limit` is the largest measured message whose sender did not wait for its receiver, which requires the line.
+/// - `injection_beta` is the time per byte in the port that the ranks of a node share, if the experiments show sharing.
+///   `injection_gap` is the time per message there, from bursts of one rank and of all ranks of a node.
+/// - `gamma` is the time per byte of a combination; the machine's own is the median over datatypes and operators.
+///   `copy` is that of a copy.
+/// - Messages through shared memory have the same parameters (`shared.alpha`) and a `gamma` of their own: the
+///   additional time per byte of data that is combined as it arrives.
 ///
-/// An exchange is compared with the ping-pong of its
-/// turn and size, apart for the sizes below `alpha / beta` (`exchange_latency`) and from there
-/// on (`exchange_bandwidth`): a ratio of 1 means that both directions are really used at once, of
-/// 2 that they take turns. A shift, in which the two partners are different ranks, is compared in the
-/// same way. What a byte takes to or from `k` partners at once is divided by `k beta`: 1 means that
-/// the messages of a rank take turns, `1 / k` that they do not share anything.
+/// An exchange is compared with the ping-pong of its turn and size, separately for the sizes below `alpha / beta`
+/// (`exchange_latency`) and from there on (`exchange_bandwidth`): a ratio of 1 means that both directions are used at
+/// once, 2 that they take turns. A shift, in which the two partners are different ranks, is compared in the same way.
+/// The time per byte to or from `k` partners at once is divided by `k beta`: 1 means that the messages of a rank take
+/// turns, `1 / k` that they share nothing.
 ///
-/// The statistical unit is the turn: the first launch of every experiment, the second, and so on. That
-/// is the launch, unless one was interrupted; then it and the one that made up for it are one turn. A
-/// line is fitted to each turn that measured enough sizes, a parameter is the median of what these
-/// lines say, and its interval is that of this median, at the coverage that this number of turns attains. A
-/// single one is enough for a parameter to be identified, since block sizes are to be predicted after
-/// the first launch; its interval is then the value alone and covers nothing.
+/// The statistical unit is the turn: the first launch of every experiment, the second, and so on. A turn is a launch,
+/// or an interrupted launch together with the one that replaced it. A line is fitted to each turn that measured enough
+/// sizes. A parameter is the median over these lines, and its interval is that of this median, at the coverage that the
+/// number of turns attains. A single turn is enough to identify a parameter, since block sizes are to be predicted
+/// after the first launch; its interval is then the value alone, with coverage 0.
 ///
 /// # Errors
-/// Only if a search cannot be carried out; what the samples do not determine has a [`Status`].
+/// A search cannot be carried out. Parameters that the samples do not determine have a [`Status`] instead.
 ///
-/// The placement of ranks is block: set it to another before anything is predicted.
+/// The placement of ranks is block; set another one before the first prediction.
 pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitError> {
     let experiments = Experiments::new(summaries);
     let (mut parameters, mut segments) = (Vec::new(), Vec::new());
@@ -224,13 +221,13 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         misfits: Vec::new(),
         calibration: None,
         placement: Placement::default(),
-        foreseen: Foreseen::default(),
+        predictions: PredictionCache::default(),
     };
     fit.misfits = misfits(&fit, &experiments);
     Ok(fit)
 }
 
-/// What a byte takes that is combined or copied.
+/// The time per byte of combining or copying.
 fn rate(points: &[Point], name: String) -> Result<ParameterEstimate, FitError> {
     let [_, rate] = line_parameters(points, [(String::new(), "s"), (name, "s/byte")])?;
     Ok(rate)
@@ -238,8 +235,9 @@ fn rate(points: &[Point], name: String) -> Result<ParameterEstimate, FitError> {
 
 /// The link of a level, if its `alpha` and `beta` are known, and its parameters.
 ///
-/// Both come from the line through all sizes. What that leaves open, since messages follow several, is taken from the
-/// segments: `alpha` of the smallest messages, `beta` of the largest.
+/// Both come from the line through all sizes. If messages follow several lines and this leaves a parameter
+/// undetermined, it comes from the segments: `alpha` from that of the smallest messages, `beta` from that of the
+/// largest.
 fn fit_link(
     level: Level,
     messages: &Messages,
@@ -285,7 +283,7 @@ fn fit_link(
     Ok((link, parameters))
 }
 
-/// What several messages at once cost in comparison with one.
+/// The times of several messages at once relative to one.
 fn fit_patterns(
     level: Level,
     messages: &Messages,

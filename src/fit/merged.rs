@@ -1,4 +1,4 @@
-//! Candidates that were not measured in a cell since another is the same schedule there.
+//! Candidates that were not measured in a cell because another one is the same schedule there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use vocabulary::{Candidate, Cell, Subject};
 use crate::predictor::{Kind, kind};
 use results::Summary;
 
-/// The summaries, and in each cell one more for every candidate of ours that was measured in another cell
-/// and is the same schedule here as one that was measured here: with the times of that one.
+/// The summaries, with one more in each cell for every candidate of ours that was measured in another cell and is the
+/// same schedule here as a measured candidate: it gets that candidate's times.
 pub(crate) fn with_merged(summaries: &[Summary]) -> Vec<Summary> {
     let mut kinds: BTreeMap<Kind, BTreeSet<&Candidate>> = BTreeMap::new();
     let mut cells: BTreeMap<Cell, BTreeMap<&Candidate, &Summary>> = BTreeMap::new();

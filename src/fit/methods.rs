@@ -1,4 +1,4 @@
-//! Ways to choose candidates at points that were not measured.
+//! Methods of choosing candidates at points that were held out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,11 +12,11 @@ use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, RankOrder, Subj
 use crate::family::family;
 use crate::held_out::Times;
 use crate::prediction::block_count;
-use crate::predictor::{CandidateCurve, Kind, Manner, Predictor, kind};
+use crate::predictor::{CandidateCurve, Kind, PredictionMethod, Predictor, kind};
 use crate::{DecideOptions, build_table, decide, fit_curves};
 use results::{Method, Reason, Summary};
 
-/// What follows from the points that decisions are made on.
+/// The results of the points that decisions are made on.
 pub(crate) struct Training {
     table: Table,
     nearest_lower: Tables,
@@ -58,8 +58,8 @@ impl Training {
         }
     }
 
-    /// What a method chooses among the candidates of a point, whose times it does not look at; `None`
-    /// if it knows nothing.
+    /// The choice of a method among the candidates of a point, whose times it does not see; `None` if the method has no
+    /// answer.
     pub(crate) fn choose(&self, method: Method, cell: &Cell, times: &Times) -> Option<Candidate> {
         let of_table = |table| of_table(table, Deployment::Colltune, RankOrder::Unknown, cell);
         match method {
@@ -73,14 +73,14 @@ impl Training {
                 let table = tables.get(&(cell.datatype, cell.operator));
                 table.map(of_table)
             }
-            Method::StraightLines => self.fastest(cell, times, Manner::StraightLines),
-            Method::LogLog => self.fastest(cell, times, Manner::LogLog),
-            Method::Model => self.fastest(cell, times, Manner::Model),
+            Method::StraightLines => self.fastest(cell, times, PredictionMethod::StraightLines),
+            Method::LogLog => self.fastest(cell, times, PredictionMethod::LogLog),
+            Method::Model => self.fastest(cell, times, PredictionMethod::Model),
             Method::Table => Some(of_table(&self.table)),
         }
     }
 
-    /// Why the table's choice at a point, of which the times are these, is slower than another.
+    /// Why the table's choice at a point with these times is slower than another.
     pub(crate) fn reason(
         &self,
         cell: &Cell,
@@ -88,10 +88,12 @@ impl Training {
         chosen: &Candidate,
         better: &Candidate,
     ) -> Reason {
-        // What noise and interpolation may do.
+        // The largest ratio that noise and interpolation explain.
         const MUCH: f64 = 1.05;
         let predicted = |candidate| {
-            let predicted = self.predictor.predict(cell, candidate, Manner::LogLog)?;
+            let predicted = self
+                .predictor
+                .predict(cell, candidate, PredictionMethod::LogLog)?;
             Some(predicted.seconds)
         };
         let takes = |candidate| Some(time_of(cell, times, candidate)? / predicted(candidate)?);
@@ -114,9 +116,9 @@ impl Training {
     }
 
     /// The candidate with the shortest predicted time.
-    fn fastest(&self, cell: &Cell, times: &Times, manner: Manner) -> Option<Candidate> {
+    fn fastest(&self, cell: &Cell, times: &Times, method: PredictionMethod) -> Option<Candidate> {
         let predicted = times.keys().filter_map(|candidate| {
-            let predicted = self.predictor.predict(cell, candidate, manner)?;
+            let predicted = self.predictor.predict(cell, candidate, method)?;
             Some((predicted.seconds, candidate))
         });
         let fastest = predicted.min_by(|a, b| a.0.total_cmp(&b.0));
@@ -124,7 +126,7 @@ impl Training {
     }
 }
 
-/// What a table chooses at a point.
+/// The choice of a table at a point.
 pub(crate) fn of_table(
     table: &Table,
     deployment: Deployment,
@@ -146,8 +148,8 @@ fn query(cell: &Cell, deployment: Deployment, order: RankOrder) -> Query {
     }
 }
 
-/// The measured time of a choice at a point: that of the candidate, or of another that is the same
-/// schedule there, as another block size of the algorithm that cuts this vector into as many blocks.
+/// The measured time of a choice at a point: the time of the candidate itself, or of one that is the same schedule
+/// there, such as one with another block size that gives the same number of blocks.
 pub(crate) fn time_of(cell: &Cell, times: &Times, choice: &Candidate) -> Option<f64> {
     let cuts_alike = |candidate: &Candidate| {
         family(candidate) == family(choice)
@@ -173,8 +175,7 @@ pub(crate) fn regret(cell: &Cell, times: &Times, choice: &Candidate) -> Option<f
 
 type Points<'p> = (&'p Cell, &'p Times);
 
-/// For each kind the candidate that was measured at most points, and of these the one with the lowest
-/// mean regret.
+/// By kind, the candidate that was measured at the most points, and of several the one with the lowest mean regret.
 fn best_single<'p>(points: impl Iterator<Item = Points<'p>>) -> BTreeMap<Kind, Candidate> {
     let mut kinds: BTreeMap<Kind, Vec<Points<'p>>> = BTreeMap::new();
     for (cell, times) in points {
@@ -208,8 +209,8 @@ fn middle(before: u64, bytes: u64) -> u64 {
 
 type Tables = BTreeMap<(Datatype, Option<Operator>), Table>;
 
-/// Tables of the fastest candidates at the measured sizes, whose rules begin where `from` says of two neighbouring
-/// sizes.
+/// Tables of the fastest candidates at the measured sizes. A rule begins at the size that `from` gives for two
+/// neighbouring sizes.
 fn fastest<'p>(
     points: impl Iterator<Item = Points<'p>>,
     provenance: &Provenance,

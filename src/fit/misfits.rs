@@ -120,7 +120,7 @@ fn level(through: Through, share_node: bool) -> Level {
     }
 }
 
-/// What a schedule does, and with how many bytes; each once.
+/// The kinds of actions of a schedule with their sizes in bytes, each pair once.
 fn contents(
     schedule: &Schedule,
     cell: &Cell,
@@ -142,7 +142,7 @@ fn contents(
             found.extend(round.actions().iter().filter_map(|action| match action {
                 Action::Send { to, span } => Some((message(*to), bytes(span))),
                 Action::Signal { to } => Some((message(*to), 0)),
-                // What arrives through shared memory is combined at another rate.
+                // Data that arrives through shared memory is combined at another rate.
                 Action::Combine { .. } if through == Through::Shared => None,
                 Action::Combine { into, .. } => {
                     Some((Timed::Combine(cell.datatype, cell.operator?), bytes(into)))

@@ -1,4 +1,4 @@
-//! What it costs to start a message.
+//! The overhead of sending a message.
 
 use model::Level;
 use vocabulary::ExperimentKind;
@@ -34,9 +34,9 @@ pub(crate) fn fit_overhead(
 
 /// The time between two messages of a burst, and its share of a message's time if a line through the sizes has a start.
 ///
-/// Of a burst of `k` empty messages and its answer all but the last message take the interval, and the
-/// last one and the answer `alpha` each: `k t = (k - 1) interval + 2 alpha`, where `t` is the start of
-/// a line through the sizes.
+/// In a burst of `k` empty messages and an answer, each message but the last takes one interval, and the last message
+/// and the answer take `alpha` each: `k t = (k - 1) interval + 2 alpha`, where `t` is the start of a line through the
+/// sizes.
 pub(crate) fn interval(
     name: String,
     bursts: &[Point],
@@ -60,7 +60,7 @@ pub(crate) fn interval(
     }
     let mut judged = ParameterEstimate::judged(start.name, start.unit, estimate);
     if !alpha.is_narrow() {
-        // Most launches agree on `alpha` all the same; with that of the others the interval says nothing.
+        // Most launches agree on `alpha`; in the others the interval is meaningless.
         judged.status = Status::Identified;
     }
     let share = (estimate.value / found.value).max(0.0);

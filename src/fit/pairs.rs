@@ -1,4 +1,4 @@
-//! Our algorithms beside the library's own: twins, and the best of each.
+//! Our algorithms beside the library's own: equivalents, and the best of each side.
 
 mod best;
 
@@ -10,10 +10,10 @@ use schedule::Collective;
 use statistics::{PairedRatio, paired_ratio};
 use vocabulary::{Candidate, Cell, CommShape, Library, Subject};
 
-/// What was measured in each cell, by collective and shape.
+/// The summaries of each cell, by collective and shape.
 type Series<'a> = BTreeMap<(Collective, CommShape), BTreeMap<Cell, Vec<&'a Summary>>>;
 
-/// All pairs for which both were measured; nothing where no algorithm of the library was forced.
+/// All pairs of which both sides were measured; empty if no algorithm of the library was forced.
 pub fn compare_pairs(summaries: &[Summary], library: &Library) -> Vec<Pairs> {
     let mut series: Series<'_> = BTreeMap::new();
     for summary in summaries {
@@ -50,8 +50,8 @@ fn is_native(candidate: &Candidate) -> bool {
     matches!(candidate, Candidate::Native { .. })
 }
 
-/// One row a candidate that has a twin, in the order of candidates; and how many points are missing
-/// because one of the two left the race. A candidate leaves when it looks slow.
+/// One row per candidate that has an equivalent, in the order of candidates, and the number of points that are missing
+/// because one of the two was eliminated. Candidates that look slow are eliminated.
 fn twins(cells: &BTreeMap<Cell, Vec<&Summary>>, library: &Library) -> (Vec<Pair>, usize) {
     let mut left = 0;
     let mut rows: BTreeMap<(&Candidate, Candidate), Vec<(u64, PairedRatio)>> = BTreeMap::new();
@@ -80,7 +80,7 @@ fn twins(cells: &BTreeMap<Cell, Vec<&Summary>>, library: &Library) -> (Vec<Pair>
     (rows.into_iter().map(pair).collect(), left)
 }
 
-/// Ours at best against the library's at best and against its default, and rivals among ours.
+/// Our best against the library's best forced algorithm and its default, and pairs among our own algorithms.
 fn best(cells: &BTreeMap<Cell, Vec<&Summary>>) -> Vec<Pair> {
     let is_default = |candidate: &Candidate| *candidate == Candidate::Default;
     let mut pairs = vec![

@@ -1,4 +1,4 @@
-//! Start and time per byte of a line as parameters, with what launches tell about them.
+//! Start and time per byte of a line as parameters, with their uncertainty over launches.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,20 +8,19 @@ use crate::FitError;
 use crate::line::{self, Line, Point};
 use results::{CONFIDENCE, Estimate, ParameterEstimate, Status};
 
-/// Two parameters with as many sizes leave no residual to judge a line by.
+/// The fewest sizes of a launch: with two, a line of two parameters leaves no residual.
 const SIZES_NEEDED: usize = 3;
-/// A share of the time below this drowns in the noise and the line's own error.
+/// The smallest share of the time that is visible above noise and the line's own error.
 const SMALLEST_SHARE: f64 = 0.2;
 
 /// Start and time per byte of a line, under the given names and units.
 ///
-/// Each is the median over launches of the launch's own estimate. What makes a launch slow makes
-/// all its points slow, so points of one launch are no independent evidence, and only the spread
-/// between launches says how far a value may be off. A launch counts for a parameter if it measured
-/// [`SIZES_NEEDED`] sizes and the parameter is visible at one of them; which is judged by the line
-/// through all points, so that no launch is left out for its noise. If none counts, as when an
-/// interrupted launch measured some sizes and the next one the others, the line through all points
-/// is the estimate, as if one launch had measured it.
+/// Each is the median over launches of the launch's own estimate. A disturbance affects all points of a launch alike,
+/// so points of one launch are no independent evidence, and only the spread between launches shows the uncertainty. A
+/// launch counts for a parameter if it measured [`SIZES_NEEDED`] sizes and the parameter is visible at one of them.
+/// Visibility is judged by the line through all points, so that noise excludes no launch. If no launch counts, as when
+/// an interrupted launch measured some sizes and the next one the others, the estimate is the line through all points,
+/// as if one launch had measured it.
 pub(crate) fn line_parameters(
     points: &[Point],
     names: [(String, &'static str); 2],
@@ -117,19 +116,19 @@ fn launch_lines(points: &[Point], joint: &Line) -> Result<Vec<(Line, Shares)>, F
 struct OverLaunches {
     value: f64,
     interval: Interval,
-    /// Whether most launches agree, whatever the others say. A machine may behave differently in some launches, as a
-    /// virtual one whose processors were moved to other cores. The median is then that of the usual behaviour, like the
-    /// medians of collectives' times, although the interval spans both.
+    /// Whether most launches agree. A machine may behave differently in some launches, such as a virtual one whose
+    /// processors were moved to other cores. The median is then that of the usual behaviour, like the medians of
+    /// collectives' times, although the interval spans both.
     most_agree: bool,
 }
 
-/// Launches agree if their values are within this factor of the median, either way.
+/// The largest factor between a value and the median, either way, at which a launch agrees.
 const AGREEING: f64 = 1.5;
-/// The fewest of them.
+/// The fewest launches that must agree.
 const FEWEST_AGREEING: usize = 4;
 
 impl OverLaunches {
-    /// The median with its interval; without values `joint`, which nothing is known about.
+    /// The median with its interval; without values, `joint` with an unknown interval.
     fn of(values: &[f64], joint: f64) -> Self {
         let value = statistics::median(values).unwrap_or(joint);
         let is_near = |other: &&f64| (**other / value).ln().abs() <= AGREEING.ln();
@@ -143,7 +142,7 @@ impl OverLaunches {
     }
 }
 
-/// Median absolute relative error of the points, those of all launches.
+/// Median absolute relative error over the points of all launches.
 fn residual(points: &[Point], start: f64, per_byte: f64) -> f64 {
     let line = Line { start, per_byte };
     let errors: Vec<f64> = points
@@ -153,7 +152,7 @@ fn residual(points: &[Point], start: f64, per_byte: f64) -> f64 {
     statistics::median(&errors).unwrap_or(f64::NAN)
 }
 
-/// The parameter, unless its largest share of the time is too small to be seen.
+/// The parameter, marked as not identified if its largest share of the time is too small to be visible.
 pub(crate) fn visible(parameter: ParameterEstimate, share: f64) -> ParameterEstimate {
     if share >= SMALLEST_SHARE {
         return parameter;

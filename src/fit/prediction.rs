@@ -1,4 +1,4 @@
-//! What the fitted machine says about the candidates of a cell.
+//! The times that the fitted machine predicts for the candidates of a cell.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use crate::MachineFit;
 use crate::family::family;
 use results::{BlockComparison, BlockPoint, Summary};
 
-/// About as many messages are simulated in some ten milliseconds.
+/// The most messages that are simulated, in about ten milliseconds.
 pub(crate) const MOST_MESSAGES: f64 = 2e4;
 
-/// The time that is predicted for a candidate in a cell; `None` for the library's own and where
-/// something is unknown.
+/// The predicted time of a candidate in a cell; `None` for the library's own algorithms and where a parameter is
+/// unknown.
 ///
-/// Its schedule is simulated on the machine, with everything that was fitted: both levels, overheads,
-/// eager limits, and the port that the ranks of a node share; ranks are dealt to nodes by
-/// [`MachineFit::placement`], which is block for orders that are neither block nor cyclic. A schedule of
-/// more than about twenty thousand messages, and one that needs a level which is not known, has the time of its
-/// closed form, which knows only `alpha`, `beta` and `gamma` of the slowest level.
+/// The candidate's schedule is simulated on the machine with all fitted parameters: both levels, overheads, eager
+/// limits, and the port that the ranks of a node share. Ranks are placed on nodes by [`MachineFit::placement`], which
+/// is block for orders that are neither block nor cyclic. A schedule of more than about twenty thousand messages, or
+/// one that needs an unknown level, gets the time of its closed form, which uses only `alpha`, `beta` and `gamma` of
+/// the slowest level.
 pub fn predicted_seconds(machine: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
-    machine.foreseen.seconds(cell, candidate, || {
+    machine.predictions.seconds(cell, candidate, || {
         let seconds = simulated_seconds(machine, cell, candidate);
         seconds.or_else(|| closed_form_seconds(machine, cell, candidate))
     })
 }
 
-/// How many times as long one call is expected to take as another; both by simulation or both by closed
-/// forms, whose errors differ.
+/// The ratio of the expected times of two calls. Both come from simulation or both from closed forms, since the errors
+/// of the two differ.
 pub(crate) fn predicted_ratio(
     machine: &MachineFit,
     long: (&Cell, &Candidate),
@@ -58,8 +58,8 @@ fn simulated_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Op
     simulated_on(fit, &machine, cell, candidate)
 }
 
-/// The time on a machine that takes the place of the fitted one, which combines as it does: by size, or
-/// by `gamma` alone.
+/// The time on another machine in place of the fitted one, with the same cost of combining: by size, or by `gamma`
+/// alone.
 pub(crate) fn seconds_on(
     fit: &MachineFit,
     machine: &Machine,
@@ -75,12 +75,13 @@ pub(crate) fn seconds_on(
     simulated.or_else(|| closed_form_seconds(fit, cell, candidate))
 }
 
-/// Where the ranks of a cell stand.
+/// The placement of a cell's ranks on nodes.
 pub(crate) fn topology(fit: &MachineFit, cell: &Cell) -> Topology {
     Topology::new(cell.shape.nodes, cell.shape.ppn, fit.placement)
 }
 
-/// What a candidate of ours does in a cell, on nodes as they were measured; `None` if it is not ours, or cannot serve the cell.
+/// The schedule of a candidate of ours in a cell, on nodes as measured; `None` if it is not ours or cannot serve the
+/// cell.
 pub(crate) fn schedule(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<Schedule> {
     let algorithm = schedule::find(candidate.algorithm())?;
     let parameters = candidate.parameters();
@@ -201,8 +202,8 @@ fn best(
     })
 }
 
-/// The number of blocks that the pipelining lemma expects to be best: of those that it finds with the rates of
-/// each of the level's lines, the one with which the call is predicted to be fastest.
+/// The number of blocks that the pipelining lemma predicts to be best. The lemma is applied with the rates of each of
+/// the level's lines; the result is the number with the shortest predicted time of the call.
 pub fn best_blocks(
     machine: &MachineFit,
     cell: &Cell,

@@ -1,4 +1,4 @@
-//! All candidates of a collective, as far as their measured times tell.
+//! Predictions of all candidates of a collective from their measured times.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,9 @@ use crate::curve::{Curve, Inside, LeftOut, Predicted, Timing};
 use crate::scaling::{self, Curves};
 use results::Summary;
 
-/// What candidates are compared within: everything but shape and size.
+/// The properties that compared cells have in common: all but shape and size.
 pub(crate) type Kind = (Collective, Datatype, Option<Operator>);
 
-/// What a cell is compared within.
 pub(crate) fn kind(cell: &Cell) -> Kind {
     (cell.collective, cell.datatype, cell.operator)
 }
@@ -22,8 +21,7 @@ pub(crate) fn kind(cell: &Cell) -> Kind {
 /// The curve of one candidate in one shape.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CandidateCurve {
-    /// Of which collective, on which shape, with which datatype and operator; `bytes` is the smallest
-    /// size measured.
+    /// Collective, shape, datatype and operator; `bytes` is the smallest size measured.
     #[serde(flatten, serialize_with = "series")]
     #[schemars(with = "Series")]
     pub cell: Cell,
@@ -62,8 +60,8 @@ fn by_name<S: Serializer>(candidate: &Candidate, to: S) -> Result<S::Ok, S::Erro
     to.collect_str(candidate)
 }
 
-/// The curves of all candidates in all shapes, in ascending order of cell and candidate; experiments
-/// are ignored. Only times are needed, so this serves algorithms of every library.
+/// The curves of all candidates on all shapes, in ascending order of cell and candidate; experiments are ignored. Only
+/// times are needed, so this works for algorithms of any library.
 pub fn fit_curves(summaries: &[Summary]) -> Vec<CandidateCurve> {
     let mut times: BTreeMap<(Kind, CommShape, &Candidate), Vec<Timing>> = BTreeMap::new();
     for summary in summaries {
@@ -97,21 +95,21 @@ pub fn fit_curves(summaries: &[Summary]) -> Vec<CandidateCurve> {
         .collect()
 }
 
-/// How times that were not measured are to be found.
+/// The method of predicting unmeasured times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
-    /// From one line for each candidate and shape.
+pub enum PredictionMethod {
+    /// From one line per candidate and shape.
     StraightLines,
-    /// Between neighbours, on logarithmic scales; outside as tables do.
+    /// Linear between neighbours, on logarithmic scales; outside as tables do.
     LogLog,
-    /// Between measured sizes as leaving sizes out has shown to be better, outside from segments.
+    /// Between measured sizes, the method with the lower regret when sizes are left out; outside, segments.
     Model,
 }
 
 /// Predicts times of candidates from their own measured times alone.
 ///
-/// Shapes that were not measured are interpolated in the logarithm of the number of ranks between
-/// those that were; outside them, `alpha` and `beta` follow the ranks.
+/// Between measured shapes the time is interpolated in the logarithm of the number of ranks; outside them, `alpha` and
+/// `beta` are extrapolated in the number of ranks.
 #[derive(Clone, Debug)]
 pub struct Predictor {
     curves: BTreeMap<(Kind, Candidate), Curves>,
@@ -119,7 +117,7 @@ pub struct Predictor {
 }
 
 impl Predictor {
-    /// From all curves that there are.
+    /// A predictor from all known curves.
     pub fn new(of: &[CandidateCurve]) -> Self {
         let mut curves: BTreeMap<(Kind, Candidate), Curves> = BTreeMap::new();
         let mut left_out: BTreeMap<(Kind, CommShape), LeftOutSizes> = BTreeMap::new();
@@ -146,13 +144,18 @@ impl Predictor {
 
     /// The time of a candidate in a cell; `None` if it was not measured for that collective,
     /// datatype and operator.
-    pub fn predict(&self, cell: &Cell, candidate: &Candidate, manner: Manner) -> Option<Predicted> {
+    pub fn predict(
+        &self,
+        cell: &Cell,
+        candidate: &Candidate,
+        method: PredictionMethod,
+    ) -> Option<Predicted> {
         let (kind, bytes) = (kind(cell), cell.bytes);
         let curves = self.curves.get(&(kind, candidate.clone()))?;
-        scaling::predict(curves, cell.shape, bytes, |shape, curve| match manner {
-            Manner::StraightLines => curve.straight(bytes),
-            Manner::LogLog => curve.interpolated(bytes),
-            Manner::Model => {
+        scaling::predict(curves, cell.shape, bytes, |shape, curve| match method {
+            PredictionMethod::StraightLines => curve.straight(bytes),
+            PredictionMethod::LogLog => curve.interpolated(bytes),
+            PredictionMethod::Model => {
                 let inside = self.inside.get(&(kind, shape)).copied();
                 curve.predict(bytes, inside.unwrap_or(Inside::Interpolation))
             }
@@ -160,14 +163,11 @@ impl Predictor {
     }
 }
 
-/// What curves say about sizes that are left out, by size.
+/// The predictions for left-out sizes, by size.
 type LeftOutSizes = BTreeMap<u64, Vec<LeftOut>>;
 
-/// The way with the lower mean regret at sizes that are left out in turn; of equal ones that with the
-/// smaller errors.
-///
-/// The regret is that of the candidate that would be chosen: mistakes that change the choice count
-/// first.
+/// The method with the lower mean regret at sizes that are left out in turn; of equal ones, that with the smaller
+/// errors. The regret is that of the candidate that would be chosen, so errors that change the choice count first.
 fn better_inside(sizes: &LeftOutSizes) -> Inside {
     let judge = |time: fn(&LeftOut) -> f64| {
         let regret = |left: &Vec<LeftOut>| {

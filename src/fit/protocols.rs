@@ -1,4 +1,4 @@
-//! Sizes from which messages follow another line, as another protocol makes them.
+//! The sizes at which messages change to another line, as with another protocol.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,11 @@ use crate::reweighted;
 use crate::segments::{FEWEST_SIZES, segments};
 use results::ProtocolSegment;
 
-/// The segments of a level's ping-pongs; none for fewer than three sizes.
+/// The segments of a level's ping-pongs; empty for fewer than three sizes.
 ///
-/// Where they change is looked for in one curve that has what all turns say, and not what made a turn
-/// slow as a whole: that would hide changes if turns are thrown together, and it makes some where
-/// each size has the median of other turns. Lines and intervals come from the turns, as those of all
-/// sizes do. The eager limit has no say in it.
+/// Changes are searched in one curve from all turns, without the factor by which each turn as a whole is slow. Pooling
+/// the turns would hide changes, and would create false ones where each size has the median of other turns. Lines and
+/// intervals come from the turns, like those of all sizes. The eager limit plays no part.
 pub(crate) fn protocol_segments(
     level: Level,
     ping_pongs: &[Point],
@@ -48,7 +47,7 @@ pub(crate) fn protocol_segments(
     Ok(found)
 }
 
-/// Says which segment ends where senders begin to wait for their receivers.
+/// Marks the segment that ends where senders begin to wait for their receivers.
 pub(crate) fn end_at(segments: &mut [ProtocolSegment], eager_limit: Option<u64>) {
     let nexts: Vec<u64> = segments
         .iter()
@@ -61,11 +60,11 @@ pub(crate) fn end_at(segments: &mut [ProtocolSegment], eager_limit: Option<u64>)
     }
 }
 
-/// Rounds of taking out medians, which hardly change anything after the second.
+/// Rounds of removing medians; after the second they hardly change anything.
 const ROUNDS: u32 = 10;
 
-/// The time of each size in a turn that is neither slow nor fast, by ascending size: Tukey's median
-/// polish of the logarithms, by turns and sizes.
+/// The time of each size in an average turn, by ascending size: Tukey's median polish of the logarithms, by turns and
+/// sizes.
 fn without_turns(points: &[Point]) -> Vec<reweighted::Point> {
     let key = |point: &Point| point.bytes as u64;
     let mut sizes: BTreeMap<u64, f64> = points.iter().map(|point| (key(point), 0.0)).collect();

@@ -1,4 +1,4 @@
-//! The candidates of one cell, compared.
+//! The ranking of the candidates of one cell.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use crate::{DecideOptions, MachineFit};
 use results::{CONFIDENCE, Ranked, Summary};
 use statistics::{PairedRatio, paired_ratio};
 
-/// Compares the summaries of one cell, among them that of the default: fastest first by paired
-/// ratio, then those that a search gave up, those that cannot be compared last; with the certainty
-/// that the acceptable ones beat the default, or that none does.
+/// Compares the summaries of one cell, including the default's. The order is: fastest first by paired ratio, then
+/// eliminated candidates, then those that cannot be compared. Returns also the confidence that the acceptable
+/// candidates beat the default, or that none does.
 ///
-/// What was measured in less than half of the default's launches was given up for being behind: by how
-/// much is known too roughly to choose it, however fast it looks. Of candidates that beat the default and
-/// are the same schedule, only the simplest is acceptable; their times are not put together.
+/// A candidate measured in less than half of the default's launches was eliminated as too slow. Its time is too
+/// uncertain to choose it, however fast it looks. Of candidates that beat the default and are the same schedule, only
+/// the simplest is acceptable; their times are not merged.
 pub(crate) fn rank(
     cell: &Cell,
     summaries: &[&Summary],
@@ -52,7 +52,7 @@ pub(crate) fn rank(
             (order, ranked, *summary)
         })
         .collect();
-    // Equally fast ones stand in a fixed order, the default first.
+    // Equal times are in a fixed order, the default first.
     ranked.sort_by(|a, b| {
         let known = is_known(b.2).cmp(&is_known(a.2));
         known
@@ -100,7 +100,7 @@ fn paired(
     )
 }
 
-/// Whether a candidate may stand for the leader.
+/// Whether a candidate is as fast as the leader, within noise.
 fn as_good_as(leader: &Summary, summary: &Summary, options: &DecideOptions) -> bool {
     if leader.candidate == summary.candidate {
         return true;
@@ -114,7 +114,7 @@ fn as_good_as(leader: &Summary, summary: &Summary, options: &DecideOptions) -> b
         || (differs_by_block && behind.median <= 1.0 + options.max_regret)
 }
 
-/// Whether a candidate may stand for the leader where that saves a rule.
+/// Whether a candidate may replace the leader where that saves a rule.
 fn is_tolerable(leader: &Summary, summary: &Summary, options: &DecideOptions) -> bool {
     let behind = paired(summary, leader, options);
     behind.is_some_and(|behind| behind.median <= 1.0 + options.max_regret)
@@ -132,7 +132,7 @@ fn confidence(candidates: &[Ranked], options: &DecideOptions) -> Confidence {
     } else {
         &chosen
     };
-    // A candidate with fewer launches than the strongest was given up for being behind it.
+    // A candidate with fewer launches than the strongest was eliminated as slower.
     if decisive
         .first()
         .is_none_or(|speedup| !options.settled(speedup))
@@ -141,10 +141,10 @@ fn confidence(candidates: &[Ranked], options: &DecideOptions) -> Confidence {
     }
     let settled = || decisive.iter().filter(|speedup| options.settled(speedup));
     let sure = |speedup: &PairedRatio| speedup.interval.coverage >= CONFIDENCE;
-    // A candidate that beats the default from enough launches does so significantly.
+    // A candidate that beats the default with enough launches does so significantly.
     let kept_for_sure = |speedup: &PairedRatio| speedup.interval.high < 1.0 + options.materiality;
     let certain = !chosen.is_empty() || settled().all(kept_for_sure);
-    // A campaign may be content with less, but a table's `high` means the same everywhere.
+    // A campaign may ask for less, but a table's `high` has one meaning everywhere.
     if certain && settled().all(sure) {
         Confidence::High
     } else {

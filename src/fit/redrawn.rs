@@ -7,18 +7,18 @@ use results::{CONFIDENCE, Summary};
 use statistics::{Interval, median, quantile};
 use vocabulary::Subject;
 
-/// How often launches are drawn.
+/// The number of draws.
 const DRAWS: u64 = 200;
 /// The fewest launches to draw from. On synthetic machines up to a quarter of the intervals from three launches missed the
 /// mean of many runs, and a thirtieth at most of those from six.
 const FEWEST_LAUNCHES: usize = 6;
-/// The most summaries, of all draws together, that are decided on again: some ten seconds.
+/// The most summaries, over all draws, that are decided on again; they take about ten seconds.
 const MOST: u64 = 1_000_000;
 const SEED: u64 = 1979;
 
-/// The summaries of cells as they would be with other launches: as many, drawn with replacement from those that there
-/// are, the same ones for all cells and candidates (the bootstrap; Efron 1979, "Bootstrap methods: another look at the
-/// jackknife"). The iterator is empty if there are too few launches, or so many summaries that it would take too long.
+/// Bootstrap samples of the summaries: in each, as many launches as measured are drawn with replacement, the same
+/// launches for all cells and candidates (Efron 1979, "Bootstrap methods: another look at the jackknife"). The iterator
+/// is empty if there are too few launches or too many summaries.
 pub(crate) fn summaries(of: &[Summary]) -> impl Iterator<Item = Vec<Summary>> {
     let launches = of.iter().flat_map(|summary| &summary.launch_medians);
     let launches: BTreeSet<u32> = launches.map(|(launch, _)| *launch).collect();
@@ -35,7 +35,7 @@ pub(crate) fn summaries(of: &[Summary]) -> impl Iterator<Item = Vec<Summary>> {
     })
 }
 
-/// A summary of the launches drawn, which count as different ones; `None` if none of them measured it.
+/// A summary of the drawn launches, which count as different ones; `None` if none of them measured it.
 fn redrawn(summary: &Summary, drawn: &[u32]) -> Option<Summary> {
     let Subject::Cell(_) = summary.subject else {
         return None;
@@ -55,8 +55,8 @@ fn redrawn(summary: &Summary, drawn: &[u32]) -> Option<Summary> {
     Some(redrawn)
 }
 
-/// The interval that [`CONFIDENCE`] of these values lie in, widened to what was `found` with all launches; `None`
-/// without values.
+/// The interval that contains [`CONFIDENCE`] of these values, widened to include the value `found` with all launches;
+/// `None` without values.
 pub(crate) fn interval(mut values: Vec<f64>, found: f64) -> Option<Interval> {
     values.sort_by(f64::total_cmp);
     let beyond = (1.0 - CONFIDENCE) / 2.0;

@@ -1,4 +1,4 @@
-//! Which repetitions a reader is to be told of.
+//! Repetitions that reports mention.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use results::{CONFIDENCE, OFTEN_INVALID, OftenInvalid, RepetitionCounts, Summary
 use statistics::{PairedRatio, paired_ratio};
 use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
-/// What to know of the repetitions in cells, of the candidates that are asked for; calls of this pattern.
+/// Counts repetitions in cells, of the candidates that the campaign asks for, in calls of this pattern.
 pub fn about_repetitions(
     samples: &[Sample],
     summaries: &[Summary],
@@ -44,7 +44,7 @@ pub fn about_repetitions(
     about
 }
 
-/// How the default compares with itself under another name, by cell.
+/// The default against itself under another name, by cell.
 fn placebos(summaries: &[Summary]) -> Vec<(Cell, PairedRatio)> {
     let of = |candidate: Candidate| {
         let found = summaries.iter().filter(move |s| s.candidate == candidate);
@@ -62,7 +62,7 @@ fn placebos(summaries: &[Summary]) -> Vec<(Cell, PairedRatio)> {
         .collect()
 }
 
-/// Candidates of which repetitions in a cell were taken and none is valid: no summary tells of them.
+/// Candidates with repetitions in a cell of which none is valid, so that they have no summary.
 fn never_valid(
     samples: &[Sample],
     asks_for: impl Fn(&Subject, &Candidate) -> bool,

@@ -1,29 +1,29 @@
-//! Lines that are needed by the hundred.
+//! Fast robust lines by reweighted least squares.
 
 use crate::line::{Line, TYPICAL_ERROR};
 
-/// A positive value at a place that is not negative.
+/// A positive value at a place of at least 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
-    /// Bytes, or what grows with the ranks.
+    /// Bytes, or a function of the number of ranks.
     pub(crate) at: f64,
     /// Seconds, or seconds per byte.
     pub(crate) value: f64,
 }
 
-/// Rounds that are plenty for two parameters.
+/// Rounds, more than enough for two parameters.
 const MOST_ROUNDS: u32 = 100;
 /// Relative change of both parameters at which the search ends.
 const TOLERANCE: f64 = 1e-10;
 /// The smallest share of the squared distances at which places count as different.
 const SAME_PLACE: f64 = 1e-12;
 
-/// The line with the least loss, that of [`crate::line::fit`]: pseudo-Huber of the logarithms of
-/// measured to fitted time. Start and slope are 0 at least. Points of one place give a constant.
+/// The line with the least loss, that of [`crate::line::fit`]: pseudo-Huber of the logarithms of measured to fitted
+/// time. Start and slope are at least 0. Points of one place give a constant.
 ///
-/// Found by least squares with weights that are chosen anew in each round, so that where the search
-/// ends the gradient is that of the loss. A simplex search gives the same line a hundred times slower,
-/// and change points take a line for every part of a curve.
+/// The method is least squares with weights recomputed in each round, so that at the end the gradient is that of the
+/// loss. A simplex search finds the same line a hundred times slower, and the search for segments needs a line for
+/// every part of a curve.
 pub(crate) fn line(points: &[Point]) -> Line {
     improve(points, relative_least_squares(points), MOST_ROUNDS)
 }
@@ -51,7 +51,7 @@ pub(crate) fn error(point: &Point, line: &Line) -> f64 {
     (point.value / at(line, point.at)).ln()
 }
 
-/// The line's value, positive: no time is 0, also where a line without a start begins.
+/// The line's value, at least the smallest positive number: no time is 0.
 pub(crate) fn at(line: &Line, place: f64) -> f64 {
     line.seconds(place.max(1.0)).max(f64::MIN_POSITIVE)
 }

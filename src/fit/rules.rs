@@ -15,18 +15,19 @@ use results::{CellDecision, Verdict};
 
 /// Builds the decision table.
 ///
-/// Neighbouring sizes with the same choice make one rule. A rule ends where the times of its
-/// candidate and of the next one, interpolated between the two measured sizes on logarithmic
-/// scales, cross, or in their geometric middle if a time is unknown. If they do not cross, it ends right above the
-/// lower size where the next one is faster at both, and otherwise at the higher size. The default counts as 5 % faster
-/// than it is. A third candidate that is faster between the two has a rule of its own. Where fresh launches have confirmed choices,
-/// a rule ends at the last size at which they have, or goes on to the next one as they say
-/// ([`CellDecision::up_to_next`]). The first starts at 0 bytes, the last has no end. Rules that hold
-/// alike for commutative and noncommutative operators, or for all operators and commutative ones, are written
-/// once, with the lower of the two confidences, and so are rules that hold alike for both deployments:
-/// `decisions` are those of [`crate::decide`], `of_library` those for the library's own settings.
-/// Cells without a measured default are left out. `extended` are decisions of [`crate::extend`]: their entries
-/// say that they come from the model, and have no measured times.
+/// Neighbouring sizes with the same choice make one rule. A rule ends where the times of its candidate and of the next
+/// one cross, interpolated between the two measured sizes on logarithmic scales, or in the geometric middle if a time
+/// is unknown. If they do not cross, it ends right above the lower size if the next candidate is faster at both sizes,
+/// and otherwise at the higher size. The default counts as 5 % faster than it is. A third candidate that is faster
+/// between the two has a rule of its own. Where fresh launches have confirmed choices, a rule ends at the last
+/// confirmed size, or extends to the next one ([`CellDecision::up_to_next`]). The first rule starts at 0 bytes, the
+/// last has no end.
+///
+/// Rules that are equal for commutative and noncommutative operators, or for all operators and commutative ones, are
+/// written once, with the lower of the two confidences; so are rules that are equal for both deployments. `decisions`
+/// are those of [`crate::decide`], `of_library` those for the library's own settings. Cells without a measured default
+/// are left out. `extended` are decisions of [`crate::extend`]: their entries are marked as the model's and have no
+/// measured times.
 pub fn build_table(
     name: &str,
     provenance: Provenance,
@@ -72,7 +73,7 @@ pub(crate) fn build_rules(
                 None => known.push(entry),
             }
         }
-        // What holds for some operators goes before what holds for all others.
+        // Entries for some operators come before those for all others.
         known.sort_by_key(|entry| {
             let is_for_all = entry.operators == Operators::Any;
             (entry.shape, is_for_all, entry.deployments, entry.operators)
@@ -120,7 +121,7 @@ fn entries(
     collectives
 }
 
-/// Whether two entries decide alike in the same shape.
+/// Whether two entries make the same decisions on the same shape.
 fn choose_alike(one: &ShapeRules, other: &ShapeRules) -> bool {
     let choices = |entry: &ShapeRules| {
         let choice = |rule: &Rule| (rule.from_bytes, rule.candidate.clone());
@@ -129,7 +130,7 @@ fn choose_alike(one: &ShapeRules, other: &ShapeRules) -> bool {
     one.shape == other.shape && choices(one) == choices(other)
 }
 
-/// What holds for both is as certain as the less certain of them.
+/// Lowers the confidence of the common rules to the lower of both.
 fn lower_confidence(entry: &mut ShapeRules, other: &ShapeRules) {
     for (rule, other) in entry.rules.iter_mut().zip(&other.rules) {
         rule.confidence = rule.confidence.min(other.confidence);
@@ -137,7 +138,7 @@ fn lower_confidence(entry: &mut ShapeRules, other: &ShapeRules) {
     }
 }
 
-/// The rules of one series from its decisions by ascending size, with at least one at each.
+/// The rules of one series, from its decisions by ascending size, with at least one at each size.
 fn shape_rules(
     (_, shape, operators): Series,
     deployments: Deployments,
@@ -168,8 +169,8 @@ fn shape_rules(
     }
 }
 
-/// One rule a run of sizes with the same choice, with thresholds where times cross, and between two runs what is
-/// faster there than the choices of both.
+/// One rule per run of sizes with the same choice, with thresholds where times cross. Between two runs, candidates that
+/// are faster than both choices have rules of their own.
 fn interpolated_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
     let rule = |from_bytes, candidate: &Candidate, decisions: &[&CellDecision]| {
         let speedup = runs::mean_speedup(decisions.iter().copied(), candidate);
@@ -200,7 +201,7 @@ fn interpolated_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
     rules
 }
 
-/// A range of sizes for which one candidate was found.
+/// A range of sizes with one chosen candidate.
 struct Piece<'a> {
     from_bytes: u64,
     candidate: &'a Candidate,
@@ -208,8 +209,8 @@ struct Piece<'a> {
     decisions: Vec<&'a CellDecision>,
 }
 
-/// One rule a run of pieces with the same candidate: sizes, and what lies between them. Outside of all sizes
-/// nothing was compared with the default.
+/// One rule per run of pieces with the same candidate: sizes and the ranges between them. Outside all sizes nothing was
+/// compared with the default.
 fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
     let outside = |from_bytes, decision| Piece {
         from_bytes,
@@ -244,10 +245,10 @@ fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
         let (from_bytes, candidate) = (run[0].from_bytes, run[0].candidate);
         let is_default = *candidate == Candidate::Default;
         let all = run.iter().flat_map(|piece| &piece.decisions);
-        // By ascending size, so that the same ones stand side by side.
+        // By ascending size, so that equal decisions are adjacent.
         let mut decisions: Vec<&CellDecision> = all.copied().collect();
         decisions.dedup_by_key(|decision| decision.cell);
-        // What lies between two sizes at which it is chosen is as certain as these.
+        // The range between two sizes at which it is chosen has the confidence of these.
         if decisions
             .iter()
             .any(|decision| decision.chosen == *candidate)
@@ -287,13 +288,13 @@ fn candidate_times(points: &[(&CellDecision, MeasuredPoint)]) -> Vec<CandidateTi
     times.collect()
 }
 
-/// What the default may differ by in its median from the algorithm that it uses.
+/// The largest difference between the default's median and that of the algorithm that it uses, as a share.
 const SAME: f64 = 0.03;
-/// The same where the interval of the ratio includes 1.
+/// The largest difference where the interval of the ratio includes 1.
 const SAME_WITHIN_NOISE: f64 = 0.1;
 
-/// Whether the default takes as long as a candidate, so that it may do the same: one of the library's own
-/// algorithms, or any where none of these was measured.
+/// Whether the default takes as long as a candidate, so that both may be the same algorithm: one of the library's own
+/// algorithms, or any candidate where none of these was measured.
 pub(crate) fn does_the_same(decision: &CellDecision, candidate: &Candidate) -> bool {
     let is_native = |candidate: &Candidate| matches!(candidate, Candidate::Native { .. });
     let knows_natives = || {
@@ -310,7 +311,7 @@ pub(crate) fn does_the_same(decision: &CellDecision, candidate: &Candidate) -> b
     }) && (is_native(candidate) || !knows_natives())
 }
 
-/// Where several datatypes or operators were measured, the first of them stands for all.
+/// The measured times of a decision; where several datatypes or operators were measured, those of the first.
 fn measured_point(decision: &CellDecision) -> Option<MeasuredPoint> {
     let seconds = |candidate| Some(decision.ranked(candidate)?.median_seconds);
     let point = MeasuredPoint::new(

@@ -1,4 +1,4 @@
-//! One choice for as many neighbouring sizes as possible.
+//! The choice of one candidate for as many neighbouring sizes as possible.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use crate::prediction::block_count;
 use results::{CellDecision, Ranked, Verdict};
 use statistics::geometric_mean;
 
-/// What a table tells apart beside the size.
+/// The properties that a table distinguishes besides the size.
 pub(crate) type Series = (Collective, CommShape, Operators);
 
 /// The decisions of each series by size. At one size there are several if more than one datatype
@@ -35,8 +35,8 @@ pub(crate) fn by_series<D: std::borrow::Borrow<CellDecision>>(
     series
 }
 
-/// Chooses for every decision among what is acceptable there, with the fewest changes from size to
-/// size; cells without a measured default are passed over.
+/// Chooses among the acceptable candidates of every decision, with the fewest changes from size to size; cells without
+/// a measured default are skipped.
 pub(crate) fn choose(decisions: &mut [CellDecision]) {
     let comparable = decisions
         .iter_mut()
@@ -66,7 +66,7 @@ fn longest_run(points: &[&mut Vec<&mut CellDecision>]) -> (usize, BTreeSet<Candi
         }
         (length, common) = (length + 1, next);
     }
-    // What costs something serves only where nothing else makes the run as long.
+    // A tolerable candidate is used only where no acceptable one makes the run as long.
     let acceptable = points[..length]
         .iter()
         .fold(common.clone(), |common, point| {
@@ -78,7 +78,7 @@ fn longest_run(points: &[&mut Vec<&mut CellDecision>]) -> (usize, BTreeSet<Candi
     }
 }
 
-/// What is good enough for every datatype and operator at one size; never empty.
+/// The candidates that are good enough for every datatype and operator at one size; never empty.
 fn good_for_all(point: &[&mut CellDecision], is_good: fn(&Ranked) -> bool) -> BTreeSet<Candidate> {
     let of_cell = |decision: &CellDecision| {
         let good = decision.ranking.iter().filter(|ranked| is_good(ranked));
@@ -94,7 +94,7 @@ fn good_for_all(point: &[&mut CellDecision], is_good: fn(&Ranked) -> bool) -> BT
         .unwrap_or(BTreeSet::from([Candidate::Default]))
 }
 
-/// Enters the best of `common` into the decisions of a run.
+/// Enters the best candidate of `common` into the decisions of a run.
 fn settle(run: &mut [&mut Vec<&mut CellDecision>], common: &BTreeSet<Candidate>) {
     let best = common.iter().min_by(|a, b| simpler_then_faster(run, a, b));
     let chosen = best.unwrap_or(&Candidate::Default);

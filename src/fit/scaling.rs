@@ -1,27 +1,26 @@
-//! From measured shapes to others: one candidate's curves over numbers of ranks.
+//! Predictions for unmeasured shapes from one candidate's curves on measured ones.
 
 use std::collections::BTreeMap;
 
 use vocabulary::CommShape;
 
-use crate::curve::{Curve, How, Predicted, Segment};
+use crate::curve::{Curve, Predicted, Segment, TimeOrigin};
 use crate::line::Line;
 use crate::reweighted::{self, Point};
 
 /// The curves of one candidate.
 pub(crate) type Curves = BTreeMap<CommShape, Curve>;
 
-/// A measured shape.
 type Measured<'c> = (CommShape, &'c Curve);
 
-/// The time in a shape, from what `time` says of measured ones; `None` without curves.
+/// The time on a shape, where `time` gives that of measured ones; `None` without curves.
 ///
-/// The shape itself if it was measured. Otherwise the shapes with as many ranks a node are looked at,
-/// or those with as many nodes if only among these the shape has neighbours on both sides, or all if
-/// there are none of either. Between two of them the time is straight in the logarithms of ranks and
-/// time. Outside, the nearest one's time is multiplied by what the straight lines of all predict as
-/// the ratio: `alpha` and `beta` are lines in the number of ranks or its logarithm, whichever predicts
-/// shapes better that are left out in turn; the logarithm where fewer than three shapes can tell.
+/// A measured shape has its own time. Otherwise the family of shapes with as many ranks per node counts, or that with
+/// as many nodes if only this one has neighbours on both sides, or all shapes if both families are empty. Between two
+/// shapes of the family the time is linear in the logarithms of ranks and time. Outside, the nearest shape's time is
+/// multiplied by the ratio that the straight lines of the family predict: `alpha` and `beta` are linear in the number
+/// of ranks or in its logarithm, whichever predicts left-out shapes better; in the logarithm if there are fewer than
+/// three shapes.
 pub(crate) fn predict(
     curves: &Curves,
     shape: CommShape,
@@ -49,14 +48,14 @@ pub(crate) fn predict(
             let near = time(nearest.0, nearest.1);
             Some(Predicted {
                 seconds: near.seconds * ratio,
-                how: How::Extrapolated,
+                how: TimeOrigin::Extrapolated,
                 error: near.error,
             })
         }
     }
 }
 
-/// The shapes to go by, by ascending number of ranks, each number once.
+/// The family of a shape, by ascending number of ranks, each number once.
 fn family(curves: &Curves, shape: CommShape) -> Vec<Measured<'_>> {
     let members = |belongs: &dyn Fn(&CommShape) -> bool| {
         let all = curves.iter().map(|(shape, curve)| (*shape, curve));
@@ -85,18 +84,18 @@ fn family(curves: &Curves, shape: CommShape) -> Vec<Measured<'_>> {
     }
 }
 
-/// Straight in the logarithms of ranks and time.
+/// Linear interpolation in the logarithms of ranks and time.
 fn between(below: (f64, Predicted), above: (f64, Predicted), ranks: f64) -> Predicted {
     let share = (ranks / below.0).ln() / (above.0 / below.0).ln();
     let (low, high) = (below.1, above.1);
     Predicted {
         seconds: low.seconds * (high.seconds / low.seconds).powf(share),
-        how: low.how.max(high.how).max(How::Interpolated),
+        how: low.how.max(high.how).max(TimeOrigin::Interpolated),
         error: low.error.zip(high.error).map(|(a, b)| a.max(b)),
     }
 }
 
-/// What `alpha` and `beta` grow with.
+/// The quantity in which `alpha` and `beta` are linear.
 #[derive(Clone, Copy)]
 enum Axis {
     Logarithm,
@@ -104,8 +103,7 @@ enum Axis {
 }
 
 impl Axis {
-    /// Where a number of ranks stands; [`reweighted`] takes what is below 1, a single rank's logarithm,
-    /// for 1.
+    /// The value of the quantity. The logarithm of a single rank counts as 1.
     fn place(self, ranks: f64) -> f64 {
         match self {
             Self::Logarithm => ranks.log2().max(1.0),
@@ -117,8 +115,8 @@ impl Axis {
 /// A straight line through a curve, with the ranks of its shape.
 type Straight<'c> = (f64, Segment, &'c Curve);
 
-/// How many times as long a call takes with `ranks` as in the nearest shape; 1 where straight lines
-/// of fewer than two shapes are known.
+/// The ratio of a call's time with `ranks` to that on the nearest shape; 1 if straight lines of fewer than two shapes
+/// are known.
 fn growth(family: &[Measured<'_>], nearest: Measured<'_>, ranks: f64, bytes: u64) -> f64 {
     let straight: Vec<Straight<'_>> = family
         .iter()
@@ -137,10 +135,10 @@ fn growth(family: &[Measured<'_>], nearest: Measured<'_>, ranks: f64, bytes: u64
     at(ranks) / at(f64::from(nearest.0.ranks()))
 }
 
-/// Below this a parameter is nothing, also for logarithms of it.
+/// The smallest value of a parameter, so that its logarithm is finite.
 const NOTHING: f64 = 1e-18;
 
-/// The straight line that other shapes lead to expect.
+/// The straight line that other shapes predict.
 fn line_at(straight: &[Straight<'_>], axis: Axis, ranks: f64) -> Segment {
     let parameter = |of: fn(&Segment) -> f64| {
         let points = straight.iter().map(|(ranks, line, _)| Point {

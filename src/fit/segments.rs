@@ -1,38 +1,37 @@
-//! Where the straight line of a curve changes: protocols and algorithms that a library switches
-//! between, found in the times alone.
+//! Change points in the straight line of a curve, where a library switches protocols or algorithms, found from the
+//! times alone.
 
 use std::ops::Range;
 
 use crate::line::Line;
 use crate::reweighted::{self, Point};
 
-/// Sizes that a part of a curve must have: with fewer than three, a line explains anything.
+/// The fewest sizes of a segment: a line fits fewer than three well by chance.
 pub(crate) const FEWEST_SIZES: usize = 3;
-/// More parts than eager, rendezvous and a switch of algorithm need.
+/// The most segments: more than eager, rendezvous and a switch of algorithm need.
 const MOST_SEGMENTS: usize = 4;
-/// Mean relative error below which a better fit is no reason for another segment.
+/// The mean relative error below which no further segment is added.
 const NEGLIGIBLE_ERROR: f64 = 0.01;
-/// What a further segment costs, in logarithms of the number of sizes. Start, slope and place of the
-/// change make three; a change may stand anywhere, so that the best place explains more noise than one
-/// given beforehand (Zhang and Siegmund 2007); and absolute errors of normal noise vary by half as
-/// much again as their likelihood says. Six leaves less than one curve in fifty cut for noise alone.
+/// The penalty of a further segment, in logarithms of the number of sizes. Start, slope and place of the change count
+/// three. The place is chosen freely, so the best one explains more noise than a fixed one (Zhang and Siegmund 2007),
+/// and absolute errors of normal noise vary by half as much again as their likelihood says. With six, noise alone
+/// divides less than one curve in fifty.
 const PENALTY: f64 = 6.0;
-/// Rounds of improving a line that has got one more point.
+/// Rounds of improving a line that has one more point.
 const ROUNDS: u32 = 6;
-/// Points among which changes are looked for: time grows with the cube of their number, memory with the square.
+/// The most points among which changes are searched: time grows with the cube of their number, memory with the square.
 pub(crate) const MOST_PLACES: usize = 64;
 
-/// The parts of a curve, each best told by a line of its own, as ranges of `points`; one part with
-/// fewer than twice [`FEWEST_SIZES`] points. The points have different, ascending places.
+/// The segments of a curve as ranges of `points`, each fitted best by its own line; one segment with fewer than twice
+/// [`FEWEST_SIZES`] points. The points have different, ascending places.
 ///
-/// For each number of segments the parts with the least absolute relative errors are found by dynamic
-/// programming over all places of the changes (Bellman 1961); the number is that with the best
-/// Bayesian information criterion, for errors of a Laplace distribution whose scale is estimated from
-/// what is left after the parameters.
+/// For each number of segments, dynamic programming over all places of the changes (Bellman 1961) finds those with the
+/// smallest absolute relative errors. The number of segments has the best Bayesian information criterion, for errors of
+/// a Laplace distribution whose scale is estimated from the residuals and the degrees of freedom.
 ///
-/// Of more than [`MOST_PLACES`] points, [`MOST_PLACES`] are looked at, evenly spread: a part is found if it has
-/// [`FEWEST_SIZES`] of these. Each change is then moved among the points between two of them, to where the lines of
-/// both parts leave the least errors. So the time is proportional to the number of points.
+/// Of more than [`MOST_PLACES`] points, [`MOST_PLACES`] evenly spread ones are examined: a segment is found if it has
+/// [`FEWEST_SIZES`] of these. Each change is then moved among the points between two of them to where the lines of both
+/// segments leave the smallest errors. So the time is proportional to the number of points.
 pub(crate) fn segments(points: &[Point]) -> Vec<Range<usize>> {
     segments_with(points, &mut |part, line| {
         reweighted::improve(part, line, ROUNDS)
@@ -45,7 +44,7 @@ type Improve<'a> = &'a mut dyn FnMut(&[Point], Line) -> Line;
 fn segments_with(points: &[Point], improve: Improve<'_>) -> Vec<Range<usize>> {
     let count = points.len();
     let places = count.min(MOST_PLACES);
-    // In the middle of the points that each stands for.
+    // The middle of the points that an examined point represents.
     let place = |sparse: usize| (2 * sparse + 1) * count / (2 * places);
     let sparse: Vec<Point> = (0..places).map(|sparse| points[place(sparse)]).collect();
     let parts = best_partition(&sparse, improve);
@@ -61,7 +60,7 @@ fn segments_with(points: &[Point], improve: Improve<'_>) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// How many of the first points the first line is to tell, so that it and the second leave the least errors.
+/// The number of points that the first line should cover so that both lines leave the smallest errors.
 fn change(points: &[Point], [before, after]: &[Line; 2]) -> usize {
     let mut cost = 0.0;
     let mut best = (0.0, 0);
@@ -139,7 +138,7 @@ fn partitions(count: usize, most: usize, costs: &[Vec<f64>]) -> Vec<(f64, Vec<Ra
     found
 }
 
-/// The parts, from where the last one begins for each number of parts and each end.
+/// Recovers the parts from the start of the last one for each number of parts and each end.
 fn trace(count: usize, firsts: &[Vec<usize>]) -> Vec<Range<usize>> {
     let mut end = count;
     let mut parts: Vec<Range<usize>> = firsts

@@ -1,9 +1,9 @@
-//! How what a store holds was synchronised.
+//! The synchronisation of the samples of a store.
 
 use results::Starts;
 use vocabulary::Sample;
 
-/// How ranks came to common starts, by all samples: a store holds measurements of one way only.
+/// How ranks were synchronised, over all samples; a store holds measurements with one method only.
 pub fn common_starts(samples: &[Sample]) -> Starts {
     let residual = |sample: &Sample| sample.residual_seconds;
     let Some(residual_seconds) = samples.iter().filter_map(residual).reduce(f64::max) else {

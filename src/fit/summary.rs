@@ -1,4 +1,4 @@
-//! Samples in short: one line a candidate and subject.
+//! Samples summarised by candidate and subject.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,15 +13,14 @@ use statistics::Interval;
 
 /// Summarises samples of calls of one pattern, in ascending order of subject and candidate.
 ///
-/// Samples of the same launch, subject and candidate are taken together; those without
-/// repetitions do not count. Neither does a launch whose median is 0: at least half of its
-/// repetitions took less than the timer can see, so that it says nothing about the time. What only
-/// such launches measured has no summary.
+/// Samples of the same launch, subject and candidate are pooled; samples without repetitions do not count. A launch
+/// whose median is 0 does not count either: at least half of its repetitions were shorter than the timer's resolution,
+/// so the time is unknown. A candidate measured only in such launches has no summary.
 ///
-/// The calls of a batch overlap, so that times of a cell compare only where as many calls made a
-/// repetition. Launches in which there were more or fewer than in most launches of the cell, or
-/// fewer than in as many others, are left out and counted. All launches count for experiments, whose calls do not
-/// overlap, and for [`Pattern::Repeated`], which times blocks of any length in steady state.
+/// The calls of a batch overlap, so times of a cell can be compared only between repetitions with equal numbers of
+/// calls. Launches with another number than most launches of the cell (of equally frequent numbers, the largest) are
+/// left out and counted. All launches count for experiments, whose calls do not overlap, and for [`Pattern::Repeated`],
+/// which times blocks of any length in steady state.
 ///
 /// # Errors
 /// A time that is neither 0 nor within [`TIME`].
@@ -60,11 +59,11 @@ struct Group {
     number: u32,
     /// Launches in which the candidate left the race.
     left: BTreeSet<u32>,
-    /// Launches with samples that do not count.
+    /// Launches whose samples do not count.
     other_batches: BTreeSet<u32>,
-    /// The most calls in a repetition, of the samples that count.
+    /// The largest number of calls in a repetition, over the samples that count.
     batch: u32,
-    /// Invalid repetitions of these.
+    /// The number of invalid repetitions in these samples.
     invalid: u64,
 }
 
@@ -98,7 +97,7 @@ fn check_times(samples: &[Sample]) -> Result<(), FitError> {
     Ok(())
 }
 
-/// Joins the launches of one candidate of one subject; there is at least one.
+/// Combines the launches of one candidate and subject; there is at least one.
 fn over_launches(
     subject: Subject,
     candidate: Candidate,

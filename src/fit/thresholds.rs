@@ -1,4 +1,4 @@
-//! What is chosen between two measured sizes, by interpolated times.
+//! Choices between two measured sizes, by interpolated times.
 
 use std::collections::BTreeSet;
 
@@ -8,19 +8,19 @@ use vocabulary::Candidate;
 use crate::family::family;
 use crate::rules::does_the_same;
 
-/// A candidate, and the size from which on it is taken to be the best choice.
+/// A candidate, and the size from which it is assumed to be the best choice.
 pub(crate) type Change<'d> = (u64, &'d Candidate);
 
-/// How much faster, as a logarithm, a third candidate must be than the choices at two sizes to be chosen between them.
+/// The logarithm of the speed-up that a third candidate needs over the choices at two sizes to be chosen between them.
 const FAVOUR: f64 = 0.02;
-/// How much faster than the default, as a logarithm, a candidate must be to replace it between two sizes.
+/// The logarithm of the speed-up over the default that a candidate needs to replace it between two sizes.
 const FAVOUR_OF_DEFAULT: f64 = 0.05;
 
-/// What is chosen above the size of `left`, by times interpolated up to that of `right`, with the choice of `right`
-/// as the last one; both choose different candidates.
+/// The choices above the size of `left`, by times interpolated up to the size of `right`. The last is the choice of
+/// `right`; both sizes have different choices.
 ///
-/// The default may be one of the library's algorithms at one size and another at the other; its time between them is
-/// then unknown. The algorithm that it is where it is chosen takes its place in the comparison, if the default is
+/// The default may be one library algorithm at one size and another at the other; its time between them is then
+/// unknown. In the comparison the algorithm that the default uses where it is chosen replaces it, if the default is
 /// slower than that algorithm at the other size.
 pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Vec<Change<'d>> {
     let (low, high) = (left.cell.bytes, right.cell.bytes);
@@ -40,8 +40,8 @@ pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Ve
                 0 | 1 if **candidate == Candidate::Default => {
                     at.default()?.median_seconds.ln() - FAVOUR_OF_DEFAULT
                 }
-                0 | 1 if keeps_default => kin_seconds(at, candidate)?.ln(),
-                0 | 1 => kin_seconds(at, candidate)?.ln() - FAVOUR,
+                0 | 1 if keeps_default => alike_seconds(at, candidate)?.ln(),
+                0 | 1 => alike_seconds(at, candidate)?.ln() - FAVOUR,
                 _ => at.ranked(candidate)?.median_seconds.ln(),
             })
         };
@@ -54,7 +54,7 @@ pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Ve
         let size = (ln_low + share * (ln_high - ln_low)).exp().round() as u64;
         size.clamp(least, high)
     };
-    // As of two sizes of blocks, each measured at one end; or one was not measured at both ends.
+    // Two sizes of blocks may each be measured at one end, or a candidate not at both ends.
     let is_unknown = lines[0].is_none() || lines[1].is_none();
     if (!is_unknown && lines[0] == lines[1]) || (is_unknown && !leaves_default_out) {
         return vec![(size(0.5), &right.chosen)];
@@ -89,7 +89,7 @@ fn default_changes(left: &CellDecision, right: &CellDecision) -> bool {
             .collect()
     };
     let (before, after) = (done(left), done(right));
-    // What the default does at one size is worth naming if the default is slower than that at the other.
+    // The algorithm that the default uses at one size matters if the default is slower than it at the other.
     let is_worth = |at: &CellDecision, done: &BTreeSet<Candidate>, other: &CellDecision| {
         let seconds = |candidate: &Candidate| Some(other.ranked(candidate)?.median_seconds);
         let gains = |candidate: &Candidate| {
@@ -107,9 +107,9 @@ fn default_changes(left: &CellDecision, right: &CellDecision) -> bool {
         && is_worth(right, &after, left)
 }
 
-/// The time of a candidate, or, where it was not measured, of one that is the same schedule there, or else of
-/// the fastest that differs only by the size of its blocks.
-fn kin_seconds(at: &CellDecision, candidate: &Candidate) -> Option<f64> {
+/// The time of a candidate. If it was not measured, that of a candidate which is the same schedule there, or else of
+/// the fastest one that differs only by the size of its blocks.
+fn alike_seconds(at: &CellDecision, candidate: &Candidate) -> Option<f64> {
     let is_alike = |ranked: &&Ranked| at.cell.are_alike(&ranked.candidate, candidate);
     let is_kin = |ranked: &&Ranked| family(&ranked.candidate) == family(candidate);
     let alike = || at.ranking.iter().find(is_alike);

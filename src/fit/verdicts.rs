@@ -8,13 +8,13 @@ use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
 use crate::{DecideOptions, FitError, Fresh};
 
-/// The verdicts that newer launches do not overrule. A verdict against a candidate is overruled where confirming
-/// launches made after it confirm the candidate at the same size.
+/// Removes the verdicts that newer launches overrule: confirming launches after a verdict against a candidate that
+/// confirm it at the same size.
 ///
-/// `samples` are those of confirming launches, as for [`Fresh::of`]. A verdict without a launch stands.
+/// `samples` are those of confirming launches, as for [`Fresh::of`]. A verdict without a launch is kept.
 ///
 /// # Errors
-/// As of [`Fresh::of`].
+/// The errors of [`Fresh::of`].
 pub fn standing(
     verdicts: Vec<table::Verdict>,
     samples: &[(Pattern, Vec<Sample>)],

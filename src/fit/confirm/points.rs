@@ -11,12 +11,11 @@ use crate::fresh::MOST_TRIED;
 
 /// A size of a series.
 pub(super) struct Point {
-    /// The cell.
     pub(super) cell: Cell,
-    /// The candidates that may replace the default by exploring launches, the best first; absent where these
-    /// compared none with it.
+    /// The candidates that may replace the default according to exploring launches, the best first; `None` where these
+    /// compared no candidate with the default.
     pub(super) nominees: Option<Vec<Candidate>>,
-    /// The decision of exploring launches; absent where they did not measure.
+    /// The decision of exploring launches; `None` where they did not measure.
     pub(super) decision: Option<CellDecision>,
     /// Whether it lies between the sizes of the campaign and the search.
     pub(super) is_probe: bool,
@@ -47,10 +46,10 @@ impl Point {
     }
 }
 
-/// The points of a series by ascending size: where there are decisions, the cells of the campaign (`grid`),
-/// one between each two neighbours of these if there is a whole element and nothing else between them, and
-/// what fresh launches have measured (`measured`), since probes move when sizes are added. The probe is the size at
-/// which `library` is known to take another algorithm, or else the geometric middle.
+/// The points of a series by ascending size: the cells with `decisions`, the cells of the campaign (`grid`), probes,
+/// and the cells that fresh launches have measured (`measured`), since probes move when sizes are added. There is one
+/// probe between each two neighbouring sizes if a whole element and no other point lies between them. It is the size at
+/// which `library` is known to switch algorithms, or else the geometric middle.
 pub(super) fn points(
     library: Option<LibraryName>,
     decisions: Vec<CellDecision>,
@@ -90,15 +89,16 @@ pub(super) fn points(
     points
 }
 
-/// Of points by ascending size, those up to a size and those from it on; a point of that very size is in both.
+/// Splits points by ascending size into those up to a size and those from it on; a point of exactly that size is in
+/// both.
 pub(super) fn around(points: &[Point], bytes: u64) -> (&[Point], &[Point]) {
     let above = points.partition_point(|point| point.cell.bytes < bytes);
     let below = points.partition_point(|point| point.cell.bytes <= bytes);
     (&points[..below], &points[above..])
 }
 
-/// Of the sizes in whole elements between two, the first one at which the library takes another algorithm, or else the
-/// geometric middle; `None` if there is nothing between.
+/// The first size in whole elements between two at which the library switches algorithms, or else the geometric middle;
+/// `None` if no size lies between.
 fn between(library: Option<LibraryName>, low: Cell, high: Cell) -> Option<Cell> {
     let middle = (low.bytes as f64 * high.bytes as f64).sqrt().round() as u64;
     let switches = library.map(|library| library.switches(low.collective, low.shape.ranks()));
@@ -109,8 +109,8 @@ fn between(library: Option<LibraryName>, low: Cell, high: Cell) -> Option<Cell> 
     Some(Cell { bytes, ..low })
 }
 
-/// Whether each rank gets an element of a reduce-scatter's vector. Where some get none, calls of another datatype
-/// with as many bytes may take quite another time.
+/// Whether each rank gets an element of a reduce-scatter's vector. Where some ranks get none, calls with another
+/// datatype and the same number of bytes may take a very different time.
 pub(super) fn has_whole_parts(cell: &Cell) -> bool {
     let elements = cell.bytes / cell.datatype.size_bytes();
     cell.collective != Collective::ReduceScatter || elements >= u64::from(cell.shape.ranks())

@@ -1,4 +1,4 @@
-//! The decisions that follow from fresh launches, and what holds between their sizes.
+//! The decisions that follow from fresh launches, at their sizes and between them.
 
 use std::collections::BTreeSet;
 
@@ -23,12 +23,12 @@ struct Settled {
 }
 
 impl Confirmation<'_> {
-    /// The decisions of one deployment, by ascending cell and operators: the default, unless fresh launches
-    /// confirm another candidate. The times of candidates that they measured are theirs, in the campaign's own
-    /// pattern of calls; the speed-up of a confirmed candidate is that of the pattern in which it gains least.
+    /// The decisions for one deployment, by ascending cell and operators: the default, unless fresh launches confirm
+    /// another candidate. Times of candidates come from fresh launches where these measured them, in the campaign's own
+    /// pattern of calls. The speed-up of a confirmed candidate is that of the pattern with its smallest gain.
     ///
-    /// Between two points, a candidate that is confirmed at both holds, otherwise the default. At a probe, the
-    /// candidate that holds on either side of it is chosen, otherwise the default.
+    /// Between two points, a candidate that is confirmed at both is chosen, otherwise the default. At a probe, the
+    /// candidate that is chosen on either side of it is chosen, otherwise the default.
     pub fn decisions(&self, deployment: Deployment) -> Vec<CellDecision> {
         let of_deployment = self.series.iter().filter(|(key, _)| key.0 == deployment);
         let mut decisions: Vec<CellDecision> = of_deployment
@@ -47,7 +47,7 @@ impl Confirmation<'_> {
             let holds = holds_between(&settled[place - 1], &settled[place]);
             settled[place - 1].decision.up_to_next = Some(holds);
         }
-        // A candidate that holds at a probe alone is not worth a rule.
+        // A candidate that is confirmed at a probe alone does not justify a rule.
         for place in (1..settled.len()).filter(|place| points[*place].is_probe) {
             let below = settled[place - 1].decision.up_to_next.clone();
             let decision = &mut settled[place].decision;
@@ -70,7 +70,7 @@ impl Confirmation<'_> {
                 }
             }
         }
-        // Where nothing was measured the default holds, and on both sides of it.
+        // At a size without measurements, and on both sides of it, the default is kept.
         let decisions = settled.into_iter().map(|settled| settled.decision);
         decisions
             .filter(|decision| !decision.ranking.is_empty())
@@ -121,7 +121,7 @@ impl Confirmation<'_> {
                 (Verdict::PatternsDisagree, Confidence::Medium)
             }
             None if !tried.is_empty() => (Verdict::NotConfirmed, Confidence::Medium),
-            // The default alone was measured.
+            // Only the default was measured.
             None if point.decision.is_none() && !decision.ranking.is_empty() => {
                 (Verdict::NoRival, Confidence::Medium)
             }
@@ -130,7 +130,7 @@ impl Confirmation<'_> {
         decision
     }
 
-    /// How sure it is that a confirmed candidate is faster.
+    /// The confidence that a confirmed candidate is faster.
     fn confidence(&self, cell: &Cell, candidate: &Candidate) -> Confidence {
         match self.fresh.is_certain(cell, candidate, CONFIDENCE) {
             true => Confidence::High,

@@ -1,4 +1,4 @@
-//! What is at stake at the points where choices are to be confirmed.
+//! The stakes at the points where choices are to be confirmed.
 
 use results::CellDecision;
 use statistics::geometric_mean;
@@ -11,29 +11,28 @@ use crate::fresh::Finding;
 /// A size whose neighbours are not confirmed counts as much as a range of this many octaves.
 const OCTAVES_ALONE: f64 = 0.1;
 
-/// What is at stake in a range of `octaves` octaves in which a candidate is `speedup` times as fast as the default:
-/// the doublings of speed times the octaves, as if each octave were called equally often.
+/// The stake of a range of `octaves` octaves in which a candidate is `speedup` times as fast as the default: the
+/// doublings of speed times the octaves, as if each octave were called equally often.
 pub fn at_stake(octaves: f64, speedup: f64) -> f64 {
     octaves * speedup.max(1.0).log2()
 }
 
-/// A size at which candidates are compared with the default, and what is at stake there according to exploring
-/// launches.
+/// A size at which candidates are compared with the default, with its stakes according to exploring launches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stake {
     /// The cell.
     pub cell: Cell,
-    /// The time of a call, on average over the default and the candidates that are compared with it, if known.
+    /// The time of a call, averaged over the default and the candidates compared with it, if known.
     pub call_seconds: Option<f64>,
-    /// What is at stake at this size alone.
+    /// The stake of this size alone.
     pub here: f64,
-    /// What is at stake between this size and the next one, if a candidate is confirmed at both.
+    /// The stake of the range up to the next size, if a candidate is confirmed at both.
     pub up_to_next: f64,
 }
 
 impl Confirmation<'_> {
-    /// What is at stake in this sweep at the points of each series, by ascending size. A candidate that can no longer
-    /// be confirmed counts for nothing.
+    /// The stakes in this sweep at the points of each series, by ascending size. Candidates that can no longer be
+    /// confirmed do not count.
     pub fn stakes(&self) -> Vec<Vec<Stake>> {
         let all = self.series.iter();
         all.map(|(key, points)| self.stakes_of(key, points))
@@ -84,7 +83,7 @@ impl Confirmation<'_> {
         points.iter().enumerate().map(stake).collect()
     }
 
-    /// Whether a candidate is confirmed, or may be yet.
+    /// Whether a candidate is confirmed, or can still be.
     fn is_hopeful(&self, cell: &Cell, candidate: &Candidate) -> bool {
         matches!(
             self.fresh.finding(cell, candidate),
@@ -105,8 +104,8 @@ impl Confirmation<'_> {
         known.unwrap_or(least).max(least)
     }
 
-    /// A value of the exploring launches' decision at a point or, where it has none, the geometric mean of those
-    /// at the nearest sizes of the shape or, where none has one, of all shapes.
+    /// A value of the exploring launches' decision at a point. If the point has none, the geometric mean of those at
+    /// the nearest sizes of the shape; if the shape has none, that of all shapes.
     fn nearest(
         &self,
         key: &Key,

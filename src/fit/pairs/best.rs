@@ -1,15 +1,14 @@
-//! The best of several candidates against the best of others.
+//! The comparison of the best of several candidates with the best of others.
 
 use results::{CONFIDENCE, Summary};
 use statistics::{PairedRatio, median, median_interval};
 
-/// The time of the best of the first divided by that of the best of the second, in one cell: the
-/// median over the launches that measured both, and its interval.
+/// The ratio of the time of the best first candidate to that of the best second one in one cell: the median over the
+/// launches that measured both, and its interval.
 ///
-/// If the best were chosen by the same times that are then compared, its luck would be taken for
-/// speed, and the side with more candidates would have more of it. So each launch is judged by
-/// choices from all the others: on either side the candidate whose median over the other launches
-/// is the least. A single launch must choose for itself; the coverage is then 0.
+/// If the best were chosen by the times that are then compared, its luck would count as speed, and the side with more
+/// candidates would profit more. So the choices for each launch come from all other launches: on either side the
+/// candidate with the smallest median over them. A single launch has to choose for itself; the coverage is then 0.
 pub(super) fn ratio(first: &[&Summary], second: &[&Summary]) -> Option<PairedRatio> {
     let mut launches: Vec<u32> = first
         .iter()
@@ -29,8 +28,8 @@ pub(super) fn ratio(first: &[&Summary], second: &[&Summary]) -> Option<PairedRat
     })
 }
 
-/// What the candidate that is fastest in all other launches took in this one. Of those measured in
-/// this one alone nothing is known before, so they come last; among them the fastest is taken.
+/// The time in this launch of the candidate that is fastest in all others. Candidates measured only in this launch come
+/// last; among them the fastest is taken.
 fn seconds(candidates: &[&Summary], launch: u32) -> Option<f64> {
     let here = candidates.iter().filter_map(|summary| {
         let medians = &summary.launch_medians;

@@ -1,7 +1,8 @@
 //! Curves of candidates from their times alone.
 
 use fit::{
-    CandidateCurve, Curve, How, Inside, Manner, Predictor, Segment, Timing, fit_machine, summarise,
+    CandidateCurve, Curve, Inside, PredictionMethod, Predictor, Segment, TimeOrigin, Timing,
+    fit_machine, summarise,
 };
 use vocabulary::{Candidate, Cell, CommShape, Experiment, ExperimentKind, Pattern, Subject};
 
@@ -113,7 +114,7 @@ fn predictions_are_near_the_truth_and_say_how_they_were_found() {
         let curve = noisy(&PARTS[..2], &sizes(), seed);
         let between = sizes().into_iter().map(|bytes| bytes + bytes / 2);
         let inner = between.filter(|bytes| *bytes < 16 << 20 && !(8192..16384).contains(bytes));
-        let mut note = |kind: usize, bytes: u64, inside: Inside, how: How| {
+        let mut note = |kind: usize, bytes: u64, inside: Inside, how: TimeOrigin| {
             let predicted = curve.predict(bytes, inside);
             assert_eq!(predicted.how, how, "{bytes}");
             assert!(
@@ -124,17 +125,17 @@ fn predictions_are_near_the_truth_and_say_how_they_were_found() {
             errors[kind].push((predicted.seconds / truth - 1.0).abs());
         };
         for bytes in inner {
-            note(0, bytes, Inside::Interpolation, How::Interpolated);
-            note(1, bytes, Inside::Segments, How::Segment);
+            note(0, bytes, Inside::Interpolation, TimeOrigin::Interpolated);
+            note(1, bytes, Inside::Segments, TimeOrigin::Segment);
         }
         for bytes in [1, 4, 64 << 20, 256 << 20] {
-            note(2, bytes, Inside::Interpolation, How::Extrapolated);
+            note(2, bytes, Inside::Interpolation, TimeOrigin::Extrapolated);
         }
         let measured = curve.points[3];
         let predicted = curve.predict(measured.bytes, Inside::Segments);
         assert_eq!(
             (predicted.how, predicted.seconds, predicted.error),
-            (How::Measured, measured.seconds, Some(0.0))
+            (TimeOrigin::Measured, measured.seconds, Some(0.0))
         );
     }
     for (errors, typical) in errors.iter().zip([0.06, 0.04, 0.06]) {
@@ -161,10 +162,10 @@ fn few_sizes_have_no_lines_and_still_tell_what_tables_would() {
     let two = curve(&[(64, 4e-6), (16, 1e-6)]);
     assert_eq!((two.straight, two.segments.len()), (None, 0));
     for (bytes, seconds, how) in [
-        (0, 1e-6, How::Extrapolated),
-        (16, 1e-6, How::Measured),
-        (32, 2e-6, How::Interpolated),
-        (128, 8e-6, How::Extrapolated),
+        (0, 1e-6, TimeOrigin::Extrapolated),
+        (16, 1e-6, TimeOrigin::Measured),
+        (32, 2e-6, TimeOrigin::Interpolated),
+        (128, 8e-6, TimeOrigin::Extrapolated),
     ] {
         for inside in [Inside::Interpolation, Inside::Segments] {
             let predicted = two.predict(bytes, inside);
@@ -221,10 +222,10 @@ fn candidate() -> Candidate {
 fn other_shapes_follow_the_ranks_or_their_logarithm() {
     let logarithmic = |ranks: f64, bytes: f64| ranks.log2() * (2e-6 + 1e-9 * bytes);
     let linear = |ranks: f64, bytes: f64| 2e-6 * ranks + 1e-9 * bytes;
-    let check = |time: fn(f64, f64) -> f64, nodes: u32, bytes: u64, how: How, bound: f64| {
+    let check = |time: fn(f64, f64) -> f64, nodes: u32, bytes: u64, how: TimeOrigin, bound: f64| {
         let predictor = Predictor::new(&over_shapes(&[4, 8, 16, 32], time));
         let asked = cell(CommShape { nodes, ppn: 1 }, bytes);
-        let predicted = predictor.predict(&asked, &candidate(), Manner::Model);
+        let predicted = predictor.predict(&asked, &candidate(), PredictionMethod::Model);
         let predicted = predicted.expect("measured elsewhere");
         let truth = time(f64::from(nodes), bytes as f64);
         let off = (predicted.seconds / truth - 1.0).abs();
@@ -236,12 +237,12 @@ fn other_shapes_follow_the_ranks_or_their_logarithm() {
     };
     for time in [logarithmic as fn(f64, f64) -> f64, linear] {
         for bytes in [8, 32 << 10, 2 << 20] {
-            check(time, 16, bytes, How::Measured, 1e-9);
-            check(time, 12, bytes, How::Interpolated, 0.03);
-            check(time, 128, bytes, How::Extrapolated, 0.02);
-            check(time, 2, bytes, How::Extrapolated, 0.02);
+            check(time, 16, bytes, TimeOrigin::Measured, 1e-9);
+            check(time, 12, bytes, TimeOrigin::Interpolated, 0.03);
+            check(time, 128, bytes, TimeOrigin::Extrapolated, 0.02);
+            check(time, 2, bytes, TimeOrigin::Extrapolated, 0.02);
         }
-        check(time, 128, 8 << 20, How::Extrapolated, 0.02);
+        check(time, 128, 8 << 20, TimeOrigin::Extrapolated, 0.02);
     }
 }
 
@@ -262,7 +263,7 @@ fn shapes_are_compared_with_those_that_differ_in_one_thing() {
     let predictor = Predictor::new(&measured);
     let at = |nodes: u32, ppn: u32| {
         let asked = cell(CommShape { nodes, ppn }, 8);
-        let predicted = predictor.predict(&asked, &candidate(), Manner::Model);
+        let predicted = predictor.predict(&asked, &candidate(), PredictionMethod::Model);
         predicted.expect("measured elsewhere").seconds
     };
     assert!((at(1, 16) / 2e-6 - 1.0).abs() < 1e-9);
@@ -270,7 +271,10 @@ fn shapes_are_compared_with_those_that_differ_in_one_thing() {
     assert!((at(32, 1) / 90e-6 - 1.0).abs() < 1e-9);
     let other = ours("allreduce/dual_root", None);
     let asked = cell(CommShape { nodes: 1, ppn: 8 }, 8);
-    assert_eq!(predictor.predict(&asked, &other, Manner::Model), None);
+    assert_eq!(
+        predictor.predict(&asked, &other, PredictionMethod::Model),
+        None
+    );
 }
 
 /// Two straight lines that cross: interpolation bends them, segments do not. With powers of the size
@@ -297,14 +301,17 @@ fn what_decides_better_at_sizes_left_out_is_taken_inside() {
         let predictor = Predictor::new(&curves(times));
         let first = ours("allreduce/ring", None);
         predictor
-            .predict(&asked, &first, Manner::Model)
+            .predict(&asked, &first, PredictionMethod::Model)
             .map(|p| p.how)
     };
     // At 100 bytes the first is faster; between 10 and 1000 it looks slower.
-    assert_eq!(how([|m| 100.0 + m, |m| 1.0 + 2.0 * m]), Some(How::Segment));
+    assert_eq!(
+        how([|m| 100.0 + m, |m| 1.0 + 2.0 * m]),
+        Some(TimeOrigin::Segment)
+    );
     assert_eq!(
         how([|m| m.powf(0.6), |m| 2.0 * m.powf(0.6)]),
-        Some(How::Interpolated)
+        Some(TimeOrigin::Interpolated)
     );
 }
 

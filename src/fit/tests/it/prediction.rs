@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fit::{
-    DecideOptions, Foreseen, MachineFit, compare_blocks, decide, extend, predicted_seconds,
+    DecideOptions, MachineFit, PredictionCache, compare_blocks, decide, extend, predicted_seconds,
     summarise,
 };
 use model::{Link, Machine, Placement, PostAhead};
@@ -52,7 +52,7 @@ pub(crate) fn machine() -> MachineFit {
         parameters: Vec::new(),
         segments: Vec::new(),
         placement: Placement::Block,
-        foreseen: Foreseen::default(),
+        predictions: PredictionCache::default(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Predictions that were made already.
+//! A cache of predicted times.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::sync::{Mutex, PoisonError};
 
 use vocabulary::{Candidate, Cell};
 
-/// The times that a machine was asked for: simulating takes long, and searches and decisions ask again and
-/// again. A clone begins anew, since what it is a part of may be changed.
+/// The times already predicted with a machine. Simulating takes long, and searches and decisions repeat their queries.
+/// A clone starts empty, since the machine it belongs to may be changed.
 #[derive(Default)]
-pub struct Foreseen(Mutex<BTreeMap<(Cell, Candidate), Option<f64>>>);
+pub struct PredictionCache(Mutex<BTreeMap<(Cell, Candidate), Option<f64>>>);
 
-impl Foreseen {
-    /// The time of a candidate in a cell, in seconds: `predict` says it the first time.
+impl PredictionCache {
+    /// The time of a candidate in a cell, in seconds, computed by `predict` on the first query.
     pub(crate) fn seconds(
         &self,
         cell: &Cell,
@@ -25,21 +25,21 @@ impl Foreseen {
     }
 }
 
-impl Clone for Foreseen {
+impl Clone for PredictionCache {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-/// What follows from a machine makes no difference between two.
-impl PartialEq for Foreseen {
+/// Caches do not distinguish machines.
+impl PartialEq for PredictionCache {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl fmt::Debug for Foreseen {
+impl fmt::Debug for PredictionCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Foreseen")
+        f.write_str("PredictionCache")
     }
 }

@@ -1,13 +1,13 @@
 //! Rules for shapes between measured ones.
 //!
 //! Each candidate's time is interpolated between two measured shapes, in the logarithms of ranks and time, and between
-//! measured sizes as times are; the candidate with the shortest time is chosen, from the very size on at which the
-//! times cross. The neighbours have as many ranks a node, or else as many nodes, and both a power of two ranks or
-//! both not, as the shape asked for: many algorithms are made for the one or the other.
+//! measured sizes. The rules choose the candidate with the shortest time, with thresholds where times cross. The
+//! neighbours have as many ranks per node as the requested shape, or else as many nodes. Both have a power of two ranks
+//! if the requested shape has, and otherwise neither, since many algorithms are made for one of the two cases.
 //!
-//! The default is no algorithm but a choice among the library's. Where it does the same as different candidates at two
-//! points, its time between them is unknown. There another candidate is chosen, one of these among them, by the times
-//! that are known.
+//! The default is not an algorithm but a choice among the library's. Where it is the same as different candidates at
+//! two points, its time between them is unknown. The fastest candidate with a known time is then chosen; the algorithms
+//! that the default may be are among them.
 
 mod pair;
 
@@ -20,11 +20,11 @@ use self::pair::Pair;
 use crate::lookup::is_in_other_order;
 use crate::{CandidateTimes, Deployment, OperatorClass, Query, RuleSource, ShapeRules, Table};
 
-/// Shapes between two neighbours for which rules are written out, at most.
+/// The most shapes between two neighbours for which rules are written out.
 const MOST_WRITTEN: u32 = 64;
 
 impl Table {
-    /// The rules for the shape of a query, if measured shapes enclose it, and these shapes.
+    /// The rules for the shape of a query, if measured shapes enclose it, and the enclosing shapes.
     pub(crate) fn between(&self, query: &Query) -> Option<(ShapeRules, [CommShape; 2])> {
         let entries = self.collectives.get(&query.collective)?;
         let [low, high] = neighbours(entries, query)?;
@@ -32,9 +32,9 @@ impl Table {
         Some((pair.rules(query), [low.shape, high.shape]))
     }
 
-    /// The rules that [`Table::lookup`] interpolates, as entries of their own for a format that cannot interpolate: for
-    /// all numbers of nodes, and of ranks a node, between two measured ones; where there are more than 64, for about
-    /// 64 of them and all powers of two.
+    /// The rules that [`Table::lookup`] interpolates, as separate entries for a format that cannot interpolate: for all
+    /// numbers of nodes, and of ranks per node, between two measured ones. If there are more than 64, the entries are
+    /// for about 64 of them and all powers of two.
     pub fn written_out(&self, collective: Collective) -> Vec<ShapeRules> {
         let entries = self
             .collectives
@@ -88,9 +88,9 @@ impl Table {
     }
 }
 
-/// Leaves only those times of candidates that interpolation between these entries of one collective needs: of
-/// candidates that are the fastest on some shape between two neighbours, at a measured size, and of some that
-/// do what the default does. An entry without a neighbour needs none.
+/// Removes all candidates' times that interpolation between these entries of one collective does not need. It needs
+/// those of candidates that are the fastest on some shape between two neighbours, at a measured size, and of some that
+/// are the same as the default. An entry without a neighbour keeps no times.
 pub fn leave_needed_times(collective: Collective, entries: &mut [ShapeRules]) {
     let mut needed: Vec<BTreeSet<Candidate>> = vec![BTreeSet::new(); entries.len()];
     for deployment in Deployment::ALL {
@@ -130,7 +130,7 @@ pub fn leave_needed_times(collective: Collective, entries: &mut [ShapeRules]) {
     }
 }
 
-/// Few candidates that together do what the default does at each size at which any does.
+/// A small set of candidates that are the same as the default at each size at which any candidate is.
 fn like_default(entry: &ShapeRules) -> BTreeSet<Candidate> {
     let mut open: BTreeSet<usize> = (0..entry.measured.len()).collect();
     let mut found = BTreeSet::new();
@@ -153,7 +153,7 @@ fn like_default(entry: &ShapeRules) -> BTreeSet<Candidate> {
     }
 }
 
-/// Whether two shapes are of one family, in which one number alone differs: that of nodes, or of ranks a node.
+/// Whether two shapes are of one family, in which only the number of nodes or that of ranks per node differs.
 type Family = fn(CommShape, CommShape) -> bool;
 const FAMILIES: [Family; 2] = [|a, b| a.ppn == b.ppn, |a, b| a.nodes == b.nodes];
 
@@ -163,13 +163,13 @@ fn neighbours<'t>(entries: &'t [ShapeRules], query: &Query) -> Option<[&'t Shape
         let low = nearest_in(entries, query, family, false)?;
         let high = nearest_in(entries, query, family, true)?;
         let both = [&entries[low], &entries[high]];
-        // A neighbour without times still stands between: nothing is interpolated past it.
+        // A neighbour without times blocks interpolation past it.
         let have_times = both.iter().all(|entry| !entry.candidates.is_empty());
         have_times.then_some(both)
     })
 }
 
-/// The place of the nearest entry of a family, with more ranks or with fewer.
+/// The index of the nearest entry of a family, with more ranks or with fewer.
 fn nearest_in(
     entries: &[ShapeRules],
     query: &Query,

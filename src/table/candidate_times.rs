@@ -14,7 +14,7 @@ use crate::rule::{self, Group, names_candidate};
 use crate::types::rounded;
 use crate::{Deployments, Problem};
 
-/// The word that stands in files where a time is missing.
+/// The word for a missing time in files.
 const NONE: &str = "none";
 
 /// A candidate's times at the measured sizes of an entry, in the order of its
@@ -23,9 +23,9 @@ const NONE: &str = "none";
 pub struct CandidateTimes {
     /// The candidate; not the default.
     pub candidate: Candidate,
-    /// Its median time at each size; positive and finite, absent where it was not measured.
+    /// Its median time at each size, positive and finite; `None` where it was not measured.
     pub seconds: Vec<Option<f64>>,
-    /// Whether the library's default takes as long at each size, within noise: it may be this algorithm there.
+    /// Whether the library's default takes as long at each size, within noise, and so may be this algorithm there.
     pub is_default: Vec<bool>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn read(
     group: Group<'_>,
 ) -> Checked<Vec<CandidateTimes>> {
     let group = Group {
-        // The times serve every deployment that offers these candidates.
+        // The times serve all deployments that offer these candidates.
         deployments: Deployments::Colltune,
         ..group
     };
@@ -112,7 +112,7 @@ fn times(
     })
 }
 
-/// Writes the times of candidates at these sizes; without sizes there are none.
+/// Writes the times of candidates at these sizes; nothing without sizes.
 pub(crate) fn write(
     f: &mut fmt::Formatter<'_>,
     all: &[CandidateTimes],

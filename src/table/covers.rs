@@ -1,4 +1,4 @@
-//! For which operators and deployments rules hold, and which of these are asked for.
+//! The operators and deployments that rules hold for, and those that queries ask for.
 
 use serde::{Deserialize, Serialize};
 use strum_macros::{Display, IntoStaticStr};
@@ -12,23 +12,23 @@ use vocabulary::Candidate;
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Operators {
-    /// All of them, but for commutative ones where an entry before has rules for these: only ordered
-    /// algorithms may be named. Library settings that do not tell operators apart get such an entry, made from
-    /// measurements with operators that commute.
+    /// All operators, except commutative ones if an earlier entry has rules for these. Only ordered algorithms may be
+    /// named. Library settings that do not tell operators apart get such an entry, made from measurements with
+    /// commutative operators.
     Any,
-    /// Commutative ones; unordered algorithms may be named.
+    /// Commutative operators; unordered algorithms may be named.
     Commutative,
-    /// Noncommutative ones, by measurements with such an operator: only ordered algorithms may be named.
+    /// Noncommutative operators, from measurements with such an operator; only ordered algorithms may be named.
     Noncommutative,
 }
 
 impl Operators {
-    /// Whether there are operators of both.
+    /// Whether some operators are in both.
     pub fn overlap(self, other: Self) -> bool {
         self == other || [self, other].contains(&Self::Any)
     }
 
-    /// What both hold for; they overlap.
+    /// The operators in both, which must overlap.
     pub(crate) fn narrower(self, other: Self) -> Self {
         match self {
             Self::Any => other,
@@ -89,7 +89,7 @@ impl OperatorClass {
     }
 }
 
-/// How a program gets at the algorithms that a table chooses: what may be chosen.
+/// The way in which a program uses a table, which limits the candidates.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone,
@@ -152,7 +152,7 @@ pub enum RuleSource {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Deployments {
-    /// All of them: only the library's default and its own algorithms may be named.
+    /// All deployments: only the library's default and its own algorithms may be named.
     Any,
     /// Only through colltune.
     Colltune,
@@ -161,7 +161,7 @@ pub enum Deployments {
 }
 
 impl Deployments {
-    /// Whether there are deployments of both.
+    /// Whether some deployments are in both.
     pub fn overlap(self, other: Self) -> bool {
         self == other || [self, other].contains(&Self::Any)
     }

@@ -1,9 +1,9 @@
 //! Decimal numbers times a power of ten, exactly.
 //!
-//! Files give times in microseconds, memory holds seconds. Multiplying would round; moving the
-//! decimal point in the text does not, so what is written is read back as the same number.
+//! Files give times in microseconds, memory holds seconds. Multiplying would round. Moving the decimal point in the
+//! text does not, so written numbers are read back unchanged.
 
-/// Reads a decimal number times `10^power`; `None` if it is not one.
+/// Reads a decimal number times `10^power`; `None` if the text is no number.
 pub(crate) fn scaled(text: &str, power: i32) -> Option<f64> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     if !mantissa
@@ -16,8 +16,8 @@ pub(crate) fn scaled(text: &str, power: i32) -> Option<f64> {
     format!("{mantissa}e{exponent}").parse().ok()
 }
 
-/// Writes a positive, finite number times `10^power` with the fewest digits that identify it;
-/// without exponent where people would write none.
+/// Writes a positive, finite number times `10^power` with the fewest digits that identify it, and with an exponent only
+/// for very large or small numbers.
 pub(crate) fn shifted(value: f64, power: i32) -> String {
     let text = format!("{value:e}");
     let Some((mantissa, exponent)) = text.split_once('e') else {

@@ -17,13 +17,13 @@ use crate::{Confidence, Deployment, Deployments, OperatorClass, Operators, Table
 pub struct Diff {
     /// Ranges of sizes in which the two choose differently, by collective, shape and size.
     pub changes: Vec<Change>,
-    /// Entries that only one of them has.
+    /// Entries that only one table has.
     pub only_in_one: Vec<OnlyIn>,
-    /// How the times of the library's default differ, by collective, where both measured some.
+    /// The changes of the times of the library's default, by collective, where both tables have such times.
     pub defaults: Vec<DefaultChange>,
 }
 
-/// The differences between two tables, and where each is from: what `colltune diff --json` prints.
+/// The differences between two tables, and the origin of each: the output of `colltune diff --json`.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TableComparison {
@@ -47,7 +47,7 @@ impl TableComparison {
     }
 }
 
-/// Where a table is from.
+/// The origin of a table.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Origin {
@@ -76,7 +76,7 @@ impl Origin {
     }
 }
 
-/// What the rules of an entry hold for.
+/// The domain of an entry's rules.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Group {
@@ -87,7 +87,7 @@ pub struct Group {
     /// The communicator shape.
     #[serde(flatten)]
     pub shape: CommShape,
-    /// The order of ranks; null if neither table says it.
+    /// The order of ranks; null if neither table has it.
     #[serde(serialize_with = "RankOrder::serialize_known")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<RankOrder>"))]
     pub order: RankOrder,
@@ -98,25 +98,24 @@ pub struct Group {
     pub deployments: Deployments,
 }
 
-/// Another choice in a range of sizes.
+/// A range of sizes with a different choice.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// Where.
+    /// The entry.
     #[serde(flatten)]
     pub group: Group,
     /// The first size, in bytes.
     pub from_bytes: u64,
-    /// The first size beyond, in bytes; none if the range has no end.
+    /// The first size beyond the range, in bytes; null if the range has no end.
     pub below_bytes: Option<u64>,
-    /// What was chosen.
+    /// The choice of the earlier table.
     pub before: ChosenRange,
-    /// What is chosen now.
+    /// The choice of the later table.
     pub after: ChosenRange,
-    /// The speed-up over the default that is expected now, divided by the one expected before: what
-    /// the change is worth if the default has stayed as fast. The geometric mean over the measured
-    /// sizes of the range. Null if a speed-up is unknown, and where the default is chosen again, since the
-    /// speed-up expected before did not hold.
+    /// The expected speed-up over the default now, divided by the one expected before: the gain from the change if the
+    /// default's time is unchanged. The geometric mean over the measured sizes of the range. Null if a speed-up is
+    /// unknown, and where the default is chosen again, since the speed-up expected before was wrong.
     pub worth: Option<f64>,
 }
 
@@ -127,7 +126,7 @@ impl Change {
     }
 }
 
-/// What a table chooses in a range of sizes.
+/// A table's choice in a range of sizes.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChosenRange {
@@ -135,18 +134,18 @@ pub struct ChosenRange {
     #[serde(flatten, serialize_with = "Candidate::in_parts")]
     #[cfg_attr(feature = "schema", schemars(with = "vocabulary::CandidateParts"))]
     pub candidate: Candidate,
-    /// Its expected speed-up over the default, by this table's own measurements: the geometric mean
-    /// over the measured sizes of the range.
+    /// Its expected speed-up over the default by this table's own measurements: the geometric mean over the measured
+    /// sizes of the range.
     pub speedup: Option<f64>,
-    /// How certain the decision is: the least of the range.
+    /// The confidence of the decision: the lowest in the range.
     pub confidence: Confidence,
 }
 
-/// An entry without a counterpart.
+/// An entry that only one table has.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct OnlyIn {
-    /// What it holds for.
+    /// The entry.
     #[serde(flatten)]
     pub group: Group,
     /// The table that has it.
@@ -164,7 +163,7 @@ pub enum Side {
     After,
 }
 
-/// How the library's default has changed.
+/// The change of the times of the library's default.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DefaultChange {
@@ -172,22 +171,21 @@ pub struct DefaultChange {
     #[serde(serialize_with = "collective_name::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub collective: Collective,
-    /// Shapes and sizes that both tables measured.
+    /// The number of shapes and sizes that both tables measured.
     pub points: usize,
-    /// Its time after divided by that before, the geometric mean over the points: above 1 it has
-    /// become slower.
+    /// The ratio of its times after and before, as the geometric mean over the points: above 1 it has become slower.
     pub mean: f64,
     /// The ratio that is farthest from 1.
     pub extreme: f64,
-    /// Where that is.
+    /// The entry with that ratio.
     #[serde(flatten)]
     pub shape: CommShape,
-    /// The size, in bytes, at which it is.
+    /// The size with that ratio, in bytes.
     pub bytes: u64,
 }
 
 impl Diff {
-    /// How many changes promise more over the default than before, and how many less.
+    /// The numbers of changes with a larger and with a smaller expected speed-up over the default.
     pub fn more_and_less(&self) -> [usize; 2] {
         let worth = || self.changes.iter().filter_map(|change| change.worth);
         let more = worth().filter(|worth| *worth > 1.0).count();
@@ -200,16 +198,15 @@ impl Diff {
         back.count()
     }
 
-    /// Whether both tables decide alike everywhere.
+    /// Whether both tables make the same decisions everywhere.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && self.only_in_one.is_empty()
     }
 }
 
 impl Table {
-    /// Compares this table with a later one: shapes that both have, range by range. Shapes that only
-    /// one has, or both in different orders of ranks, are named and not compared with their nearest
-    /// neighbours.
+    /// Compares this table with a later one: shapes that both have, range by range. Shapes that only one table has, or
+    /// that both have in different orders of ranks, are listed and not compared with their nearest neighbours.
     pub fn diff(&self, after: &Table) -> Diff {
         let mut diff = Diff::default();
         let both = [self, after];
@@ -263,8 +260,8 @@ impl Diff {
     }
 }
 
-/// The shapes, each with its order of ranks, for which at least one of the tables has rules of its own.
-/// An order that is not known is that of the other table.
+/// The shapes, each with its order of ranks, for which at least one of the tables has its own rules. If one table does
+/// not know the order, that of the other table counts.
 fn shapes(tables: &[&Table; 2], collective: Collective) -> BTreeSet<(CommShape, RankOrder)> {
     let entries = tables
         .iter()
@@ -280,7 +277,7 @@ fn shapes(tables: &[&Table; 2], collective: Collective) -> BTreeSet<(CommShape, 
     all.iter().filter(|group| is_told(group)).copied().collect()
 }
 
-/// What came of the same for both classes of operators, or for both deployments, said once.
+/// Merges equal outcomes for both classes of operators, or for both deployments.
 fn joined(
     collective: Collective,
     found: Vec<(OperatorClass, Deployment, Outcome)>,
@@ -309,13 +306,13 @@ fn joined(
     joined
 }
 
-/// The times of the default that both tables know, compared.
+/// Compares the default's times that both tables have.
 fn default_change(
     [before, after]: [&Table; 2],
     collective: Collective,
     shapes: &BTreeSet<(CommShape, RankOrder)>,
 ) -> Option<DefaultChange> {
-    // Times of calls that follow each other in different ways do not compare.
+    // Times of different patterns of calls cannot be compared.
     if before.provenance.pattern != after.provenance.pattern {
         return None;
     }
@@ -343,7 +340,7 @@ fn default_change(
     })
 }
 
-/// Every size at which a table knows the default's time on a shape, in seconds.
+/// The default's times of a table on a shape, in seconds, by size.
 fn default_times(
     table: &Table,
     collective: Collective,

@@ -1,9 +1,9 @@
 //! Tables at run time: from the size of a call to a decision in a few nanoseconds.
 //!
-//! [`Table::lookup`] reads well and looks for the nearest shape each time. Here that is done once a
-//! communicator: [`CommunicatorRules`] are what a [`Table`] says about one shape and order of ranks, for every
-//! collective and class of operators, and [`CommunicatorRules::decide`] neither allocates nor locks.
-//! Both say the same, which a property test checks.
+//! [`Table::lookup`] searches for the nearest shape each time. Here that is done once per communicator:
+//! [`CommunicatorRules`] are the decisions of a [`Table`] for one shape and order of ranks, for every collective and
+//! class of operators, and [`CommunicatorRules::decide`] neither allocates nor locks. A property test checks that both
+//! give the same decisions.
 //!
 //! [`Table`]: crate::Table
 //! [`Table::lookup`]: crate::Table::lookup

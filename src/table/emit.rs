@@ -1,4 +1,4 @@
-//! The text of a table, laid out for review: one line a rule, evidence in columns.
+//! The text of a table, laid out for review: one line per rule, evidence in columns.
 
 use std::fmt::{self, Write as _};
 
@@ -21,12 +21,12 @@ const HEADER: &str = "\
 # library's own algorithms alone, for `colltune export`; `any` is for both.
 ";
 
-/// Lines are wrapped here where a list can be.
+/// The width at which lists are wrapped.
 const LINE_WIDTH: usize = 100;
 
 impl Table {
-    /// The text of the table: the same for equal tables, and read back as an equal table if this
-    /// one keeps the rules of [`Table`] (what [`Table::save`] makes sure of).
+    /// The text of the table. Equal tables have equal texts, and the text is read back as an equal table if this one
+    /// keeps the rules of [`Table`], as [`Table::save`] ensures.
     pub fn to_yaml(&self) -> String {
         self.to_string()
     }
@@ -182,7 +182,7 @@ pub(crate) fn candidate(candidate: &Candidate) -> Result<String, fmt::Error> {
     let mut text = format!("candidate: {}", scalar(candidate.algorithm()));
     for (key, value) in candidate.parameters().given() {
         match key {
-            // Ids; the others are numbers.
+            // Ids; other values are numbers.
             "reduce" | "bcast" | "node" | "network" => write!(text, ", {key}: {}", scalar(&value))?,
             _ => write!(text, ", {key}: {value}")?,
         }
@@ -190,8 +190,8 @@ pub(crate) fn candidate(candidate: &Candidate) -> Result<String, fmt::Error> {
     Ok(text)
 }
 
-/// Rows, aligned so that a column reads as one measured size. The row of speed-ups is left out where these are the
-/// ratios of the times.
+/// Rows with aligned columns, one per measured size. The row of speed-ups is left out where they are the ratios of the
+/// times.
 fn measured_columns(f: &mut fmt::Formatter<'_>, points: &[MeasuredPoint]) -> fmt::Result {
     if points.is_empty() {
         return Ok(());
@@ -229,7 +229,7 @@ fn measured_columns(f: &mut fmt::Formatter<'_>, points: &[MeasuredPoint]) -> fmt
     Ok(())
 }
 
-/// A list between its opening bracket and its end, continued under its first item where the line is full.
+/// A list between its opening bracket and its end, continued under its first item where a line is full.
 pub(crate) fn list(
     f: &mut fmt::Formatter<'_>,
     start: &str,

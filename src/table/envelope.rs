@@ -1,8 +1,8 @@
 //! The lowest of several straight lines.
 
-/// Where the lowest line changes on the way from the low end (0) to the high end (1), and which line it becomes, in
-/// ascending order. A line is given by its values at both ends; one that is unknown at an end takes no part. `first` is
-/// the line to start with, the lowest at the low end.
+/// The changes of the lowest line on the way from the low end (0) to the high end (1), each with the line that becomes
+/// the lowest, in ascending order. A line is given by its values at both ends; a line with an unknown value is ignored.
+/// `first` is the line to start with, the lowest at the low end.
 pub fn crossings(lines: &[Option<[f64; 2]>], first: usize) -> Vec<(f64, usize)> {
     let mut changes = Vec::new();
     let (mut at, mut lowest) = (0.0, first);
@@ -14,7 +14,7 @@ pub fn crossings(lines: &[Option<[f64; 2]>], first: usize) -> Vec<(f64, usize)> 
             (is_later && place != lowest).then_some((share, above + below, place))
         };
         let others = lines.iter().enumerate().filter_map(crossing);
-        // If several are at the same place, the steepest is the lowest behind it.
+        // If several lines cross at the same place, the steepest is the lowest behind it.
         let next = others.min_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
         let Some((share, _, place)) = next else {
             break;
@@ -25,7 +25,7 @@ pub fn crossings(lines: &[Option<[f64; 2]>], first: usize) -> Vec<(f64, usize)> 
     changes
 }
 
-/// The place of the lowest value that is known, the first of equal ones.
+/// The index of the lowest known value, the first of several.
 pub fn lowest(values: impl Iterator<Item = Option<f64>>) -> Option<usize> {
     let known = values
         .enumerate()

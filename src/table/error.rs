@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use strict_yaml::Diagnostic;
 use thiserror::Error;
 
-/// Why a table could not be read or written.
+/// An error of reading or writing a table.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "messages name the fields")]
@@ -17,14 +17,14 @@ pub enum TableError {
     /// The file was read and is not a valid table.
     #[error(transparent)]
     Invalid(#[from] Box<Diagnostic>),
-    /// Writing failed. A regular file is the old one, if any, or the whole new one if only making its
-    /// name outlast a power failure did not succeed; never a part of one.
+    /// Writing failed. A regular file has its old contents, if any, or all new contents if only the sync of its
+    /// directory failed; never a part of them.
     #[error("cannot write the table {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
     /// The table in memory breaks the rules of tables; nothing was written.
     #[error("refusing to write an invalid table: {0}")]
     Unsound(Box<Diagnostic>),
-    /// The text of the table would be read back as something else; nothing was written.
+    /// The text of the table would not be read back equal; nothing was written.
     #[error("refusing to write the table {}: it would not be read back equal", path.display())]
     Altered { path: PathBuf },
 }

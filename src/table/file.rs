@@ -8,7 +8,7 @@ impl Table {
     /// Reads a table from a file.
     ///
     /// # Errors
-    /// [`TableError::Read`] if the file cannot be read, else as [`Table::parse`].
+    /// [`TableError::Read`] if the file cannot be read, otherwise those of [`Table::parse`].
     pub fn load(path: &Path) -> Result<Self, TableError> {
         let text = files::read_text(path).map_err(|source| TableError::Read {
             path: path.to_owned(),
@@ -17,7 +17,7 @@ impl Table {
         Self::parse(&text, path)
     }
 
-    /// Writes the table to a file, as [`files::write`], and only if it reads back equal.
+    /// Writes the table to a file by [`files::write`], if it reads back equal.
     ///
     /// # Errors
     /// [`TableError::Unsound`] if the table breaks the rules of [`Table`], [`TableError::Write`] if the file cannot be

@@ -8,7 +8,7 @@ use crate::{MeasuredPoint, Rule, ShapeRules};
 /// The times of a rule's candidate and of the default at one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Times {
-    /// Unknown if neither a measured point nor the rule tells the candidate's speed-up.
+    /// The candidate's time; unknown if neither a measured point nor the rule gives the speed-up.
     pub(crate) seconds: Option<f64>,
     /// The default's time divided by the candidate's; unknown if the candidate's time is.
     pub(crate) speedup: Option<f64>,
@@ -18,8 +18,7 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// Times at a size for which `rule`, one of the entry's, holds; `None` if nothing was
-    /// measured.
+    /// Times at a size of `rule`, which is one of the entry's rules; `None` if nothing was measured.
     pub(crate) fn at(entry: &ShapeRules, rule: &Rule, bytes: u64) -> Option<Self> {
         let around = Around::size(&entry.measured, bytes)?;
         let default_seconds = around.time(|point| point.default_seconds);
@@ -33,7 +32,7 @@ impl Times {
             let speedup = around.between(|point| point.speedup);
             (Some(around.time(|point| point.seconds)), Some(speedup))
         } else {
-            // The points of a rule are consecutive, so its nearest one is an end, if it has any.
+            // The points of a rule are consecutive, so the nearest is one of the two, if the rule has any.
             let nearest = ends.into_iter().find(|point| belongs(point));
             let speedup = nearest.map(|point| point.speedup).or(rule.speedup);
             (speedup.map(|speedup| default_seconds / speedup), speedup)
@@ -47,7 +46,7 @@ impl Times {
     }
 }
 
-/// The measured points next to a size; twice the same if the size was measured, or lies outside.
+/// The measured points on both sides of a size; both are the same if the size was measured or lies outside.
 #[derive(Clone, Copy)]
 struct Around<'p> {
     left: &'p MeasuredPoint,
@@ -56,7 +55,7 @@ struct Around<'p> {
 }
 
 impl<'p> Around<'p> {
-    /// Looks among points of ascending size; `None` without points.
+    /// Searches points of ascending size; `None` without points.
     fn size(points: &'p [MeasuredPoint], bytes: u64) -> Option<Self> {
         let after = points.partition_point(|point| point.bytes < bytes);
         let before = after.checked_sub(1).and_then(|before| points.get(before));
@@ -81,7 +80,7 @@ impl<'p> Around<'p> {
         }
     }
 
-    /// A value interpolated between those at the two points; outside of them, the value at the nearest one.
+    /// A value interpolated between the two points; outside them, the value at the nearest one.
     fn between(&self, of: fn(&MeasuredPoint) -> f64) -> f64 {
         let Self { left, right, bytes } = *self;
         interpolated([(left.bytes, of(left)), (right.bytes, of(right))], bytes)

@@ -1,4 +1,4 @@
-//! Decisions for programs.
+//! Decisions as JSON.
 
 use serde::Serialize;
 use vocabulary::{Parameters, RankOrder};
@@ -9,21 +9,21 @@ use crate::{Confidence, Decision, Deployment, OperatorClass, Policy};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DecisionJson {
-    /// The collective asked for.
+    /// The collective of the query.
     pub collective: &'static str,
-    /// Nodes asked for.
+    /// Nodes.
     pub nodes: u32,
-    /// Ranks per node asked for.
+    /// Ranks per node.
     pub ppn: u32,
-    /// Order of ranks asked for; left out if any.
+    /// Order of ranks; left out if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<RankOrder>,
-    /// Message size asked for.
+    /// Message size.
     pub bytes: u64,
-    /// Operator class asked for; left out where nothing is combined.
+    /// Operator class; left out where nothing is combined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator: Option<OperatorClass>,
-    /// Deployment asked for.
+    /// Deployment.
     pub deployment: Deployment,
     /// Full name of the candidate, with parameters.
     pub candidate: String,
@@ -35,28 +35,27 @@ pub struct DecisionJson {
     pub expected_seconds: Option<f64>,
     /// Expected time of the library's default, or null.
     pub default_seconds: Option<f64>,
-    /// The shape whose times these are where it is another than the one asked for, as in `2x4` or
-    /// `2x4 with ranks in block order`, or null.
+    /// The shape whose times these are if it differs from that of the query, as in `2x4` or `2x4 with ranks in block
+    /// order`, or null.
     pub times_of: Option<String>,
     /// Default's time divided by the candidate's, or null.
     pub speedup: Option<f64>,
     /// `high`, `medium` or `low`.
     pub confidence: Confidence,
-    /// Whether fresh launches confirmed, on the shape asked for, that the candidate is faster than the
-    /// default.
+    /// Whether fresh launches confirmed, on the shape of the query, that the candidate is faster than the default.
     pub confirmed: bool,
     /// Whether `run`, `export` and `deploy` use the decision by default.
     pub deployed: bool,
-    /// Why it does not, or null.
+    /// The reason if they do not, or null.
     pub reason: Option<String>,
-    /// The rule that decided, in words.
+    /// The rule that decided, as text.
     pub rule: String,
     /// `measured`, `model`, `interpolated between 2x4 and 8x4`, `nearest 1x2`, `nearest 2x4 with ranks in block order` or `none`.
     pub shape: String,
 }
 
 impl Decision<'_> {
-    /// The decision for programs.
+    /// The decision as JSON.
     pub fn to_json(&self) -> DecisionJson {
         let query = &self.query;
         let reason = self.withheld(Policy::default());

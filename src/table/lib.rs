@@ -1,10 +1,10 @@
 //! Decision tables: which candidate to use for a collective, communicator shape, operator class,
 //! deployment and message size.
 //!
-//! A [`Table`] is read from a YAML file made for review, strictly: [`Table::load`] either returns
-//! a table whose every rule can be carried out, or says which line to change. [`Table::lookup`]
-//! answers a [`Query`], [`dispatch`] in a few nanoseconds; [`Table::save`] writes a file that reads back equal. Sizes are bytes,
-//! times are seconds in memory and microseconds in the file.
+//! A [`Table`] is read from a YAML file made for review: [`Table::load`] returns a table whose every rule can be
+//! carried out, or an error that names the line to change. [`Table::lookup`] answers a [`Query`], [`dispatch`] does so
+//! in a few nanoseconds; [`Table::save`] writes a file that reads back equal. Sizes are bytes, times are seconds in
+//! memory and microseconds in the file.
 //!
 //! ```
 //! use schedule::Collective;

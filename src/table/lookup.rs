@@ -1,4 +1,4 @@
-//! Asking a table.
+//! Queries to a table.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -16,56 +16,56 @@ use crate::{
 /// A call to decide about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Query {
-    /// What is called.
+    /// The collective.
     pub collective: Collective,
-    /// The ranks.
+    /// The communicator's shape.
     pub shape: CommShape,
-    /// The order in which these stand on the nodes; [`RankOrder::Unknown`] asks for any.
+    /// The order of ranks on the nodes; [`RankOrder::Unknown`] matches any.
     pub order: RankOrder,
     /// Message size, as defined by [`crate::message_size`].
     pub bytes: u64,
-    /// Whether the operator commutes; without meaning where nothing is combined.
+    /// Whether the operator commutes; ignored where nothing is combined.
     pub operators: OperatorClass,
-    /// How the answer will be used.
+    /// The deployment in which the answer is used.
     pub deployment: Deployment,
 }
 
 /// A table's answer to a [`Query`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision<'t> {
-    /// The question.
+    /// The query.
     pub query: Query,
-    /// What to use.
+    /// The candidate to use.
     pub candidate: &'t Candidate,
-    /// Expected time of the candidate, at the shape that `matched` names; unknown without
-    /// evidence. See [`Table::lookup`] for sizes that were not measured.
+    /// Expected time of the candidate on the shape that `matched` names; `None` without evidence. [`Table::lookup`]
+    /// defines it for sizes that were not measured.
     pub expected_seconds: Option<f64>,
     /// Expected time of the library's default, at the same shape.
     pub default_seconds: Option<f64>,
     /// The default's time divided by the candidate's: from the measured sizes ([`crate::MeasuredPoint::speedup`]),
-    /// else as the rule states; 1 for the default itself. Being a median of paired ratios, it may differ from the
-    /// ratio of the expected times.
+    /// otherwise from the rule; 1 for the default itself. It is a median of paired ratios and may differ from the ratio
+    /// of the expected times.
     pub speedup: Option<f64>,
-    /// How certain the decision is.
+    /// The confidence of the decision.
     pub confidence: Confidence,
     /// Whether fresh launches confirmed, on this shape, that the candidate is faster than the default.
     pub confirmed: bool,
-    /// Whether the shape was measured.
+    /// How the shape was found in the table.
     pub matched: ShapeMatch,
     /// The rule that decided.
     pub rule: RulePlace,
-    /// What decides whether it is deployed; `None` if the table has no rule for the query.
+    /// The properties that decide whether it is deployed; `None` if the table has no rule for the query.
     pub(crate) basis: Option<Basis<'t>>,
 }
 
-/// What a decision rests on.
+/// The properties of a rule that determine whether a policy deploys it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Basis<'t> {
     /// Whether the rule is confirmed on the shape that it was made for.
     pub(crate) confirmed: bool,
-    /// The rule's confidence there.
+    /// The confidence of the rule on that shape.
     pub(crate) confidence: Confidence,
-    /// Where the table is from.
+    /// The table's provenance.
     pub(crate) provenance: &'t Provenance,
 }
 
@@ -90,28 +90,28 @@ impl Decision<'_> {
 /// How a query's shape was found in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShapeMatch {
-    /// The very shape was measured.
+    /// Exactly this shape was measured.
     Measured,
     /// The shape was not measured; times are the model's.
     Model,
-    /// The shape was not measured; times are interpolated between these two, with fewer and with more ranks.
+    /// The shape was not measured; times are interpolated between these two shapes, with fewer and with more ranks.
     Interpolated(CommShape, CommShape),
     /// The shape was not measured; this one is used instead.
     Nearest(CommShape),
-    /// The shape was not measured with ranks in the order asked for; this shape and order are used instead.
+    /// The shape was not measured in the requested order of ranks; this shape and order are used instead.
     OtherOrder(CommShape, RankOrder),
-    /// The table has nothing for the collective, operator class and deployment.
+    /// The table has no entry for the collective, operator class and deployment.
     Absent,
 }
 
 impl ShapeMatch {
-    /// Whether another shape, or another order of ranks, is used instead of the one asked for.
+    /// Whether another shape, or another order of ranks, is used instead of the requested one.
     pub const fn is_stand_in(self) -> bool {
         matches!(self, Self::Nearest(_) | Self::OtherOrder(..))
     }
 
-    /// The shape and the order of ranks that are used instead of those asked for: `2x4`, or `2x4 with ranks
-    /// in block order`.
+    /// The shape and the order of ranks that are used instead of the requested ones: `2x4`, or `2x4 with ranks in block
+    /// order`.
     pub fn stand_in(self) -> Option<String> {
         match self {
             Self::Nearest(shape) => Some(shape.to_string()),
@@ -137,7 +137,7 @@ impl fmt::Display for ShapeMatch {
     }
 }
 
-/// Where a rule stands in its table.
+/// The place of a rule in its table.
 ///
 /// Displayed as in `allreduce, 2x4, cyclic order, commutative operators, from 1500 bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -157,7 +157,7 @@ pub enum RulePlace {
         /// Its first size.
         from_bytes: u64,
     },
-    /// No rule of the table: the library's default for lack of a better answer.
+    /// No rule of the table: the library's default is used for lack of a rule.
     Absent(Query),
 }
 
@@ -199,33 +199,34 @@ impl fmt::Display for RulePlace {
 }
 
 impl Table {
-    /// Decides about a call. Depends only on the table and the query, so that ranks that
-    /// ask the same get the same; allocates only where it interpolates between shapes.
+    /// Decides about a call. The decision depends only on the table and the query, so ranks with equal queries get
+    /// equal decisions. Allocates only where it interpolates between shapes.
     ///
-    /// *Shape.* Among the entries of the collective that hold for the deployment and the operator
-    /// class (any, if the collective combines nothing): the entry of exactly that shape whose order of
-    /// ranks may be the one asked for ([`RankOrder::may_be`]), the first of several. Else, if entries with the times of
-    /// candidates ([`ShapeRules::candidates`]) enclose the shape, what is the fastest by times that are interpolated
-    /// between two of them: the nearest with fewer and with more ranks that have as many ranks a node, or else as many
-    /// nodes, and a power of two ranks if the one asked for has. Such a decision is marked, of low confidence and not
-    /// confirmed. Else the nearest. Nearer is a shape whose order may be the one asked for; then one with a power of two ranks if
-    /// such a one is asked for, and one without
-    /// if not; then one whose number of nodes is nearer by ratio, the smaller of two; then one whose ranks per node are.
-    /// Such a stand-in is marked, and of low confidence. Without any entry the answer is the library's
-    /// default, of low confidence, its time unknown.
+    /// *Shape.* The entries of the collective that hold for the deployment and the operator class count (for any class,
+    /// if the collective combines nothing). They are tried in this order:
+    ///
+    /// 1. The first entry of exactly that shape whose order of ranks may be the requested one ([`RankOrder::may_be`]).
+    /// 2. If entries with the times of candidates ([`ShapeRules::candidates`]) enclose the shape, the candidate with
+    ///    the shortest time interpolated between two of them. These are the nearest with fewer and with more ranks that
+    ///    have as many ranks per node, or else as many nodes, and a power of two ranks if the requested shape has. Such
+    ///    a decision is marked, has low confidence and is not confirmed.
+    /// 3. The nearest entry. Shapes whose order may be the requested one come first, then those that agree with the
+    ///    requested shape in having a power of two ranks, then those with the nearer number of nodes by ratio, the
+    ///    smaller of two, then those with the nearer number of ranks per node. Such a stand-in is marked and has low
+    ///    confidence.
+    /// 4. Without any entry the library's default, with low confidence and an unknown time.
     ///
     /// *Size.* The last rule of the entry whose `from_bytes` does not exceed the message size.
     ///
-    /// *Times.* At measured sizes as measured; between them interpolated linearly in the
-    /// logarithms of size and time; below the smallest as at the smallest; above the largest
-    /// proportional to the size, as bandwidth rules there, and the confidence is one step lower.
+    /// *Times.* At measured sizes as measured; between them interpolated linearly in the logarithms of size and time;
+    /// below the smallest as at the smallest; above the largest proportional to the size, since bandwidth dominates
+    /// there, with the confidence one step lower.
     ///
-    /// Each measured point belongs to the rule that holds at its size: it tells the time of that
-    /// rule's candidate. If not all points that surround the size belong to the rule that decides,
-    /// only the default's time is found in this way, and that of the candidate is the default's
-    /// divided by the speed-up at the nearest measured point of the rule; without such a point, by
-    /// the speed-up that the rule states. Between measured sizes, speed-ups are interpolated as times are; beyond
-    /// them, the speed-up at the nearest one holds.
+    /// Each measured point belongs to the rule that holds at its size and gives the time of that rule's candidate. If a
+    /// point next to the size belongs to another rule than the deciding one, only the default's time is found in this
+    /// way. The candidate's time is then the default's divided by the speed-up at the nearest measured point of the
+    /// rule or, without such a point, by the speed-up of the rule. Between measured sizes, speed-ups are interpolated
+    /// like times; beyond them, the speed-up at the nearest measured size holds.
     pub fn lookup(&self, query: &Query) -> Decision<'_> {
         let decide = || {
             let (entry, matched) = self.answering(query)?;
@@ -246,7 +247,7 @@ impl Table {
         decide().unwrap_or(Decision::absent(query))
     }
 
-    /// The entry that answers a query, and how the shape is found in it.
+    /// The entry that answers a query, and how its shape was found.
     pub(crate) fn answering(&self, query: &Query) -> Option<(Cow<'_, ShapeRules>, ShapeMatch)> {
         let nearest = self.nearest(query)?;
         if !nearest.is_of(query)
@@ -257,7 +258,7 @@ impl Table {
         Some((Cow::Borrowed(nearest), nearest.matched(query)))
     }
 
-    /// A candidate of which the table has times, as the table has it.
+    /// The table's own value of a candidate that has times in it.
     fn known(&self, collective: Collective, candidate: &Candidate) -> &Candidate {
         let entries = self.collectives.get(&collective).into_iter().flatten();
         let mut known = entries.flat_map(|entry| &entry.candidates);
@@ -265,7 +266,7 @@ impl Table {
         found.map_or(&Candidate::Default, |times| &times.candidate)
     }
 
-    /// The entry to use for a query's shape, operator class and deployment.
+    /// The nearest entry for a query's shape, operator class and deployment.
     pub(crate) fn nearest(&self, query: &Query) -> Option<&ShapeRules> {
         let entries = self.collectives.get(&query.collective)?;
         let covering = entries.iter().filter(|entry| entry.covers(query));
@@ -301,18 +302,17 @@ impl ShapeRules {
     }
 }
 
-/// Whether the ranks of an entry certainly stood in another order than those asked for, on shapes where the
-/// order makes a difference.
+/// Whether the ranks of an entry were certainly in another order than the requested one, on shapes where the order
+/// makes a difference.
 pub(crate) fn is_in_other_order(entry: &ShapeRules, query: &Query) -> bool {
     let have = entry.order.told_on(entry.shape);
     let asked = query.order.told_on(query.shape);
     have.zip(asked).is_some_and(|(have, asked)| have != asked)
 }
 
-/// How far an entry's shape is from the one that is asked for: whether its ranks stood in another order;
-/// whether one has a power of two ranks and the other has not, since many algorithms are made for the one or
-/// the other; then the ratio of the numbers of nodes, the smaller number first, then that of the ranks per
-/// node.
+/// The distance of an entry's shape from the requested one: whether its ranks were in another order; whether only one
+/// of the two has a power of two ranks, since many algorithms are made for one of these cases; then the ratio of the
+/// numbers of nodes, the smaller number first; then the same for the ranks per node.
 fn distance(entry: &ShapeRules, query: &Query) -> (bool, bool, f64, u32, f64, u32) {
     let (have, asked) = (entry.shape, query.shape);
     let ratio = |a: u32, b: u32| f64::from(a.max(b)) / f64::from(a.min(b).max(1));
@@ -326,7 +326,7 @@ fn distance(entry: &ShapeRules, query: &Query) -> (bool, bool, f64, u32, f64, u3
     )
 }
 
-/// The rule that holds for a size, of rules by ascending size: the last that starts at or below it.
+/// The rule for a size, of rules by ascending size: the last that starts at or below it.
 pub fn rule_at(rules: &[Rule], bytes: u64) -> Option<&Rule> {
     let after = rules.partition_point(|rule| rule.from_bytes <= bytes);
     rules.get(after.checked_sub(1)?)

@@ -1,4 +1,4 @@
-//! Rules that name what is not ours: the library's own algorithms, mock-ups, what was imported.
+//! Rules with candidates other than colltune's algorithms: the library's own algorithms, mock-ups and imported ones.
 
 use schedule::Collective;
 use strict_yaml::Mistake;
@@ -11,11 +11,10 @@ use crate::{Operators, Problem};
 /// The parameters of native and imported algorithms, as files spell them.
 const PARAMETERS: [&str; 2] = ["segment_bytes", "fanout"];
 
-/// Reads a candidate whose name begins with what it is: `native:`, `mockup:`, or the source of an
-/// import.
+/// Reads a candidate whose name begins with its kind: `native:`, `mockup:`, or the source of an import.
 ///
-/// Which native algorithms there are only the library knows: any name is taken. That they combine in
-/// the order of ranks is known of some ([`libraries::combines_in_order`]).
+/// Any name of a native algorithm is accepted, since only the library knows which it has.
+/// [`libraries::combines_in_order`] knows which of them combine in rank order.
 pub(crate) fn candidate(
     place: &Place<'_>,
     named: NamedCandidate<'_>,
@@ -65,7 +64,7 @@ pub(crate) fn candidate(
     })
 }
 
-/// The collective stands between the colon and the slash.
+/// Checks the collective between the colon and the slash.
 fn check_collective(field: &Place<'_>, name: &str, collective: Collective) -> Checked<()> {
     let of = name
         .split_once(':')

@@ -1,4 +1,4 @@
-//! Reads the text of a table: strict, and precise about what it refuses.
+//! The strict reader of a table's text.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::{
     ShapeRules, Table, TableError, decimal, message_size,
 };
 
-/// What stands before the version in `format`.
+/// The word before the version in `format`.
 pub(crate) const FORMAT_NAME: &str = "colltune-table";
 const KIND: Kind = Kind {
     name: "a table",
@@ -27,7 +27,6 @@ const KIND: Kind = Kind {
     reference: None,
 };
 
-/// The result of one check.
 pub(crate) type Checked<T> = Result<T, Box<Diagnostic>>;
 
 /// The whole file.
@@ -75,16 +74,15 @@ struct MeasuredDefinition {
 }
 
 impl Table {
-    /// Reads the text of a table; `path` is only named in errors.
+    /// Reads the text of a table; errors name `path`.
     ///
     /// # Errors
-    /// [`TableError::Invalid`] for the first problem found: anything but plain YAML, a newer
-    /// format, an unknown, missing or doubled key, a wrong type, an unknown algorithm, a parameter
-    /// that the algorithm does not take, sizes that leave a gap or do not ascend, overlapping
-    /// entries, an unordered algorithm where operators need not commute.
+    /// [`TableError::Invalid`] for the first problem found: anything but plain YAML, a newer format, an unknown,
+    /// missing or doubled key, a wrong type, an unknown algorithm, a parameter that the algorithm does not take, sizes
+    /// that leave a gap or do not ascend, overlapping entries, an unordered algorithm for noncommutative operators.
     pub fn parse(text: &str, path: &Path) -> Result<Self, TableError> {
         let document = Document::parse(&KIND, path, text)?;
-        // A newer format may have other keys, so its version has the first word.
+        // A newer format may have other keys, so its version is checked first.
         let version = format(&document)?;
         let definition: TableDefinition = document.read()?;
         let (name, provenance) = (definition.name, definition.provenance);
@@ -132,7 +130,7 @@ impl Table {
     }
 }
 
-/// A value of the document, to place problems there.
+/// A value of the document and its place, for errors.
 #[derive(Clone)]
 pub(crate) struct Place<'a> {
     document: &'a Document<'a>,
@@ -159,7 +157,7 @@ impl Place<'_> {
         self.document.at_key(&self.field, problem)
     }
 
-    /// A problem with a value that is not what is expected.
+    /// A problem with a value other than the expected one.
     pub(crate) fn unfit(&self, expected: &str) -> Box<Diagnostic> {
         self.document.unfit(&self.field, expected)
     }
@@ -222,7 +220,7 @@ fn shapes(
     Ok(entries)
 }
 
-/// Refuses what the first version of the format does not know.
+/// Refuses keys that version 1 of the format does not have.
 fn refuse_later_keys(place: &Place<'_>, definition: &ShapeDefinition) -> Checked<()> {
     let keys = [
         ("order", definition.order.is_some()),
@@ -238,8 +236,8 @@ fn refuse_later_keys(place: &Place<'_>, definition: &ShapeDefinition) -> Checked
     }
 }
 
-/// Whether two entries contradict each other. One for all operators may follow one for commutative ones: it
-/// holds for the others.
+/// Whether two entries overlap. An entry for all operators may follow one for commutative ones: it holds for the
+/// others.
 fn overlap(earlier: &ShapeRules, entry: &ShapeRules) -> bool {
     let is_for_others =
         (earlier.operators, entry.operators) == (Operators::Commutative, Operators::Any);
@@ -268,7 +266,7 @@ fn shape_rules(
         shape,
         order: definition.order.unwrap_or_default(),
         operators,
-        // All that tables of version 1 say.
+        // Tables of version 1 have no other deployment.
         deployments: definition.deployment.unwrap_or(Deployments::Colltune),
         ..group
     };

@@ -12,25 +12,24 @@ use crate::{
     Confidence, Decision, Deployment, Provenance, Rule, RulePlace, ShapeMatch, ShapeRules, Table,
 };
 
-/// Selects the rules that are deployed, that is used at run time, in exported files and in deployed folders. Other
-/// rules stay in their table, for reports and for [`Table::lookup`]; the library's default is used in their place.
+/// The selection of the rules that are deployed, that is, used at run time, in exported files and in deployed folders.
+/// Other rules stay in their table for reports and [`Table::lookup`]; the library's default is used in their place.
 ///
-/// The default policy deploys confirmed rules of the confidence that the table asks for, on the shapes that were
-/// measured.
+/// The default policy deploys confirmed rules with at least the confidence that the table asks for, on measured shapes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Policy {
-    /// The least confidence; the table's own if absent ([`Provenance::min_confidence`]).
+    /// The least confidence; `None` for the table's own ([`Provenance::min_confidence`]).
     pub min_confidence: Option<Confidence>,
-    /// Whether rules are deployed that no fresh launches confirmed: those of imported measurements, of the model,
-    /// of campaigns with `confirmation: off`, and of tables from before choices were confirmed; and rules of simulated
-    /// machines. With them go rules that are interpolated for shapes between measured ones.
+    /// Whether to deploy rules that fresh launches have not confirmed: those of imported measurements, of the model, of
+    /// campaigns with `confirmation: off`, of tables from before choices were confirmed, and of simulated machines; and
+    /// rules interpolated for shapes between measured ones.
     pub unconfirmed: bool,
-    /// Whether a shape that was not measured is served by the nearest one that was, where rules are not interpolated.
+    /// Whether the nearest measured shape serves a shape that was not measured, where rules are not interpolated.
     pub extrapolate: bool,
 }
 
 impl Policy {
-    /// What a rule of a table lacks to be deployed on the shape that it was made for; `None` if it is deployed.
+    /// The requirement that a rule fails on the shape that it was made for; `None` if it is deployed.
     pub fn lack(self, rule: &Rule, provenance: &Provenance) -> Option<Lack> {
         let basis = Basis {
             confirmed: rule.confirmed,
@@ -43,7 +42,7 @@ impl Policy {
             .flatten()
     }
 
-    /// The same of a rule that replaces the default.
+    /// The requirement that a rule fails which replaces the default.
     fn lack_of(self, basis: Basis<'_>) -> Option<Lack> {
         let Basis {
             confirmed,
@@ -52,7 +51,7 @@ impl Policy {
         } = basis;
         let least = self.min_confidence.unwrap_or(provenance.min_confidence);
         if provenance.library.is_simulated() && !self.unconfirmed {
-            // No confirmation and no confidence would change that.
+            // Neither confirmation nor confidence would change that.
             Some(Lack::Measurement)
         } else if !confirmed && !self.unconfirmed {
             Some(Lack::Confirmation)
@@ -63,8 +62,8 @@ impl Policy {
         }
     }
 
-    /// Whether rules are deployed on shapes between measured ones: as rules of medium confidence that no fresh launches
-    /// confirmed.
+    /// Whether rules are deployed on shapes between measured ones: they count as rules of medium confidence that fresh
+    /// launches have not confirmed.
     fn interpolates(self, provenance: &Provenance) -> bool {
         let basis = Basis {
             confirmed: false,
@@ -78,11 +77,11 @@ impl Policy {
 /// A rule that is not deployed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Withheld {
-    /// Where it stands.
+    /// Its place in the table.
     pub place: RulePlace,
-    /// What it chooses.
+    /// Its choice.
     pub candidate: Candidate,
-    /// What it lacks.
+    /// The requirement that it fails.
     pub lack: Lack,
 }
 
@@ -99,22 +98,22 @@ impl Serialize for Withheld {
     }
 }
 
-/// What a rule lacks to be deployed.
+/// The requirement that a rule fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Lack {
-    /// No fresh launches confirmed it.
+    /// Fresh launches have not confirmed it.
     #[error("is not confirmed")]
     Confirmation,
-    /// Confidence: the rule has this one, less than the policy asks for.
+    /// Its confidence, this one, is below that of the policy.
     #[error("has {0} confidence")]
     Confidence(Confidence),
-    /// A measurement: the rule was simulated.
+    /// It was simulated, not measured.
     #[error("is simulated")]
     Measurement,
 }
 
 impl Lack {
-    /// The reason, to stand behind a colon: `not confirmed`, `low confidence`, `simulated`.
+    /// The reason, to follow a colon: `not confirmed`, `low confidence`, `simulated`.
     pub fn reason(self) -> String {
         match self {
             Self::Confirmation => "not confirmed".to_owned(),
@@ -125,8 +124,8 @@ impl Lack {
 }
 
 impl Table {
-    /// The table as a policy deploys it: the default, of low confidence, replaces the rules that the policy
-    /// withholds, which are returned in the order of the table. Deploying the result again changes nothing.
+    /// The table as a policy deploys it. The default, with low confidence, replaces the withheld rules, which are
+    /// returned in the order of the table. Deploying the result again changes nothing.
     pub fn deployed(&self, policy: Policy) -> (Self, Vec<Withheld>) {
         let mut table = self.clone();
         let mut withheld = Vec::new();
@@ -147,26 +146,26 @@ impl Table {
     }
 }
 
-/// How many rules of a table a policy deploys, and how many not. The default's rules do not count.
+/// The numbers of rules of a table that a policy deploys and withholds. The default's rules do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Usage {
     /// Rules that are deployed.
     pub used: usize,
-    /// Rules that no fresh launches confirmed.
+    /// Rules that fresh launches have not confirmed.
     pub unconfirmed: usize,
-    /// Rules that lack confidence alone.
+    /// Rules that lack only confidence.
     pub uncertain: usize,
     /// Rules of a simulated machine.
     pub simulated: usize,
 }
 
 impl Usage {
-    /// How many rules are not deployed.
+    /// The number of rules that are not deployed.
     pub const fn unused(self) -> usize {
         self.unconfirmed + self.uncertain + self.simulated
     }
 
-    /// Whether there are rules, and none is deployed.
+    /// Whether there are rules but none is deployed.
     pub const fn is_nothing(self) -> bool {
         self.used == 0 && self.unused() > 0
     }
@@ -194,7 +193,7 @@ impl fmt::Display for Usage {
 }
 
 impl Table {
-    /// How many rules that hold for a deployment a policy deploys.
+    /// Counts the rules for a deployment by whether a policy deploys them.
     pub fn usage(&self, policy: Policy, deployment: Deployment) -> Usage {
         let entries = self.entries();
         let entries = entries.filter(|entry| entry.deployments.cover(deployment));
@@ -219,8 +218,8 @@ impl Table {
 }
 
 impl Decision<'_> {
-    /// Why a policy does not deploy the decision, to stand behind a colon; `None` if it does, or if the decision
-    /// is the default.
+    /// Why a policy does not deploy the decision, to follow a colon; `None` if it does, or if the decision is the
+    /// default.
     pub fn withheld(&self, policy: Policy) -> Option<String> {
         let basis = self
             .basis
@@ -242,8 +241,7 @@ impl Decision<'_> {
 }
 
 impl ShapeRules {
-    /// Replaces the rules that lack something by the default, in the measured points too, and appends them to
-    /// `withheld`.
+    /// Replaces the withheld rules by the default, in the measured points too, and appends them to `withheld`.
     fn withhold(
         &mut self,
         collective: Collective,

@@ -1,4 +1,4 @@
-//! Everything that can be wrong in a table, with its remedy.
+//! The problems of a table, with their remedies.
 
 use schedule::{Collective, Unsupported};
 use thiserror::Error;
@@ -6,7 +6,7 @@ use vocabulary::CommShape;
 
 use crate::{Deployments, FORMAT_VERSION, Operators};
 
-/// What is wrong with a table.
+/// A problem of a table.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub(crate) enum Problem {
     #[error("this is not a decision table: it has no `format`")]
@@ -135,9 +135,8 @@ impl strict_yaml::Problem for Problem {
                     .to_owned()
             }
             Self::DuplicateShape { .. } => {
-                "keep one entry for a shape, or one for each operator class and deployment, and for each \
-                 known `order` of ranks; one for `any` operators that are not `commutative` stands behind the \
-                 one for these"
+                "keep one entry for a shape, or one for each operator class and deployment, and for each known \
+                 `order` of ranks; an entry for `any` operators must follow the one for `commutative` operators"
                     .to_owned()
             }
             Self::RowLength { .. } => "give one value for each size in `bytes`".to_owned(),
@@ -145,7 +144,7 @@ impl strict_yaml::Problem for Problem {
     }
 }
 
-/// What can be named for a collective.
+/// The algorithms that can be named for a collective.
 fn algorithms_of(collective: Collective) -> String {
     if !collective.has_algorithms() {
         return format!("known: native:{collective}/ID");

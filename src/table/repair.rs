@@ -17,11 +17,11 @@ use crate::{
 /// A part of a rule that was turned back to the default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnedBack {
-    /// The rule as it was.
+    /// The rule before the change.
     pub rule: RulePlace,
-    /// What it chose.
+    /// The rule's choice.
     pub candidate: Candidate,
-    /// The sizes that were turned back; up to `u64::MAX` if there is no end.
+    /// The sizes that were turned back; `u64::MAX` stands for no end.
     pub sizes: Range<u64>,
 }
 
@@ -46,7 +46,7 @@ impl TurnedBack {
         let all: Vec<String> = changes.iter().map(Self::to_string).collect();
         (!all.is_empty()).then(|| {
             format!(
-                "Turned back to the default, since `colltune validate` found these choices slower, or failing: {}.",
+                "Turned back to the default because `colltune validate` found these choices slower or failing: {}.",
                 all.join("; ")
             )
         })
@@ -54,7 +54,7 @@ impl TurnedBack {
 }
 
 impl Table {
-    /// Turns rules back by verdicts ([`turn_back`]), and adds a warning to the table's provenance.
+    /// Turns rules back by verdicts ([`turn_back`]) and adds a warning to the table's provenance.
     pub fn turn_back(&mut self, verdicts: &[Verdict]) -> Vec<TurnedBack> {
         let changes = turn_back(&mut self.collectives, verdicts);
         let warnings = &mut self.provenance.warnings;
@@ -63,10 +63,10 @@ impl Table {
     }
 }
 
-/// Turns the sizes at which verdicts found a rule's candidate slower, or failing, back to the default, and their
+/// Turns back to the default the sizes at which verdicts found a rule's candidate slower or failing, and their
 /// surroundings in the rule: up to the next size at which the candidate was measured and not found wrong, or to the
-/// rule's end, since nothing is known in between. Of verdicts about one size, class of operators and deployment
-/// the last one counts.
+/// rule's end, since nothing is known in between. Of several verdicts about one size, class of operators and
+/// deployment, the last one counts.
 pub fn turn_back(
     collectives: &mut BTreeMap<Collective, Vec<ShapeRules>>,
     verdicts: &[Verdict],
@@ -98,7 +98,7 @@ pub fn turn_back(
     changes
 }
 
-/// The last verdict about each size, class of operators and deployment, or several of the same second.
+/// The last verdict about each size, class of operators and deployment; several if they are of the same second.
 fn last<'a>(verdicts: &[&'a Verdict]) -> Vec<&'a Verdict> {
     let is_last = |verdict: &&&Verdict| {
         let same = |v: &&&Verdict| {
@@ -106,7 +106,7 @@ fn last<'a>(verdicts: &[&'a Verdict]) -> Vec<&'a Verdict> {
                 == (verdict.bytes, verdict.operators, verdict.deployment)
         };
         let mut later = verdicts.iter().filter(same);
-        // Launches with and without the library's file both run the default if the file cannot name the candidate.
+        // If the library's file cannot name the candidate, launches with and without the file both run the default.
         let tells_nothing = |other: &Verdict| {
             verdict.is_wrong()
                 && (other.found, other.deployment) == (Found::Same, Deployment::Library)
@@ -116,7 +116,7 @@ fn last<'a>(verdicts: &[&'a Verdict]) -> Vec<&'a Verdict> {
     verdicts.iter().filter(is_last).copied().collect()
 }
 
-/// The ranges around a rule's wrong sizes; those that touch are joined.
+/// The ranges around a rule's wrong sizes, with adjacent ranges merged.
 fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> Vec<Range<u64>> {
     let (wrong, cleared): (Vec<&Verdict>, Vec<&Verdict>) = last(verdicts)
         .into_iter()
@@ -143,7 +143,7 @@ fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> 
 }
 
 impl ShapeRules {
-    /// The rules with the sizes that they hold for. The last range ends at `u64::MAX`, and has no end.
+    /// The rules with their ranges of sizes. The last range ends at `u64::MAX`, which stands for no end.
     pub fn ranges(&self) -> impl Iterator<Item = (Range<u64>, &Rule)> {
         let ends = self.rules.iter().skip(1).map(|next| next.from_bytes);
         let rules = self.rules.iter().zip(ends.chain([u64::MAX]));
@@ -163,11 +163,11 @@ impl ShapeRules {
     }
 
     /// Turns the sizes of a range back to the library's default: rules are cut at its ends, and measured points in it
-    /// have the default's time. The entry loses all times of the candidates that it chose there, so that these are
-    /// not interpolated from it to other shapes. A range that ends at `u64::MAX` has no end.
+    /// get the default's time. The entry loses all times of the candidates that it chose there, so that they are not
+    /// interpolated to other shapes. A range that ends at `u64::MAX` has no end.
     ///
-    /// The default has medium confidence there: a validation found the chosen candidate slower, in measurements
-    /// that are not those of the table.
+    /// The default has medium confidence there, because a validation found the chosen candidate slower, but not in the
+    /// table's own measurements.
     pub fn turn_back(&mut self, sizes: &Range<u64>) {
         if sizes.is_empty() {
             return;
@@ -199,14 +199,14 @@ impl ShapeRules {
         }
     }
 
-    /// Whether verdicts can confirm its rules: they are about operators of one class, and in programs that use
-    /// colltune a rule for all operators needs both.
+    /// Whether verdicts can confirm its rules. Verdicts are about operators of one class; in programs that use
+    /// colltune, a rule for all operators would need both.
     pub fn is_confirmable(&self, collective: Collective) -> bool {
         let is_for_both = collective.is_reduction() && self.operators == Operators::Any;
         !is_for_both || self.deployments == Deployments::Library
     }
 
-    /// The rules that replace the default and are not confirmed, with the sizes that they hold for.
+    /// The unconfirmed rules that replace the default, with their ranges of sizes.
     pub fn unconfirmed(&self) -> Vec<(Range<u64>, Candidate)> {
         let rules = self.ranges();
         let rules = rules.filter(|(_, r)| r.candidate != Candidate::Default && !r.confirmed);
@@ -216,7 +216,7 @@ impl ShapeRules {
     }
 
     /// Marks a range of a rule's sizes as confirmed, with the speed-up and the confidence that fresh launches found.
-    /// The rule stays as it is at its other sizes.
+    /// The rule is unchanged at its other sizes.
     pub fn confirm(&mut self, sizes: &Range<u64>, speedup: f64, confidence: Confidence) {
         let rule = self.ranges().find(|(of, _)| of.contains(&sizes.start));
         let Some((of_rule, rule)) = rule.map(|(of, rule)| (of, rule.clone())) else {
@@ -237,7 +237,7 @@ impl ShapeRules {
         self.merge();
     }
 
-    /// Joins neighbours that choose the same and are both confirmed, or both not, at the lower confidence.
+    /// Merges adjacent rules with the same candidate that are both confirmed or both not, at the lower confidence.
     fn merge(&mut self) {
         self.rules.dedup_by(|next, before| {
             let is_same =

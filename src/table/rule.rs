@@ -9,14 +9,14 @@ use crate::other;
 use crate::parse::{Checked, Place, bytes};
 use crate::{Confidence, Deployments, Operators, Problem, Rule};
 
-/// The name of the library's own choice.
+/// The name of the library's default.
 const DEFAULT: &str = "default";
 pub(crate) const SIZE: &str = "a size in bytes, as in 1500, 64K or 8MiB";
 
 /// The parameter that every algorithm of ours takes.
 const THROUGH: &str = "through";
 
-/// The parameters as files spell them, and what the registry calls them.
+/// The parameters by their names in files and in the registry.
 pub(crate) const PARAMETERS: [(&str, Parameter); 7] = [
     ("block_bytes", Parameter::Blocks),
     ("blocks", Parameter::Blocks),
@@ -27,7 +27,7 @@ pub(crate) const PARAMETERS: [(&str, Parameter); 7] = [
     ("network", Parameter::Network),
 ];
 
-/// What the rules of an entry hold for.
+/// The domain of an entry's rules.
 #[derive(Clone, Copy)]
 pub(crate) struct Group<'a> {
     pub(crate) collective: Collective,
@@ -40,11 +40,11 @@ pub(crate) struct Group<'a> {
     pub(crate) version: u32,
 }
 
-/// The first version of the format with the names that algorithms have now.
+/// The first version of the format with the current names of algorithms.
 const NAMES_VERSION: u32 = 3;
 
 impl<'a> Group<'a> {
-    /// What holds for all entries of a collective; an entry tells the rest.
+    /// The part that is common to all entries of a collective.
     pub(crate) fn of(collective: Collective, library: &'a str, version: u32) -> Self {
         Self {
             collective,
@@ -58,8 +58,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Declares a form with the keys that name a candidate beside those of its own: serde cannot flatten a struct into one
-/// that refuses unknown keys.
+/// Declares a form with the keys that name a candidate and keys of its own: serde cannot flatten a struct into one that
+/// refuses unknown keys.
 macro_rules! names_candidate {
     ($(#[$of:meta])* struct $Form:ident {
         $($(#[$of_field:meta])* $field:ident: $Field:ty,)*
@@ -104,7 +104,7 @@ macro_rules! names_candidate {
 pub(crate) use names_candidate;
 
 names_candidate! {
-    /// A rule as it is written.
+    /// A rule as written in the file.
     struct RuleDefinition {
         from: Scalar,
         speedup: Option<f64>,
@@ -113,7 +113,7 @@ names_candidate! {
     }
 }
 
-/// A candidate as it is written.
+/// A candidate as written in the file.
 #[derive(Clone, Copy)]
 pub(crate) struct NamedCandidate<'d> {
     pub(crate) candidate: &'d str,
@@ -181,7 +181,7 @@ pub(crate) fn read(
     })
 }
 
-/// Reads what a rule chooses.
+/// Reads a rule's candidate.
 pub(crate) fn candidate(
     place: &Place<'_>,
     named: NamedCandidate<'_>,
@@ -265,7 +265,7 @@ fn taken_by(algorithm: Option<&Algorithm>) -> Vec<&'static str> {
     taken.map(|(name, _)| *name).chain(of_all).collect()
 }
 
-/// Refuses what the registry says of the call that the rule is for.
+/// Checks against the registry that the algorithm serves the rule's calls.
 fn refuse_unsupported(
     place: &Place<'_>,
     algorithm: &'static Algorithm,
@@ -314,7 +314,7 @@ fn refuse_unsupported(
     }
 }
 
-/// A shape without zeros, of as many ranks as can be numbered.
+/// A shape without zeros whose number of ranks is within bounds.
 pub(crate) fn shape(place: &Place<'_>, nodes: u32, ppn: u32) -> Checked<CommShape> {
     for (key, value) in [("nodes", nodes), ("ppn", ppn)] {
         if value == 0 {
@@ -327,7 +327,7 @@ pub(crate) fn shape(place: &Place<'_>, nodes: u32, ppn: u32) -> Checked<CommShap
     })
 }
 
-/// A number that is not zero, if it is given.
+/// A number that, if given, is not zero.
 pub(crate) fn count<T: PartialEq + Default>(
     place: &Place<'_>,
     key: &'static str,
@@ -339,7 +339,7 @@ pub(crate) fn count<T: PartialEq + Default>(
     }
 }
 
-/// A size that is not zero, if it is given.
+/// A size that, if given, is not zero.
 pub(crate) fn size(
     place: &Place<'_>,
     key: &'static str,

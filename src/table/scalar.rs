@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Words that some YAML readers take for something else than text.
+/// Words that some YAML readers do not take for text.
 const RESERVED: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
 
-/// The text as a scalar on one line: as it is where every YAML reader takes it for that text, in
-/// block and in flow style, else in double quotes.
+/// The text as a scalar on one line: unquoted where every YAML reader takes it for that text, in block and in flow
+/// style, otherwise in double quotes.
 pub(crate) fn scalar(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
         Cow::Borrowed(text)
@@ -28,7 +28,7 @@ fn is_plain(text: &str) -> bool {
         && bytes.iter().all(harmless)
         && !text.ends_with(' ')
         && !text.contains("  ")
-        // Some parsers take ` -` before a bracket for the start of an item.
+        // Some parsers take ` -` before a bracket as the start of an item.
         && !text.contains(" -")
         && !RESERVED.iter().any(|word| text.eq_ignore_ascii_case(word))
 }

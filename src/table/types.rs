@@ -1,4 +1,4 @@
-//! What a decision table is.
+//! The types of a decision table.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::{CandidateTimes, Deployments, Operators, RuleSource, Verdict};
 /// The newest version of the file format that this crate reads and writes.
 pub const FORMAT_VERSION: u32 = 4;
 
-/// The version that is written for tables in which no message goes through shared memory, so that older versions of this
-/// crate read them.
+/// The version that is written for tables without messages through shared memory, so that older versions of this crate
+/// can read them.
 const VERSION_WITHOUT_SHARED: u32 = 3;
 
 /// A decision table: which candidate to use for a collective, communicator shape, operator class
@@ -23,15 +23,15 @@ const VERSION_WITHOUT_SHARED: u32 = 3;
 /// table that breaks the rules stated here, and [`Table::load`] never returns one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// What the table is called, usually as its campaign.
+    /// The table's name, usually that of its campaign.
     pub name: String,
-    /// What the decisions rest on.
+    /// The measurements behind the decisions.
     pub provenance: Provenance,
-    /// The decisions for each collective, at least one entry each; no two entries of a collective
-    /// hold for the same shape, order of ranks, operator class and deployment, but that one for
-    /// [`Operators::Any`] may follow one for [`Operators::Commutative`], which goes first.
+    /// The entries of each collective, at least one. No two entries of a collective hold for the same shape, order of
+    /// ranks, operator class and deployment, except that one for [`Operators::Any`] may follow one for
+    /// [`Operators::Commutative`], which takes precedence.
     pub collectives: BTreeMap<Collective, Vec<ShapeRules>>,
-    /// Verdicts that the table's store could not keep. Decisions that rewrite the table's file respect them
+    /// Verdicts that the table's store could not keep. Decisions that rewrite the table's file apply them
     /// ([`crate::turn_back`]).
     pub verdicts: Vec<Verdict>,
 }
@@ -52,13 +52,13 @@ impl Table {
         }
     }
 
-    /// The decisions for all collectives.
+    /// The entries of all collectives.
     pub fn entries(&self) -> impl Iterator<Item = &ShapeRules> {
         self.collectives.values().flatten()
     }
 }
 
-/// Where a table comes from.
+/// The origin of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
@@ -66,9 +66,9 @@ pub struct Provenance {
     pub campaign: String,
     /// The store that holds the samples, as a path.
     pub store: String,
-    /// The MPI library that was measured, and whose default the speed-ups refer to.
+    /// The measured MPI library, to whose default the speed-ups refer.
     pub library: Library,
-    /// Version of colltune that decided.
+    /// Version of colltune that made the decisions.
     pub colltune: String,
     /// Day of the last measurement, as in `2026-11-20`.
     pub date: String,
@@ -76,12 +76,12 @@ pub struct Provenance {
     pub hosts: Vec<String>,
     /// CPU model of the first host, or [`Provenance::ANY_CPU`]; empty if unknown.
     pub cpu: String,
-    /// Number of launches: the statistical unit.
+    /// Number of launches, the statistical unit.
     pub launches: u32,
-    /// How the calls that were measured followed each other.
+    /// The pattern of the measured calls.
     #[serde(default)]
     pub pattern: Pattern,
-    /// The least confidence of rules that are deployed, unless a [`Policy`](crate::Policy) names another.
+    /// The least confidence of deployed rules, unless a [`Policy`](crate::Policy) gives another.
     #[serde(default)]
     pub min_confidence: Confidence,
     /// Reasons to trust the measurements less, each a full sentence.
@@ -89,11 +89,11 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// The value that stands for a CPU model where the table is meant for nodes of all types.
+    /// The value of `cpu` for a table that is meant for nodes of all types.
     pub const ANY_CPU: &str = "any";
 
-    /// Whether the table is meant for nodes with a CPU of that model. What is not known, of the table
-    /// or of the node, speaks against nothing.
+    /// Whether the table is meant for nodes with a CPU of that model. An unknown model, of the table or of the node,
+    /// matches any.
     pub fn is_for(&self, cpu: &str) -> bool {
         let is_open = [Self::ANY_CPU, ""].contains(&self.cpu.trim());
         is_open || cpu.is_empty() || self.cpu.trim() == cpu
@@ -105,43 +105,43 @@ impl Provenance {
 pub struct ShapeRules {
     /// The communicator shape; neither number is zero.
     pub shape: CommShape,
-    /// The order in which the ranks stood on the nodes; the rules hold for that order.
+    /// The order of ranks on the nodes that the rules hold for.
     pub order: RankOrder,
     /// The operators that the rules hold for; [`Operators::Any`] where nothing is combined.
     pub operators: Operators,
     /// The deployments that the rules hold for.
     pub deployments: Deployments,
-    /// Where the rules come from.
+    /// The origin of the rules.
     pub source: RuleSource,
     /// The rules, at least one, by strictly ascending `from_bytes`; the first starts at 0.
     pub rules: Vec<Rule>,
-    /// The evidence, by strictly ascending size: what [`Table::lookup`] expects times from. May be
-    /// empty, then expected times are unknown.
+    /// The measured points, by strictly ascending size, from which [`Table::lookup`] derives expected times; without
+    /// points, these are unknown.
     pub measured: Vec<MeasuredPoint>,
-    /// The times at the measured sizes of those candidates that may be the fastest, or what the default does, on
-    /// shapes between this one and others ([`Table::lookup`]); may be empty.
+    /// The times at the measured sizes of candidates that may be the fastest, or the same as the default, on shapes
+    /// between this one and others ([`Table::lookup`]); may be empty.
     pub candidates: Vec<CandidateTimes>,
 }
 
 impl ShapeRules {
-    /// Whether the rules hold for an order of ranks on the entry's shape; one that is not known, here or
-    /// there, may be any.
+    /// Whether the rules hold for an order of ranks on the entry's shape; an unknown order, on either side, matches
+    /// any.
     pub fn is_in(&self, order: RankOrder) -> bool {
         self.order.on(self.shape).may_be(order.on(self.shape))
     }
 }
 
-/// One decision: holds from `from_bytes` up to the next rule's `from_bytes`, which is excluded;
-/// the last rule has no upper end.
+/// One decision, which holds from `from_bytes` up to but excluding the next rule's `from_bytes`; the last rule has no
+/// upper end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     /// The smallest message size that the rule holds for, as defined by [`message_size`].
     pub from_bytes: u64,
-    /// What to use: the library's default, or a registered algorithm with parameters it takes.
+    /// The library's default, or a registered algorithm with parameters that it takes.
     pub candidate: Candidate,
-    /// Expected time of the default divided by that of the candidate; absent for the default.
+    /// Expected time of the default divided by that of the candidate; `None` for the default.
     pub speedup: Option<f64>,
-    /// How certain the decision is.
+    /// The confidence of the decision.
     pub confidence: Confidence,
     /// Whether fresh launches confirmed that the candidate is faster than the default, at every measured
     /// size of the rule; false for the default, and in tables from before choices were confirmed.
@@ -149,8 +149,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A rule that is not confirmed, with its speed-up rounded to three significant digits, so that the
-    /// file stays short.
+    /// An unconfirmed rule. The speed-up is rounded to three significant digits to keep the file short.
     pub fn new(
         from_bytes: u64,
         candidate: Candidate,
@@ -168,7 +167,7 @@ impl Rule {
     }
 }
 
-/// What was measured at one size with the candidate that the table chooses there.
+/// The measurements at one size of the candidate that the table chooses there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredPoint {
     /// Message size, as defined by [`message_size`].
@@ -177,14 +176,13 @@ pub struct MeasuredPoint {
     pub seconds: f64,
     /// Median time of the library's default; positive and finite.
     pub default_seconds: f64,
-    /// The default's time divided by the candidate's: the median of the ratios paired inside launches, or the
-    /// ratio of the two times where nothing else is known; positive and finite.
+    /// The default's time divided by the candidate's: the median of the ratios paired within launches, or the ratio of
+    /// the two times if the paired ratios are unknown; positive and finite.
     pub speedup: f64,
 }
 
 impl MeasuredPoint {
-    /// A point with its times rounded to four significant digits, so that the file stays short; the speed-up
-    /// is their ratio.
+    /// A point with times rounded to four significant digits to keep the file short; the speed-up is their ratio.
     pub fn new(bytes: u64, seconds: f64, default_seconds: f64) -> Self {
         let [seconds, default_seconds] = [seconds, default_seconds].map(rounded);
         Self {
@@ -195,7 +193,7 @@ impl MeasuredPoint {
         }
     }
 
-    /// The same with another speed-up, rounded likewise.
+    /// The point with another speed-up, rounded to four significant digits.
     pub fn with_speedup(self, speedup: f64) -> Self {
         Self {
             speedup: rounded(speedup),
@@ -209,12 +207,12 @@ impl MeasuredPoint {
     }
 }
 
-/// The default's time divided by the candidate's, clamped so that it is finite and positive as they are.
+/// The default's time divided by the candidate's, clamped to finite, positive numbers.
 pub(crate) fn ratio(seconds: f64, default_seconds: f64) -> f64 {
     (default_seconds / seconds).clamp(f64::MIN_POSITIVE, f64::MAX)
 }
 
-/// A time or a speed-up as tables have it, to four significant digits.
+/// A time or a speed-up rounded for tables, to four significant digits.
 pub fn rounded(value: f64) -> f64 {
     round_significant(value, 4)
 }
@@ -225,7 +223,7 @@ pub(crate) fn round_significant(value: f64, digits: usize) -> f64 {
     text.parse().unwrap_or(value)
 }
 
-/// How certain a decision is, from `low` over `medium` to `high`.
+/// The certainty of a decision, from `low` over `medium` to `high`.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone,
@@ -245,12 +243,10 @@ pub(crate) fn round_significant(value: f64, digits: usize) -> f64 {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Confidence {
-    /// Decided by the size of the difference alone, from fewer than 6 launches, or taken over
-    /// from another shape.
+    /// Decided by the size of the difference alone, from fewer than 6 launches, or transferred from another shape.
     Low,
-    /// Between the two: enough launches, but at some measured size of the rule the interval does
-    /// not settle it or settles it at less than 95 %, or the size asked for lies beyond the
-    /// measured ones.
+    /// Between the two: enough launches, but at some measured size of the rule the interval does not exclude 1, or does
+    /// so at less than 95 %; or the requested size lies beyond the measured ones.
     #[default]
     Medium,
     /// At every measured size of the rule, the interval of the paired ratio of default to
@@ -278,7 +274,7 @@ impl Confidence {
     }
 }
 
-/// What "message size" means for a collective, in the words that stand in the file.
+/// The definition of "message size" for a collective, as written in the file.
 pub const fn message_size(collective: Collective) -> &'static str {
     match collective {
         Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan => {

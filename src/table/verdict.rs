@@ -1,4 +1,4 @@
-//! What `colltune validate` has found, size by size.
+//! The findings of `colltune validate`, by size.
 
 use schedule::Collective;
 use serde::{Deserialize, Serialize};
@@ -8,18 +8,18 @@ use vocabulary::{Candidate, CommShape, Library, Pattern, RankOrder};
 
 use crate::{Deployment, Deployments, OperatorClass, Operators, RuleSource, ShapeRules};
 
-/// How a candidate compares with the library's default at one size, by fresh launches of `colltune validate`.
+/// The comparison of a candidate with the library's default at one size, by fresh launches of `colltune validate`.
 ///
-/// It holds for the library, the conditions and the pattern of calls that it names, and for no other.
+/// It holds only for the library, the conditions and the pattern of calls that it names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// When it was given, in seconds since the Unix epoch.
+    /// The time of the verdict, in seconds since the Unix epoch.
     pub unix_seconds: u64,
-    /// The library that was measured.
+    /// The measured library.
     pub library: Library,
     /// The digest of the conditions of its launches.
     pub conditions: String,
-    /// How their calls followed each other.
+    /// The pattern of calls.
     pub pattern: Pattern,
     /// The collective.
     pub collective: Collective,
@@ -29,24 +29,24 @@ pub struct Verdict {
     pub order: RankOrder,
     /// Whether the operator commuted; commutative where nothing is combined.
     pub operators: OperatorClass,
-    /// How the candidate was used.
+    /// The deployment in which the candidate was used.
     pub deployment: Deployment,
     /// The candidate.
     pub candidate: Candidate,
     /// The message size.
     pub bytes: u64,
-    /// What was found.
+    /// The finding.
     pub found: Found,
-    /// The default's time divided by the candidate's; unknown where it failed.
+    /// The default's time divided by the candidate's; `None` if it failed.
     pub speedup: Option<PairedRatio>,
     /// The seed that probes were drawn from.
     pub seed: u64,
-    /// The number of the newest launch that the table's store had then: launches after it are newer evidence.
-    /// Absent if there was no store.
+    /// The number of the newest launch in the table's store at that time; later launches are newer evidence. `None` if
+    /// there was no store.
     pub newest_launch: Option<u32>,
 }
 
-/// What a verdict says of a candidate.
+/// The finding about a candidate.
 #[derive(
     Clone,
     Copy,
@@ -64,11 +64,11 @@ pub struct Verdict {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Found {
-    /// The candidate is faster than the default for certain.
+    /// The candidate is significantly faster than the default.
     Faster,
-    /// There were enough launches to tell the two apart, and they do not.
+    /// No significant difference, with enough launches to find one.
     Same,
-    /// The candidate is slower for certain.
+    /// The candidate is significantly slower.
     Slower,
     /// The candidate fails.
     Failed,
@@ -80,7 +80,7 @@ impl Verdict {
         matches!(self.found, Found::Slower | Found::Failed)
     }
 
-    /// Whether it is about what an entry decides.
+    /// Whether it is about a decision of an entry.
     pub(crate) fn is_about(&self, collective: Collective, entry: &ShapeRules) -> bool {
         (self.collective, self.shape) == (collective, entry.shape)
             && entry.source == RuleSource::Measured

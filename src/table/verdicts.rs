@@ -17,7 +17,7 @@ use crate::scalar::scalar;
 use crate::{Deployment, Found, OperatorClass, Operators, Verdict};
 
 names_candidate! {
-    /// A verdict as it is written.
+    /// A verdict as written in the file.
     struct VerdictDefinition {
         when: Scalar,
         library: Library,
@@ -49,7 +49,7 @@ struct SpeedupDefinition {
     launches: u32,
 }
 
-/// Reads verdicts in a file of a version of the format.
+/// Reads verdicts from a file of a version of the format.
 pub(crate) fn read(
     place: &Place<'_>,
     given: Vec<VerdictDefinition>,
@@ -131,13 +131,13 @@ fn speedup(place: &Place<'_>, given: &SpeedupDefinition) -> Checked<PairedRatio>
     })
 }
 
-/// Writes verdicts, one a line; nothing if there are none.
+/// Writes verdicts, one per line; nothing if there are none.
 pub(crate) fn write(f: &mut fmt::Formatter<'_>, verdicts: &[Verdict]) -> fmt::Result {
     if verdicts.is_empty() {
         return Ok(());
     }
     f.write_str(
-        "# What `colltune validate` found and no store could keep; `colltune tune` and `colltune decide` respect it.\n\
+        "# Findings of `colltune validate` that no store could keep; `colltune tune` and `colltune decide` apply them.\n\
          verdicts:\n",
     )?;
     for verdict in verdicts {

@@ -11,12 +11,12 @@ use crate::interpolate::interpolated;
 use crate::types::round_significant;
 use crate::{Confidence, MeasuredPoint, Query, Rule, RuleSource, ShapeRules};
 
-/// Two measured shapes, with the candidates whose times are known on both: the default first, then those that a
-/// query's deployment offers.
+/// Two measured shapes, with the candidates whose times are known on both: the default first, then those that the
+/// deployment of a query offers.
 pub(super) struct Pair<'t> {
     ends: [&'t ShapeRules; 2],
     candidates: Vec<&'t Candidate>,
-    /// The measured sizes of either, as far as they lie among those of both.
+    /// The measured sizes of both, within the range that both cover.
     sizes: Vec<u64>,
     /// The logarithms of a candidate's times on both shapes, by candidate, then size.
     logs: Vec<Vec<Option<[f64; 2]>>>,
@@ -68,7 +68,7 @@ impl<'t> Pair<'t> {
         })
     }
 
-    /// The candidates that are the fastest on some shape between the two, at a size.
+    /// The candidates that are the fastest at some size on some shape between the two.
     pub(super) fn fastest_anywhere(&self) -> BTreeSet<&'t Candidate> {
         let mut fastest = BTreeSet::new();
         for at in 0..self.sizes.len() {
@@ -150,11 +150,11 @@ impl<'t> Pair<'t> {
             measured,
             candidates: Vec::new(),
         };
-        entry.tell_speedups();
+        entry.set_speedups();
         entry
     }
 
-    /// Whether the default may be one algorithm on both shapes at all of these sizes.
+    /// Whether the default can be the same algorithm on both shapes at each of these sizes.
     fn is_one_default(&self, sizes: &[u64]) -> bool {
         let all = self.ends.iter().flat_map(|entry| {
             sizes
@@ -171,7 +171,7 @@ impl<'t> Pair<'t> {
 
 impl ShapeRules {
     /// Gives each rule that replaces the default the mean of its points' speed-ups.
-    fn tell_speedups(&mut self) {
+    fn set_speedups(&mut self) {
         let ranges: Vec<_> = self.ranges().map(|(sizes, _)| sizes).collect();
         for (rule, sizes) in self.rules.iter_mut().zip(ranges) {
             let points = self
@@ -186,7 +186,7 @@ impl ShapeRules {
     }
 }
 
-/// What the default does at the measured sizes next to a size, or at it: sets of candidates that take as long.
+/// The algorithms that the default may be, one set of candidates for each measured size next to or at a size.
 fn done_by_default(entry: &ShapeRules, bytes: u64) -> Vec<BTreeSet<&Candidate>> {
     let after = entry.measured.partition_point(|point| point.bytes < bytes);
     let is_measured = entry
@@ -210,7 +210,7 @@ fn range(entry: &ShapeRules) -> Option<RangeInclusive<u64>> {
     Some(entry.measured.first()?.bytes..=entry.measured.last()?.bytes)
 }
 
-/// The logarithm of a time at a size, from those at the entry's measured sizes; `None` outside of those known.
+/// The logarithm of a time at a size, from those at the entry's measured sizes; `None` outside their range.
 fn log_seconds(entry: &ShapeRules, seconds: &[Option<f64>], bytes: u64) -> Option<f64> {
     let known = entry.measured.iter().zip(seconds);
     let known = known.filter_map(|(point, seconds)| Some((point.bytes, (*seconds)?)));
@@ -222,7 +222,7 @@ fn log_seconds(entry: &ShapeRules, seconds: &[Option<f64>], bytes: u64) -> Optio
     Some(interpolated([left, right], bytes).ln())
 }
 
-/// Whether an algorithm serves as many ranks as the shape has.
+/// Whether an algorithm serves the shape's number of ranks.
 fn serves(candidate: &Candidate, shape: CommShape) -> bool {
     let Candidate::Ours {
         algorithm,

@@ -11,21 +11,21 @@ use crate::{
     ShapeRules, Table,
 };
 
-/// One question to both tables, without a size.
+/// A query to both tables, without a size.
 pub(super) struct Entry<'t> {
     tables: [&'t Table; 2],
     query: Query,
-    /// The entries that answer, if they are of the very shape.
+    /// The entries that answer, if they are for exactly this shape.
     found: [Option<&'t ShapeRules>; 2],
 }
 
-/// What came of it.
+/// The outcome of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Outcome {
     Absent,
     Only(Side),
-    /// Their groups are of this shape, for whichever operators and deployment: what came of the same for
-    /// others is equal.
+    /// Their groups have this shape; operators and deployment are set later, so that equal outcomes for different ones
+    /// can be merged.
     Both(Vec<Change>),
 }
 
@@ -66,7 +66,7 @@ impl<'t> Entry<'t> {
         }
     }
 
-    /// The ranges in which the choices differ; neighbouring ones of the same two choices are one.
+    /// The ranges in which the choices differ; adjacent ranges with the same two choices are merged.
     fn ranges(&self, entries: [&ShapeRules; 2]) -> Vec<Change> {
         let starts: BTreeSet<u64> = entries
             .iter()
@@ -158,7 +158,7 @@ impl<'t> Entry<'t> {
     }
 }
 
-/// The geometric mean, unknown if one of the numbers is.
+/// The geometric mean; `None` if one of the numbers is unknown.
 pub(super) fn geometric_mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let logarithms: Option<Vec<f64>> = values.map(|value| value.map(f64::ln)).collect();
     let logarithms = logarithms.filter(|logarithms| !logarithms.is_empty())?;

@@ -1,30 +1,29 @@
-//! The rules of one collective and class of operators, made for being asked.
+//! The rules of one collective and class of operators, compiled for lookup.
 
 /// Consecutive ranges of sizes, and the search for the one that a size lies in.
 ///
-/// Sizes are first told apart by their magnitude and their leading digits, as a histogram of high
-/// dynamic range does: by enough digits for few ranges to begin within one bucket. These are told apart
-/// by a bisection of as many steps for every size, each a selection, so that there is no branch that
-/// could be foreseen wrongly.
+/// A first step sorts sizes into buckets by their magnitude and leading digits, as a histogram of high dynamic range
+/// does, with enough digits that few ranges begin within one bucket. A bisection then finds the range. It has the same
+/// number of steps for every size, each a conditional move, so that no branch can be mispredicted.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
-    /// Binary digits of a size below its leading one that its bucket tells.
+    /// The number of binary digits below the leading one that select a bucket.
     digits: u32,
-    /// Steps of the bisection.
+    /// The number of steps of the bisection.
     steps: u32,
-    /// For each bucket, the range that holds its smallest size.
+    /// By bucket, the range that holds its smallest size.
     first: Box<[u32]>,
-    /// Where the ranges begin, ascending; the first at 0.
+    /// The sizes at which ranges begin, ascending; the first is 0.
     from_bytes: Box<[u64]>,
 }
 
-/// More digits would take more memory than they save time: 15 KiB a group at this many.
+/// The most digits: more cost more memory than they save time. A group with this many takes 15 KiB.
 const MOST_DIGITS: u32 = 6;
-/// The number of steps up to which more digits would gain nothing.
+/// The number of steps below which more digits gain nothing.
 const FEW_STEPS: u32 = 1;
 
 impl Group {
-    /// Makes a group of ranges that begin at these sizes, strictly ascending, the first at 0.
+    /// Makes a group of ranges that begin at these strictly ascending sizes, of which the first is 0.
     pub(crate) fn new(from_bytes: Box<[u64]>) -> Self {
         let mut group = Self {
             digits: 0,
@@ -60,7 +59,7 @@ impl Group {
         self.first = first;
     }
 
-    /// The place of the range that holds a size.
+    /// The index of the range that holds a size.
     #[inline]
     pub(crate) fn find(&self, bytes: u64) -> usize {
         let mut low = self.first[bucket(bytes, self.digits)] as usize;
@@ -73,7 +72,7 @@ impl Group {
     }
 }
 
-/// The bucket of a size: sizes below `2^digits` have one each, every power of two above as many.
+/// The bucket of a size: one for each size below `2^digits`, and `2^digits` for every power of two above.
 #[inline]
 fn bucket(bytes: u64, digits: u32) -> usize {
     let magnitude = u64::BITS - 1 - (bytes | 1 << digits).leading_zeros();

@@ -1,4 +1,4 @@
-//! What a table says about one communicator.
+//! The decisions of a table for one communicator.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,9 +11,9 @@ use crate::{Deployment, OperatorClass, Query, Rule, ShapeMatch, Table};
 /// A decision of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// What to use.
+    /// The candidate to use.
     pub candidate: Candidate,
-    /// The default's time divided by the candidate's, if the table says so; 1 for the default.
+    /// The default's time divided by the candidate's, if the table has it; 1 for the default.
     pub speedup: Option<f64>,
     /// The smallest message size in bytes that it holds for.
     pub from_bytes: u64,
@@ -31,7 +31,7 @@ impl Choice {
         }
     }
 
-    /// For lack of any rule.
+    /// The choice without any rule.
     fn default() -> Self {
         Self {
             candidate: Candidate::Default,
@@ -44,21 +44,20 @@ impl Choice {
 const CLASSES: [OperatorClass; 2] = OperatorClass::ALL;
 const GROUPS: usize = Collective::MEASURED.len() * CLASSES.len();
 
-/// What a table says about communicators of one shape and order of ranks, for programs that use colltune: for
-/// [`Deployment::Colltune`].
+/// The decisions of a table for communicators of one shape and order of ranks, for [`Deployment::Colltune`].
 #[derive(Clone, Debug)]
 pub struct CommunicatorRules {
     shape: CommShape,
     order: RankOrder,
     /// Rules by collective, then class of operators.
     groups: [(Group, Box<[Choice]>); GROUPS],
-    /// How each group's shape was found in the table.
+    /// By group, how its shape was found in the table.
     matched: [ShapeMatch; GROUPS],
 }
 
 impl CommunicatorRules {
-    /// Compiles the rules that [`Table::lookup`] finds, or interpolates, for the shape and the order of ranks on it.
-    /// Unless `extrapolate` is set, a shape for which another one stands in is left to the library.
+    /// Compiles the rules that [`Table::lookup`] finds or interpolates for the shape and the order of ranks. Unless
+    /// `extrapolate` is set, a shape that only a stand-in could serve is left to the library.
     pub fn new(table: &Table, shape: CommShape, order: RankOrder, extrapolate: bool) -> Self {
         let query = |index: usize| Query {
             collective: Collective::MEASURED[index / CLASSES.len()],
@@ -83,32 +82,32 @@ impl CommunicatorRules {
         }
     }
 
-    /// The shape that they hold for.
+    /// The shape of the communicators.
     pub fn shape(&self) -> CommShape {
         self.shape
     }
 
-    /// The order of ranks that they hold for.
+    /// The order of ranks of the communicators.
     pub fn order(&self) -> RankOrder {
         self.order
     }
 
-    /// Decides about a call of `bytes`, as defined by [`message_size`](crate::message_size). The class of
-    /// operators is without meaning where nothing is combined.
+    /// Decides about a call of `bytes`, as defined by [`message_size`](crate::message_size). The class of operators is
+    /// ignored where nothing is combined.
     ///
-    /// Says what [`Table::lookup`] says, allocates nothing and takes a few nanoseconds.
+    /// The decision is that of [`Table::lookup`]; it needs no allocation and a few nanoseconds.
     #[inline]
     pub fn decide(&self, collective: Collective, operators: OperatorClass, bytes: u64) -> &Choice {
         let (group, choices) = &self.groups[place(collective, operators)];
         &choices[group.find(bytes)]
     }
 
-    /// All that may be decided about a collective and a class of operators, by size.
+    /// All choices for a collective and a class of operators, by size.
     pub fn choices(&self, collective: Collective, operators: OperatorClass) -> &[Choice] {
         &self.groups[place(collective, operators)].1
     }
 
-    /// A number that tells rules apart that were interpolated by processors that round differently; 0 if no rule is
+    /// A checksum that tells apart rules that were interpolated by processors with different rounding; 0 if no rule is
     /// interpolated.
     pub fn rounding(&self) -> u32 {
         let is_interpolated =
@@ -123,8 +122,7 @@ impl CommunicatorRules {
         1 + (hasher.finish() >> 34) as u32
     }
 
-    /// How the shape and the order of ranks were found in the table. A stand-in decides only if the rules
-    /// extrapolate.
+    /// How the shape and the order of ranks were found in the table. A stand-in is used only if the rules extrapolate.
     pub fn matched(&self, collective: Collective, operators: OperatorClass) -> ShapeMatch {
         self.matched[place(collective, operators)]
     }
@@ -137,7 +135,7 @@ fn place(collective: Collective, operators: OperatorClass) -> usize {
     row * CLASSES.len() + usize::from(operators == OperatorClass::Noncommutative)
 }
 
-/// The rules of the entry that answers a query, and how the shape is found in it; the default alone if there is none.
+/// The rules of the entry that answers a query, or else the default alone, and how the shape was found.
 fn choices(table: &Table, query: &Query, extrapolate: bool) -> (Box<[Choice]>, ShapeMatch) {
     let default = || Box::new([Choice::default()]);
     let Some((entry, matched)) = table.answering(query) else {

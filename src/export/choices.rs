@@ -1,4 +1,4 @@
-//! What of a table one library can be told.
+//! The choices of a table that one library can be given.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,52 +12,52 @@ use crate::{ExportError, Format, Options};
 /// One of the library's own algorithms, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Native {
-    /// Its id, as the library spells it.
+    /// Its id in the library's spelling.
     pub id: String,
-    /// Size of its segments in bytes; the library's choice if absent.
+    /// Size of its segments in bytes; `None` for the library's choice.
     pub segment_bytes: Option<u64>,
-    /// Its fanout; the library's choice if absent.
+    /// Its fanout; `None` for the library's choice.
     pub fanout: Option<u32>,
 }
 
-/// What is chosen from a message size on.
+/// The choice from a message size on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LibraryRule {
     /// The smallest message, as [`table::message_size`] defines it.
     pub from_bytes: u64,
-    /// The algorithm; the library decides for itself if absent.
+    /// The algorithm; `None` if the library decides.
     pub native: Option<Native>,
 }
 
-/// What is chosen for communicators of some numbers of ranks.
+/// The choices for communicators of a range of numbers of ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RanksRules {
-    /// The number of ranks that was measured: the smallest.
+    /// The smallest number of ranks, which was measured.
     pub first: u32,
-    /// The largest, included: the smallest too, or, if the policy extrapolates, the one before the next
-    /// that was measured. Nothing is said about communicators larger than all that were measured.
+    /// The largest number of ranks, included: `first`, or, if the policy extrapolates, the number before the next
+    /// measured one. There are no choices for communicators larger than all measured ones.
     pub last: u32,
-    /// The shapes on `first` ranks whose rules these are; empty if the measured ones disagree, so that the
-    /// library decides.
+    /// The shapes on `first` ranks with these rules; empty if the measured shapes disagree, so that the library
+    /// decides.
     pub shapes: Vec<CommShape>,
-    /// The rules by ascending size, from 0; neighbours differ.
+    /// The rules by ascending size, from 0; adjacent ones differ.
     pub choices: Vec<LibraryRule>,
 }
 
 impl RanksRules {
-    /// What is chosen for a message.
+    /// The choice for a message.
     pub fn at(&self, bytes: u64) -> Option<&Native> {
         let holds = |choice: &&LibraryRule| choice.from_bytes <= bytes;
         self.choices.iter().rfind(holds)?.native.as_ref()
     }
 
-    /// The choices for a number of ranks, among several.
+    /// The choices for a number of ranks, out of those for several.
     pub(crate) fn governing(all: &[Self], ranks: u32) -> Option<&Self> {
         all.iter()
             .find(|rules| (rules.first..=rules.last).contains(&ranks))
     }
 
-    /// Where files are compared with the rules, in bytes and ranks: at every threshold, to either side of it and at
+    /// The bytes and ranks at which files are compared with the rules: at every threshold, on either side of it and at
     /// further sizes, on the fewest and the most ranks, and on one rank less and more.
     pub(crate) fn points(
         &self,
@@ -71,19 +71,19 @@ impl RanksRules {
         sizes.flat_map(move |bytes| ranks.map(|ranks| (bytes, ranks)))
     }
 
-    /// Whether the library decides about all sizes.
+    /// Whether the library decides for all sizes.
     pub(crate) fn is_silent(&self) -> bool {
         self.choices.iter().all(|choice| choice.native.is_none())
     }
 
-    /// Each choice with where it ends (excluded).
+    /// Each choice with the end of its range (excluded).
     pub(crate) fn ranges(&self) -> impl Iterator<Item = (&LibraryRule, Option<u64>)> {
         let later = self.choices.iter().skip(1);
         let ends = later.map(|next| Some(next.from_bytes)).chain([None]);
         self.choices.iter().zip(ends)
     }
 
-    /// Puts in its place what `choose` makes of each choice, given where it ends (excluded).
+    /// Replaces each choice by the result of `choose`, which gets the choice and the end of its range (excluded).
     pub(crate) fn rewrite(
         &mut self,
         choose: impl Fn(&LibraryRule, Option<u64>) -> Vec<LibraryRule>,
@@ -96,23 +96,23 @@ impl RanksRules {
     }
 }
 
-/// All that a library can be told, for one class of operators.
+/// All choices that a library can be given, for one class of operators.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
-    /// For each collective by ascending ranks.
+    /// The choices by collective and ascending number of ranks.
     pub collectives: BTreeMap<Collective, Vec<RanksRules>>,
-    /// What must be known to deploy it, each a full sentence.
+    /// Notes for deployment, each a full sentence.
     pub notes: Vec<String>,
 }
 
 impl Choices {
-    /// What a table says to a library for operators of a class.
+    /// The choices of a table for a library and a class of operators.
     ///
-    /// Decisions for the library's own settings are taken; where a table has none, the entries for
-    /// colltune, as far as they name the library's own algorithms. Libraries do not tell shapes with equally
-    /// many ranks apart, nor orders of ranks: all that were measured have to say the same, or the options
-    /// name one to go by. Numbers of ranks between measured ones are told as [`Table::lookup`] interpolates them, if
-    /// the table was deployed with times of candidates. Where the table is about another library or series of releases, nothing is said.
+    /// Decisions for the library's own settings are used. If a table has none, the entries for colltune are used where
+    /// they name the library's own algorithms. Libraries do not distinguish shapes with equal numbers of ranks, nor
+    /// orders of ranks: all measured ones must agree, or the options select one. For numbers of ranks between measured
+    /// ones the choices are interpolated as by [`Table::lookup`], if the table was deployed with times of candidates. A
+    /// table about another library or series of releases gives no choices.
     pub fn of(
         table: &Table,
         library: &Library,
@@ -122,7 +122,7 @@ impl Choices {
         Self::of_shapes(table, library, operators, options, |_| true)
     }
 
-    /// The same from some shapes alone.
+    /// The choices from some shapes alone.
     pub fn of_shapes(
         table: &Table,
         library: &Library,
@@ -134,7 +134,7 @@ impl Choices {
         let measured = &table.provenance.library;
         if !is_about(table, library) {
             choices.notes.push(format!(
-                "The table was measured with {measured}, so none of its rules is written: {library} decides as it does \
+                "The table was measured with {measured}, so none of its rules is written: {library} decides as \
                  without this file."
             ));
             return choices;
@@ -145,29 +145,29 @@ impl Choices {
             ));
         }
         let assumed = options.assume_shapes.iter().copied();
-        let told = Told {
+        let merging = RankMerging {
             operators,
             assumed: assumed.filter(|shape| counts(*shape)).collect(),
             extrapolate: options.policy.extrapolate,
         };
-        let mut torn = Vec::new();
+        let mut conflicting = Vec::new();
         for (&collective, entries) in &table.collectives {
-            // Rules of the model are not confirmed.
+            // The model's rules are not confirmed.
             let is_of_use = |entry: &&ShapeRules| {
                 counts(entry.shape)
                     && (entry.source == RuleSource::Measured || options.policy.unconfirmed)
             };
             let mut entries: Vec<&ShapeRules> = entries.iter().filter(is_of_use).collect();
             let interpolated = table.written_out(collective);
-            // What was measured on as many ranks goes before what was not.
+            // Shapes that were measured take precedence over others with as many ranks.
             let ranks: BTreeSet<u32> = entries.iter().map(|entry| entry.shape.ranks()).collect();
             entries.extend(interpolated.iter().filter(|entry| {
                 counts(entry.shape)
                     && entry.deployments.cover(Deployment::Library)
                     && !ranks.contains(&entry.shape.ranks())
             }));
-            let ranks = told.by_ranks(collective, &entries);
-            torn.extend(
+            let ranks = merging.by_ranks(collective, &entries);
+            conflicting.extend(
                 ranks
                     .iter()
                     .filter(|ranks| ranks.shapes.is_empty())
@@ -177,24 +177,24 @@ impl Choices {
             );
             choices.collectives.insert(collective, ranks);
         }
-        choices.notes.extend(told.assumed.iter().map(|shape| {
+        choices.notes.extend(merging.assumed.iter().map(|shape| {
             format!(
-                "As asked for, the rules of {shape} hold for all communicators of {} ranks \
+                "As requested, the rules of {shape} hold for all communicators of {} ranks \
                  (--assume-shape).",
                 shape.ranks()
             )
         }));
-        if !torn.is_empty() {
+        if !conflicting.is_empty() {
             choices.notes.push(format!(
                 "Left to the library, since shapes with the same number of ranks have different rules and it \
                  cannot tell them apart: {}. `--assume-shape` names the shape whose rules are written.",
-                torn.join(", ")
+                conflicting.join(", ")
             ));
         }
         choices
     }
 
-    /// Whether the library decides everything for itself.
+    /// Whether the library decides everything.
     pub fn is_empty(&self) -> bool {
         self.collectives
             .values()
@@ -203,14 +203,14 @@ impl Choices {
     }
 }
 
-/// Major and minor number of a release.
+/// Major and minor version number of a release.
 pub(crate) fn series(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit());
     let mut next = || numbers.next()?.parse().ok();
     Some((next()?, next()?))
 }
 
-/// The release of a library to write for, of a series that the format knows.
+/// The release of a library to write for, from a series that the format supports.
 pub(crate) fn release(
     library: LibraryName,
     format: &dyn Format,
@@ -250,7 +250,7 @@ pub(crate) fn release(
     Ok(library)
 }
 
-/// Whether a table's decisions hold for a library: they do within a series of its releases.
+/// Whether a table's decisions hold for a library: both must be of the same series of releases.
 fn is_about(table: &Table, library: &Library) -> bool {
     let measured = &table.provenance.library;
     measured.name == library.name && series(&measured.version) == series(&library.version)
@@ -264,15 +264,15 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     }
 }
 
-/// How the rules of shapes with the same number of ranks are put together.
-struct Told {
+/// The merging of rules of shapes with the same number of ranks.
+struct RankMerging {
     operators: OperatorClass,
-    /// The shapes that alone count for their numbers of ranks.
+    /// The shapes that alone count for their numbers of ranks (`--assume-shape`).
     assumed: Vec<CommShape>,
     extrapolate: bool,
 }
 
-impl Told {
+impl RankMerging {
     /// The rules of each number of ranks, by ascending number.
     fn by_ranks(&self, collective: Collective, entries: &[&ShapeRules]) -> Vec<RanksRules> {
         let mut places: BTreeMap<u32, BTreeSet<(CommShape, RankOrder)>> = BTreeMap::new();
@@ -296,14 +296,14 @@ impl Told {
             }
             let mut said: Vec<Vec<LibraryRule>> = found
                 .into_iter()
-                .map(|entry| entry.map_or_else(silence, of_entry))
+                .map(|entry| entry.map_or_else(left_to_library, of_entry))
                 .collect();
             said.dedup();
             let mut shapes: Vec<CommShape> = places.into_iter().map(|(shape, _)| shape).collect();
             shapes.dedup();
             let (shapes, choices) = match <[_; 1]>::try_from(said) {
                 Ok([choices]) => (shapes, choices),
-                Err(_) => (Vec::new(), silence()),
+                Err(_) => (Vec::new(), left_to_library()),
             };
             if let Some(before) = all.last_mut().filter(|_| self.extrapolate) {
                 before.last = ranks - 1;
@@ -318,7 +318,7 @@ impl Told {
         all
     }
 
-    /// The entry for a shape whose ranks stand in an order.
+    /// The entry for a shape with ranks in the given order.
     fn entry<'t>(
         &self,
         collective: Collective,
@@ -339,15 +339,15 @@ impl Told {
     }
 }
 
-/// Leaves all sizes to the library.
-fn silence() -> Vec<LibraryRule> {
+/// The choices that leave all sizes to the library.
+fn left_to_library() -> Vec<LibraryRule> {
     vec![LibraryRule {
         from_bytes: 0,
         native: None,
     }]
 }
 
-/// The choices of an entry, as far as the library can be told.
+/// The choices of an entry that the library can be given.
 fn of_entry(entry: &ShapeRules) -> Vec<LibraryRule> {
     let choice = |rule: &Rule| {
         let native = match &rule.candidate {

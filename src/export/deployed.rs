@@ -1,18 +1,18 @@
-//! Applying a policy to a table that is exported, and notes about it.
+//! Application of a policy to an exported table, and notes about it.
 
 use table::{Deployment, Deployments, Policy, Rule, ShapeRules, Table, Usage};
 
 use crate::choices::counted;
 use crate::{ExportError, Options};
 
-/// The table as a policy deploys it, and full sentences that count the rules that it withholds, and those that it
-/// deploys although the default policy withholds them.
+/// The table as a policy deploys it, and full sentences that count the withheld rules and the rules deployed although
+/// the default policy withholds them.
 ///
 /// Rules for candidates of all kinds are counted if `of_all_kinds`, otherwise those for the library's own settings.
 pub(crate) fn deployed(table: &Table, policy: Policy, of_all_kinds: bool) -> (Table, Vec<String>) {
-    let (told, only_colltune) = told(table, of_all_kinds);
+    let (exported, only_colltune) = exported_rules(table, of_all_kinds);
     let usage = |table: &Table, policy| table.usage(policy, Deployment::Library);
-    let (left, used) = (usage(&told, policy), told.deployed(policy).0);
+    let (left, used) = (usage(&exported, policy), exported.deployed(policy).0);
     let doubtful = usage(&used, Policy::default());
     let mut notes = Vec::new();
     if left.unused() > 0 {
@@ -26,25 +26,25 @@ pub(crate) fn deployed(table: &Table, policy: Policy, of_all_kinds: bool) -> (Ta
         ));
     }
     if doubtful.unused() > 0 {
-        notes.push(format!("Used as asked for; by default, {doubtful}."));
+        notes.push(format!("Used as requested; by default, {doubtful}."));
     }
     if only_colltune > 0 {
         notes.push(format!(
             "Left out: {} that only colltune can carry out, where the table has no decision for the library's own \
-             settings; the library decides for itself there.",
+             settings; the library decides there.",
             counted(only_colltune, "rule")
         ));
     }
     (table.deployed(policy).0, notes)
 }
 
-/// The rules that a file is made from, as entries for any deployment. Unless `of_all_kinds`, entries for colltune
-/// contribute the library's own algorithms, where there is no entry for the library's settings; their other rules are
-/// counted.
-fn told(table: &Table, of_all_kinds: bool) -> (Table, usize) {
-    let mut told = table.clone();
+/// The rules for a file, as entries for any deployment, and a count. Unless `of_all_kinds`, entries for colltune
+/// contribute only the library's own algorithms, and only where there is no entry for the library's settings; their
+/// other rules are counted.
+fn exported_rules(table: &Table, of_all_kinds: bool) -> (Table, usize) {
+    let mut exported = table.clone();
     let mut only_colltune = 0;
-    for (collective, entries) in &mut told.collectives {
+    for (collective, entries) in &mut exported.collectives {
         let all = &table.collectives[collective];
         let is_hidden = |entry: &ShapeRules| {
             all.iter().any(|other| {
@@ -67,10 +67,10 @@ fn told(table: &Table, of_all_kinds: bool) -> (Table, usize) {
             }
         }
     }
-    (told, only_colltune)
+    (exported, only_colltune)
 }
 
-/// The options that use the rules that are not used, with the verb.
+/// The options that deploy the withheld rules, with the verb.
 fn options(usage: Usage) -> &'static str {
     match (usage.unconfirmed + usage.simulated > 0, usage.uncertain > 0) {
         (true, false) => "`--unconfirmed` uses",

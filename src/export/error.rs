@@ -1,4 +1,4 @@
-//! Why nothing was exported.
+//! The errors of exports.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,19 +6,19 @@ use std::path::PathBuf;
 use thiserror::Error;
 use vocabulary::CommShape;
 
-/// A table that could not be exported.
+/// An error of exporting a table.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum ExportError {
-    /// A release that the format is not known for.
+    /// A release that the format does not support.
     #[error("the format `{format}` is known for {known}, not for {version}")]
     UnknownRelease {
         format: &'static str,
         version: String,
         known: &'static str,
     },
-    /// A table of another library, and no release named.
+    /// A table of another library, without a release to write for.
     #[error(
         "the table is about {measured}, so which release of {library} to write for is not known"
     )]
@@ -29,13 +29,13 @@ pub enum ExportError {
     /// A table of another library, or of another series of its releases.
     #[error("the table was measured with {measured} and says nothing about {library}")]
     OtherLibrary { library: String, measured: String },
-    /// The library's own decisions are needed and cannot be had.
-    #[error("what {library} decides by itself is not known: {reason}")]
+    /// The library's own decisions are needed and unknown.
+    #[error("the decisions of {library} itself are not known: {reason}")]
     NoStock { library: String, reason: String },
-    /// A file that should tell them and cannot be read.
+    /// The library's file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// A text that is not a file of the format.
+    /// A text that is no file of the format.
     #[error("line {line}: {message}")]
     Invalid {
         /// Line, from 1.
@@ -45,13 +45,13 @@ pub enum ExportError {
     /// A shape that cannot be assumed.
     #[error("cannot assume the shape {shape}: {message}")]
     Shape { shape: CommShape, message: String },
-    /// What was written decides otherwise than what should be written. A defect of this crate.
+    /// The written file decides differently from the table; a defect of this crate.
     #[error("refusing to export: {0}")]
     Unfaithful(String),
 }
 
 impl ExportError {
-    /// What to do about it, as a sentence without a full stop.
+    /// A remedy, as a sentence without a full stop.
     pub fn help(&self) -> Option<String> {
         match self {
             Self::UnknownRelease { .. } => {

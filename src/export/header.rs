@@ -1,11 +1,11 @@
-//! Where a file comes from, in words.
+//! The head of an exported file: purpose and origin.
 
 use table::Table;
 
 use crate::choices::counted;
 
-/// What stands at the top of a file that was made from a table: what it is for, where the table comes from, and
-/// the table's warnings, each a line.
+/// The text at the top of a file made from a table: its purpose, the table's origin, and the table's warnings, one per
+/// line.
 pub(crate) fn head(purpose: String, table: &Table, prefix: &str) -> String {
     let provenance = &table.provenance;
     let hosts = counted(provenance.hosts.len(), "host");
@@ -32,7 +32,7 @@ pub(crate) fn head(purpose: String, table: &Table, prefix: &str) -> String {
     text
 }
 
-/// Line ends would end a comment.
+/// A text on one line, since line ends would end a comment.
 pub(crate) fn one_line(text: &str) -> String {
     let printable = |c: char| if c.is_control() { ' ' } else { c };
     text.chars().map(printable).collect()
@@ -61,5 +61,5 @@ pub(crate) fn comment(paragraphs: &[String], prefix: &str) -> String {
     text
 }
 
-/// Lines are wrapped here.
+/// The width at which lines are wrapped.
 const WIDTH: usize = 100;

@@ -1,11 +1,11 @@
 //! Decision tables in the formats that MPI libraries and programs read.
 //!
-//! A [`Format`] turns what a [`table::Policy`] deploys of a [`table::Table`] into text, reads that text again with
-//! a strict reader of its own, and hands it out only if every decision is found in it. What a library reads can name
-//! only that library's own algorithms, so the table's decisions for [`table::Deployment::Library`] are exported;
-//! where there are none, the library goes on deciding for itself.
+//! A [`Format`] turns a [`table::Table`] as a [`table::Policy`] deploys it into text, reads that text back with a
+//! strict reader, and returns it only if it contains every decision. A library's file can name only that library's own
+//! algorithms, so the table's decisions for [`table::Deployment::Library`] are exported; where there are none, the
+//! library decides.
 //!
-//! One file a format: see [`FORMATS`].
+//! [`FORMATS`] lists the formats, each in its own file.
 
 pub mod c_header;
 mod choices;
@@ -30,22 +30,21 @@ pub trait Format: Sync {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
 
-    /// What its files usually end with, without the dot.
+    /// The usual suffix of its files, without the dot.
     fn suffix(&self) -> &'static str;
 
-    /// The releases that it knows how to write for, in words.
+    /// The releases that it supports, as text.
     fn releases(&self) -> &'static str;
 
-    /// Whether its files have all candidates, and not only the library's own algorithms.
+    /// Whether its files can have all candidates, not only the library's own algorithms.
     fn has_all_candidates(&self) -> bool {
         false
     }
 
-    /// What the options' policy deploys of the table as a file of this format, which has been read again and
-    /// compared.
+    /// The table as the options' policy deploys it, as a file of this format that has been read back and compared.
     ///
     /// # Errors
-    /// If the release is not known, or the options do not go together.
+    /// The release is not supported, or the options exclude each other.
     fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
         deployed::check_shapes(table, options)?;
         let (table, mut notes) =
@@ -57,7 +56,7 @@ pub trait Format: Sync {
     /// Renders a table to which the policy has been applied; `notes` go into the file.
     ///
     /// # Errors
-    /// As for [`Format::render`].
+    /// The errors of [`Format::render`].
     fn write(
         &self,
         table: &Table,
@@ -65,10 +64,10 @@ pub trait Format: Sync {
         options: &Options,
     ) -> Result<Exported, ExportError>;
 
-    /// Whether a text is a file of this format, strictly.
+    /// Checks strictly whether a text is a file of this format.
     ///
     /// # Errors
-    /// What is wrong, and in which line.
+    /// The first problem, with its line.
     fn validate(&self, text: &str, options: &Options) -> Result<(), ExportError>;
 
     /// The names of all variables that [`Exported::variables`] of this format may have.
@@ -76,33 +75,31 @@ pub trait Format: Sync {
         Vec::new()
     }
 
-    /// The library's file that [`Options::library`] is to name, of an installation of a release: beside a
-    /// launcher on the search path `path`, or among the system's libraries. `None` if there is none, or
-    /// this format needs none.
+    /// The file of an installed library of a release for [`Options::library`]: beside a launcher on the search path
+    /// `path`, or among the system's libraries. `None` if there is none, or if this format needs none.
     fn installed(&self, _version: &str, _path: &OsStr) -> Option<PathBuf> {
         None
     }
 }
 
-/// What is exported and how.
+/// The options of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The release to write for, as in `4.1.4`; that of the table's library if absent.
+    /// The release to write for, as in `4.1.4`; `None` for that of the table's library.
     pub version: Option<String>,
-    /// Whether programs use no operators that do not commute.
+    /// Whether programs use only commutative operators.
     pub assume_commutative: bool,
-    /// The library's file, where a format needs to know what the library does by itself.
+    /// The library's file, for formats that need the library's own decisions.
     pub library: Option<PathBuf>,
-    /// The policy, which selects rules. If it extrapolates, the rules of a number of ranks hold up to the next
-    /// number that was measured, otherwise for that number alone.
+    /// The policy, which selects rules. If it extrapolates, the rules for a number of ranks hold up to the next
+    /// measured number, otherwise only for that number.
     pub policy: Policy,
-    /// The shapes whose rules are written by a format that cannot tell shapes with the same number of ranks apart;
-    /// one for a number of ranks at most.
+    /// The shapes whose rules are written by a format that cannot distinguish shapes with the same number of ranks; at
+    /// most one per number of ranks.
     pub assume_shapes: Vec<CommShape>,
-    /// Whether a file may be written for a library that the table is not about, where it leaves everything to that
-    /// library.
+    /// Whether a file that leaves everything to the library may be written for a library that the table is not about.
     pub stock: bool,
-    /// Further notes, to stand among [`Exported::notes`].
+    /// Additional [`Exported::notes`].
     pub remarks: Vec<String>,
 }
 
@@ -111,14 +108,14 @@ pub struct Options {
 pub struct Exported {
     /// Its text.
     pub text: String,
-    /// How to activate it and where it comes from, where the file itself has no place for that.
+    /// Instructions and origin, if the file itself has no place for them.
     pub companion: Option<String>,
-    /// What the environment of a job has that uses the file, by name; a variable without a value is to
-    /// have the file's absolute path.
+    /// The environment variables of a job that uses the file, by name; a variable without a value gets the file's
+    /// absolute path.
     pub variables: Vec<(String, Option<String>)>,
-    /// What must be known to deploy it, each a full sentence.
+    /// Notes for deployment, each a full sentence.
     pub notes: Vec<String>,
-    /// Whether it chooses anything but the library's default.
+    /// Whether it makes any choice but the library's default.
     pub decides: bool,
 }
 
@@ -152,16 +149,17 @@ pub fn read_by(library: &Library) -> Option<&'static dyn Format> {
     find(known.facts().format(&library.version)?)
 }
 
-/// Whether a table has anything that its library can be told.
+/// Whether a table has any choice that its library can be given.
 pub fn has_choices(table: &Table) -> bool {
-    let told = table
+    let exported = table
         .entries()
         .filter(|entry| entry.deployments != Deployments::Colltune);
-    told.flat_map(|entry| &entry.rules)
+    exported
+        .flat_map(|entry| &entry.rules)
         .any(|rule| matches!(rule.candidate, Candidate::Native { .. }))
 }
 
-/// Whether a table chooses anything but the library's default.
+/// Whether a table makes any choice but the library's default.
 pub(crate) fn decides(table: &Table) -> bool {
     let mut rules = table.entries().flat_map(|entry| &entry.rules);
     rules.any(|rule| rule.candidate != Candidate::Default)

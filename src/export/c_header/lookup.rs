@@ -1,6 +1,6 @@
 //! The parts of the header that are the same for every table.
 
-/// Up to the collectives.
+/// The text before the collectives.
 pub(super) const BEFORE: &str = "\
 #ifndef COLLTUNE_TABLE_H
 #define COLLTUNE_TABLE_H
@@ -52,7 +52,7 @@ struct colltune_entry {
 
 ";
 
-/// Behind the table.
+/// The text after the table.
 pub(super) const AFTER: &str = "\
 static inline int colltune_is_power_of_two(uint64_t ranks)
 {

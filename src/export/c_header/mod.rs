@@ -1,4 +1,4 @@
-//! A table as a header for programs in C: constants, and the lookup.
+//! A table as a C header: constants, and the lookup.
 
 mod lookup;
 mod reader;
@@ -48,7 +48,7 @@ impl Format for CHeader {
             });
         }
         if let [shape, ..] = options.assume_shapes[..] {
-            let message = format!("files of the format `{}` tell shapes apart", self.name());
+            let message = format!("files of the format `{}` distinguish shapes", self.name());
             return Err(ExportError::Shape { shape, message });
         }
         let extrapolate = options.policy.extrapolate;
@@ -82,7 +82,7 @@ impl Format for CHeader {
     }
 }
 
-/// The rows that a table makes, for comparison.
+/// The rows of a table, for comparison with those read back.
 fn rows(table: &Table) -> Vec<HeaderRow> {
     let entries = table
         .collectives
@@ -120,7 +120,7 @@ fn text(table: &Table, extrapolate: bool, notes: &[String]) -> String {
     text += lookup::TYPES;
     _ = writeln!(
         text,
-        "/* Whether the nearest shape that was measured stands in for one that was not. */\n\
+        "/* Whether the nearest measured shape is used for shapes that were not measured. */\n\
          enum {{ {} = {} }};\n",
         reader::EXTRAPOLATE,
         u32::from(extrapolate)
@@ -156,7 +156,7 @@ fn constant(collective: Collective) -> String {
     format!("COLLTUNE_{}", collective.name().to_uppercase())
 }
 
-/// The operators and the deployments that an entry is for, a bit each, and whether it is interpolated.
+/// The operators and the deployments of an entry as bit masks; the latter has a bit for interpolated entries.
 fn masks(collective: Collective, entry: &ShapeRules) -> (u32, u32) {
     let covers = |class| !collective.is_reduction() || entry.operators.cover(class);
     let bits = |holds: [bool; 2]| u32::from(holds[0]) + 2 * u32::from(holds[1]);
@@ -200,7 +200,7 @@ fn choice(rule: &Rule) -> String {
     .join(", ")
 }
 
-/// A string of C: what is not plain, and what could make a trigraph, as octal bytes.
+/// A C string literal; special characters, and those that could make a trigraph, are octal bytes.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for byte in text.bytes() {

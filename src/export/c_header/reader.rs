@@ -1,4 +1,4 @@
-//! Reading the table of a header again.
+//! The reader of the table in a header.
 
 use crate::ExportError;
 
@@ -11,21 +11,21 @@ pub struct Header {
     pub rows: Vec<HeaderRow>,
 }
 
-/// The constant that says whether a header extrapolates.
+/// The constant for extrapolation.
 pub(super) const EXTRAPOLATE: &str = "COLLTUNE_EXTRAPOLATE";
 
-/// A rule as it stands in a header.
+/// A rule in a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderRow {
     /// The constant of its collective.
     pub collective: String,
     /// Nodes of its shape.
     pub nodes: u32,
-    /// Ranks on each.
+    /// Ranks on each node.
     pub ppn: u32,
     /// Commutative operators 1, others 2.
     pub operators: u32,
-    /// For colltune 1, for the library's own settings 2; 4 for this very shape alone.
+    /// 1 for colltune, 2 for the library's own settings; 4 if only for exactly this shape.
     pub deployments: u32,
     /// The smallest size that it holds for.
     pub from_bytes: u64,
@@ -36,8 +36,8 @@ pub struct HeaderRow {
 /// Reads a header.
 ///
 /// # Errors
-/// [`ExportError::Invalid`] with the line of a row that is not as this crate writes it, or if the header does not
-/// say whether it extrapolates.
+/// [`ExportError::Invalid`] with the line of a row that this crate would not write, or if the header has no valid
+/// constant for extrapolation.
 pub fn read(text: &str) -> Result<Header, ExportError> {
     let says = |value: u32| text.contains(&format!("\nenum {{ {EXTRAPOLATE} = {value} }};\n"));
     let extrapolate = match [says(0), says(1)] {
@@ -64,7 +64,7 @@ pub fn read(text: &str) -> Result<Header, ExportError> {
         let number = |text: &str| text.parse::<u32>().map_err(|_| fault("not a number"));
         let first = number(first)? as usize;
         let of_entry = choices.get(first..first + number(count)? as usize);
-        for (line, fields) in of_entry.ok_or_else(|| fault("choices that are not there"))? {
+        for (line, fields) in of_entry.ok_or_else(|| fault("its choices are missing"))? {
             let fault = |message: &str| ExportError::Invalid {
                 line: *line,
                 message: message.to_owned(),
@@ -90,7 +90,7 @@ pub fn read(text: &str) -> Result<Header, ExportError> {
     Ok(Header { extrapolate, rows })
 }
 
-/// The rows of an array without the one that ends it, each with its line and its fields.
+/// The rows of an array without its terminating row, each with its line and its fields.
 fn array(text: &str, name: &str) -> Result<Vec<(usize, Vec<String>)>, ExportError> {
     let invalid = |line, message: String| ExportError::Invalid { line, message };
     let mut lines = text.lines().zip(1..);
@@ -105,13 +105,13 @@ fn array(text: &str, name: &str) -> Result<Vec<(usize, Vec<String>)>, ExportErro
         match row {
             Some(row) if row.starts_with("0, 0, 0") => return Ok(rows),
             Some(row) => rows.push((number, fields(row))),
-            None => return Err(invalid(number, format!("not a row of {name}"))),
+            None => return Err(invalid(number, format!("no row of {name}"))),
         }
     }
     Err(invalid(1, format!("{name} does not end")))
 }
 
-/// What stands between commas that are not in strings.
+/// Splits a row at the commas outside strings.
 fn fields(row: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut in_string = false;

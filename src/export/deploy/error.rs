@@ -1,4 +1,4 @@
-//! Why nothing was deployed.
+//! The errors of deployment.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use vocabulary::Library;
 
 use crate::ExportError;
 
-/// A table that was not deployed, or a folder that cannot be used.
+/// An error of deploying a table, or of using a folder.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum DeployError {
-    /// There are rules that no fresh launches confirmed, or that are simulated.
+    /// Some rules are simulated, or fresh launches have not confirmed them.
     #[error(
         "the table has rules that are not confirmed by fresh launches on a real machine:{}",
         listed(withheld)
@@ -26,22 +26,22 @@ pub enum DeployError {
     /// All rules need colltune inside the program.
     #[error("nothing of the table can be told to {library} itself")]
     NothingForLibrary { library: Library },
-    /// What the library's format refuses.
+    /// An error of the library's format.
     #[error(transparent)]
     Export(#[from] ExportError),
-    /// A table that would not be read again. A defect of this crate.
+    /// The deployed table would not be read again; a defect of this crate.
     #[error("the table as deployed cannot be read: {0}")]
     Table(Box<TableError>),
-    /// A path that cannot stand in an environment file.
+    /// A path that an environment file cannot contain.
     #[error("{} cannot be written into an environment file: it {reason}", path.display())]
     Path { path: PathBuf, reason: &'static str },
     /// Another process deploys there.
     #[error("another colltune is deploying to {}", folder.display())]
     Busy { folder: PathBuf },
-    /// Something that `deploy` did not create stands in the place of the link.
+    /// Something that `deploy` did not create has the name of the link.
     #[error("`deploy` did not create {}: {reason}", path.display())]
     NotOurs { path: PathBuf, reason: String },
-    /// A version that is not as it was written.
+    /// A version whose files have changed since it was written.
     #[error("{file} of the version {} was changed or removed after deploying", folder.display())]
     Altered { folder: PathBuf, file: String },
     /// Nothing was deployed before.
@@ -49,7 +49,7 @@ pub enum DeployError {
     NothingBefore { folder: PathBuf },
     /// The version to go back to was removed.
     #[error(
-        "the version that was current before, {version}, has been removed from {}",
+        "the version that was current before, {version}, is no longer in {}",
         folder.display()
     )]
     Gone { version: String, folder: PathBuf },
@@ -73,7 +73,7 @@ impl DeployError {
         }
     }
 
-    /// What to do about it, as a sentence without a full stop.
+    /// A remedy, as a sentence without a full stop.
     pub fn help(&self) -> Option<String> {
         let text = match self {
             Self::Unconfirmed { withheld } => {
@@ -105,7 +105,7 @@ impl DeployError {
                  jobs may use it"
             }
             Self::NothingBefore { .. } | Self::Gone { .. } => {
-                "`colltune deploy --list --to FOLDER` shows the versions that there are"
+                "`colltune deploy --list --to FOLDER` lists the existing versions"
             }
             Self::Table(_) | Self::File { .. } => return None,
         };
@@ -113,11 +113,11 @@ impl DeployError {
     }
 }
 
-/// How rules come to be deployed that are withheld. All rules of a simulated machine lack the same.
+/// The remedy for withheld rules. All rules of a simulated machine lack the same.
 fn remedy(withheld: &[Withheld]) -> &'static str {
     let lacks = |lack| withheld.iter().any(|withheld| withheld.lack == lack);
     if lacks(Lack::Measurement) {
-        "a simulated machine is for trying out: tune on the machine itself"
+        "simulated machines are for experiments: tune on the machine itself"
     } else if lacks(Lack::Confirmation) {
         "`colltune validate --confirm` measures them in fresh launches"
     } else {
@@ -125,7 +125,7 @@ fn remedy(withheld: &[Withheld]) -> &'static str {
     }
 }
 
-/// Each rule in a line of its own.
+/// Each rule on its own line.
 pub(super) fn listed(withheld: &[Withheld]) -> String {
     let lines = withheld.iter().map(|withheld| format!("\n  {withheld}"));
     lines.collect()

@@ -1,4 +1,4 @@
-//! What a version consists of.
+//! The files of a version.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::{Exported, header};
 pub(super) const TABLE: &str = "table.yaml";
 pub(super) const ENVIRONMENT: &str = "environment.sh";
 pub(super) const MODULES: &str = "modulefiles";
-/// Starts a program that decides by the table itself.
+/// The script that starts a program which uses the table itself.
 pub(super) const PROGRAM: &str = "with-table";
 /// The digest of the table that was released.
 pub(super) const DIGEST: &str = "digest";
@@ -25,30 +25,30 @@ const SLURM: &str = "slurm.sh";
 /// The folder of tables among module files.
 pub(super) const MODULE: &str = "colltune-table";
 
-/// Names the version's folder to jobs.
+/// The variable with the version's folder, for jobs.
 const RELEASE: &str = "COLLTUNE_RELEASE";
-/// Names the script [`PROGRAM`] of the version, or `env`, which starts programs as they are.
+/// The variable with the script [`PROGRAM`] of the version, or with `env`, which starts programs unchanged.
 const WITH_TABLE: &str = "COLLTUNE_WITH_TABLE";
 
-/// What a version is made from.
+/// The inputs of a version.
 pub(super) struct Content<'a> {
-    /// What the policy deploys.
+    /// The table as the policy deploys it.
     pub(super) table: &'a Table,
     pub(super) policy: Policy,
-    /// The library's file, with its name.
+    /// The name of the library's file, and the file.
     pub(super) exported: Option<(&'a str, &'a Exported)>,
     /// `libcolltune.so`.
     pub(super) preload: Option<&'a Path>,
     pub(super) withheld: &'a [Withheld],
-    /// What must be known to use it.
+    /// Notes for its users.
     pub(super) notes: &'a [String],
     pub(super) release: Option<ServiceRelease<'a>>,
 }
 
 impl Content<'_> {
-    /// The name of the version: of the table, the day of its last measurement, and a digest of all files.
+    /// The name of the version: the table's name, the day of its last measurement, and a digest of all files.
     pub(super) fn version(&self, folder: &Path) -> Result<String, DeployError> {
-        // The files contain the version's own path; a placeholder stands for its name.
+        // The files contain the version's own path, with a placeholder for its name.
         let mut digest = Sha256::new();
         for (name, text) in self.files(&folder.join("VERSION"))? {
             digest.update(format!("{name} {}\n{text}", text.len()));
@@ -73,7 +73,7 @@ impl Content<'_> {
         format!("{MODULE}/{}", plain(name))
     }
 
-    /// All files with their names, for a version at a place.
+    /// The names and contents of all files, for a version at a place.
     pub(super) fn files(&self, place: &Path) -> Result<Vec<(String, String)>, DeployError> {
         let place_text = checked(place, &[])?;
         let current = place.with_file_name(CURRENT);
@@ -114,7 +114,7 @@ impl Content<'_> {
         Ok(files)
     }
 
-    /// The environment variables that let the library read its file, and tell jobs which version they use.
+    /// The environment variables that make the library read its file and give jobs the version.
     fn variables(&self, place: &str) -> Vec<(String, String)> {
         let start = match self.preload {
             Some(_) => format!("{place}/{PROGRAM}"),
@@ -133,8 +133,8 @@ impl Content<'_> {
         variables
     }
 
-    /// A script that starts a program with `libcolltune.so` and the table. The variables are its alone: launchers
-    /// would preload the library too, and may not pass it on to other nodes.
+    /// A script that starts a program with `libcolltune.so` and the table. It sets the variables only for the program:
+    /// launchers would preload the library too, and may not pass the variables on to other nodes.
     fn program(&self, place: &str, preload: &str) -> String {
         let Policy {
             min_confidence,
@@ -150,7 +150,7 @@ impl Content<'_> {
             text,
             "export LD_PRELOAD={preload}\"${{LD_PRELOAD:+:$LD_PRELOAD}}\""
         );
-        // The program applies a policy again, which must not withhold what is deployed.
+        // The program applies a policy again, which must not withhold deployed rules.
         let variables = [
             ("TABLE", quote(&format!("{place}/{TABLE}"))),
             ("MIN_CONFIDENCE", least.to_string()),
@@ -190,7 +190,7 @@ impl Content<'_> {
         let mut text = header::head(self.purpose(), self.table, "# ");
         text += "#\n# Read it into a batch script of Slurm before MPI programs are started:\n";
         _ = writeln!(text, "#   . {}", quote(&format!("{current}/{SLURM}")));
-        let looks = "It looks once whether all nodes of the job have this version, with one job step. If one of \
+        let looks = "It checks once, by one job step, whether all nodes of the job have this version. If one of \
                      them does not, all ranks are left to the library, and a warning says so.";
         text += &header::comment(&[looks.to_owned(), KEEPS.to_owned()], "# ");
         text += &self.starting("# ");
@@ -207,25 +207,25 @@ impl Content<'_> {
             ))
         );
         text += &unset_others(&[]);
-        // Programs that decide by the table agree among their ranks that it is missing somewhere.
+        // The ranks of programs that use the table itself agree that it is missing somewhere.
         _ = writeln!(text, "export {RELEASE}={}", quote(place));
         _ = writeln!(text, "export {WITH_TABLE}=env\nfi");
         text
     }
 
-    /// How programs are started that decide by the table themselves; nothing if they cannot.
+    /// The command that starts programs which use the table themselves; empty if they cannot.
     pub(super) fn starting(&self, prefix: &str) -> String {
         if self.preload.is_none() {
             return String::new();
         }
         let paragraph = |text: &str| header::comment(&[String::new(), text.to_owned()], prefix);
         paragraph(
-            "To let a program decide by the table itself, start its ranks by a script, which preloads \
+            "To let a program use the table itself, start its ranks by a script that preloads \
              libcolltune.so into the program alone, on every node:",
         ) + &format!("{prefix}  mpirun -n 4 \"${WITH_TABLE}\" ./solver\n")
     }
 
-    /// For people: how it is used, what is to be known about it, and what is left out.
+    /// The README: usage, notes, and rules that are left out.
     fn readme(&self, current: &str) -> String {
         let mut text = header::head(self.purpose(), self.table, "");
         _ = write!(
@@ -237,7 +237,7 @@ impl Content<'_> {
         );
         _ = write!(
             text,
-            "In a batch script of Slurm, which sees to it that all nodes have the version,\n  . {}\n\n",
+            "In a Slurm batch script, which checks that all nodes have the version,\n  . {}\n\n",
             quote(&format!("{current}/{SLURM}"))
         );
         text += &header::comment(&[ON_ALL_NODES.to_owned()], "");
@@ -259,7 +259,7 @@ impl Content<'_> {
     }
 }
 
-/// Lines that unset what other versions set and this one does not.
+/// Lines that unset variables of other versions that this version does not set.
 fn unset_others(variables: &[(String, String)]) -> String {
     let known = crate::FORMATS.iter().flat_map(|format| format.variables());
     let mut others: Vec<String> = known
@@ -278,15 +278,15 @@ fn unset_others(variables: &[(String, String)]) -> String {
     text
 }
 
-/// What reads its variables on one node cannot look at the others.
-pub(super) const ON_ALL_NODES: &str = "All nodes of a job must have this version; nothing here checks that. Where its file is \
-                     missing on some nodes, the library decides there in another way, and the job may hang. slurm.sh checks it.";
+/// The note for scripts that run on one node and cannot check the others.
+pub(super) const ON_ALL_NODES: &str = "All nodes of a job must have this version, which is not checked here. If its file is \
+                     missing on some nodes, the library decides differently there, and the job may hang. slurm.sh checks it.";
 
-/// Why no path leads through `current`.
-pub(super) const KEEPS: &str = "Paths are those of this version, which never changes: jobs that have begun keep it when \
-                     another version becomes the current one.";
+/// The note on why no path leads through `current`.
+pub(super) const KEEPS: &str = "Paths are those of this version, which never changes: running jobs keep it when \
+                     another version becomes current.";
 
-/// A path as text without control characters and these.
+/// A path as text, without control characters and the characters of `without`.
 fn checked<'p>(path: &'p Path, without: &[char]) -> Result<&'p str, DeployError> {
     let refuse = |reason| {
         Err(DeployError::Path {
@@ -302,7 +302,7 @@ fn checked<'p>(path: &'p Path, without: &[char]) -> Result<&'p str, DeployError>
     }
 }
 
-/// A text as one plain word: letters, digits, `.`, `_` and `-`.
+/// A text as one plain word of letters, digits, `.`, `_` and `-`.
 pub(super) fn plain(text: &str) -> String {
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || "._-".contains(*c);
     let word: String = text

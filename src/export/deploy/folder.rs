@@ -8,13 +8,13 @@ use std::path::{Component, Path, PathBuf};
 use super::history::{History, HistoryAction, Line};
 use super::{DeployError, DeployedVersion, files};
 
-/// The link to the version that is used.
+/// The link to the current version.
 pub(super) const CURRENT: &str = "current";
-/// The file that says who made which version current.
+/// The file that records who made which version current.
 pub(super) const HISTORY: &str = "history";
-/// Held while something is changed.
+/// The file that is locked during changes.
 const LOCK: &str = ".lock";
-/// A version that is being written, and a link that is about to become the current one.
+/// The names of a version that is being written, and of the next link.
 pub(super) const HALF: &str = ".half-written";
 const NEXT: &str = ".next";
 
@@ -22,20 +22,20 @@ const NEXT: &str = ".next";
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) path: PathBuf,
-    /// Whether nothing but a service's releases is there.
+    /// Whether the folder belongs to a service and contains only its releases.
     pub(super) is_own: bool,
     /// Locked for its lifetime.
     _lock: File,
 }
 
 impl Folder {
-    /// Takes the folder, and removes what an earlier process has left half-written.
+    /// Opens and locks the folder, and removes half-written versions of earlier processes.
     pub(super) fn open(folder: &Path, create: bool) -> Result<Self, DeployError> {
         current(folder)?;
         Self::take(folder, create, false)
     }
 
-    /// Takes a folder that nothing but a service's releases is in, and sets aside what stands in the way.
+    /// Opens and locks a folder of a service, and sets aside files in the way.
     pub(super) fn open_own(folder: &Path) -> Result<Self, DeployError> {
         let folder = Self::take(folder, true, true)?;
         folder.set_strangers_aside()?;
@@ -74,7 +74,7 @@ impl Folder {
         })
     }
 
-    /// The version that is used.
+    /// The current version.
     pub(super) fn current(&self) -> Result<Option<String>, DeployError> {
         match current(&self.path) {
             // The link leads nowhere, or to a damaged version, and is about to be replaced.
@@ -83,17 +83,17 @@ impl Folder {
         }
     }
 
-    /// What happened here.
+    /// The history of the folder.
     pub(super) fn history(&self) -> Result<History, DeployError> {
         History::read(&self.path.join(HISTORY))
     }
 
-    /// Whether a version is there.
+    /// Whether a version exists.
     pub(super) fn has(&self, version: &str) -> bool {
         is_version(&self.path.join(version))
     }
 
-    /// Writes a version, whole or not at all; one that is there already must have the same files.
+    /// Writes a version, atomically; an existing version must have the same files.
     pub(super) fn put(&self, version: &str, files: &[(String, String)]) -> Result<(), DeployError> {
         let place = self.path.join(version);
         if self.is_own && fs::symlink_metadata(&place).is_ok_and(|found| !found.is_dir()) {
@@ -138,7 +138,7 @@ impl Folder {
         sync(&self.path)
     }
 
-    /// Makes a version that is there the current one.
+    /// Makes an existing version the current one.
     pub(super) fn make_current(
         &self,
         action: HistoryAction,
@@ -163,7 +163,7 @@ impl Folder {
         sync(&self.path)
     }
 
-    /// What is known of a version.
+    /// The description of a version.
     pub(super) fn version(&self, name: &str) -> Result<DeployedVersion, DeployError> {
         let current = self.current()?;
         Ok(described(
@@ -175,7 +175,7 @@ impl Folder {
     }
 }
 
-/// The versions of a folder, in the order in which they were made current last.
+/// The versions of a folder, in the order in which each was last made current.
 pub(super) fn versions(folder: &Path) -> Result<Vec<DeployedVersion>, DeployError> {
     let current = current(folder)?;
     let history = History::read(&folder.join(HISTORY))?;
@@ -250,21 +250,21 @@ pub(super) fn current(folder: &Path) -> Result<Option<String>, DeployError> {
     }
 }
 
-/// Whether a folder is a version, which gets its name only when it is complete.
+/// Whether a folder is a version; it gets its name only when it is complete.
 pub(super) fn is_version(folder: &Path) -> bool {
     [files::TABLE, files::ENVIRONMENT]
         .iter()
         .all(|name| folder.join(name).is_file())
 }
 
-/// The table in the folder of a version, or of the one that a folder's `current` leads to at this moment: a path that
-/// never leads to another table, for a job's whole life.
+/// The table in the folder of a version, or of the version that a folder's `current` leads to now. The returned path
+/// never leads to another table, during a job's whole life.
 ///
 /// # Errors
-/// [`DeployError::NotOurs`] if the folder is neither.
+/// [`DeployError::NotOurs`] if the folder is neither of the two.
 pub fn table_of(folder: &Path) -> Result<PathBuf, DeployError> {
     let folder = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
-    // Without a slash at its end, behind which a link would not be seen.
+    // Without a trailing slash, which would hide a link.
     let mut folder: PathBuf = folder.components().collect();
     let is_link = fs::symlink_metadata(&folder).is_ok_and(|found| found.is_symlink());
     if is_link && folder.ends_with(CURRENT) {
@@ -289,14 +289,14 @@ pub(super) fn mode(file: &str) -> u32 {
     }
 }
 
-/// Creates a folder that everybody can read, whatever the umask.
+/// Creates a folder that all users can read, whatever the umask.
 pub(super) fn make_folder(path: &Path) -> Result<(), DeployError> {
     let made = DirBuilder::new().mode(0o755).create(path);
     made.and_then(|()| fs::set_permissions(path, Permissions::from_mode(0o755)))
         .map_err(DeployError::file("create", path))
 }
 
-/// Writes a file of a version, which does not change any more.
+/// Writes a read-only file of a version.
 pub(super) fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(text.as_bytes())?;
@@ -304,7 +304,7 @@ pub(super) fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Puts the names in a folder to disk.
+/// Syncs a folder's entries to disk.
 pub(super) fn sync(folder: &Path) -> Result<(), DeployError> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(DeployError::file("write", folder))

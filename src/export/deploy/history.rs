@@ -1,4 +1,4 @@
-//! The history of a folder: who made which version current.
+//! The history of a folder: the user who made each version current.
 
 use std::fmt;
 use std::fs::{File, Permissions};
@@ -10,12 +10,12 @@ use jiff::Timestamp;
 
 use super::DeployError;
 
-/// What made a version current.
+/// The action that made a version current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryAction {
     /// The version was deployed.
     Deploy,
-    /// The version after it was taken back.
+    /// The version deployed after it was rolled back.
     Rollback,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for HistoryAction {
     }
 }
 
-/// A line of the history, displayed as it stands in the file: words between single spaces.
+/// A line of the history, displayed as in the file: words separated by single spaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) date: String,
@@ -84,7 +84,7 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Reads a history; lines that were not written to their ends are not part of it.
+    /// Reads a history; incomplete lines are not part of it.
     pub(super) fn read(path: &Path) -> Result<Self, DeployError> {
         let text = match ::files::read_text(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -96,7 +96,7 @@ impl History {
         })
     }
 
-    /// Appends a line and puts it to disk.
+    /// Appends a line and syncs it to disk.
     pub(super) fn append(path: &Path, line: &Line) -> Result<(), DeployError> {
         let append = || {
             let mut file = File::options()
@@ -104,14 +104,14 @@ impl History {
                 .append(true)
                 .create(true)
                 .open(path)?;
-            // An earlier process may have been stopped in the middle of a line.
+            // An earlier process may have been killed in the middle of a line.
             let mut last = [b'\n'];
             if file.metadata()?.len() > 0 {
                 file.seek(std::io::SeekFrom::End(-1))?;
                 file.read_exact(&mut last)?;
             }
             if file.metadata()?.len() == 0 {
-                // Everybody may read it, whatever the umask.
+                // All users may read it, whatever the umask.
                 file.set_permissions(Permissions::from_mode(0o644))?;
             }
             let torn = if last == [b'\n'] { "" } else { "\n" };
@@ -121,8 +121,8 @@ impl History {
         append().map_err(DeployError::file("write", path))
     }
 
-    /// The lines, and whether each counts. A line is written before the link is replaced. If that was never done,
-    /// the next line, or the link itself, names another version than the line, which then does not count.
+    /// The lines, and whether each counts. A line is written before the link is replaced. If the link was never
+    /// replaced, the next line, or the link itself, names another version than the line, which then does not count.
     fn counted<'h>(&'h self, current: Option<&'h str>) -> impl Iterator<Item = (&'h Line, bool)> {
         let later = self.lines.iter().skip(1);
         let found = later.map(|next| next.before.as_deref()).chain([current]);
@@ -130,7 +130,7 @@ impl History {
         lines.map(|(line, found)| (line, found == Some(&line.version)))
     }
 
-    /// The versions that were current one after the other and not taken back, the current one last.
+    /// The versions that were current one after the other and not rolled back, the current one last.
     pub(super) fn versions_in_effect(&self, current: Option<&str>) -> Vec<String> {
         let mut stack: Vec<String> = Vec::new();
         for (line, counts) in self.counted(current) {
@@ -152,13 +152,13 @@ impl History {
         stack
     }
 
-    /// The versions that were current at some moment since a time.
+    /// The versions that were current at any time since the given one.
     pub(super) fn current_since(&self, since: Timestamp, current: Option<&str>) -> Vec<String> {
         let counted = self.counted(current).filter(|(_, counts)| *counts);
         let lines: Vec<&Line> = counted.map(|(line, _)| line).collect();
         let ends = lines.iter().skip(1).map(|next| next.date.parse().ok());
         let lines = lines.iter().zip(ends.chain([None]));
-        // What has no end, or none that can be read, may be in use. The dates are rounded down to seconds.
+        // A line without an end, or with an unreadable one, may still be in use. Dates are rounded down to seconds.
         lines
             .filter(|(_, end)| {
                 end.is_none_or(|end: Timestamp| end.as_second() >= since.as_second())
@@ -167,7 +167,7 @@ impl History {
             .collect()
     }
 
-    /// When a version was made current last, by the lines that count.
+    /// The last counting line that made a version current, and its index.
     pub(super) fn last(&self, version: &str, current: Option<&str>) -> Option<(usize, &Line)> {
         let counts = self.counted(current).map(|(_, counts)| counts);
         let lines = self.lines.iter().zip(counts).enumerate();

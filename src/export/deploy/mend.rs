@@ -1,4 +1,4 @@
-//! Mending the folder of a service's channel, which nothing but the service writes to.
+//! Repair of the folder of a service's channel, to which only the service writes.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,11 @@ use super::DeployError;
 use super::folder::{CURRENT, Folder, HISTORY, make_folder, missing_is_fine, mode, sync, write};
 use super::history::History;
 
-/// A file that is about to take the place of a damaged one.
+/// A file that is about to replace a damaged one.
 const MENDED: &str = ".mended";
 
 impl Folder {
-    /// Sets aside what stands in the place of the link and of the history.
+    /// Sets aside files that have the names of the link and of the history.
     pub(super) fn set_strangers_aside(&self) -> Result<(), DeployError> {
         let current = fs::symlink_metadata(self.path.join(CURRENT));
         if current.is_ok_and(|found| !found.is_symlink()) {
@@ -23,7 +23,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Gives what has a name another one.
+    /// Renames a file to set it aside.
     pub(super) fn set_aside(&self, name: &str) -> Result<(), DeployError> {
         let path = self.path.join(name);
         let now = jiff::Timestamp::now().as_microsecond();
@@ -31,8 +31,7 @@ impl Folder {
         fs::rename(&path, aside).map_err(DeployError::file("rename", &path))
     }
 
-    /// Writes a file of a version again, whole or not at all. Jobs that read the version find the other files as they
-    /// were.
+    /// Rewrites a file of a version atomically. Jobs that read the version find the other files unchanged.
     pub(super) fn mend(&self, version: &Path, name: &str, text: &str) -> Result<(), DeployError> {
         let (path, mended) = (version.join(name), self.path.join(MENDED));
         let mut above: Vec<&Path> = path.ancestors().skip(1).collect();

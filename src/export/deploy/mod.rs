@@ -1,4 +1,4 @@
-//! Tables where jobs use them: a folder with versions that never change, and a link to the current one.
+//! Deployed tables: a folder with versions that never change, and a link to the current one.
 //!
 //! ```text
 //! DIR/night-2026-11-20-1f2e3d4c5b6a/   one version: table, the library's file, environment.sh, module file
@@ -6,16 +6,16 @@
 //! DIR/history                          who made which version current, and when; only ever appended to
 //! ```
 //!
-//! A version is written under another name, put to disk, and renamed; the link is replaced by renaming
-//! another one. So `current` leads to a whole version at every moment, whatever ends the process.
+//! A version is written under another name, synced to disk, and renamed; the link is replaced by renaming another one.
+//! So `current` leads to a complete version at every moment, even if the process is killed.
 //!
 //! The environment file, the module files and the script for Slurm have the paths of the version itself. A job reads
-//! one of them by way of `current`, once: where it is submitted or in its batch script. It therefore keeps its
-//! version when another one is deployed, and all of its ranks read the same one. They name the version to the job:
-//! `COLLTUNE_RELEASE` is its folder, `COLLTUNE_WITH_TABLE` what starts programs that decide by the table themselves.
+//! one of them through `current`, once: where it is submitted or in its batch script. It therefore keeps its version
+//! when another one is deployed, and all of its ranks read the same one. The variable `COLLTUNE_RELEASE` is the
+//! version's folder, `COLLTUNE_WITH_TABLE` the script that starts programs which use the table themselves.
 //!
-//! A service owns the folders of its channels ([`ServiceRelease`]): it mends what is damaged there, and removes
-//! versions ([`prune`]).
+//! A service owns the folders of its channels ([`ServiceRelease`]): it repairs damage there, and removes versions
+//! ([`prune`]).
 
 mod error;
 mod files;
@@ -41,25 +41,25 @@ use crate::{Exported, Options};
 use files::Content;
 use folder::Folder;
 
-/// What is to be deployed.
+/// The input of a deployment.
 #[derive(Clone, Copy, Debug)]
 pub struct DeployRequest<'a> {
-    /// The table, with all of its rules.
+    /// The table, with all its rules.
     pub table: &'a Table,
-    /// How it is exported for its library, and which rules are deployed.
+    /// The options of the export for its library, with the policy.
     pub options: &'a Options,
-    /// Whether a table with rules that are not confirmed is deployed without them, instead of being refused.
+    /// Whether a table with unconfirmed rules is deployed without them instead of being refused.
     pub confirmed_only: bool,
-    /// `libcolltune.so`, if programs shall decide by the table themselves.
+    /// `libcolltune.so`, if programs are to use the table themselves.
     pub preload: Option<&'a Path>,
-    /// The user who asks for it.
+    /// The user who requests it.
     pub who: &'a str,
-    /// What a service says of a table that it has released.
+    /// The service's release, if a service releases the table.
     pub release: Option<ServiceRelease<'a>>,
 }
 
-/// A release of a service, whose folder has nothing but its releases: what is damaged there is mended. An empty table
-/// can be released too; it leaves every call to the library.
+/// A release of a service, whose folder contains only its releases and is repaired if damaged. An empty table can be
+/// released too; it leaves every call to the library.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceRelease<'a> {
     /// The digest of the table; the version keeps it in the file `digest`.
@@ -68,54 +68,54 @@ pub struct ServiceRelease<'a> {
     pub module: &'a str,
 }
 
-/// What was deployed.
+/// The result of a deployment.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Deployed {
-    /// The version, which is current now.
+    /// The version, now the current one.
     pub version: DeployedVersion,
-    /// The version that was current before; the same if there was nothing to do.
+    /// The previous current version; the same if nothing had to be done.
     pub before: Option<String>,
-    /// The environment file, by way of `current`.
+    /// The environment file, through `current`.
     pub environment: PathBuf,
-    /// The folder of module files, by way of `current`.
+    /// The folder of module files, through `current`.
     pub modules: PathBuf,
     /// The module's name.
     pub module: String,
-    /// The script that starts programs that decide by the table themselves, by way of `current`.
+    /// The script that starts programs which use the table themselves, through `current`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<PathBuf>,
-    /// Rules that are not deployed, each as a clause that says why.
+    /// Rules that are not deployed, each as a clause with the reason.
     #[schemars(with = "Vec<String>")]
     pub withheld: Vec<Withheld>,
-    /// What must be known to use it, each a full sentence.
+    /// Notes for its users, each a full sentence.
     pub notes: Vec<String>,
 }
 
 /// A version in a folder.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DeployedVersion {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The version's folder.
+    /// Its folder.
     pub folder: PathBuf,
     /// Whether `current` leads to it.
     pub current: bool,
-    /// When it was made current last, as in `2026-11-20T12:00:00Z`.
+    /// The time at which it was last made current, as in `2026-11-20T12:00:00Z`.
     pub date: Option<String>,
     /// The user who made it current last.
     pub who: Option<String>,
 }
 
-/// Writes what a policy deploys of a table as a version of `folder`, which is created if need be, and makes it the
-/// current one. If there is a version with the same content, it is used.
+/// Writes a table as a policy deploys it as a version of `folder`, which is created if needed, and makes it the current
+/// one. If there is a version with the same content, it is used.
 ///
 /// # Errors
-/// As for [`prepare`] and [`Prepared::make_current`].
+/// The errors of [`prepare`] and [`Prepared::make_current`].
 pub fn deploy(request: &DeployRequest<'_>, folder: &Path) -> Result<Deployed, DeployError> {
     prepare(request, folder)?.make_current()
 }
 
-/// A version that is there and not yet current. No other process can deploy to its folder as long as it exists.
+/// A version that exists and is not yet current. While this value exists, no other process can deploy to its folder.
 #[derive(Debug)]
 pub struct Prepared {
     folder: Folder,
@@ -124,13 +124,13 @@ pub struct Prepared {
     deployed: Deployed,
 }
 
-/// Writes what a policy deploys of a table as a version of `folder`, which is created if need be.
+/// Writes a table as a policy deploys it as a version of `folder`, which is created if needed.
 ///
 /// # Errors
 /// [`DeployError::Unconfirmed`] and, unless it is a [`ServiceRelease`], [`DeployError::Nothing`] and
-/// [`DeployError::NothingForLibrary`], before anything is written; what [`crate::Format::render`] refuses;
-/// [`DeployError::NotOurs`] and [`DeployError::Altered`] if something stands in the way;
-/// [`DeployError::Busy`]; files that cannot be written.
+/// [`DeployError::NothingForLibrary`], before anything is written; the errors of [`crate::Format::render`];
+/// [`DeployError::NotOurs`] and [`DeployError::Altered`] if other files are in the way; [`DeployError::Busy`]; files
+/// that cannot be written.
 pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, DeployError> {
     let (table, withheld) = request.table.deployed(request.options.policy);
     let is_unconfirmed =
@@ -145,7 +145,7 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
         return Err(DeployError::Nothing { withheld });
     }
     let (exported, mut notes) = match exported(request, &table) {
-        // The library decides for itself then; programs can decide by the table all the same.
+        // The library then decides itself; programs can still use the table.
         Err(DeployError::Export(error)) if is_release => {
             let note = format!("There is no file for the library itself: {error}.");
             (None, vec![note])
@@ -197,16 +197,16 @@ pub fn prepare(request: &DeployRequest<'_>, folder: &Path) -> Result<Prepared, D
 }
 
 impl Prepared {
-    /// Whether the version is the current one already.
+    /// Whether the version is already the current one.
     pub fn is_current(&self) -> bool {
         self.deployed.before.as_ref() == Some(&self.version)
     }
 
-    /// Makes the version the current one, unless it is.
+    /// Makes the version the current one, unless it already is.
     ///
     /// # Errors
-    /// Files that cannot be written; then the version before is still the current one, unless only the last step
-    /// failed, which puts the link to disk.
+    /// Files that cannot be written. The version before then stays current, unless only the last step failed, the sync
+    /// of the link to disk.
     pub fn make_current(self) -> Result<Deployed, DeployError> {
         if !self.is_current() {
             let before = self.deployed.before.as_deref();
@@ -220,11 +220,11 @@ impl Prepared {
     }
 }
 
-/// Makes the version current that was current before, and returns it.
+/// Makes the previous version current again, and returns it.
 ///
 /// # Errors
-/// [`DeployError::NothingBefore`] if there is none, [`DeployError::Gone`] if its folder is not there any more;
-/// otherwise as for [`deploy`].
+/// [`DeployError::NothingBefore`] if there is none, [`DeployError::Gone`] if its folder no longer exists; otherwise
+/// those of [`deploy`].
 pub fn rollback(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError> {
     let folder = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
     let nothing = || DeployError::NothingBefore {
@@ -248,15 +248,15 @@ pub fn rollback(folder: &Path, who: &str) -> Result<DeployedVersion, DeployError
     versions.version(&before)
 }
 
-/// The versions of a folder, in the order in which they were made current last.
+/// The versions of a folder, in the order in which each was last made current.
 ///
 /// # Errors
-/// If the folder cannot be read; [`DeployError::NotOurs`].
+/// The folder cannot be read; [`DeployError::NotOurs`].
 pub fn list(folder: &Path) -> Result<Vec<DeployedVersion>, DeployError> {
     folder::versions(folder)
 }
 
-/// The file that the table's library reads, with its name; `None` if it can be told nothing.
+/// The name and contents of the file for the table's library; `None` if it can be given no choices.
 fn exported(
     request: &DeployRequest<'_>,
     table: &Table,

@@ -21,7 +21,7 @@ impl Content<'_> {
         text
     }
 
-    /// The same in Lua, for Lmod.
+    /// A module file in Lua, for Lmod.
     pub(super) fn lua(&self, place: &str, current: &str, variables: &[(String, String)]) -> String {
         let mut text = self.module_head(current, "-- ");
         let [purpose, readme] = self.help(place).map(|text| in_lua(&text));
@@ -51,7 +51,7 @@ impl Content<'_> {
     }
 
     fn help(&self, place: &str) -> [String; 2] {
-        [self.purpose(), format!("{place}/{README} says more.")]
+        [self.purpose(), format!("See {place}/{README}.")]
     }
 }
 
@@ -60,7 +60,7 @@ fn in_tcl(text: &str) -> String {
     escaped(text, "\\\"$[]{}")
 }
 
-/// A string of Lua. There are no line ends in it.
+/// A Lua string; the text has no line ends.
 fn in_lua(text: &str) -> String {
     escaped(text, "\\\"")
 }

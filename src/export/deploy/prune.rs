@@ -1,4 +1,4 @@
-//! Removing versions that no job uses any more.
+//! Removal of versions that no job uses any more.
 
 use std::fs;
 use std::path::Path;
@@ -8,12 +8,12 @@ use jiff::Timestamp;
 use super::folder::{Folder, HALF};
 use super::{DeployError, files, folder};
 
-/// Removes a service's versions ([`super::ServiceRelease`]) of which the digest is not among `keep`, and which were not
-/// current since a time, by the history. The current version and what `deploy` was told to put there by hand stay.
-/// Returns how many were removed.
+/// Removes those of a service's versions ([`super::ServiceRelease`]) whose digest is not in `keep` and which, by the
+/// history, have not been current since the given time. The current version and versions deployed by hand stay. Returns
+/// the number of removed versions.
 ///
 /// # Errors
-/// [`DeployError::Busy`]; files that cannot be read or removed. What is removed disappears as a whole.
+/// [`DeployError::Busy`]; files that cannot be read or removed. A version is removed as a whole.
 pub fn prune(folder: &Path, since: Timestamp, keep: &[&str]) -> Result<usize, DeployError> {
     let versions = Folder::open_own(folder)?;
     let current = versions.current()?;
@@ -28,7 +28,7 @@ pub fn prune(folder: &Path, since: Timestamp, keep: &[&str]) -> Result<usize, De
         if version.current || is_kept || in_use.contains(&version.name) {
             continue;
         }
-        // The next one that opens the folder removes what is left of it.
+        // The next process that opens the folder removes the rest.
         let half = folder.join(HALF);
         fs::rename(&version.folder, &half).map_err(DeployError::file("rename", &version.folder))?;
         fs::remove_dir_all(&half).map_err(DeployError::file("remove", &half))?;

@@ -1,4 +1,4 @@
-//! Whether a selection file says what it should.
+//! Comparison of a selection file with the choices.
 
 use table::OperatorClass;
 
@@ -7,7 +7,7 @@ use super::reader::{self, Call};
 use super::tree::TreeNode;
 use crate::{Choices, ExportError, RanksRules};
 
-/// Looks at [`RanksRules::points`]: there, the choice; elsewhere, what the library's own table says.
+/// Checks at [`RanksRules::points`] that the file gives the choice or, where there is none, the library's own decision.
 pub(super) fn compare(
     class: OperatorClass,
     choices: &Choices,

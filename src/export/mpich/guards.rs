@@ -1,4 +1,4 @@
-//! When MPICH's algorithms may be called: it does not look itself, but ends the program.
+//! The conditions under which MPICH's algorithms may be called: MPICH does not check them, but aborts the program.
 
 use schedule::Collective;
 use table::OperatorClass;
@@ -7,7 +7,7 @@ use super::reader::Call;
 use super::tree::TreeNode;
 use crate::Native;
 
-/// What the library calls an algorithm, given the algorithms that its own table or file names.
+/// The full name of an algorithm in the library, given the algorithms in its own table or file.
 ///
 /// Control variables and tables spell collectives and ids alike: `MPIR_Bcast_intra_binomial`.
 pub(super) fn full_name(collective: Collective, id: &str) -> String {
@@ -16,10 +16,10 @@ pub(super) fn full_name(collective: Collective, id: &str) -> String {
     format!("MPIR_{capital}_intra_{id}")
 }
 
-/// The condition on message sizes; `None` where the library has none that is safe.
+/// The condition on message sizes; `None` if the library has no safe one.
 ///
-/// The average is that of a rank's vector, or of a block of an alltoall; other collectives end the
-/// program when asked for it. The total is that of all ranks.
+/// The average is that of a rank's vector, or of a block of an alltoall; for other collectives it aborts the program.
+/// The total is that of all ranks.
 pub(super) fn size_key(collective: Collective) -> Option<Size> {
     match collective {
         Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Alltoall => {
@@ -31,7 +31,7 @@ pub(super) fn size_key(collective: Collective) -> Option<Size> {
     }
 }
 
-/// How the library measures messages.
+/// The library's measure of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
     /// The table's size, which is an average over ranks.
@@ -59,13 +59,13 @@ impl Size {
     }
 }
 
-/// Whether it is written at all: what serves calls in place alone, and what takes parameters that
-/// tables do not know, is not.
+/// Whether an algorithm is written at all. Algorithms that serve only calls in place, or take parameters that tables do
+/// not have, are not.
 pub(super) fn is_writable(collective: Collective, native: &Native) -> bool {
     let is_plain = match (collective, native.id.as_str()) {
         (Collective::Alltoall, id) => id != "pairwise_sendrecv_replace",
         (_, "nb" | "smp") => false,
-        // Guards of 4.1 and later: with radices and segments of their own.
+        // Guarded in 4.1 and later: algorithms with radices and segments of their own.
         (
             _,
             "tree"
@@ -87,7 +87,7 @@ pub(super) fn is_writable(collective: Collective, native: &Native) -> bool {
     is_plain && native.segment_bytes.is_none() && native.fanout.is_none()
 }
 
-/// Whether the guards let a call through to an algorithm.
+/// Whether an algorithm's conditions hold for a call.
 pub(super) fn serves(collective: Collective, id: &str, call: &Call) -> bool {
     match (collective, id) {
         (Collective::Allgather, "recursive_doubling")
@@ -100,8 +100,7 @@ pub(super) fn serves(collective: Collective, id: &str, call: &Call) -> bool {
     }
 }
 
-/// An algorithm behind the conditions that it needs; where one is not met, what the library does
-/// itself.
+/// An algorithm behind its conditions; where one does not hold, the library's own decision.
 pub(super) fn guarded(collective: Collective, id: &str, stock: &[TreeNode]) -> Vec<TreeNode> {
     let ours = vec![TreeNode::algorithm(&full_name(collective, id))];
     let stock = || stock.to_vec();

@@ -1,14 +1,14 @@
-//! Where an installed MPICH has its file.
+//! The search for the library file of an installed MPICH.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::stock;
 
-/// What the file is called; Debian renames it.
+/// Names of the file; Debian renames it.
 const NAMES: [&str; 4] = ["libmpich.so.12", "libmpi.so.12", "libmpich.so", "libmpi.so"];
 
-/// Where systems have their libraries.
+/// The system's library folders.
 const SYSTEM: [&str; 4] = [
     "/usr/lib64",
     "/usr/lib",
@@ -16,8 +16,8 @@ const SYSTEM: [&str; 4] = [
     "/usr/lib64/mpich/lib",
 ];
 
-/// The file of an installed MPICH of a release: beside a launcher on the search path `path`, or among
-/// the system's libraries.
+/// The library file of an installed MPICH of a release: beside a launcher on the search path `path`, or among the
+/// system's libraries.
 pub(super) fn find(version: &str, path: &OsStr) -> Option<PathBuf> {
     let launchers = std::env::split_paths(path).flat_map(|folder| {
         ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"].map(|name| folder.join(name))

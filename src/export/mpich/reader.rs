@@ -1,4 +1,4 @@
-//! Reading selection files, more strictly than the library does, and deciding by them.
+//! A reader of selection files that is stricter than the library, and decisions by such files.
 
 use schedule::Collective;
 use table::OperatorClass;
@@ -16,15 +16,15 @@ pub(super) struct Call {
     pub(super) bytes: u64,
 }
 
-/// A condition: what it asks for, the answers in words, and the collectives that have it, if not all; other
-/// ones end the program.
+/// A condition: its key, the valid answers, and the collectives that have it, if not all; for other collectives it
+/// aborts the program.
 type Condition = (
     &'static str,
     &'static [&'static str],
     &'static [&'static str],
 );
 
-/// Conditions that compare numbers.
+/// Conditions on numbers.
 const NUMBERS: [Condition; 5] = [
     ("comm_size", &[], &[]),
     ("comm_avg_ppn", &[], &[]),
@@ -66,7 +66,7 @@ const NUMBERS: [Condition; 5] = [
     ),
 ];
 
-/// Questions with few answers.
+/// Conditions with a few possible answers.
 const WORDS: [Condition; 8] = [
     ("comm_type", &["intra", "inter"], &[]),
     ("is_multi_threaded", &["yes", "no"], &[]),
@@ -97,10 +97,9 @@ const WORDS: [Condition; 8] = [
 
 /// Reads a selection file.
 ///
-/// Refused is what ends programs: conditions that the library does not know, or not for the collective;
-/// `<`, which does not do what it says; chains of numbers that do not ascend or do not end in `any`;
-/// numbers that are not plain decimals; an algorithm with neighbours; and a file that fills its last
-/// page.
+/// It refuses everything that aborts programs: conditions that the library does not have, or not for the collective;
+/// `<`, which is broken; chains of numbers that do not ascend or do not end in `any`; numbers that are not plain
+/// decimals; neighbourhood algorithms; and a file that fills its last page.
 ///
 /// # Errors
 /// [`ExportError::Invalid`].
@@ -115,7 +114,7 @@ pub(super) fn read(text: &str) -> Result<Vec<TreeNode>, ExportError> {
     }
     for node in &nodes {
         let Some(collective) = node.key.strip_prefix("collective=") else {
-            return Err(fault(format!("`{}` is no collective", node.key)));
+            return Err(fault(format!("`{}` is not a collective", node.key)));
         };
         check(&node.below, collective)
             .map_err(|message| fault(format!("{collective}: {message}")))?;
@@ -123,15 +122,15 @@ pub(super) fn read(text: &str) -> Result<Vec<TreeNode>, ExportError> {
     Ok(nodes)
 }
 
-/// Checks the conditions that stand beside each other.
+/// Checks sibling conditions.
 fn check(nodes: &[TreeNode], collective: &str) -> Result<(), String> {
     let [first, ..] = nodes else {
-        return Err("a condition leads nowhere".to_owned());
+        return Err("a condition has no algorithm below it".to_owned());
     };
     if first.as_algorithm().is_some() {
         return match (nodes, &first.below[..]) {
             ([_], parameters) if parameters.iter().all(|p| p.below.is_empty()) => Ok(()),
-            _ => Err(format!("`{}` is not alone", first.key)),
+            _ => Err(format!("`{}` has siblings", first.key)),
         };
     }
     let mut previous: Option<(&str, u64)> = None;
@@ -172,8 +171,7 @@ fn is_any(key: &str) -> bool {
     name.is_some_and(|name| NUMBERS.iter().any(|(known, ..)| *known == name))
 }
 
-/// The answers of a condition, if it exists for a collective; nonblocking ones are spelled with an `i` in
-/// front.
+/// The answers of a condition, if it exists for a collective. Nonblocking collectives are spelled with a leading `i`.
 fn allowed(
     known: &[Condition],
     name: &str,
@@ -186,7 +184,7 @@ fn allowed(
     let blocking = collective.strip_prefix('i').unwrap_or(collective);
     match of.is_empty() || of.contains(&collective) || of.contains(&blocking) {
         true => Ok(words),
-        false => Err(format!("`{key}` ends the program")),
+        false => Err(format!("`{key}` aborts the program")),
     }
 }
 
@@ -197,8 +195,8 @@ fn number(text: &str) -> Option<u64> {
     u64::try_from(number).ok()
 }
 
-/// The algorithm that a tree chooses for a call, as the library looks for it: the first condition that
-/// holds, without a way back.
+/// The algorithm that a tree chooses for a call by the library's search: the first condition that holds, without
+/// backtracking.
 pub(super) fn decide<'t>(tree: &'t [TreeNode], call: &Call) -> Option<&'t str> {
     let collective = format!("collective={}", call.collective);
     let mut nodes = &tree.iter().find(|node| node.key == collective)?.below;

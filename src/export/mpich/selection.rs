@@ -1,4 +1,4 @@
-//! Writes a table as a selection file.
+//! A table as a selection file.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -22,14 +22,14 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct SelectionFile;
 
-/// The library reads no larger numbers, so larger messages are not told apart.
+/// The largest number that the library reads, so larger messages are not distinguished.
 const LARGEST: u64 = i32::MAX as u64;
 
-/// The library maps its file into memory and looks for the zero behind the last byte: there is none
+/// The page size. The library maps its file into memory and searches for a zero behind the last byte, which is missing
 /// if the file fills its last page.
 const PAGE: usize = 4096;
 
-/// What tells the library where the file is.
+/// The variable with the file's path.
 const FILE_VARIABLE: &str = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE";
 
 impl Format for SelectionFile {
@@ -56,7 +56,7 @@ impl Format for SelectionFile {
         let Some(file) = &options.library else {
             return Err(ExportError::NoStock {
                 library: library.to_string(),
-                reason: "no file of that library is named or found".to_owned(),
+                reason: "no file of that library is given or found".to_owned(),
             });
         };
         let stock = stock::of_file(file, &library.version)?;
@@ -73,8 +73,8 @@ impl Format for SelectionFile {
         let companion = companion(table, &library, file, &plan.changed, &notes);
         if !plan.changed.is_empty() {
             notes.push(format!(
-                "Deploy it with {}: the library otherwise takes collectives apart before it looks \
-                 into the file.",
+                "Deploy it with {}: otherwise the library splits collectives before it reads \
+                 the file.",
                 lines(&plan.changed).join(" ")
             ));
         }
@@ -106,7 +106,7 @@ impl Format for SelectionFile {
     }
 }
 
-/// What is written, and what for.
+/// The contents of a file.
 struct Plan {
     tree: Vec<TreeNode>,
     /// Collectives with decisions of the table.
@@ -138,7 +138,7 @@ impl Plan {
         if !unsafe_scans.is_empty() {
             let names: Vec<&str> = unsafe_scans.iter().map(String::as_str).collect();
             notes.push(format!(
-                "Not written, as the library does not tell operators of scans apart: {}.",
+                "Not written, as the library does not distinguish operators of scans: {}.",
                 names.join(", ")
             ));
         }
@@ -153,7 +153,7 @@ impl Plan {
         if !left_out.is_empty() {
             notes.push(format!(
                 "Not written, as this release does not have it, or only with parameters, or cannot \
-                 tell the sizes apart: {}.",
+                 distinguish the sizes: {}.",
                 left_out.join(", ")
             ));
         }
@@ -180,8 +180,8 @@ impl Plan {
     }
 }
 
-/// What is chosen for scans with operators that commute, or with others if that is all there is, as far as it is
-/// right for all, and what is not: the library does not tell operators of scans apart.
+/// The choices for scans that are right for all operators, and the names of the others, since the library does not
+/// distinguish operators of scans. They are those for commutative operators or, without any, those for others.
 fn safe_scans(classes: &[Choices; 2]) -> (Option<(Collective, Vec<RanksRules>)>, BTreeSet<String>) {
     let collective = Collective::Scan;
     let mut left_out = BTreeSet::new();
@@ -201,7 +201,7 @@ fn safe_scans(classes: &[Choices; 2]) -> (Option<(Collective, Vec<RanksRules>)>,
     (Some((collective, ranks)), left_out)
 }
 
-/// Leaves to the library what cannot be written.
+/// Leaves choices that cannot be written to the library.
 fn keep_writable(
     collective: Collective,
     ranks: &mut RanksRules,
@@ -232,8 +232,8 @@ fn keep_writable(
         .dedup_by(|next, before| next.native == before.native);
 }
 
-/// A collective's part of the library's own table with the choices in front; `None` if there are
-/// none, or it has no place for them.
+/// A collective's part of the library's own table, preceded by the choices; `None` if there are none, or if the part
+/// has no place for them.
 fn with_choices(
     collective: Collective,
     stock: &TreeNode,
@@ -255,7 +255,7 @@ fn with_choices(
         by_ranks(collective, ranks.map_or(&[][..], Vec::as_slice), own)
     };
     node.below[intra].below = match collective.is_reduction() && collective != Collective::Scan {
-        // The same for both classes.
+        // Equal for both classes.
         false => of_class(&classes[1]),
         true => vec![
             TreeNode::new("is_commutative=yes", of_class(&classes[0])),
@@ -311,7 +311,7 @@ fn by_size(collective: Collective, rules: &RanksRules, stock: &[TreeNode]) -> Ve
     rules.ranges().map(node).collect()
 }
 
-/// The settings that let the library look into the file for these collectives; none for none.
+/// The settings that make the library use the file for these collectives; empty without collectives.
 fn settings(changed: &[Collective]) -> Vec<(String, &'static str)> {
     if changed.is_empty() {
         return Vec::new();
@@ -324,7 +324,7 @@ fn settings(changed: &[Collective]) -> Vec<(String, &'static str)> {
     settings
 }
 
-/// The same as a shell has them.
+/// The settings as shell commands.
 fn lines(changed: &[Collective]) -> Vec<String> {
     let settings = settings(changed).into_iter();
     settings
@@ -332,7 +332,7 @@ fn lines(changed: &[Collective]) -> Vec<String> {
         .collect()
 }
 
-/// What stands beside the file.
+/// The text of the file beside it.
 fn companion(
     table: &Table,
     library: &Library,
@@ -342,22 +342,22 @@ fn companion(
 ) -> String {
     let name = file.file_name().unwrap_or(file.as_os_str());
     let purpose = format!(
-        "Algorithms of collectives for MPICH {}, and for no other release: another one ends programs \
-         in MPI_Init. What colltune did not decide is as in that release's own table, from {}.",
+        "Algorithms of collectives for MPICH {}, and for no other release: another release aborts programs \
+         in MPI_Init. For all other calls it contains that release's own table, from {}.",
         library.version,
         header::one_line(&name.to_string_lossy())
     );
     let mut text = header::head(purpose, table, "");
-    text += "\nFor one job, or in the profile of a site:\n";
+    text += "\nFor one job, or in the site-wide profile:\n";
     text += &format!("  export {FILE_VARIABLE}=/ABSOLUTE/PATH/OF/THE-FILE\n");
     if !changed.is_empty() {
         for setting in lines(changed) {
             text += &format!("  export {setting}\n");
         }
         text += "\n";
-        let why = "The library otherwise takes these collectives apart, on nodes and between them, \
-                   and the file is asked about the parts. They were measured whole. The file must be \
-                   there on every node: a missing one ends programs.";
+        let why = "Otherwise the library splits these collectives into parts within and between nodes, \
+                   and applies the file to the parts, but they were measured as a whole. The file must exist \
+                   on every node: programs abort without it.";
         text += &header::comment(&[why.to_owned()], "");
     }
     if !notes.is_empty() {

@@ -1,4 +1,4 @@
-//! What MPICH decides by itself: the table that its own file contains as text.
+//! MPICH's own decisions: the table that its library file contains as text.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,29 +6,28 @@ use std::path::Path;
 use super::tree::{self, TreeNode};
 use crate::ExportError;
 
-/// What a library decides by itself, and what it can be told.
+/// A library's own decisions, and the algorithms that it can be given.
 #[derive(Clone, Debug)]
 pub(super) struct Stock {
     /// Its own table.
     pub(super) tree: Vec<TreeNode>,
-    /// The full names of the algorithms that files may name.
+    /// The full names of the algorithms that files can name.
     pub(super) algorithms: BTreeSet<String>,
 }
 
-/// What the table begins with; tables of compositions begin alike, but name no algorithms.
+/// The beginning of the table; tables of compositions begin alike, but name no algorithms.
 const BEGINNING: &str = "{\"collective=";
 
-/// More than any library has, with all that debuggers want to know.
+/// The largest size of a library file, above that of any library with debug information.
 const LARGEST: u64 = 1 << 30;
 
-/// What the names of algorithms stand behind.
+/// The prefix of the names of algorithms.
 const ALGORITHM: &str = "algorithm=";
 
-/// Finds the table in the text of a library's file, and the release that the library says it is of.
+/// Finds the table in the text of a library's file, and checks the library's release.
 ///
 /// # Errors
-/// [`ExportError::Read`], or [`ExportError::NoStock`] if there is no table in it, or it is another
-/// release.
+/// [`ExportError::Read`], or [`ExportError::NoStock`] if the file has no table, or is of another release.
 pub(super) fn of_file(path: &Path, version: &str) -> Result<Stock, ExportError> {
     let read = || files::bytes_of(&files::open(path)?, LARGEST);
     let bytes = read().map_err(|source| ExportError::Read {
@@ -43,7 +42,7 @@ pub(super) fn of_file(path: &Path, version: &str) -> Result<Stock, ExportError> 
     // `MPI_Get_library_version` puts the version into its text like this.
     if !strings().any(|string| string == version.as_bytes()) {
         return Err(unknown(format!(
-            "{} does not say that it is of this release",
+            "{} is not of this release",
             path.display()
         )));
     }
@@ -67,7 +66,7 @@ pub(super) fn of_file(path: &Path, version: &str) -> Result<Stock, ExportError> 
     })
 }
 
-/// `comm_size<N` does not do what it says; all such conditions are written with `<=`.
+/// Rewrites `comm_size<N`, which is broken, with `<=`.
 fn tidy(node: &mut TreeNode) {
     if let Some((name, bound)) = node.key.split_once('<')
         && let Ok(bound @ 1..) = bound.parse::<u64>()

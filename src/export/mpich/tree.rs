@@ -2,13 +2,13 @@
 
 use crate::ExportError;
 
-/// A condition and what holds where it is the first of its neighbours that is true. A leaf,
-/// `algorithm=...`, holds its parameters, or nothing.
+/// A condition, and the nodes that apply if it is the first of its siblings that holds. A leaf, `algorithm=...`, has
+/// its parameters below it, or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeNode {
     /// The condition, as in `comm_size<=7`.
     pub key: String,
-    /// What to look at next, in this order.
+    /// The nodes to search next, in this order.
     pub below: Vec<TreeNode>,
 }
 
@@ -26,13 +26,13 @@ impl TreeNode {
         Self::new(format!("algorithm={name}"), Vec::new())
     }
 
-    /// The name of the algorithm, if this is one.
+    /// The name of the algorithm, if this is a leaf.
     pub fn as_algorithm(&self) -> Option<&str> {
         self.key.strip_prefix("algorithm=")
     }
 }
 
-/// Nesting beyond this is no selection file.
+/// The deepest nesting of a selection file.
 const DEEPEST: usize = 64;
 
 /// Reads nested objects without arrays, numbers or values of other kinds.
@@ -48,7 +48,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<TreeNode>, ExportError> {
     parser.skip();
     match parser.rest.is_empty() {
         true => Ok(nodes),
-        false => Err(parser.fault("something stands behind the end")),
+        false => Err(parser.fault("there is text after the end")),
     }
 }
 
@@ -92,7 +92,7 @@ impl Parser<'_> {
         self.rest = &self.rest[end..];
         match self.take('"') && !key.is_empty() {
             true => Ok(key),
-            false => Err(self.fault("a key has something else than letters, digits and signs")),
+            false => Err(self.fault("a key has characters other than letters, digits and signs")),
         }
     }
 
@@ -125,7 +125,7 @@ impl Parser<'_> {
     }
 }
 
-/// The text of a tree, a condition a line.
+/// The text of a tree, one condition per line.
 pub(super) fn text(nodes: &[TreeNode]) -> String {
     let mut text = String::new();
     object(nodes, 0, &mut text);

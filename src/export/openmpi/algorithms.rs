@@ -1,4 +1,4 @@
-//! How rules files number collectives and algorithms and measure messages.
+//! The numbers of collectives and algorithms in rules files, and their measure of messages.
 
 use libraries::LibraryName;
 use libraries::openmpi::COLLECTIVES;
@@ -21,16 +21,16 @@ pub(super) fn ids(collective: Collective) -> Vec<&'static str> {
     known.map(|known| known.id).collect()
 }
 
-/// What the component looks at to tell messages apart.
+/// The quantity by which the component distinguishes messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
-    /// What tables mean by message size.
+    /// The message size as tables define it.
     Message,
     /// The table's size times the number of ranks.
     AllRanks,
-    /// Nothing that a table could follow: there may be one row only. Gather and scatter look at what
-    /// is significant at the root alone, so that ranks of a legal program would choose differently;
-    /// scan looks at the type, not at how many; a barrier has no size.
+    /// No usable quantity, so there may be only one row. Gather and scatter use a size that is significant at the root
+    /// only, so ranks of a correct program would choose differently; scan uses the size of the type, not the count; a
+    /// barrier has no size.
     Nothing,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn measure(collective: Collective) -> Measure {
     }
 }
 
-/// A table's message size as the library measures it.
+/// A table's message size in the library's measure.
 pub(super) fn in_file(collective: Collective, bytes: u64, ranks: u32) -> u64 {
     match measure(collective) {
         Measure::AllRanks => bytes.saturating_mul(u64::from(ranks)),
@@ -57,7 +57,7 @@ pub(super) fn in_file(collective: Collective, bytes: u64, ranks: u32) -> u64 {
     }
 }
 
-/// The fanout that a rule must give: what the library takes if none is forced.
+/// The fanout that a rule must give: the library's own if none is forced.
 pub(super) fn fanout(collective: Collective, native: &Native) -> u32 {
     const INITIAL: u32 = 4;
     match (collective, native.id.as_str()) {

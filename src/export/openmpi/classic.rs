@@ -16,7 +16,7 @@ use crate::{ExportError, Exported, Format, Options, RanksRules, header};
 #[derive(Clone, Copy, Debug)]
 pub struct Classic;
 
-/// The library reads no larger numbers, so larger messages are not told apart.
+/// The largest number that the library reads, so larger messages are not distinguished.
 const LARGEST: u64 = i32::MAX as u64;
 
 impl Format for Classic {
@@ -66,7 +66,7 @@ impl Format for Classic {
     }
 }
 
-/// Where the file comes from and what to do with it, as comments.
+/// The file's origin and instructions, as comments.
 fn head(table: &Table, plan: &Plan) -> String {
     let purpose = format!(
         "Algorithms of collectives for Open MPI {} (component coll/tuned).",
@@ -79,8 +79,8 @@ fn head(table: &Table, plan: &Plan) -> String {
              #   coll_tuned_use_dynamic_rules = 1\n\
              #   coll_tuned_dynamic_rules_filename = /ABSOLUTE/PATH/OF/THIS-FILE\n";
     let mut notes = vec![
-        "The path must be the same on all nodes. Open MPI drops a file that it cannot read without \
-         a word."
+        "The path must be the same on all nodes. Open MPI silently ignores a file that it cannot \
+         read."
             .to_owned(),
     ];
     if super::has_han_first(&plan.library.version) {
@@ -92,8 +92,8 @@ fn head(table: &Table, plan: &Plan) -> String {
     }
     notes.push(
         "A row is: smallest message, algorithm, fanout, segment size in bytes. Algorithm 0 leaves \
-         the decision to Open MPI, as for numbers of ranks that no rule is for, and for collectives \
-         that are not listed."
+         the decision to Open MPI; so do numbers of ranks without a rule, and collectives that are \
+         not listed."
             .to_owned(),
     );
     text += "#\n";
@@ -105,8 +105,8 @@ fn head(table: &Table, plan: &Plan) -> String {
     text + "\n"
 }
 
-/// The rules. With none at all, the library is told to decide about barriers for itself, as it would
-/// anyway: an empty list might count as an error.
+/// The rules. Without any, the file leaves barriers to the library, as it would be anyway: an empty list might count as
+/// an error.
 fn rules(collectives: &[Planned]) -> String {
     if collectives.is_empty() {
         return "1 # collective\n\n6 # barrier\n1 # communicator size\n1 1 # any ranks: 1 row\n\
@@ -159,10 +159,10 @@ fn measured_in(collective: Collective) -> &'static str {
     }
 }
 
-/// Numbers of ranks, each with the rules that hold from there on; `None` where the library decides.
+/// Numbers of ranks, each with the rules that hold from that number on; `None` where the library decides.
 fn communicator_sizes(planned: &Planned) -> Vec<(u32, Option<&RanksRules>)> {
     let mut sizes: Vec<(u32, Option<&RanksRules>)> = Vec::new();
-    // Rules of the first size would hold for smaller ones too.
+    // The rules of the first size would also hold for smaller ones.
     if planned.ranks.first().is_some_and(|ranks| ranks.first > 1) {
         sizes.push((1, None));
     }
@@ -190,7 +190,7 @@ fn rows(collective: Collective, ranks: Option<&RanksRules>) -> Vec<(FileRule, St
     rows.filter(|(row, _)| row.bytes <= LARGEST).collect()
 }
 
-/// What a row must say to have an algorithm carried out, from size 0 on.
+/// The row that makes the library use an algorithm, from size 0 on.
 fn expected(collective: Collective, native: Option<&crate::Native>) -> (FileRule, String) {
     let known = algorithms::ids(collective);
     let number = |id: &str| {
@@ -212,7 +212,7 @@ fn expected(collective: Collective, native: Option<&crate::Native>) -> (FileRule
     }
 }
 
-/// Looks whether a file says what it should at [`RanksRules::points`].
+/// Checks that a file gives the planned choices at [`RanksRules::points`].
 fn compare(planned: &Planned, file: &File) -> Result<(), ExportError> {
     let collective = planned.collective;
     for of_ranks in &planned.ranks {

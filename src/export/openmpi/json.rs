@@ -17,7 +17,7 @@ use crate::{ExportError, Exported, Format, LibraryRule, Native, Options, RanksRu
 #[derive(Clone, Copy, Debug)]
 pub struct Json;
 
-/// How ranks must stand for rules to hold.
+/// The placement of ranks that rules require.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Distribution {
@@ -30,7 +30,7 @@ impl Distribution {
     /// All conditions, in the order of a file: the first that holds wins.
     const ALL: [Self; 3] = [Self::SingleNode, Self::OnePerNode, Self::Any];
 
-    /// The narrowest that a shape is of.
+    /// The narrowest condition that a shape meets.
     fn of(shape: CommShape) -> Self {
         match (shape.nodes, shape.ppn) {
             (1, _) => Self::SingleNode,
@@ -67,7 +67,7 @@ struct Rule {
     faninout: u32,
 }
 
-/// Included.
+/// A bound, included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Bound {
@@ -159,22 +159,22 @@ impl Format for Json {
 /// A plan for each distribution, in the order of [`Distribution::ALL`].
 type Plans = [(Distribution, Plan); 3];
 
-/// What is written about a collective for a distribution.
+/// The planned rules for a collective and a distribution.
 fn planned(plans: &Plans, collective: Collective, of: Distribution) -> Option<&Planned> {
     let (_, plan) = plans.iter().find(|(distribution, _)| *distribution == of)?;
     let mut all = plan.collectives.iter();
     all.find(|planned| planned.collective == collective)
 }
 
-/// The collectives for which something is decided.
+/// The collectives with at least one choice.
 fn decided(plans: &Plans) -> BTreeSet<Collective> {
     let all = plans.iter().flat_map(|(_, plan)| &plan.collectives);
     let decided = all.filter(|planned| !planned.is_silent());
     decided.map(|planned| planned.collective).collect()
 }
 
-/// The entries of a collective. A distribution without rules of its own for a number of ranks would get the rules for
-/// any distribution; unless the policy extrapolates, it is given back to the library.
+/// The entries of a collective. A distribution without its own rules for a number of ranks would get the rules for any
+/// distribution; unless the policy extrapolates, it is left to the library.
 fn all_communicators(
     collective: Collective,
     plans: &Plans,
@@ -221,12 +221,12 @@ fn communicators(
     }
 }
 
-/// What a rule must say to have an algorithm carried out, whatever its bounds.
+/// The rule that makes the library use an algorithm, with arbitrary bounds.
 fn outcome(collective: Collective, native: Option<&Native>) -> Rule {
     let (alg, seg_size, faninout) = match native {
         None => (Algorithm::Number(0), 0, 0),
         Some(native) => {
-            // Trees of these have a radix here, which must not be 0.
+            // Here these trees have a radix, which must not be 0.
             let has_radix = matches!(
                 (collective, native.id.as_str()),
                 (Collective::Allgather, "bruck") | (Collective::Reduce, "knomial")
@@ -248,7 +248,7 @@ fn outcome(collective: Collective, native: Option<&Native>) -> Rule {
     }
 }
 
-/// Reads a rules file, more strictly than the library does: no key is unknown, bounds leave no gap.
+/// Reads a rules file more strictly than the library: all keys must be known, and bounds must leave no gap.
 fn read(text: &str) -> Result<File, ExportError> {
     let invalid = |line, message: String| ExportError::Invalid { line, message };
     let file: File =
@@ -287,7 +287,7 @@ fn read(text: &str) -> Result<File, ExportError> {
     Ok(file)
 }
 
-/// Looks whether a file says what it should at [`RanksRules::points`], for every distribution.
+/// Checks that a file gives the planned choices at [`RanksRules::points`], for every distribution.
 fn compare(
     file: &File,
     collective: Collective,
@@ -322,7 +322,7 @@ fn compare(
     Ok(())
 }
 
-/// The rule that the library finds: the first that holds.
+/// The rule that the library applies: the first that holds.
 fn decide<'f>(
     file: &'f File,
     collective: &str,
@@ -341,7 +341,7 @@ fn decide<'f>(
         .find(|rule| rule.msg_size_min <= bytes && !rule.msg_size_max.is_below(bytes))
 }
 
-/// What stands beside the file.
+/// The text of the file beside it.
 fn companion(table: &Table, version: &str, notes: &[String]) -> String {
     let purpose =
         format!("Algorithms of collectives for Open MPI {version} (component coll/tuned).");
@@ -353,8 +353,8 @@ fn companion(table: &Table, version: &str, notes: &[String]) -> String {
              coll_tuned_dynamic_rules_filename = /ABSOLUTE/PATH/OF/THE-FILE\n  coll = ^han\n\n";
     text += &header::comment(
         &[format!(
-            "Without `^han` the component han decides over several nodes before these rules are \
-                 asked. {} Algorithm 0 leaves the decision to Open MPI, as does what is not listed.",
+            "Without `^han` the component han decides on several nodes before these rules are \
+             used. {} Algorithm 0 leaves the decision to Open MPI; so do calls without a rule.",
             super::ONE_LIST
         )],
         "",

@@ -1,4 +1,4 @@
-//! What of a table's choices is written: those that the component carries out as they are meant.
+//! The choices of a table that are written: those that the component carries out faithfully.
 
 use libraries::LibraryName;
 use libraries::openmpi::{self, COLLECTIVES, Limits};
@@ -10,7 +10,7 @@ use super::algorithms::{Measure, ids, measure};
 use crate::choices::{counted, series};
 use crate::{Choices, LibraryRule, Native, Options, RanksRules};
 
-/// What is written about one collective.
+/// The rules of a file for one collective.
 pub(super) struct Planned {
     pub(super) collective: Collective,
     /// Its number in classic rules files.
@@ -31,15 +31,15 @@ impl Planned {
     }
 }
 
-/// What is written.
+/// The rules of a file.
 pub(super) struct Plan {
     pub(super) library: Library,
     pub(super) collectives: Vec<Planned>,
-    /// What must be known to deploy it, each a full sentence.
+    /// Notes for deployment, each a full sentence.
     pub(super) notes: Vec<String>,
 }
 
-/// What left choices out, for the notes.
+/// The reasons for which choices were left out, for the notes.
 #[derive(Default)]
 struct LeftOut {
     unknown: Vec<String>,
@@ -48,7 +48,7 @@ struct LeftOut {
 }
 
 impl Plan {
-    /// What of a table can be told to this release.
+    /// The rules of a table that this release can be given.
     pub(super) fn of(
         table: &Table,
         library: Library,
@@ -87,7 +87,7 @@ impl Plan {
         plan
     }
 
-    /// The choices as far as they will be carried out: for the ranks measured, and for those after.
+    /// The choices that will be carried out faithfully, for the measured numbers of ranks and those above.
     fn fitted(
         &self,
         collective: Collective,
@@ -142,14 +142,14 @@ impl Plan {
     /// Whether the release has an algorithm.
     fn has(&self, collective: Collective, id: &str) -> bool {
         match series(&self.library.version) {
-            // Later ones are called by their names, whatever the library listed.
+            // Later releases use names, whatever the library listed.
             Some((6.., _)) => true,
             Some((..=4, _)) if openmpi::SINCE_5.contains(&id) => false,
             _ => ids(collective).contains(&id),
         }
     }
 
-    /// Warnings about what is wrong for operators that do not commute.
+    /// Warnings about choices that are wrong for noncommutative operators.
     fn unordered(&self) -> Vec<String> {
         let chooses_unordered =
             |planned: &&Planned| count_unordered(planned.collective, &planned.ranks) > 0;
@@ -158,15 +158,15 @@ impl Plan {
         let mut notes = Vec::new();
         if !unordered.is_empty() {
             notes.push(
-                "WRITTEN FOR PROGRAMS WITHOUT OPERATORS THAT DO NOT COMMUTE (--assume-commutative): \
-                 with such an operator, as of MPI_Op_create with commute = 0, reductions may give \
-                 wrong results without a word."
+                "WRITTEN FOR PROGRAMS WITHOUT NONCOMMUTATIVE OPERATORS (--assume-commutative): \
+                 with such an operator, as of MPI_Op_create with commute = 0, reductions may silently give \
+                 wrong results."
                     .to_owned(),
             );
         }
         if unordered.contains(&Collective::Reduce) {
             notes.push(
-                "What is built on reduce inherits its algorithms, and with them this danger: \
+                "Collectives that are built on reduce inherit its algorithms, and with them this danger: \
                  allreduce/nonoverlapping, reduce_scatter/non-overlapping, \
                  reduce_scatter_block/basic_linear."
                     .to_owned(),
@@ -176,7 +176,7 @@ impl Plan {
     }
 }
 
-/// How many choices combine out of the order of ranks.
+/// The number of choices that combine out of rank order.
 fn count_unordered(collective: Collective, ranks: &[RanksRules]) -> usize {
     let choices = ranks.iter().flat_map(|ranks| &ranks.choices);
     let natives = choices.filter_map(|choice| choice.native.as_ref());
@@ -185,7 +185,7 @@ fn count_unordered(collective: Collective, ranks: &[RanksRules]) -> usize {
         .count()
 }
 
-/// How many rules for commutative operators cannot be written for all operators.
+/// The number of rules for commutative operators that cannot be written for all operators.
 fn given_up(
     table: &Table,
     library: &Library,
@@ -200,9 +200,9 @@ fn given_up(
         .sum();
     (count > 0).then(|| {
         format!(
-            "Not written: {} with algorithms that give wrong results for operators that do not \
-             commute, which a rules file cannot tell apart. The best of the others stand in their \
-             place; `--assume-commutative` writes them.",
+            "Not written: {} with algorithms that give wrong results for noncommutative operators, \
+             which a rules file cannot distinguish. The best other algorithms replace them; \
+             `--assume-commutative` writes them.",
             counted(count, "rule")
         )
     })
@@ -224,14 +224,14 @@ impl LeftOut {
         }
         if !self.replaced.is_empty() {
             notes.push(format!(
-                "The library would run something else in the place of {}: left out.",
+                "Left out, since the library would use another algorithm in place of {}.",
                 list(self.replaced)
             ));
         }
         if !self.by_size.is_empty() {
             let names = self.by_size.iter().map(ToString::to_string).collect();
             notes.push(format!(
-                "The library cannot tell messages of {} apart safely: only choices for all sizes \
+                "The library cannot safely distinguish messages of {}: only choices for all sizes \
                  are written.",
                 list(names)
             ));
@@ -253,7 +253,7 @@ pub(super) fn library_decides(from_bytes: u64) -> LibraryRule {
     }
 }
 
-/// The choice from where it is carried out on up to `last` ranks; the library decides below.
+/// The choice from the size at which it is carried out on up to `last` ranks; the library decides below.
 fn guarded(
     collective: Collective,
     choice: &LibraryRule,

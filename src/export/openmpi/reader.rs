@@ -1,4 +1,4 @@
-//! Reading classic rules files, more strictly than the library does.
+//! A reader of classic rules files that is stricter than the library.
 
 use libraries::openmpi::COLLECTIVES;
 use schedule::Collective;
@@ -16,7 +16,7 @@ pub struct File {
 /// A number of ranks with its rows.
 type CommunicatorSize = (u32, Vec<FileRule>);
 
-/// What to do from a message size on; by default the library decides about all sizes.
+/// The rule from a message size on; by default the library decides for all sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileRule {
     /// The smallest message, in the library's measure.
@@ -30,8 +30,8 @@ pub struct FileRule {
 }
 
 impl File {
-    /// The row that the library finds for a call: of the last communicator size and the last message
-    /// size that are not larger. `None` if there are no rules for the collective.
+    /// The row that the library applies to a call: of the last communicator size and the last message size that are not
+    /// larger. `None` if there are no rules for the collective.
     pub fn row(&self, collective: Collective, ranks: u32, bytes: u64) -> Option<FileRule> {
         let number = algorithms::number(collective)?;
         let (_, sizes) = self.collectives.iter().find(|(n, _)| *n == number)?;
@@ -43,10 +43,10 @@ impl File {
 
 /// Reads a classic rules file.
 ///
-/// Refused is also what the library reads otherwise than people would, or what breaks programs:
-/// numbers with a leading zero, which are octal; sizes that do not ascend; a first communicator size
-/// above 2, which would hold for smaller ones too; a first message size above 0, for which the library
-/// drops the whole file; several rows where ranks would choose differently.
+/// It also refuses text that the library reads differently from people, or that breaks programs: numbers with a leading
+/// zero, which are octal; sizes that do not ascend; a first communicator size above 2, which would also hold for
+/// smaller ones; a first message size above 0, for which the library ignores the whole file; several rows where ranks
+/// would choose differently.
 ///
 /// # Errors
 /// [`ExportError::Invalid`] with the line.
@@ -57,7 +57,7 @@ pub fn read(text: &str) -> Result<File, ExportError> {
     for _ in 0..count {
         let number = numbers.next("the number of a collective")?;
         let Some((collective, _)) = COLLECTIVES.iter().find(|(_, known)| *known == number) else {
-            return Err(numbers.fault(format!("{number} is no collective's number")));
+            return Err(numbers.fault(format!("{number} is not a collective's number")));
         };
         if collectives.iter().any(|(earlier, _)| *earlier == number) {
             return Err(numbers.fault(format!("{collective} is given twice")));
@@ -86,7 +86,7 @@ pub fn read(text: &str) -> Result<File, ExportError> {
         None => Ok(File { collectives }),
         Some((line, word)) => Err(ExportError::Invalid {
             line,
-            message: format!("`{word}` stands behind the last rule"),
+            message: format!("`{word}` follows the last rule"),
         }),
     }
 }
@@ -146,15 +146,15 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// The next number, as the library and people read it alike.
+    /// The next number, in a form that the library and people read alike.
     fn next(&mut self, what: &str) -> Result<u32, ExportError> {
         let Some((line, word)) = self.words.next() else {
-            return Err(self.fault(format!("the file ends where {what} should stand")));
+            return Err(self.fault(format!("the file ends where {what} is expected")));
         };
         self.line = line;
         let is_decimal = word.bytes().all(|byte| byte.is_ascii_digit());
         if !is_decimal || (word.starts_with('0') && word != "0") {
-            return Err(self.fault(format!("`{word}` is not {what} in plain decimals")));
+            return Err(self.fault(format!("`{word}` is not {what} as a plain decimal")));
         }
         match word.parse::<i32>().ok().and_then(|n| u32::try_from(n).ok()) {
             Some(number) => Ok(number),

@@ -85,7 +85,7 @@ fn only_confirmed_and_certain_rules_are_written_unless_asked_for() {
     check(
         all,
         [0, 2, 2, 8],
-        "Used as asked for; by default, 2 of 20 rules are not used: 1 is not confirmed, 1 lacks confidence.",
+        "Used as requested; by default, 2 of 20 rules are not used: 1 is not confirmed, 1 lacks confidence.",
     );
     let high = Policy {
         min_confidence: Some(Confidence::High),

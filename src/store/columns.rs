@@ -1,4 +1,4 @@
-//! How values of ours stand in columns.
+//! The representation of values in columns.
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, Type, ValueRef};
 use rusqlite::{Row, ToSql};
@@ -44,7 +44,7 @@ impl FromSql for Whole {
     }
 }
 
-/// Seconds a call, one entry a repetition, as little-endian IEEE doubles: every bit is kept.
+/// Seconds per call, one entry per repetition, as little-endian IEEE doubles: every bit is kept.
 pub(crate) struct Repetitions(pub(crate) Vec<f64>);
 
 impl Repetitions {
@@ -64,14 +64,14 @@ impl FromSql for Repetitions {
     }
 }
 
-/// A shape, in a column of nodes and the next one of ranks on each.
+/// A shape, from a column of nodes and the next one of ranks on each.
 pub(crate) fn shape(row: &Row<'_>, column: usize) -> rusqlite::Result<CommShape> {
     let (nodes, ppn) = (row.get(column)?, row.get(column + 1)?);
     let impossible = || rusqlite::Error::IntegralValueOutOfRange(column, i64::from(nodes));
     CommShape::checked(nodes, ppn).ok_or_else(impossible)
 }
 
-/// A number of a column; one that is not within the bounds is damage.
+/// A number from a column; a value outside the bounds is damage.
 pub(crate) fn within(row: &Row<'_>, column: usize, bounds: &Bounds<f64>) -> rusqlite::Result<f64> {
     let value: f64 = row.get(column)?;
     let refused = || damage(column, Type::Real, impossible(value));
@@ -82,13 +82,13 @@ fn impossible(value: f64) -> String {
     format!("impossible value {value:e}")
 }
 
-/// The error that stands for damage in a column.
+/// The error for damage in a column.
 pub(crate) fn damage(column: usize, of: Type, what: String) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, of, what.into())
 }
 
-/// The invalid repetitions: places in [`Repetitions`], as little-endian 32-bit numbers.
-/// Nothing is stored where all are valid.
+/// The invalid repetitions: indices into [`Repetitions`], as little-endian 32-bit numbers. Nothing is stored if all are
+/// valid.
 pub(crate) struct Places(pub(crate) Vec<u32>);
 
 impl Places {
@@ -106,7 +106,7 @@ impl FromSql for Places {
     }
 }
 
-/// What a blob of entries of `N` bytes each holds.
+/// The entries of a blob, of `N` bytes each.
 fn entries<T, const N: usize>(blob: &[u8], read: fn([u8; N]) -> T) -> FromSqlResult<Vec<T>> {
     let (entries, rest) = blob.as_chunks();
     match rest {

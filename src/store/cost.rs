@@ -1,4 +1,4 @@
-//! What measuring has cost.
+//! The cost of measuring.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,8 +13,8 @@ use crate::query::{find, load, of, of_launches};
 use crate::{LaunchOutcome, Store, StoreError};
 
 impl Store {
-    /// Wall-clock seconds spent in completed tasks of a library, warm-up and synchronisation
-    /// included; `purpose` leaves out launches for another.
+    /// Wall-clock seconds spent in completed tasks of a library, warm-up and synchronisation included, in launches for
+    /// `purpose`, or in all launches without one.
     pub fn measuring_seconds(
         &self,
         library: &Library,
@@ -68,8 +68,8 @@ impl Store {
         })
     }
 
-    /// Where the time of completed tasks of a library went, of those that tell: how long these took,
-    /// and the parts of that; nothing if none tells.
+    /// The time spent in completed tasks of a library and its parts, over tasks that recorded the parts; `None` if none
+    /// did.
     pub fn spending(&self, library: &Library) -> Result<Option<(f64, TimeBreakdown)>, StoreError> {
         self.read(|connection| {
             connection.query_row(
@@ -94,15 +94,13 @@ impl Store {
         })
     }
 
-    /// Seconds that the launches of a library have cost, whatever campaign they were for: what of
-    /// a budget is spent.
+    /// The seconds that the launches of a library have cost, for any campaign: the spent part of a budget.
     ///
-    /// The larger of two sums. One is that of the seconds of all completed tasks. The other is
-    /// that of the launches' wall-clock time from begin to end, which contains starting up and the
-    /// turns that hung or crashed; a launch that has not ended counts with its tasks, and so does
-    /// one that was interrupted, because its end may have been written down long after it, when
-    /// the next run found it, and one without a leash, which waits in a queue first. No launch counts with more than its deadline and one watchdog.
-    /// `purpose` leaves out launches for another.
+    /// This is the larger of two sums. One is over the seconds of all completed tasks. The other is over the launches'
+    /// wall-clock time from begin to end, which includes start-up and turns that hung or crashed. Some launches count
+    /// only with their tasks in the second sum: those that have not ended; interrupted ones, because the next run may
+    /// have recorded their end much later; and those without a leash, which wait in a queue first. No launch counts
+    /// with more than its deadline and one watchdog timeout. With a `purpose`, only its launches count.
     pub fn spent_seconds(
         &self,
         library: &Library,

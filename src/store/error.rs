@@ -1,4 +1,4 @@
-//! What can go wrong with a store.
+//! The errors of a store.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use vocabulary::{CommShape, Library, RankOrder};
 
 use crate::Holder;
 
-/// Why a store cannot do what it was asked. No error leaves a half-done change behind.
+/// An error of a store. No error leaves a half-done change behind.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum StoreError {
-    /// Opened for reading, and nothing is there.
+    /// A store was opened for reading, and there is no file.
     #[error("there is no store at {}; `colltune tune` or `colltune measure` creates it", path.display())]
     Absent { path: PathBuf },
-    /// The folder of a new store cannot be made.
+    /// The folder of a new store cannot be created.
     #[error(
         "cannot create the folder {} for the store: {source}; choose another place with the \
          campaign's `output.store`",
@@ -26,14 +26,14 @@ pub enum StoreError {
     /// The store, its lock or a spool file cannot be read or written.
     #[error("cannot read or write {}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
-    /// The file is something else.
+    /// The file is not a store.
     #[error(
         "{} is not a colltune store ({found}); it was left as it is: name a store, or a path \
          where there is no file yet",
         path.display()
     )]
     NotAStore { path: PathBuf, found: StoreMismatch },
-    /// Written by a later colltune.
+    /// The store was written by a later colltune.
     #[error(
         "{} has store format {found}, and this colltune knows formats up to {known}; it was left \
          as it is: use the colltune that wrote it, or a newer one",
@@ -42,7 +42,7 @@ pub enum StoreError {
     Newer {
         path: PathBuf,
         found: u32,
-        /// The newest version that is understood.
+        /// The newest supported version.
         known: u32,
     },
     /// The file is damaged, or a row in it cannot be understood.
@@ -52,17 +52,17 @@ pub enum StoreError {
         path.display()
     )]
     Corrupt { path: PathBuf, detail: String },
-    /// The store cannot be written, or not even read without writing to it.
+    /// The store cannot be written, or cannot be read without writing to it.
     #[error("cannot write to {}: {source}", path.display())]
     NotWritable { path: PathBuf, source: Obstacle },
-    /// No space is left.
+    /// The disk is full.
     #[error(
         "the disk of {} is full; everything stored before is intact: free some space and run the \
          same command again",
         path.display()
     )]
     DiskFull { path: PathBuf },
-    /// Another process is writing and did not end in time.
+    /// Another process is writing and did not finish in time.
     #[error("{} is being written by another process; try again later", path.display())]
     Busy { path: PathBuf },
     /// Reading or writing failed below SQLite.
@@ -75,7 +75,7 @@ pub enum StoreError {
         path: PathBuf,
         source: rusqlite::Error,
     },
-    /// Anything else that SQLite reports.
+    /// Any other error of SQLite.
     #[error("SQLite on {}: {source}", path.display())]
     Sqlite {
         path: PathBuf,
@@ -83,35 +83,35 @@ pub enum StoreError {
     },
     /// Another process holds the lock.
     #[error(
-        "another colltune is at work on {}{}; wait for it to end, or stop it",
+        "another colltune is measuring into {}{}; wait for it to end, or stop it",
         store.display(),
         holder.as_ref().map(|holder| format!(" ({holder})")).unwrap_or_default()
     )]
     Locked {
         store: PathBuf,
-        /// Process that holds it, as far as it has said so.
+        /// Process that holds the lock, if it left a note.
         holder: Option<Holder>,
     },
-    /// The same was imported before.
+    /// The same measurements were imported before.
     #[error(
-        "{} holds {name} already, and nothing was imported: what is there twice would count twice; \
-         to import it in another way, name a new store",
+        "{} already holds {name}, and nothing was imported: measurements stored twice would count twice; \
+         to import them in another way, name a new store",
         path.display()
     )]
     Imported { path: PathBuf, name: String },
     /// A plan names a campaign that [`crate::Store::record_campaign`] has not seen.
     #[error("campaign {digest} is not in {}", path.display())]
     UnknownCampaign { path: PathBuf, digest: String },
-    /// A launch of this number exists already.
+    /// There is already a launch of this number.
     #[error("launch {launch} is in {} already", path.display())]
     LaunchExists { path: PathBuf, launch: u32 },
-    /// The launch was never begun, or has ended.
+    /// The launch was never begun, or has already ended.
     #[error("launch {launch} is not under way in {}", path.display())]
     NotUnderWay { path: PathBuf, launch: u32 },
     /// A record does not fit the plan of its launch.
     #[error("launch {launch} {what}")]
     Unplanned { launch: u32, what: String },
-    /// A launch has the ranks of a shape in another order than earlier ones.
+    /// The order of ranks on a shape differs from that of earlier launches.
     #[error(
         "launch {launch} has the ranks of {shape} in {found} order on the nodes, and {} holds \
          measurements of {library} in {known} order: start ranks as before, or choose another `name` or \
@@ -126,7 +126,7 @@ pub enum StoreError {
         found: RankOrder,
         known: RankOrder,
     },
-    /// A complete line of a spool file is no record.
+    /// A complete line of a spool file is not a record.
     #[error("{}:{line}: not a record that this colltune knows: {source}", path.display())]
     Spool {
         path: PathBuf,
@@ -136,28 +136,28 @@ pub enum StoreError {
     },
 }
 
-/// What was found in the place of a store.
+/// The contents of a file that is not a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum StoreMismatch {
-    /// No SQLite header.
+    /// There is no SQLite header.
     #[error("it does not begin like an SQLite file")]
     OtherFormat,
-    /// Another program's database.
+    /// It is another program's database.
     #[error("it is the SQLite database of another program")]
     OtherDatabase,
 }
 
-/// What stands in the way of writing to a store, or why reading it would need writing.
+/// The obstacle to writing to a store, or the reason why reading it requires writing.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum Obstacle {
-    /// The file or its folder does not permit it.
+    /// The permissions of the file or its folder.
     #[error("{0}; SQLite needs to write to the file and to its folder")]
     Refused(#[source] rusqlite::Error),
-    /// What was written last stands in a file beside the store, and cannot be read there.
+    /// The last writes are in a journal beside the store, which cannot be read there.
     #[error(
         "it is in use or was not closed (there is {}), so that reading needs writing; wait until \
-         nothing is measured into it, or have its owner run `colltune report` on it once",
+         no process measures into it, or have its owner run `colltune report` on it once",
         journal.display()
     )]
     NotClosed {
@@ -173,10 +173,9 @@ pub enum Obstacle {
 }
 
 impl StoreError {
-    /// Sorts an SQLite error by what the user can do about it.
+    /// Classifies an SQLite error by its remedy.
     ///
-    /// All stores get the same queries. So one that does not find a table, a column, JSON, or a row that another one
-    /// refers to, has found damage.
+    /// All stores get the same queries, so a missing table, column, JSON value or referenced row is damage.
     pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
         let corrupt = |source: rusqlite::Error| Self::Corrupt {
@@ -192,7 +191,7 @@ impl StoreError {
             return corrupt(source);
         }
         match source.sqlite_error_code() {
-            // The last is what SQLite calls an error: malformed JSON, no such column.
+            // SQLite reports malformed JSON and missing columns as this error.
             Some(
                 ErrorCode::DatabaseCorrupt
                 | ErrorCode::NotADatabase
@@ -210,7 +209,7 @@ impl StoreError {
         }
     }
 
-    /// An error of the operating system about a file.
+    /// An operating-system error about a file.
     pub(crate) fn file(path: &Path, source: io::Error) -> Self {
         Self::File {
             path: path.to_owned(),

@@ -1,4 +1,4 @@
-//! Folders, and which file systems several hosts share.
+//! Folders, and file systems that several hosts share.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +7,8 @@ use nix::sys::statfs::statfs;
 
 use crate::StoreError;
 
-/// Numbers of `linux/magic.h` and the file systems' own headers. File systems in user space are mostly network
-/// ones, and tell no more.
+/// Magic numbers from `linux/magic.h` and the file systems' own headers. File systems in user space are mostly network
+/// ones, and do not say which.
 const NETWORK: &[(i64, &str)] = &[
     (0x6969, "NFS"),
     (0x517B, "SMB"),
@@ -29,9 +29,8 @@ const NETWORK: &[(i64, &str)] = &[
     (0x0116_1970, "GFS2"),
 ];
 
-/// The name of the file system that holds `path`, or would hold it, if it is one that several hosts
-/// share: SQLite's locks and its shared memory are not to be relied on there. `None` if it is a local one,
-/// or if that cannot be told.
+/// The name of the file system that holds `path`, or would hold it, if several hosts can share it: SQLite's locks and
+/// shared memory are unreliable there. `None` if it is local or unknown.
 pub fn network_file_system(path: &Path) -> Option<&'static str> {
     let absolute = std::path::absolute(path).ok()?;
     let magic = absolute
@@ -42,7 +41,7 @@ pub fn network_file_system(path: &Path) -> Option<&'static str> {
     name(widened(magic))
 }
 
-/// Creates the folder that is to hold a file, and those above it.
+/// Creates the folder for a file, and its parents.
 pub(crate) fn create_folder_of(path: &Path) -> Result<(), StoreError> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
@@ -51,13 +50,13 @@ pub(crate) fn create_folder_of(path: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// A file system's type, which is of another width on each architecture.
+/// A file system's type, whose width depends on the architecture.
 fn widened(magic: impl Into<i64>) -> i64 {
     magic.into()
 }
 
 fn name(magic: i64) -> Option<&'static str> {
-    // Where the type is narrower than 64 bits, large numbers come with a sign.
+    // Where the type is narrower than 64 bits, large numbers are negative.
     let magic = magic & 0xFFFF_FFFF;
     let known = NETWORK.iter().find(|(number, _)| *number == magic);
     known.map(|(_, name)| *name)

@@ -16,12 +16,12 @@ pub struct Holder {
     pub pid: u32,
     /// The host's name.
     pub host: String,
-    /// When it began, by the host's clock, since the Unix epoch.
+    /// The time it began, by the host's clock, since the Unix epoch.
     pub since: Duration,
 }
 
 impl Holder {
-    /// This process, from now on.
+    /// This process, starting now.
     pub(crate) fn this() -> Self {
         Self {
             pid: std::process::id(),
@@ -32,13 +32,13 @@ impl Holder {
         }
     }
 
-    /// Whether it ran on this host and runs no longer; false for other hosts, of which that is unknown.
+    /// Whether it ran on this host and has ended; false for other hosts, where this is unknown.
     pub(crate) fn is_dead(&self) -> bool {
         let pid = i32::try_from(self.pid).unwrap_or(i32::MAX);
         self.host == host() && kill(Pid::from_raw(pid), None) == Err(Errno::ESRCH)
     }
 
-    /// One line, read back by [`Self::from_str`]; no two holders have the same.
+    /// One line, read back by [`Self::from_str`]; no two holders have the same line.
     pub(crate) fn line(&self) -> String {
         let since = self.since.as_nanos();
         format!("{} {} {since}\n", self.pid, self.host)
@@ -72,7 +72,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// The name of this host, as it calls itself.
+/// The name of this host.
 fn host() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     match name.split_whitespace().next() {

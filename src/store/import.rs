@@ -1,4 +1,4 @@
-//! Taking in what was measured elsewhere.
+//! Import of measurements made by other programs.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,38 +11,37 @@ use crate::ingest::{self, Interned};
 use crate::launch::next_number;
 use crate::{LaunchOutcome, Store, StoreError};
 
-/// Measurements that were not made by colltune.
+/// Measurements that colltune did not make.
 ///
-/// They are stored as a campaign of their own, whose text says where they are from, and as
-/// launches that are complete.
+/// They are stored as their own campaign, whose text gives their origin, and as complete launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Import {
-    /// Identifies what is imported; a store takes each once.
+    /// The digest of the import; a store accepts each only once.
     pub digest: String,
-    /// What it is called in messages.
+    /// Its name in messages.
     pub name: String,
-    /// What stands in the place of a campaign's definition.
+    /// The text stored in place of a campaign's definition.
     pub text: String,
-    /// The library that was measured.
+    /// The measured library.
     pub library: Library,
     /// The launches, at least one.
     pub launches: Vec<ImportedLaunch>,
 }
 
-/// What was measured in one launch.
+/// The measurements of one launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedLaunch {
-    /// What is known about where it ran.
+    /// The known part of its environment.
     pub environment: Environment,
     /// The subjects, each once.
     pub subjects: Vec<(Subject, Vec<ImportedSample>)>,
 }
 
-/// A candidate with seconds a call, one entry a repetition.
+/// A candidate with seconds per call, one entry per repetition.
 pub type ImportedSample = (Candidate, Vec<f64>);
 
 impl Store {
-    /// Whether something of this digest was recorded or imported.
+    /// Whether a campaign or an import with this digest is stored.
     pub fn has_campaign(&self, digest: &str) -> Result<bool, StoreError> {
         self.read(|connection| {
             let query = "SELECT EXISTS (SELECT 1 FROM campaign WHERE digest = ?1)";
@@ -55,7 +54,7 @@ impl Store {
     /// The caller holds the [`crate::Lock`].
     ///
     /// # Errors
-    /// [`StoreError::Imported`] if the store has one of them already.
+    /// [`StoreError::Imported`] if the store already has one of them.
     pub fn import(&mut self, imports: &[Import]) -> Result<Vec<u32>, StoreError> {
         for import in imports {
             if self.has_campaign(&import.digest)? {
@@ -94,7 +93,7 @@ fn write_launch(
         unix_seconds: now.map_or(0, |now| now.as_secs()),
         environment: launch.environment.clone(),
     };
-    // There is no plan: its place is only read of launches that have not ended.
+    // There is no plan: it is read only for launches that have not ended.
     transaction.execute(
         "INSERT INTO launch (number, campaign, library_name, library_version, plan, environment,
                              ended, outcome)
@@ -109,7 +108,7 @@ fn write_launch(
         ],
     )?;
     for ((subject, samples), task) in launch.subjects.iter().zip(0_u32..) {
-        // Nothing was spent here: budgets are about this machine's time.
+        // Nothing was spent here: budgets count this machine's time.
         let what = (subject, Pattern::Together);
         ingest::insert_task(transaction, [number, task], what, (0.0, None))?;
         for ((candidate, seconds), position) in samples.iter().zip(0_u32..) {

@@ -1,4 +1,4 @@
-//! Taking in what a launch reports.
+//! Storage of the records of a launch.
 
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
@@ -14,15 +14,13 @@ use crate::{Store, StoreError};
 impl Store {
     /// Stores one record of the launch that carries out `plan`, in one transaction.
     ///
-    /// Returns whether the store has changed: a record that it holds already is passed over, so a
-    /// spool file may be read again from its beginning. [`Record::Trying`] and
-    /// [`Record::Finished`] hold nothing to keep. A measurement without repetitions is left out;
-    /// its task still counts as done.
+    /// Returns whether the store has changed. A record that it already holds is skipped, so a spool file may be read
+    /// again from its beginning. [`Record::Trying`] and [`Record::Finished`] are not stored. A measurement without
+    /// repetitions is left out; its task still counts as done.
     ///
     /// # Errors
-    /// [`StoreError::NotUnderWay`] if the launch was never begun; [`StoreError::Unplanned`] if the record does not
-    /// fit the plan; [`StoreError::OtherOrder`] if the ranks stood in another order than those of earlier
-    /// measurements.
+    /// [`StoreError::NotUnderWay`] if the launch was never begun; [`StoreError::Unplanned`] if the record does not fit
+    /// the plan; [`StoreError::OtherOrder`] if the order of ranks differs from that of earlier measurements.
     pub fn ingest(&mut self, plan: &Plan, record: &Record) -> Result<bool, StoreError> {
         match record {
             Record::Trying { .. } | Record::Finished { .. } => Ok(false),
@@ -159,8 +157,8 @@ impl Store {
     }
 }
 
-/// Adds the row of a task: `place` is its launch and its number, `what` its subject and its pattern, `cost`
-/// how long it took and where that went.
+/// Adds the row of a task: `place` is its launch and its number, `what` its subject and its pattern, `cost` its time
+/// and the parts of this time.
 pub(crate) fn insert_task(
     transaction: &Transaction<'_>,
     [launch, number]: [u32; 2],
@@ -180,26 +178,26 @@ pub(crate) fn insert_task(
         ])
 }
 
-/// A pattern as it stands in the column: nothing where calls began together.
+/// A pattern as stored in its column: NULL where calls began together.
 pub(crate) fn column_of(pattern: Pattern) -> Option<Json<Pattern>> {
     (!pattern.is_together()).then_some(Json(pattern))
 }
 
-/// A candidate's place in a plan.
+/// The index of a candidate in a plan.
 #[derive(Clone, Copy)]
 struct Position {
     task: u32,
     candidate: u32,
 }
 
-/// Tables of definitions.
+/// The tables of definitions.
 #[derive(Clone, Copy)]
 pub(crate) enum Interned {
     Subject,
     Candidate,
 }
 
-/// The row of a definition, which is added if it is new.
+/// The id of a definition, which is added if it is new.
 pub(crate) fn intern<T: Serialize>(
     transaction: &Transaction<'_>,
     table: Interned,

@@ -1,4 +1,4 @@
-//! Campaigns and launches: the book-keeping around samples.
+//! Records of campaigns and launches.
 
 use std::collections::BTreeSet;
 
@@ -14,15 +14,15 @@ use crate::{Store, StoreError};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaunchOutcome {
-    /// All tasks were carried out.
+    /// All tasks were completed.
     Complete,
     /// The deadline passed.
     Deadline,
     /// colltune was interrupted or killed.
     Interrupted,
-    /// The launcher or the driver ended on its own, with tasks left.
+    /// The launcher or the driver ended by itself before all tasks were completed.
     Died {
-        /// What was seen, for people.
+        /// A description of the end.
         message: String,
     },
 }
@@ -37,9 +37,9 @@ impl From<Finish> for LaunchOutcome {
 }
 
 impl Store {
-    /// Remembers a campaign: its digest, its name and the full text of its definition.
+    /// Records a campaign: its digest, its name and the full text of its definition.
     ///
-    /// The first text of a digest stays; campaigns of equal digest differ in comments only.
+    /// The first text of a digest is kept; campaigns of equal digest differ only in comments.
     pub fn record_campaign(
         &mut self,
         digest: &str,
@@ -56,13 +56,13 @@ impl Store {
         })
     }
 
-    /// The number for the next plan: 1 in a new store. Reserved only by the holder of the
-    /// [`crate::Lock`].
+    /// The number for the next plan: 1 in a new store. The [`crate::Lock`] must be held so that no other process takes
+    /// it.
     pub fn next_launch(&self) -> Result<u32, StoreError> {
         self.read(next_number)
     }
 
-    /// Writes down that `plan` is about to be launched; do this before the driver starts.
+    /// Records that `plan` is about to be launched; must be called before the driver starts.
     ///
     /// # Errors
     /// [`StoreError::UnknownCampaign`], [`StoreError::LaunchExists`].
@@ -102,10 +102,10 @@ impl Store {
         }
     }
 
-    /// Writes down how a launch ended, once.
+    /// Records how a launch ended, once.
     ///
     /// # Errors
-    /// [`StoreError::NotUnderWay`] if it was never begun or has ended before.
+    /// [`StoreError::NotUnderWay`] if it was never begun or has already ended.
     pub fn end_launch(&mut self, number: u32, outcome: &LaunchOutcome) -> Result<(), StoreError> {
         let changed = self.write(|transaction| {
             transaction.execute(
@@ -123,8 +123,8 @@ impl Store {
         Ok(())
     }
 
-    /// The tasks that the last launch of a campaign with a library was to carry out and did not, in the order of
-    /// its plan; none if it was complete, or confirmed choices.
+    /// The tasks that the last launch of a campaign with a library was to complete and did not, in the order of its
+    /// plan; empty if the launch was complete or confirmed choices.
     pub fn undone(
         &self,
         library: &Library,
@@ -159,8 +159,8 @@ impl Store {
         })
     }
 
-    /// The last launch of a campaign with a library that has measured cells, or began to: its plan and when it
-    /// was up, in seconds since the Unix epoch.
+    /// The plan of the last launch of a campaign with a library that has measured cells, or began to, and the time at
+    /// which it was running, in seconds since the Unix epoch.
     pub fn last_of_cells(
         &self,
         library: &Library,
@@ -189,17 +189,17 @@ impl Store {
         })
     }
 
-    /// The plans of launches that were begun and not ended, oldest first: their colltune was killed, or is at
-    /// work right now.
+    /// The plans of launches that were begun and not ended, oldest first: their colltune was killed or is still
+    /// running.
     ///
-    /// The holder of the [`crate::Lock`] ingests what their spool files still hold, and ends them.
+    /// The holder of the [`crate::Lock`] ingests the remaining records of their spool files, and ends the launches.
     pub fn unfinished_launches(&self) -> Result<Vec<Plan>, StoreError> {
         let query = "SELECT plan FROM launch WHERE ended IS NULL ORDER BY number";
         self.rows(query, [], |row| row.get(0).map(|Json(plan)| plan))
     }
 }
 
-/// The number that follows those of all launches.
+/// The number after those of all launches.
 pub(crate) fn next_number(connection: &Connection) -> rusqlite::Result<u32> {
     let query = "SELECT coalesce(max(number), 0) + 1 FROM launch";
     connection.query_row(query, [], |row| row.get(0))

@@ -1,4 +1,4 @@
-//! One measuring process a campaign, wherever on the cluster it runs.
+//! One measuring process per campaign on all hosts of a cluster.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -13,21 +13,21 @@ use std::time::Duration;
 use crate::file_system::create_folder_of;
 use crate::{Holder, StoreError};
 
-/// How often a lease is renewed.
+/// The interval between renewals.
 const RENEWAL: Duration = Duration::from_secs(60);
 
-/// After how long without a renewal it counts for nothing.
+/// The time after which a lease without a renewal is stale.
 const STALE: Duration = Duration::from_secs(600);
 
-/// How long a stale lease may be on the move.
+/// The longest time for which a stale lease may be renamed.
 const CONTEST: Duration = Duration::from_millis(50);
 
 /// The right to submit and follow the launches in a folder that several hosts share.
 ///
-/// A file in the folder says who holds it. It is made by `link(2)`, of which one succeeds, on network file
-/// systems too, whose `flock` may know this host alone. It is written again every minute. A process that
-/// finds it ten minutes old by the file system's own clock, or finds that its process ran on this host and is gone,
-/// takes it over.
+/// A file in the folder names the holder. It is created by `link(2)`, which succeeds for only one process, even on
+/// network file systems, where `flock` may be local to a host. The holder rewrites it every minute. Another process
+/// takes the lease over if the file is ten minutes old by the file system's clock, or if the holder ran on the same
+/// host and has ended.
 #[derive(Debug)]
 pub struct Lease {
     path: PathBuf,
@@ -37,11 +37,11 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Takes the lease of the folder, which is created if need be.
+    /// Acquires the lease of the folder, which is created if needed.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] if another process holds it; [`StoreError::Folder`] and
-    /// [`StoreError::File`] if files cannot be made in the folder.
+    /// [`StoreError::Locked`] if another process holds it; [`StoreError::Folder`] and [`StoreError::File`] if files
+    /// cannot be created in the folder.
     pub fn acquire(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join("lease");
         create_folder_of(&path)?;
@@ -57,7 +57,7 @@ impl Lease {
             line: holder.line(),
         };
         let taken = claim.take();
-        // Whatever came of it.
+        // The claim is settled either way.
         let _ = fs::remove_file(&claim.mine);
         taken?;
         let at = |source| StoreError::file(&claim.path, source);
@@ -83,7 +83,7 @@ impl Lease {
         })
     }
 
-    /// Whether another process has taken it over, since this one was away for too long.
+    /// Whether another process has taken it over because it was not renewed in time.
     pub fn is_lost(&self) -> bool {
         self.is_lost.load(Ordering::Relaxed)
     }
@@ -96,7 +96,7 @@ impl Drop for Lease {
             let _ = thread.join();
         }
         if is_of(&self.path, &self.line) {
-            // Left behind, it counts for nothing as soon as this process is gone.
+            // If it stays behind, it is stale as soon as this process has ended.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -107,7 +107,7 @@ fn is_of(path: &Path, line: &str) -> bool {
 }
 
 struct Renewal {
-    /// Kept open: what is written goes to this file, not to one that stands in its place by now.
+    /// Kept open so that writes go to this file even if another one has replaced it.
     file: File,
     path: PathBuf,
     line: String,
@@ -116,7 +116,7 @@ struct Renewal {
 
 impl Renewal {
     fn renew(&mut self) {
-        // A file system that does not answer for a while is no reason to stop.
+        // The file system may be unreachable for a while.
         match fs::read_to_string(&self.path) {
             Ok(text) if text != self.line => self.is_lost.store(true, Ordering::Relaxed),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -134,16 +134,16 @@ impl Renewal {
 /// An attempt to take a lease.
 struct Claim {
     path: PathBuf,
-    /// What the lease is linked to.
+    /// The file that the lease is linked to.
     mine: PathBuf,
-    /// What a stale one is renamed to.
+    /// The name that a stale lease is renamed to.
     old: PathBuf,
     line: String,
 }
 
 impl Claim {
     fn take(&self) -> Result<(), StoreError> {
-        // A second time if it is given back at this moment, or is stale.
+        // A second time if the lease was just released, or is stale.
         let mut is_contested = false;
         for _ in 0..3 {
             fs::write(&self.mine, &self.line).map_err(|error| self.failed(error))?;
@@ -166,11 +166,11 @@ impl Claim {
         Err(self.refused(""))
     }
 
-    /// Whether the lease is still ours when others that found the same stale one are done: they may have
-    /// moved ours away for it, and a third may have come before they gave it back.
+    /// Whether the lease is still ours after other processes that found the same stale lease are done: they may have
+    /// moved ours away by mistake, and a third process may have taken it before they restored it.
     fn endures(&self) -> bool {
         std::thread::sleep(CONTEST);
-        // Opening asks the server of a network file system anew.
+        // Opening the file makes a network file system ask its server again.
         let file = |path: &Path| File::open(path).and_then(|file| file.metadata());
         match (file(&self.mine), file(&self.path)) {
             (Ok(mine), Ok(there)) if mine.nlink() > 1 => mine.ino() == there.ino(),
@@ -178,11 +178,11 @@ impl Claim {
         }
     }
 
-    /// Whether the lease is ours now.
+    /// Links the lease; returns whether it is ours.
     fn link(&self) -> Result<bool, StoreError> {
         match fs::hard_link(&self.mine, &self.path) {
             Ok(()) => Ok(true),
-            // The answer of a server may be lost, and the second try say that it is there: the first did it.
+            // If the server's first reply was lost, the retry fails because the first call succeeded.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let links = fs::metadata(&self.mine).map_or(1, |file| file.nlink());
                 Ok(links == 2)
@@ -191,7 +191,7 @@ impl Claim {
         }
     }
 
-    /// Where there are no links.
+    /// Creates the lease where the file system has no links.
     fn create(&self) -> Result<bool, StoreError> {
         match File::create_new(&self.path) {
             Ok(mut file) => {
@@ -208,7 +208,7 @@ impl Claim {
         if found.parse().is_ok_and(|holder: Holder| holder.is_dead()) {
             return true;
         }
-        // Both by the file system's own clock: hosts' clocks may differ.
+        // Both times are from the file system's clock, since hosts' clocks may differ.
         let written = |path: &Path| fs::metadata(path).and_then(|file| file.modified());
         let (Ok(now), Ok(then)) = (written(&self.mine), written(&self.path)) else {
             return false;
@@ -216,7 +216,7 @@ impl Claim {
         now.duration_since(then).is_ok_and(|age| age > STALE)
     }
 
-    /// Moves a stale lease out of the way; false if it was another one by then.
+    /// Moves a stale lease away; returns false if it was no longer the one found.
     fn put_away(&self, found: &str) -> Result<bool, StoreError> {
         match fs::rename(&self.path, &self.old) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
@@ -224,7 +224,7 @@ impl Claim {
         }
         let is_same = is_of(&self.old, found);
         if !is_same {
-            // Another process was quicker: it is given back.
+            // Another process was faster: restore its lease.
             let _ = fs::hard_link(&self.old, &self.path);
         }
         let _ = fs::remove_file(&self.old);

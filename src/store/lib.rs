@@ -1,22 +1,22 @@
-//! The campaign's memory: one SQLite file with every raw repetition that was ever measured.
+//! The campaign's store: one SQLite file with every raw repetition.
 //!
-//! Samples are append-only, in the schema itself. Statistics, fits, tables and reports are
-//! computed from [`Store::samples`] and never written back, so they can always be rebuilt. Verdicts of validations
-//! ([`Store::verdicts`]) are evidence too, and append-only: their launches are not kept.
+//! The schema makes samples append-only. Statistics, fits, tables and reports are computed from [`Store::samples`] and
+//! never written back, so they can always be rebuilt. Verdicts of validations ([`Store::verdicts`]) are also
+//! append-only evidence, but their launches are not kept.
 //!
 //! The path of a measurement:
 //!
-//! 1. [`Lock::acquire`]: one measuring colltune per store; the lock ends with the process. Where several
-//!    hosts could measure, [`Lease::acquire`] too, which works on network file systems.
+//! 1. [`Lock::acquire`]: one measuring colltune per store; the lock ends with the process. If several hosts could
+//!    measure, [`Lease::acquire`] too, which works on network file systems.
 //! 2. [`Store::open_or_create`], [`Store::record_campaign`].
 //! 3. [`Store::begin_launch`] with a plan numbered by [`Store::next_launch`].
-//! 4. A [`SpoolReader`] follows what the driver writes; [`Store::ingest`] takes each record in a
-//!    transaction of its own, and takes none twice.
+//! 4. A [`SpoolReader`] reads what the driver writes; [`Store::ingest`] stores each record once, in its own
+//!    transaction.
 //! 5. [`Store::end_launch`].
 //!
-//! A process killed at any moment leaves a consistent store. What the driver had written and the
-//! store had not taken is still in the spool: at the next start [`Store::unfinished_launches`]
-//! names it, and steps 4 and 5 are carried out again from the beginning of the file.
+//! A process killed at any moment leaves a consistent store. Records that the driver had written and the store had not
+//! taken are still in the spool: at the next start [`Store::unfinished_launches`] returns the launch, and steps 4 and 5
+//! are repeated from the beginning of the file.
 
 mod columns;
 mod cost;

@@ -11,11 +11,11 @@ use nix::fcntl::{Flock, FlockArg};
 use crate::file_system::create_folder_of;
 use crate::{Holder, StoreError};
 
-/// Drivers take the lock in shared mode for an instant, to see whether their master still lives.
+/// How long to wait for drivers, which lock briefly in shared mode to see whether their master is still running.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The files that are kept beside a store: SQLite's write-ahead log and its index, and the file of [`Lock`].
+/// The files beside a store: SQLite's write-ahead log and its index, and the file of [`Lock`].
 pub fn beside(store: &Path) -> [PathBuf; 3] {
     let with = |path: &Path, end: &str| {
         let mut path = path.as_os_str().to_owned();
@@ -33,8 +33,8 @@ pub fn beside(store: &Path) -> [PathBuf; 3] {
 
 /// The right to measure into a store: an exclusive `flock` on the file beside it.
 ///
-/// The operating system releases it when the value is dropped or the process ends in whatever way.
-/// The file itself stays; removing it would let two processes lock two files of the same name.
+/// The operating system releases it when the value is dropped or the process ends for any reason. The file itself
+/// stays; removing it would let two processes lock two files of the same name.
 #[derive(Debug)]
 pub struct Lock {
     /// Held for its lifetime.
@@ -43,13 +43,13 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of the store at `store`, whose folder is created if need be.
+    /// Acquires the lock of the store at `store`, whose folder is created if needed.
     ///
     /// Tries for two seconds, because drivers probe the lock.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] if another process holds it; [`StoreError::Folder`] and
-    /// [`StoreError::File`] if the file cannot be made.
+    /// [`StoreError::Locked`] if another process holds it; [`StoreError::Folder`] and [`StoreError::File`] if the file
+    /// cannot be created.
     pub fn acquire(store: &Path) -> Result<Self, StoreError> {
         let [.., path] = beside(store);
         create_folder_of(&path)?;
@@ -89,7 +89,7 @@ impl Lock {
     }
 }
 
-/// Leaves a note for a process that the lock is refused to.
+/// Writes the note that is shown to processes that find the lock held.
 fn write_holder(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.seek(SeekFrom::Start(0))?;

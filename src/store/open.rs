@@ -14,7 +14,7 @@ use crate::file_system::{create_folder_of, network_file_system};
 use crate::read_only;
 use crate::schema::{self, APPLICATION_ID};
 
-/// How long a writer waits for another one.
+/// How long a writer waits for another.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An open store.
@@ -30,11 +30,11 @@ pub struct Store {
 impl Store {
     /// Opens the store at `path`, or creates it together with the folders above it.
     ///
-    /// A store of an older format is brought up to date.
+    /// A store of an older format is upgraded.
     ///
     /// # Errors
-    /// [`StoreError::NotAStore`], [`StoreError::Newer`] and [`StoreError::Corrupt`] leave the file
-    /// as it is; [`StoreError::Folder`], [`StoreError::NotWritable`] and others name the place.
+    /// [`StoreError::NotAStore`], [`StoreError::Newer`] and [`StoreError::Corrupt`] leave the file unchanged;
+    /// [`StoreError::Folder`], [`StoreError::NotWritable`] and others name the path.
     pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
         create_folder_of(path)?;
         check_header(path)?;
@@ -43,24 +43,24 @@ impl Store {
 
     /// Opens the store at `path`.
     ///
-    /// One that this user may read but not write is opened for reading: methods that write then
-    /// fail with [`StoreError::NotWritable`]. Nothing is created beside it. Unless a process that
-    /// writes has it open already, no process should begin to write while it is read in this way.
+    /// A store that this user may read but not write is opened for reading: methods that write then fail with
+    /// [`StoreError::NotWritable`]. Nothing is created beside it. No process should begin to write to it while it is
+    /// open in this way, unless a writing process already has it open.
     ///
     /// # Errors
-    /// [`StoreError::Absent`] if nothing is there; [`StoreError::NotWritable`] if it can be read
-    /// only after writing (see [`Obstacle`]); else those of [`Store::open_or_create`].
+    /// [`StoreError::Absent`] if there is no file; [`StoreError::NotWritable`] if it can be read only after writing
+    /// (see [`Obstacle`]); otherwise those of [`Store::open_or_create`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if check_header(path)? == Header::Nothing {
             return Err(StoreError::Absent {
                 path: path.to_owned(),
             });
         }
-        // Asked beforehand: SQLite would open a file that it may not write all the same, and leave
-        // files of this user beside it, which would keep the owner from writing.
+        // Checked beforehand: SQLite would open a file without write permission, and leave files of this user beside
+        // it, which would prevent the owner from writing.
         if access(path, AccessFlags::W_OK).is_ok() {
             match Self::connect(path, OpenFlags::empty()) {
-                // The folder or the file system.
+                // The obstacle is the folder or the file system.
                 Err(StoreError::NotWritable { .. }) => {}
                 result => return result,
             }
@@ -68,7 +68,7 @@ impl Store {
         read_only::open(path)
     }
 
-    /// Where the store is.
+    /// The path of the store.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -84,7 +84,7 @@ impl Store {
         Ok(Self::new(connection, path))
     }
 
-    /// A store on a connection that is fit for use.
+    /// A store on a prepared connection.
     pub(crate) fn new(connection: Connection, path: &Path) -> Self {
         Self {
             connection,
@@ -92,7 +92,7 @@ impl Store {
         }
     }
 
-    /// Runs `work` in a transaction that is on disk when this returns, or has left no trace.
+    /// Runs `work` in a transaction, which is on disk when this returns, or rolled back.
     pub(crate) fn write<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
@@ -108,7 +108,7 @@ impl Store {
         result.map_err(|source| StoreError::sqlite(&self.path, source))
     }
 
-    /// What `read` makes of each row of a query.
+    /// The results of `read` for all rows of a query.
     pub(crate) fn rows<T>(
         &self,
         query: &str,
@@ -130,21 +130,21 @@ impl Store {
     }
 }
 
-/// What stands at a path before SQLite touches it.
+/// The contents of a path before SQLite opens it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Header {
     /// No file, or an empty one.
     Nothing,
-    /// A store of ours.
+    /// A colltune store.
     Ours,
 }
 
-/// Looks at the first bytes, so that foreign files are refused without being opened for writing.
+/// Reads the first bytes, so that other files are refused without being opened for writing.
 ///
 /// Layout: <https://www.sqlite.org/fileformat.html#the_database_header>.
 fn check_header(path: &Path) -> Result<Header, StoreError> {
     let mut bytes = Vec::new();
-    // A folder, a FIFO or a device is not for SQLite to open either.
+    // SQLite should not open a folder, a FIFO or a device either.
     match files::open(path) {
         Ok(file) => file
             .take(100)
@@ -171,7 +171,7 @@ fn check_header(path: &Path) -> Result<Header, StoreError> {
     Ok(Header::Ours)
 }
 
-/// The version of the file format, unless it is one of the future.
+/// The version of the file format; a future version is an error.
 pub(crate) fn check_version(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
     let found = schema::version(connection).map_err(|source| StoreError::sqlite(path, source))?;
     if found <= schema::VERSION {
@@ -184,7 +184,7 @@ pub(crate) fn check_version(connection: &Connection, path: &Path) -> Result<u32,
     })
 }
 
-/// Reads the whole file once: a damaged store must not grow, nor be fitted.
+/// Reads the whole file once: a damaged store must be neither extended nor fitted.
 pub(crate) fn check_integrity(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let verdict: String = connection
         .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
@@ -199,7 +199,7 @@ pub(crate) fn check_integrity(connection: &Connection, path: &Path) -> Result<()
     })
 }
 
-/// The write-ahead log needs memory that all readers share, which hosts cannot
+/// The journal mode for a path. The write-ahead log needs shared memory, which several hosts do not have
 /// (<https://www.sqlite.org/wal.html>).
 fn journal_mode(path: &Path) -> &'static str {
     match network_file_system(path) {
@@ -212,10 +212,9 @@ fn journal_mode(path: &Path) -> &'static str {
 fn prepare(connection: &mut Connection, journal_mode: &str) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "synchronous", "full")?;
-    // Before the log is switched on, so that the header of a new file is ours from its first
-    // byte on; see `check_header`.
+    // Before the log is switched on, so that a new file has our header from its first byte on; see `check_header`.
     schema::migrate(connection)?;
-    // A file system without shared memory answers with another mode, which is as durable.
+    // A file system without shared memory selects another mode, which is as durable.
     connection.pragma_update_and_check(None, "journal_mode", journal_mode, |_| Ok(()))
 }
 

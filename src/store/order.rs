@@ -1,4 +1,4 @@
-//! The order in which ranks stood on their nodes, by launch and shape.
+//! The order of ranks on nodes, by launch and shape.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::columns::{Json, shape};
 use crate::{Store, StoreError};
 
 impl Store {
-    /// The order of ranks in the launches of a library, by shape; shapes of which no launch has told it
-    /// are left out. A launch with another one is refused: [`StoreError::OtherOrder`].
+    /// The order of ranks in the launches of a library, by shape; shapes for which no launch recorded it are left out.
+    /// A launch with another order is refused: [`StoreError::OtherOrder`].
     pub fn rank_orders(
         &self,
         library: &Library,
@@ -31,7 +31,7 @@ impl Store {
         })
     }
 
-    /// Refuses what a launch measures on a shape if the library's ranks stood in another order there.
+    /// Refuses a launch's measurements on a shape if the library's ranks had another order there before.
     pub(crate) fn check_order(
         &self,
         plan: &Plan,
@@ -70,7 +70,7 @@ fn known(
         .optional()
 }
 
-/// Adds the order of a launch's ranks on a shape, unless it is unknown or there already.
+/// Adds the order of a launch's ranks on a shape, unless it is unknown or already stored.
 pub(crate) fn insert_order(
     transaction: &Transaction<'_>,
     launch: u32,

@@ -1,4 +1,4 @@
-//! Reading a store. All results have an order that depends on the content alone.
+//! Queries. The order of all results depends only on the contents.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,31 +13,31 @@ use crate::columns::{Json, Places, Repetitions, damage, within};
 use crate::ingest::column_of;
 use crate::{LaunchOutcome, Store, StoreError};
 
-/// A campaign that the store has samples for, or was about to.
+/// A campaign of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CampaignRow {
     /// Digest of the normalised definition.
     pub digest: String,
     /// Its name.
     pub name: String,
-    /// The definition as it was written.
+    /// The text of the definition.
     pub text: String,
 }
 
-/// A launch and how it went.
+/// A launch with its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchRow {
     /// Its number, from 1.
     pub number: u32,
     /// Digest of its campaign.
     pub campaign: String,
-    /// What it was for; absent if it was made before choices were confirmed, to explore.
+    /// Its purpose; `None` for an exploring launch from before choices were confirmed.
     pub purpose: Option<Purpose>,
-    /// The library that was measured.
+    /// The measured library.
     pub library: Library,
     /// Begin, in seconds since the Unix epoch.
     pub started_unix_seconds: i64,
-    /// How it ended; absent while unfinished.
+    /// How it ended; `None` while unfinished.
     pub outcome: Option<LaunchOutcome>,
 }
 
@@ -91,7 +91,7 @@ impl Store {
         })
     }
 
-    /// The launches of a library that have measured anything, in whatever pattern of calls.
+    /// The launches of a library that have measured anything, in any pattern of calls.
     pub fn measured_launches(&self, library: &Library) -> Result<BTreeSet<u32>, StoreError> {
         self.read(|connection| {
             connection
@@ -104,7 +104,7 @@ impl Store {
         })
     }
 
-    /// What the launches of a library reported about where they ran, by launch number.
+    /// The environments that the launches of a library reported, by launch number.
     pub fn environments(&self, library: &Library) -> Result<Vec<(u32, LaunchStart)>, StoreError> {
         let query = "SELECT number, environment FROM launch
                      WHERE library_name = ?1 AND library_version = ?2 AND environment IS NOT NULL
@@ -115,13 +115,13 @@ impl Store {
         })
     }
 
-    /// Every valid repetition of the launches of a library that explored in calls of one pattern, and all of
+    /// Every valid repetition of a library's exploring launches in calls of one pattern, and all repetitions of
     /// experiments, by subject, candidate, launch and task.
     pub fn samples(&self, library: &Library, pattern: Pattern) -> Result<Vec<Sample>, StoreError> {
         self.samples_for(library, pattern, Purpose::Exploring)
     }
 
-    /// The same of the launches that confirmed choices.
+    /// As [`Self::samples`], of launches that confirmed choices.
     pub fn confirming_samples(
         &self,
         library: &Library,
@@ -142,7 +142,7 @@ impl Store {
         self.read_samples(&which, params![name, version, column_of(pattern)])
     }
 
-    /// The same, but of experiments only: the others are not loaded.
+    /// As [`Self::samples`], of experiments only.
     pub fn experiment_samples(&self, library: &Library) -> Result<Vec<Sample>, StoreError> {
         self.read_samples(EXPERIMENTS, of(library))
     }
@@ -184,8 +184,8 @@ impl Store {
                     })
                 })?
                 .collect::<rusqlite::Result<_>>()?;
-            // Row ids depend on the order of measuring, so the database cannot sort by content.
-            // The sort is stable: tasks of one launch stay in order.
+            // Row ids depend on the order of measuring, so the database cannot sort by contents. The sort is stable, so
+            // tasks of one launch stay in order.
             samples.sort_by(|a, b| {
                 (&a.subject, &a.candidate, a.launch).cmp(&(&b.subject, &b.candidate, b.launch))
             });
@@ -193,8 +193,8 @@ impl Store {
         })
     }
 
-    /// How many distinct launches of a library that explored have measured each candidate of each subject, in
-    /// calls of one pattern where it is a cell.
+    /// The number of distinct exploring launches of a library that measured each candidate of each subject; for cells,
+    /// in calls of one pattern.
     pub fn counts(
         &self,
         library: &Library,
@@ -221,7 +221,7 @@ impl Store {
         })
     }
 
-    /// Failures seen with a library and not forgotten, by launch, task and candidate.
+    /// Failures with a library that are not forgotten, by launch, task and candidate.
     pub fn failures(&self, library: &Library) -> Result<Vec<FailureRecord>, StoreError> {
         let definitions = self.read(Definitions::load)?;
         let query = "SELECT failure.subject, failure.candidate, failure.launch, kind, message
@@ -243,7 +243,7 @@ impl Store {
 
     /// Marks all failures of a library as forgotten, so that the candidates are tried again.
     ///
-    /// The rows stay in the file as history. Returns how many were marked.
+    /// The rows stay in the file as history. Returns the number of marked rows.
     pub fn forget_failures(&mut self, library: &Library) -> Result<usize, StoreError> {
         self.write(|transaction| {
             transaction.execute(
@@ -256,7 +256,7 @@ impl Store {
     }
 }
 
-/// Removes the entries at these places, which ascend.
+/// Removes the entries at these ascending indices.
 fn leave_out(seconds: &mut Vec<f64>, places: &[u32]) {
     let mut place = 0;
     seconds.retain(|_| {
@@ -269,7 +269,7 @@ fn leave_out(seconds: &mut Vec<f64>, places: &[u32]) {
 pub(crate) fn of_launches(purpose: Purpose) -> String {
     let exploring = Purpose::Exploring.name();
     let name = purpose.name();
-    // Read once, and not for each of many samples.
+    // A subquery, so that the launches are selected once, not for each sample.
     format!(
         "launch.number IN (SELECT number FROM launch
                            WHERE coalesce(json_extract(plan, '$.purpose'), '{exploring}') = '{name}')"
@@ -295,7 +295,7 @@ impl Definitions {
         })
     }
 
-    /// What the first two columns of a row refer to.
+    /// The definitions that the first two columns of a row refer to.
     fn of(&self, row: &Row<'_>) -> rusqlite::Result<(Subject, Candidate)> {
         Ok((
             find(&self.subjects, row, 0)?,
@@ -303,7 +303,7 @@ impl Definitions {
         ))
     }
 
-    /// The same of a row that says that they were measured.
+    /// As [`Self::of`], for a row of a measurement, which only certain pairs can have.
     fn of_measured(&self, row: &Row<'_>) -> rusqlite::Result<(Subject, Candidate)> {
         let (subject, candidate) = self.of(row)?;
         let is_possible = match &subject {
@@ -331,7 +331,7 @@ pub(crate) fn load<T: DeserializeOwned>(
         .collect()
 }
 
-/// The definition with the id in a column; foreign keys see to it that there is one.
+/// The definition with the id in a column; a foreign key ensures that it exists.
 pub(crate) fn find<T: Clone>(
     definitions: &HashMap<i64, T>,
     row: &Row<'_>,

@@ -1,4 +1,4 @@
-//! Reading a store that must not be written.
+//! Reading a store without write permission.
 
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -10,15 +10,14 @@ use crate::error::{Obstacle, StoreError};
 use crate::open::{PATIENCE, check_integrity, check_version};
 use crate::{Store, schema};
 
-/// Opens an existing store without writing anything, neither to it nor beside it.
+/// Opens an existing store without writing to it or beside it.
 ///
-/// A store in the mode of write-ahead logging needs files beside it even for reading. If there
-/// are none, it is complete in itself, and SQLite is told that nothing changes
-/// (<https://www.sqlite.org/wal.html#read_only_databases>). If there are some, they are used as they
-/// are, as far as this user may read them.
+/// A store in write-ahead logging mode needs files beside it even for reading. If there are none, the store is complete
+/// in itself, and SQLite is told that it does not change (<https://www.sqlite.org/wal.html#read_only_databases>).
+/// Existing ones are used as far as this user may read them.
 pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
     let file = |source| StoreError::file(path, source);
-    // SQLite follows links, and so must we to find what stands beside the file.
+    // SQLite follows links, so the files beside the store are beside the link's target.
     let target = path.canonicalize().map_err(file)?;
     let journal = journal(&target).map_err(file)?;
     let mode = match &journal {
@@ -59,7 +58,7 @@ fn connect(path: &Path, uri: &str, flags: OpenFlags) -> Result<Store, StoreError
     Ok(Store::new(connection, path))
 }
 
-/// The file beside a store that says that the store is in use or was not closed.
+/// The file beside a store that shows that the store is in use or was not closed.
 fn journal(store: &Path) -> std::io::Result<Option<PathBuf>> {
     for suffix in ["-wal", "-journal"] {
         let mut name = store.as_os_str().to_owned();
@@ -72,8 +71,7 @@ fn journal(store: &Path) -> std::io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// An absolute path as SQLite reads it in a URI, whatever bytes it has
-/// (<https://www.sqlite.org/uri.html>).
+/// An absolute path, of any bytes, in SQLite's URI syntax (<https://www.sqlite.org/uri.html>).
 fn uri(path: &Path) -> String {
     let mut uri = "file://".to_owned();
     for &byte in path.as_os_str().as_bytes() {

@@ -1,12 +1,11 @@
-//! The versions of the file format and the way from each to the next.
+//! The versions of the file format and the migrations between them.
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// Marks the file as ours in SQLite's header: "clln", for colltune.
+/// The application id in SQLite's header, which marks the file as a store: "clln", for colltune.
 pub(crate) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"clln");
 
-/// Migration `n` leads from version `n` to `n + 1`; version 0 is an empty file. A migration that
-/// has been released never changes.
+/// Migration `n` leads from version `n` to `n + 1`; version 0 is an empty file. A released migration never changes.
 const MIGRATIONS: [&str; 6] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
@@ -24,13 +23,13 @@ pub(crate) fn version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Brings a file to [`VERSION`], all or nothing. A newer one is left alone.
+/// Upgrades a file to [`VERSION`], atomically. A newer file is unchanged.
 pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     if version(connection)? >= VERSION {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Exclusive)?;
-    // Asked again under the lock: another process may have been faster.
+    // Read again under the lock, since another process may have been faster.
     let from = usize::try_from(version(&transaction)?).unwrap_or(usize::MAX);
     for migration in MIGRATIONS.iter().skip(from) {
         transaction.execute_batch(migration)?;

@@ -1,4 +1,4 @@
-//! Following the file that a driver writes.
+//! The reader of the file that a driver writes.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
@@ -10,8 +10,8 @@ use crate::StoreError;
 
 /// Reads the records of a spool file while it grows.
 ///
-/// Only complete lines count. A last line without its end is kept and continued when more of it
-/// has been written; if the driver died in the middle of it, it is never seen.
+/// Only complete lines count. An incomplete last line is kept and continued when more of it has been written; if the
+/// driver died while writing it, it is never returned.
 #[derive(Debug)]
 pub struct SpoolReader {
     path: PathBuf,
@@ -31,11 +31,11 @@ impl SpoolReader {
         }
     }
 
-    /// The next record, or nothing if no further line is complete at the moment.
+    /// The next record; `None` if there is no further complete line yet.
     ///
     /// # Errors
-    /// [`StoreError::Spool`] for a complete line that is no record; the next call goes on behind
-    /// it. [`StoreError::File`] if the file cannot be read.
+    /// [`StoreError::Spool`] for a complete line that is not a record; the next call continues after it.
+    /// [`StoreError::File`] if the file cannot be read.
     pub fn next_record(&mut self) -> Result<Option<Record>, StoreError> {
         let file = match &mut self.file {
             Some(file) => file,

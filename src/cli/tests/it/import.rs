@@ -106,7 +106,7 @@ fn imported_times_are_as_good_as_our_own() {
 
     place
         .run(&ARGS)
-        .bad(2, &["holds hydra.csv already", "name a new store"]);
+        .bad(2, &["already holds hydra.csv", "name a new store"]);
 }
 
 /// A barrier has no size to ask for, all others have.

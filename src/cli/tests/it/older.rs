@@ -326,7 +326,7 @@ fn what_an_old_store_has_imported_is_not_imported_again() {
             "--store",
             IMPORTED,
         ])
-        .bad(2, &["holds times.csv already"]);
+        .bad(2, &["already holds times.csv"]);
 }
 
 /// A table names its campaign by the digest that it had.

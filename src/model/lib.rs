@@ -1,10 +1,10 @@
-//! What a machine costs, and what an algorithm will therefore cost on it.
+//! The parameters of a machine, and the predicted times of algorithms on it.
 //!
 //! A message of `n` bytes takes `alpha + beta n` seconds, combining `n` bytes takes `gamma n`.
-//! The [`Machine`] holds these per [`Level`]; the [`Pipeline`] is the pipelining lemma, in one
-//! place; [`predict`] and [`predict_best`] apply it to the constants of the algorithm registry.
-//! [`simulate()`] runs a schedule on the clocks of a machine, whatever its shape; [`trace`] says what
-//! its time was spent on. Everything here is a pure function: times are seconds, sizes are bytes.
+//! A [`Machine`] has these per [`Level`]; [`Pipeline`] is the pipelining lemma; [`predict`] and [`predict_best`] apply
+//! it to the constants of the algorithm registry. [`simulate()`] simulates a schedule of any shape on a machine;
+//! [`trace`] also records where the time goes. Everything here is a pure function: times are in seconds, sizes in
+//! bytes.
 //!
 //! ```
 //! use model::{Call, Rates, predict_best};

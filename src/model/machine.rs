@@ -1,4 +1,4 @@
-//! The parameters of a machine, as its file holds them.
+//! The parameters of a machine, as in its file.
 
 use std::ops::RangeInclusive;
 
@@ -10,36 +10,35 @@ use vocabulary::bounds::{
 
 /// A machine, with the keys of the machine file. SI units: seconds, and seconds per byte.
 ///
-/// What was not measured, or could not be identified from the measurements, is absent; whatever
-/// would need it has no prediction.
+/// A parameter that was not measured, or could not be identified from the measurements, is absent; predictions that
+/// need it are impossible.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// What the machine is called.
+    /// The machine's name.
     pub name: String,
     /// Ranks on each node.
     pub ranks_per_node: u32,
-    /// Between ranks on different nodes.
+    /// The link between ranks on different nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Link>,
-    /// Between ranks on one node.
+    /// The link between ranks on one node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Link>,
-    /// Between ranks on one node whose messages go through shared memory; absent if none do, or nothing is
-    /// known of that.
+    /// The link between ranks on one node whose messages go through shared memory; absent if no messages do, or if it
+    /// is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<Link>,
-    /// Seconds per byte of the port that a node's ranks share, of each of its rails; absent if it is not shared.
+    /// Seconds per byte on each rail of the port that a node's ranks share; absent if the port is not shared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub injection_beta: Option<f64>,
-    /// Seconds that a rail of this port is busy with a message besides its bytes, before the next one passes; none if
-    /// absent.
+    /// Seconds for which a message occupies a rail of this port besides its bytes; 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub injection_gap: Option<f64>,
-    /// Messages that this port lets pass at once, in either direction; one if absent.
+    /// The number of rails: messages that pass this port at once, in either direction; 1 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rails: Option<u32>,
-    /// Which long receives are posted a round ahead; none if absent.
+    /// The long receives that are posted one round ahead; none if absent.
     #[serde(default, skip_serializing_if = "PostAhead::is_none")]
     pub post_ahead: PostAhead,
     /// Seconds per byte combined.
@@ -48,14 +47,13 @@ pub struct Machine {
     /// Seconds per byte copied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<f64>,
-    /// What combining costs, by size, in the place of `gamma` where schedules are simulated; empty if it
-    /// follows `gamma`.
+    /// The cost of combining by size, used instead of `gamma` in simulations; empty if it follows `gamma`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub combining: Vec<Line>,
-    /// The same of copying.
+    /// The cost of copying by size, used instead of `copy` in simulations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copying: Vec<Line>,
-    /// What calls cost whose vectors caches do not hold; absent if that makes no difference.
+    /// The cost of calls whose vectors exceed the caches; absent if there is no difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<Cache>,
     /// Disturbance of simulated times.
@@ -63,7 +61,7 @@ pub struct Machine {
     pub noise: Option<Noise>,
 }
 
-/// Which receives are posted a round ahead, where [`vocabulary::is_posted_ahead`] says so.
+/// The receives that are posted one round ahead, of those for which [`vocabulary::is_posted_ahead`] holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PostAhead {
@@ -82,31 +80,28 @@ impl PostAhead {
     }
 }
 
-/// How many rails the port of a node may have.
+/// The valid numbers of rails of a node's port.
 const RAILS: RangeInclusive<u32> = 1..=64;
 
-/// Sizes that follow a line: from `from` bytes on, up to where the next line begins, `n` bytes take
-/// `alpha + beta n` seconds.
+/// A range of sizes on a line: from `from` bytes on, up to the start of the next line, `n` bytes take `alpha + beta n`
+/// seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
-    /// The first size; the first line holds for smaller ones, too.
+    /// The first size; the first line also holds for smaller ones.
     pub from: u64,
     /// Seconds to start.
     pub alpha: f64,
-    /// Of a message: the part of `alpha`, in seconds, during which the ports are busy; absent means all
-    /// of it.
+    /// For messages: the part of `alpha`, in seconds, during which the ports are busy; absent means all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<f64>,
     /// Seconds per byte.
     pub beta: f64,
-    /// Of a message: how many times as long it takes while its two ranks exchange messages; absent means
-    /// no longer.
+    /// For messages: the factor on the time while its two ranks exchange messages; absent means 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<f64>,
-    /// Of a message: how many times as long it takes if its sender has received or combined data in the
-    /// call before, so that what it sends may stand in its own cache, and not in the receiver's. Absent means
-    /// no longer.
+    /// For messages: the factor on the time if the sender has received or combined data earlier in the call, so that
+    /// the data may be in the sender's cache and not in the receiver's. Absent means 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fresh: Option<f64>,
 }
@@ -115,22 +110,21 @@ pub struct Line {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cache {
-    /// How many bytes of a call's buffers, those of all ranks of a node together, stay in caches.
+    /// The number of bytes of a call's buffers that stay in caches, over all ranks of a node.
     pub bytes: f64,
-    /// How many times as long a byte takes that does not: where a call has more buffers, that share of
-    /// its bytes that is beyond is slower by this factor in messages within a node, in combinations and
-    /// in copies.
+    /// The factor on the time of bytes beyond. In a call with larger buffers, the share of its bytes that exceeds the
+    /// caches is slower by this factor in messages within a node, in combinations and in copies.
     pub beyond: f64,
 }
 
-/// What a message costs on one level of a machine.
+/// The cost of a message on one level of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Seconds to start a message.
     pub alpha: f64,
-    /// The part of `alpha`, in seconds, during which the ports are busy; absent means all of it,
-    /// which is what the closed forms assume.
+    /// The part of `alpha`, in seconds, during which the ports are busy; absent means all of it, as the closed forms
+    /// assume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<f64>,
     /// Seconds per byte.
@@ -138,44 +132,44 @@ pub struct Link {
     /// Largest message in bytes that is sent without waiting for its receiver; absent means none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eager_limit: Option<u64>,
-    /// The lines that messages follow, by ascending size, in the place of `alpha`, `overhead` and `beta`
-    /// where schedules are simulated; empty if all follow one.
+    /// The lines that messages follow, by ascending size, used instead of `alpha`, `overhead` and `beta` in
+    /// simulations; empty if all messages follow one line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<Line>,
-    /// How many times as long a message takes while one of its ranks has another message the other way,
-    /// from or to a third rank; absent means as in an exchange.
+    /// The factor on a message's time while one of its ranks has another message in the opposite direction, from or to
+    /// a third rank; absent means as in an exchange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shift: Option<f64>,
-    /// How many times as long a byte keeps the sender's port busy while it has several messages to send;
-    /// absent means no longer. Below 1 messages share time.
+    /// The factor on the time per byte in the sender's port while the sender has several messages to send; absent means
+    /// 1. Below 1 the messages overlap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan_out: Option<f64>,
-    /// The same of a receiver's port.
+    /// The factor on the time per byte in the receiver's port while the receiver has several messages to receive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan_in: Option<f64>,
-    /// Seconds per byte combined straight out of a message, of messages through shared memory alone; absent
-    /// means as from any other memory.
+    /// Seconds per byte combined directly from a message, for messages through shared memory only; absent means as from
+    /// other memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gamma: Option<f64>,
 }
 
-/// How simulated times are disturbed: a factor on the noise-free time.
+/// The disturbance of simulated times: a factor on the noise-free time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Noise {
     /// Standard deviation of the logarithm of a repetition's time.
     pub jitter: f64,
-    /// Share of the repetitions that are disturbed.
+    /// Share of disturbed repetitions.
     pub spike_probability: f64,
-    /// How much longer these last.
+    /// Factor on the times of these.
     pub spike_factor: f64,
-    /// Share of the launches that are slow for their whole life.
+    /// Share of launches that are slow from begin to end.
     pub slow_launch_probability: f64,
-    /// How much longer everything lasts in these.
+    /// Factor on all times in these.
     pub slow_launch_factor: f64,
 }
 
-/// The level on which the ranks of a communicator talk.
+/// The level of the messages of a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -228,8 +222,8 @@ impl Machine {
         }
     }
 
-    /// The machine as it is for candidates whose messages within nodes go through shared memory: these take the
-    /// place of others. `None` if nothing is known of them.
+    /// The machine for candidates whose messages within nodes go through shared memory: the link `shared` replaces
+    /// `node`. `None` if `shared` is unknown.
     pub fn through_shared(&self) -> Option<Self> {
         let mut shared = self.shared.clone()?;
         let mut machine = self.clone();
@@ -257,7 +251,7 @@ impl Machine {
     /// Checks that every parameter is in its range; for machines that come from a file.
     ///
     /// # Errors
-    /// The first parameter that is not, with its value.
+    /// The first parameter out of range, with its value.
     pub fn validate(&self) -> Result<(), InvalidMachine> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if self.name.is_empty() || !self.name.chars().all(plain) {
@@ -395,7 +389,7 @@ impl Link {
         self.overhead.unwrap_or(self.alpha)
     }
 
-    /// `keys` are what a file calls `alpha`, `overhead`, `beta`, `lines`, and the link itself.
+    /// Checks the ranges. `keys` are the names in files of `alpha`, `overhead`, `beta`, `lines`, and the link itself.
     fn validate(&self, keys: [&'static str; 5]) -> Result<(), InvalidMachine> {
         let (alpha, overhead) = (self.alpha, self.overhead_seconds());
         in_range(keys[0], alpha, &LATENCY)?;
@@ -424,7 +418,7 @@ impl Noise {
     }
 }
 
-/// Absent factors are 0, and mean nothing without a probability.
+/// Checks a factor on disturbed times. An absent factor is 0 and has no meaning without a probability.
 fn is_slower(key: &'static str, (probability, value): (f64, f64)) -> Result<(), InvalidMachine> {
     match probability > 0.0 && value < 1.0 {
         true => Err(InvalidMachine::FactorBelowOne { key, value }),
@@ -432,36 +426,26 @@ fn is_slower(key: &'static str, (probability, value): (f64, f64)) -> Result<(), 
     }
 }
 
-/// A machine whose parameters make no sense.
+/// An invalid parameter of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum InvalidMachine {
-    /// The name is part of names of files and libraries.
+    /// The name does not suit names of files and libraries.
     #[error("`name` must be letters, digits, `-`, `_` and `.`")]
     Name,
-    /// A disturbance that makes faster.
+    /// A disturbance that shortens times.
     #[error("`{key}` is {value}; what is disturbed lasts longer, so it must be at least 1")]
-    FactorBelowOne {
-        /// The key, with that of the object that holds it.
-        key: &'static str,
-        /// Its value.
-        value: f64,
-    },
-    /// A node holds at least one rank.
+    FactorBelowOne { key: &'static str, value: f64 },
+    /// No ranks on a node.
     #[error("`ranks_per_node` is 0; a node has at least one rank")]
     NoRanks,
     /// More ranks on a node than can be numbered.
     #[error("`ranks_per_node` is {ranks}; it must be {RANKS}")]
-    TooManyRanks {
-        /// Its value.
-        ranks: u32,
-    },
-    /// None, or more than a node has.
+    TooManyRanks { ranks: u32 },
+    /// A number of rails out of range.
     #[error("`rails` is {rails}; it must be from {} to {}", RAILS.start(), RAILS.end())]
-    Rails {
-        /// Its value.
-        rails: u32,
-    },
-    /// Rails of a port that nothing is known of.
+    Rails { rails: u32 },
+    /// Rails of a port without parameters.
     #[error("`rails` has no meaning without `injection_beta` or `injection_gap`")]
     NothingPassesRails,
     /// Neither level is described.
@@ -470,41 +454,29 @@ pub enum InvalidMachine {
     /// A parameter is not a number, or outside of its range.
     #[error("`{key}` is {value}; it must be {bounds}")]
     OutOfRange {
-        /// The key, with that of the object that holds it.
         key: &'static str,
-        /// Its value.
         value: f64,
-        /// Its range.
         bounds: &'static Bounds<f64>,
     },
-    /// Combining straight out of messages through MPI.
+    /// A cost of combining directly from messages that do not go through shared memory.
     #[error(
-        "`{key}` has no meaning: only out of messages through `shared` memory data is combined as it arrives"
+        "`{key}` has no meaning: data is combined as it arrives only from messages through `shared` memory"
     )]
-    GammaOfMpi {
-        /// The key, with that of the object that holds it.
-        key: &'static str,
-    },
-    /// Lines that do not follow each other.
+    GammaOfMpi { key: &'static str },
+    /// Lines that are not in ascending order.
     #[error("`{key}` must be in ascending order of `from`")]
-    LinesOutOfOrder {
-        /// The key, with that of the object that holds it.
-        key: &'static str,
-    },
-    /// A part that is more than the whole.
+    LinesOutOfOrder { key: &'static str },
+    /// A part of `alpha` that exceeds it.
     #[error("`{key}` is {value}; it is a part of `alpha` and cannot be more than {alpha}")]
     OverheadAboveAlpha {
-        /// The key, with that of the object that holds it.
         key: &'static str,
-        /// Its value.
         value: f64,
-        /// The start-up time of which it is a part.
         alpha: f64,
     },
 }
 
 impl InvalidMachine {
-    /// The key that is at fault, with that of the object that holds it; empty if no single one is.
+    /// The invalid key, with that of the object that holds it; empty if several keys are involved.
     pub fn key(&self) -> &'static str {
         match self {
             Self::Name => "name",

@@ -1,4 +1,4 @@
-//! Reading a machine file.
+//! The reader of machine files.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ impl Machine {
     /// The file of the reference machine, which explains every key.
     pub const REFERENCE: &str = include_str!("../../tuning/machines/reference.yaml");
 
-    /// Reads a machine file, which is YAML with the machine's own keys; `path` is only named in errors.
+    /// Reads a machine file, which is YAML with the machine's own keys; errors name `path`.
     ///
     /// # Errors
     /// The first mistake: bad syntax, unknown or missing keys, values of the wrong kind or out of
@@ -35,7 +35,7 @@ impl Machine {
     /// Reads the text of a machine file.
     ///
     /// # Errors
-    /// As those of [`Machine::parse`].
+    /// The errors of [`Machine::parse`].
     pub fn from_yaml(text: &str) -> Result<Self, Box<Diagnostic>> {
         Self::parse(text, Path::new("(machine)"))
     }

@@ -1,4 +1,4 @@
-//! The pipelining lemma, in the one place where it is written.
+//! The pipelining lemma.
 
 use schedule::PipelineCost;
 
@@ -14,9 +14,9 @@ use schedule::PipelineCost;
 pub struct Pipeline {
     /// Seconds that do not depend on the number of blocks.
     fixed: f64,
-    /// Seconds a block.
+    /// Seconds per block.
     slope: f64,
-    /// Seconds for filling the pipeline with one block that is the whole vector.
+    /// Seconds to fill the pipeline with one block that is the whole vector.
     fill: f64,
 }
 
@@ -39,8 +39,7 @@ impl Pipeline {
         self.fixed + self.slope * blocks + self.fill / blocks
     }
 
-    /// The best real number of blocks from 1 on, by the closed form; infinite where more blocks cost
-    /// nothing.
+    /// The best real number of blocks, at least 1, by the closed form; infinite if more blocks cost nothing.
     pub fn optimum(&self) -> f64 {
         match self.fill > 0.0 {
             true => (self.fill / self.slope).sqrt().max(1.0),
@@ -48,11 +47,11 @@ impl Pipeline {
         }
     }
 
-    /// The best whole number of blocks between 1 and `max_blocks` (0 counts as 1): one of the two
-    /// neighbours of the real optimum, the smaller one if they are equally good.
+    /// The best whole number of blocks between 1 and `max_blocks` (0 counts as 1): one of the two neighbours of the
+    /// real optimum, the smaller one of equals.
     pub fn best_blocks(&self, max_blocks: u32) -> u32 {
         let max_blocks = max_blocks.max(1);
-        // The conversion saturates, which is what an infinite optimum needs.
+        // The conversion saturates, as an infinite optimum requires.
         let below = (self.optimum().floor() as u32).clamp(1, max_blocks);
         let above = below.saturating_add(1).min(max_blocks);
         if self.seconds(above.into()) < self.seconds(below.into()) {

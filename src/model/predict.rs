@@ -1,4 +1,4 @@
-//! What the closed forms say about an algorithm of the registry.
+//! Predictions by the closed forms of the algorithm registry.
 
 use schedule::{
     Algorithm, Collective, Cost, Parameter, Parameters, PipelineCost, Placed, Request, Schedule,
@@ -6,20 +6,20 @@ use schedule::{
 
 use crate::{Pipeline, Rates};
 
-/// A call whose time is asked for; the root, if there is one, is 0.
+/// A call to predict; its root, if any, is 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     /// Ranks in the communicator.
     pub ranks: u32,
-    /// Length of the call as its collective counts it: of one rank's part where
-    /// [`Collective::is_sized_by_part`], of the whole vector otherwise.
+    /// Length of the call as its collective counts it: that of one rank's part where [`Collective::is_sized_by_part`],
+    /// otherwise that of the whole vector.
     pub bytes: u64,
     /// Bytes of the smallest piece that a vector can be cut into: the element in reductions, 1
     /// elsewhere.
     pub unit_bytes: u64,
-    /// The parameters of the algorithm; sizes of blocks count units.
+    /// The parameters of the algorithm; block sizes are in units.
     pub parameters: Parameters<'a>,
-    /// Which ranks share a node.
+    /// The ranks that share nodes.
     pub placed: Placed<'a>,
 }
 
@@ -36,15 +36,15 @@ impl Default for Call<'_> {
     }
 }
 
-/// How far from the lemma's number and size of blocks whole ones are looked for.
+/// The largest distance from the lemma's number and size of blocks at which whole ones are searched.
 const NEAR: u64 = 2;
 
-/// What an algorithm makes of a call: what its blocks are cut from, in units.
+/// The pieces of a call that an algorithm cuts into blocks, in units.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
-    /// Units of the largest of the pieces into which the algorithm cuts the vector by itself.
+    /// Units of the largest piece into which the algorithm cuts the vector by itself.
     piece: u64,
-    /// Blocks of each piece, as the parameters ask for.
+    /// Blocks of each piece, as the parameters request.
     blocks: u32,
     unit_bytes: u64,
 }
@@ -69,7 +69,7 @@ impl Cut {
         })
     }
 
-    /// The largest number of blocks that are not empty.
+    /// The largest number of nonempty blocks.
     fn max_blocks(&self) -> u32 {
         u32::try_from(self.piece).unwrap_or(u32::MAX).max(1)
     }
@@ -79,18 +79,18 @@ impl Cut {
         self.piece.div_ceil(blocks.max(1).into())
     }
 
-    /// The size of the largest block, which is a whole number of units.
+    /// The size of the largest block in bytes, a whole number of units.
     fn block_bytes(&self, blocks: u32) -> u64 {
         self.block_units(blocks).saturating_mul(self.unit_bytes)
     }
 
-    /// The fewest blocks none of which has more units.
+    /// The smallest number of blocks of which none has more units.
     fn blocks_of(&self, units: u64) -> u32 {
         let blocks = self.piece.div_ceil(units.max(1));
         u32::try_from(blocks).unwrap_or(u32::MAX).max(1)
     }
 
-    /// How many blocks as large as the largest the piece would have, not a whole number in general.
+    /// The size of the piece in blocks as large as the largest, in general not a whole number.
     fn even_blocks(&self, blocks: u32) -> f64 {
         match self.block_units(blocks) {
             0 => blocks.into(),
@@ -98,7 +98,7 @@ impl Cut {
         }
     }
 
-    /// Numbers of blocks near this one that no smaller number has the largest block of.
+    /// Numbers of blocks near this one, without those that have the same largest block as a smaller number.
     fn near(self, blocks: u32) -> impl Iterator<Item = u32> {
         let units = self.block_units(blocks);
         let sizes = (0..=2 * NEAR).map(move |step| (units + step).saturating_sub(NEAR));
@@ -110,40 +110,40 @@ impl Cut {
     }
 }
 
-/// What a closed form says about a call.
+/// The prediction of a closed form for a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
     /// The time of the call.
     pub seconds: f64,
     /// The number of pipeline blocks.
     pub blocks: u32,
-    /// The size of the largest of them.
+    /// The size of the largest block.
     pub block_bytes: u64,
 }
 
-/// The number of blocks of a call and the size of the largest in bytes, as the parameters ask for;
-/// `None` if the algorithm cannot serve the call.
+/// The number of blocks of a call and the size of the largest in bytes, as the parameters request; `None` if the
+/// algorithm cannot serve the call.
 pub fn blocks(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<(u32, u64)> {
     let cut = Cut::new(algorithm, call)?;
     Some((cut.blocks, cut.block_bytes(cut.blocks)))
 }
 
-/// The time of a call with the number of blocks that its parameters give, one if they give none.
+/// The time of a call with the number of blocks that its parameters give, or one.
 ///
-/// Blocks are whole units: where they cannot be equal, the largest is what fills the pipeline.
+/// Blocks are whole units: if they cannot be equal, the largest one fills the pipeline.
 ///
-/// `None` where the algorithm cannot serve the call or has no closed form on that many ranks, or it
-/// combines and `gamma` is unknown.
+/// `None` if the algorithm cannot serve the call or has no closed form for that many ranks, or if it combines and
+/// `gamma` is unknown.
 pub fn predict(algorithm: &'static Algorithm, rates: Rates, call: &Call<'_>) -> Option<Prediction> {
     let cut = Cut::new(algorithm, call)?;
     Some(ClosedForm::new(algorithm, rates, call)?.at(cut.blocks, cut))
 }
 
-/// The time of a call with the best number of blocks; the parameters' own is ignored.
+/// The time of a call with the best number of blocks; that of the parameters is ignored.
 ///
-/// Of the numbers around the lemma's, which knows no units, and of those that sizes around its
-/// block's have: within 2 % of the best of all numbers, and nearly always it. An algorithm that does
-/// not take blocks is predicted as it is. `None` as in [`predict`].
+/// The search covers numbers around that of the lemma, which ignores units, and those with block sizes around the
+/// lemma's. The result is within 2 % of the best of all numbers, and nearly always equal to it. An algorithm that takes
+/// no blocks is predicted unchanged. `None` as in [`predict`].
 pub fn predict_best(
     algorithm: &'static Algorithm,
     rates: Rates,
@@ -164,11 +164,11 @@ pub fn predict_best(
 
 /// The time of an algorithm as a function of the number of blocks.
 struct ClosedForm {
-    /// What the number of blocks governs.
+    /// The part that depends on the number of blocks.
     pipelined: Option<Pipeline>,
-    /// Seconds that a block takes however short it is.
+    /// Seconds per block independent of its size.
     start_up: f64,
-    /// Seconds of the parts whose number of blocks is fixed.
+    /// Seconds of the parts with a fixed number of blocks.
     unpipelined: f64,
 }
 
@@ -214,7 +214,7 @@ impl ClosedForm {
         } else {
             1
         };
-        // Blocks beyond the data are empty, and nothing is sent for them.
+        // Blocks beyond the data are empty and not sent.
         let sent = blocks.min(cut.max_blocks());
         let even = cut.even_blocks(sent);
         let pipelined = self.pipelined.map_or(0.0, |pipeline| {
@@ -228,15 +228,15 @@ impl ClosedForm {
     }
 }
 
-/// One of the algorithms that run one after the other.
+/// One of several algorithms that run one after the other.
 struct Part {
     algorithm: &'static Algorithm,
     /// Length of its call in bytes, as its own collective counts it.
     bytes: f64,
 }
 
-/// The algorithms that run one after the other: those of a composition, otherwise the algorithm
-/// itself. The same number of blocks holds for all that take one; these work on the whole vector.
+/// The algorithms that run one after the other: those of a composition, otherwise the algorithm itself. All parts with
+/// blocks have the same number, and these work on the whole vector.
 fn parts(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<Vec<Part>> {
     let (bytes, ranks) = (call.bytes as f64, f64::from(call.ranks));
     let (whole, part) = match algorithm.collective.is_sized_by_part() {
@@ -258,7 +258,7 @@ fn parts(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<Vec<Part>> {
     match (takes(Parameter::Reduce), takes(Parameter::Bcast)) {
         (false, false) => Some(vec![Part { algorithm, bytes }]),
         (true, true) => Some(vec![reduce()?, bcast()?]),
-        // What goes before a broadcast of everything, or after a reduce to one rank.
+        // The part before a broadcast of everything, or after a reduce to one rank.
         (false, true) if algorithm.collective == Collective::Allgather => {
             Some(vec![find(Collective::Gather, None)?, bcast()?])
         }
@@ -275,7 +275,7 @@ fn pipeline(cost: PipelineCost, rates: Rates, bytes: f64) -> Option<Pipeline> {
     Some(Pipeline::new(cost, alpha, beta, gamma, bytes as u64))
 }
 
-/// The time to combine a byte; 0 where nothing is combined, `None` where it is unknown.
+/// The time to combine a byte; 0 if nothing is combined, `None` if it is unknown.
 fn gamma(combines: bool, rates: Rates) -> Option<f64> {
     if combines { rates.gamma } else { Some(0.0) }
 }

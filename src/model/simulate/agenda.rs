@@ -1,15 +1,15 @@
-//! What is to happen, in order of time.
+//! A queue of events in order of time.
 
-/// Items by the time at which they are due, which is never before that of the last ones taken.
+/// A priority queue of items by the time at which they are due, which is never before that of the items taken last.
 ///
-/// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990) on the bits of the times, which are ordered as
-/// the times are, since none is negative: bucket `i` holds times that differ from the present first
-/// in bit `i - 1`. An item changes its bucket at most 63 times, and few do more than twice.
+/// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990) on the bits of the times, whose order is that of the times, since
+/// none is negative: bucket `i` holds times whose highest bit that differs from the present is bit `i - 1`. An item
+/// changes its bucket at most 63 times, and rarely more than twice.
 pub(super) struct Agenda<T> {
     now: u64,
-    /// The sign never differs.
+    /// The sign bit never differs.
     buckets: [Vec<(u64, T)>; 64],
-    /// A bit for each bucket that is not empty.
+    /// One bit per nonempty bucket.
     filled: u64,
 }
 
@@ -22,7 +22,7 @@ impl<T> Agenda<T> {
         }
     }
 
-    /// When the last ones that were taken were due.
+    /// The time of the items taken last.
     pub(super) fn now(&self) -> f64 {
         f64::from_bits(self.now)
     }
@@ -39,13 +39,13 @@ impl<T> Agenda<T> {
         self.filled |= 1 << bucket;
     }
 
-    /// Moves all items that are due first to `due`, which is empty, and returns their time.
+    /// Moves all items with the earliest time to `due`, which is empty, and returns this time.
     pub(super) fn take_next(&mut self, due: &mut Vec<T>) -> Option<f64> {
         if self.filled == 0 {
             return None;
         }
         let first = self.filled.trailing_zeros() as usize;
-        // Before others are put back: none comes here, as all agree with the present in more bits.
+        // Cleared before items are put back: none returns to this bucket, as all share more bits with the present.
         self.filled &= !(1 << first);
         let mut items = std::mem::take(&mut self.buckets[first]);
         if first > 0 {
@@ -57,7 +57,7 @@ impl<T> Agenda<T> {
                 false => self.put(time, item),
             }
         }
-        // Keeps the memory.
+        // Reuses the memory.
         self.buckets[first] = items;
         Some(f64::from_bits(self.now))
     }

@@ -1,4 +1,4 @@
-//! Receives that are posted with the round before theirs, as the executor posts them.
+//! Receives that are posted one round ahead, as the executor posts them.
 
 use std::cell::LazyCell;
 
@@ -10,8 +10,9 @@ use super::trace::Observer;
 use crate::{Level, PostAhead};
 
 impl<O: Observer> Engine<'_, O> {
-    /// When the receive of a message was posted, whose sender is ready and whose receiver has reached its round: with the
-    /// round before it, if the executor posts it there. This is found out only where it makes a difference.
+    /// The time at which the receive of a message was posted, whose sender is ready and whose receiver has reached its
+    /// round: with the round before it, if the executor posts it there. This is computed only where it makes a
+    /// difference.
     pub(super) fn posted(&mut self, from: Rank, to: Rank, ready: f64) -> f64 {
         let receiver = self.processes.get(to);
         let (began, before_began) = (receiver.began, receiver.before_began);
@@ -34,7 +35,7 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    /// With which of its receiver's rounds the receive was posted of a message that has started.
+    /// The receiver's round with which the receive of a started message was posted.
     pub(super) fn posted_round(&self, from: Rank, to: Rank) -> u64 {
         let receiver = self.processes.get(to);
         match receiver.is_posted_ahead {
@@ -79,7 +80,7 @@ impl<O: Observer> Engine<'_, O> {
                 false => [None; 3],
             },
         });
-        // Names tell nearly always, and in a fraction of the time.
+        // The names of buffers nearly always decide, in a fraction of the time.
         let layout = LazyCell::new(|| self.schedule.layout(rank));
         is_posted_ahead(all, used.flatten(), arriving, |a, b| {
             let meets = |a: Place| layout.locate(b).is_some_and(|b| a.overlaps(&b));

@@ -1,4 +1,4 @@
-//! The number of blocks to simulate with.
+//! The best number of blocks for simulations.
 
 use std::collections::HashMap;
 
@@ -7,38 +7,36 @@ use schedule::{Algorithm, Blocks, Parameter, Parameters, Request, Schedule};
 use super::{Setting, SimulationError, expected_messages, simulate};
 use crate::{Call, Level, predict_best};
 
-/// A number of pipeline blocks, and where it comes from.
+/// A number of pipeline blocks, and its origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BestBlocks {
-    /// How many.
+    /// The number of blocks.
     pub blocks: u32,
-    /// How it was found.
+    /// The method that found it.
     pub by: BlocksBy,
 }
 
-/// Where a number of blocks comes from.
+/// The method that found a number of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlocksBy {
     /// The pipelining lemma, with the rates of the slowest level that is used.
     Lemma,
-    /// Simulations with other numbers.
+    /// Simulations with several numbers.
     Search,
 }
 
-/// Factors between numbers of blocks that are compared, one after the other.
+/// Factors between numbers of blocks that are compared, from coarse to fine.
 const FACTORS: [f64; 4] = [4.0, 2.0, 1.41, 1.19];
 
-/// The most messages, about, of a simulation that is only there to compare with the lemma's number.
+/// About the most messages of a simulation that only checks the lemma's number.
 const PROBED: f64 = 1e6;
 
-/// The best number of blocks for a call: by the lemma where the algorithm has a closed form on that
-/// many ranks, otherwise by simulation. The request's own number is ignored.
+/// The best number of blocks for a call: by the lemma if the algorithm has a closed form for that many ranks, otherwise
+/// by simulation. The request's own number is ignored.
 ///
-/// The lemma takes the rates of the slowest level that is used. It knows nothing of placements, of
-/// overheads shorter than `alpha`, and of messages that do not wait. So where there is a
-/// [`crate::Link::eager_limit`], the number is compared, by simulation, with those at which blocks
-/// are as long as the limit, and longer by a unit; but not if that is more than about a million
-/// messages.
+/// The lemma takes the rates of the slowest level that is used. It ignores placements, overheads shorter than `alpha`,
+/// and eager messages. So if there is a [`crate::Link::eager_limit`], simulations compare the lemma's number with those
+/// at which blocks are as long as the limit, and one unit longer, unless they have more than about a million messages.
 ///
 /// `None` if the algorithm does not take blocks.
 ///
@@ -86,7 +84,7 @@ struct Search<'a> {
     algorithm: &'static Algorithm,
     request: &'a Request<'a>,
     setting: &'a Setting<'a>,
-    /// Units of the largest of the pieces that are cut into blocks.
+    /// Units of the largest piece that is cut into blocks.
     piece: u64,
     known: HashMap<u32, f64>,
 }
@@ -110,13 +108,13 @@ impl<'a> Search<'a> {
         Ok(search)
     }
 
-    /// The fewest blocks none of which has more units.
+    /// The smallest number of blocks of which none has more units.
     fn blocks_of(&self, units: u64) -> u32 {
         let blocks = self.piece.div_ceil(units.max(1));
         u32::try_from(blocks).unwrap_or(u32::MAX).max(1)
     }
 
-    /// What the closed form says, if there is one.
+    /// The closed form's number, if there is one.
     fn lemma(&self) -> Option<u32> {
         let Setting {
             machine,
@@ -152,7 +150,7 @@ impl<'a> Search<'a> {
         sizes.map(|units| self.blocks_of(units)).collect()
     }
 
-    /// Whether a simulation is short enough to be made for the sake of comparing.
+    /// Whether a simulation is short enough for a comparison.
     fn is_short(&self, blocks: u32) -> Result<bool, SimulationError> {
         Ok(expected_messages(&self.schedule(blocks)?) <= PROBED)
     }
@@ -178,8 +176,8 @@ impl<'a> Search<'a> {
         Ok(seconds)
     }
 
-    /// Climbs from one block in large steps, and then in smaller ones: the time falls to the best
-    /// number and rises from there, but for the rounding of blocks to units.
+    /// Climbs from one block in large steps, then in smaller ones: apart from the rounding of blocks to units, the time
+    /// falls up to the best number and rises from there.
     fn climb(&mut self) -> Result<u32, SimulationError> {
         let (most, mut best) = (self.blocks_of(1), 1);
         for factor in FACTORS {

@@ -1,4 +1,4 @@
-//! What a message does to the clocks.
+//! The effect of a message on the clocks.
 
 use schedule::Rank;
 
@@ -8,7 +8,7 @@ use super::prices::{Circumstances, Cost, Injection};
 use super::process::Process;
 use super::trace::{Message, Observer};
 
-/// A rail of the ports that the ranks of a node share: when it is free, for sending and for receiving.
+/// A rail of the ports that the ranks of a node share: the times at which it is free for sending and for receiving.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Rail([f64; 2]);
 
@@ -31,7 +31,7 @@ impl<O: Observer> Engine<'_, O> {
             port_gap,
         } = self.prices.cost(from, to, bytes, at);
         let latency = alpha - overhead;
-        // In this order, so that the result is what the closed forms say to the last bit or so.
+        // This order of additions reproduces the closed forms almost to the last bit.
         let (mut freed, mut delivered) = (start + (overhead + port_gap), start + (alpha + gap));
         delivered = delivered.max(freed);
         if let Some(passed) = self.inject(&transfer, start + overhead)
@@ -85,7 +85,7 @@ impl<O: Observer> Engine<'_, O> {
         Ok(())
     }
 
-    /// What the ends of a message do in its round; of a receiver that is not there yet nothing is known.
+    /// The other messages of both ends in a message's round; those of a receiver that has not reached it are unknown.
     fn circumstances(&self, from: Rank, to: Rank, early: Option<u32>) -> Circumstances {
         let sender = self.processes.get(from);
         let receiver = self.processes.find(to).filter(|_| early.is_none());
@@ -100,8 +100,8 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    /// When the last byte of a message has passed the shared ports of its nodes, if there are any
-    /// on its way and the first is there at `first`.
+    /// The time at which the last byte of a message has passed the shared ports of its nodes, if any; its first byte is
+    /// there at `first`.
     fn inject(&mut self, transfer: &Transfer, first: f64) -> Option<f64> {
         let Transfer {
             from, to, bytes, ..

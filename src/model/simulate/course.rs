@@ -1,4 +1,4 @@
-//! Calls that ranks do not begin together, and calls that follow each other.
+//! Calls that ranks begin at different times, and successive calls.
 
 use schedule::{Program, Rank, Round, Schedule};
 
@@ -6,17 +6,17 @@ use super::prices::Prices;
 use super::trace::Observer;
 use super::{Setting, Simulation, SimulationError, run};
 
-/// What ranks do with their programs.
+/// The number of calls and their start times.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Course<'a> {
-    /// How often each carries it out, going on at once.
+    /// The number of calls that each rank makes without a pause.
     pub(super) calls: u32,
-    /// When each begins, in seconds; empty where all do at 0.
+    /// The start time of each rank in seconds; empty if all start at 0.
     pub(super) starts: &'a [f64],
 }
 
 impl Course<'_> {
-    /// Once, together.
+    /// One call that all ranks start together.
     pub(super) const ONCE: Self = Self {
         calls: 1,
         starts: &[],
@@ -51,11 +51,11 @@ impl Program for Again {
     }
 }
 
-/// Simulates a schedule that each rank begins at a time of its own, in seconds; times in the result count
-/// from the same moment as these. Ranks without a time begin at 0.
+/// Simulates a schedule that each rank begins at its own time, in seconds; times in the result have the same origin.
+/// Ranks without a time begin at 0.
 ///
 /// # Errors
-/// As of [`super::simulate()`].
+/// The errors of [`super::simulate()`].
 pub fn simulate_from(
     schedule: &Schedule,
     setting: &Setting<'_>,
@@ -66,14 +66,13 @@ pub fn simulate_from(
     run(schedule, &prices, &course, || super::trace::Unobserved).map(|(found, _)| found)
 }
 
-/// The time of a call in seconds where calls follow each other: each rank begins the next one as soon as it
-/// has done its part in the one before. The slowest rank's own time for `timed` calls that follow `before`
-/// others, divided by `timed`.
+/// The time per call in seconds for successive calls, where each rank begins the next one as soon as it has finished
+/// its part of the one before: the slowest rank's time for `timed` calls after `before` others, divided by `timed`.
 ///
 /// Takes as long as `before + timed` simulations.
 ///
 /// # Errors
-/// As of [`super::simulate()`].
+/// The errors of [`super::simulate()`].
 pub fn simulate_repeated(
     schedule: &Schedule,
     setting: &Setting<'_>,
@@ -92,9 +91,9 @@ pub fn simulate_repeated(
     Ok(slowest / f64::from(timed.max(1)))
 }
 
-/// Sees when each rank has done its first calls.
+/// An observer that records when each rank has finished its first calls.
 struct Marks {
-    /// The last round of these; none where a rank has none.
+    /// The last round of these calls; `None` if a rank has no rounds.
     last: Vec<Option<u64>>,
     passed: Vec<f64>,
 }

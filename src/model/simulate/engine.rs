@@ -1,15 +1,14 @@
-//! Runs the programs of a schedule against each other's clocks.
+//! The engine that runs the programs of a schedule.
 //!
-//! A rank is started by the first that waits for it, and forgotten when its program has ended. One
-//! whose round has begun is suspended until its last transfer has ended. Where a sender has
-//! one message to send in its round and the receiver one to receive, both ports are free when both
-//! are there, because the transfers of earlier rounds have ended. Such messages are carried at once,
-//! in whatever order the ranks come up: clocks are maxima and sums along dependencies, and no port is
-//! wanted twice ([`Order::Dependency`]). All others wait in the agenda until nothing else can go on.
-//! Then the one that can start first starts: whatever becomes ready later does so after it.
+//! A rank is started when the first other rank waits for it, and dropped when its program has ended. A rank whose round
+//! has begun is suspended until its last transfer has ended. If a sender has one message to send in its round and the
+//! receiver one to receive, both ports are free when both have arrived, because the transfers of earlier rounds have
+//! ended. Such messages are carried at once, in any order of ranks: clocks are maxima and sums along dependencies, and
+//! no two messages need the same port ([`Order::Dependency`]). All other messages wait in the agenda until no rank can
+//! continue. Then the message that can start first starts: any that becomes ready later starts after it.
 //!
-//! Eager messages, and ports that the ranks of a node share, are in the way of messages of other
-//! rounds. Then all messages go through the agenda ([`Order::Time`]).
+//! Eager messages, and ports that the ranks of a node share, can delay messages of other rounds. Then all messages go
+//! through the agenda ([`Order::Time`]).
 
 use schedule::{Action, Buffer, Rank, Round, Schedule, Span};
 
@@ -23,18 +22,18 @@ use super::process::{NO_RANK, Process, Processes};
 use super::trace::{Labour, Observer, Work};
 use super::{Simulation, SimulationError};
 
-/// Which messages start without waiting for others to be known.
+/// The messages that start before all others are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Those whose ports no other message can want.
+    /// Those whose ports no other message can need.
     Dependency,
     /// None.
     Time,
 }
 
-/// Why the engine stopped before the end.
+/// The reason why the engine stopped early.
 pub(super) enum Halt {
-    /// An eager message in the order of dependencies.
+    /// An eager message occurred in [`Order::Dependency`].
     Eager,
     /// The schedule cannot be simulated.
     Error(SimulationError),
@@ -46,20 +45,20 @@ impl From<SimulationError> for Halt {
     }
 }
 
-/// The programs under way.
+/// The running programs.
 pub(super) struct Engine<'a, O> {
     pub(super) schedule: &'a Schedule,
     pub(super) prices: &'a Prices,
     course: &'a Course<'a>,
     pub(super) order: Order,
     pub(super) processes: Processes,
-    /// When each rank's program has ended.
+    /// The time at which each rank's program has ended.
     finished: Vec<f64>,
-    /// Those of each node after those of the one before.
+    /// The rails of all nodes, node by node.
     pub(super) rails: Vec<Rail>,
-    /// Ranks that can go on or be started, the next one last.
+    /// Ranks that can continue or be started, the next one last.
     pub(super) runnable: Vec<Rank>,
-    /// The first rank that has not been looked for yet.
+    /// The first rank that has not been checked yet.
     uncalled: Rank,
     pub(super) agenda: Agenda<Due>,
     /// Messages that are ready and wait for a port.
@@ -147,17 +146,17 @@ impl<'a, O: Observer> Engine<'a, O> {
         self.processes.get_mut(rank)
     }
 
-    /// Has a rank started next, unless it has been called before.
+    /// Schedules a rank to be started next, unless it has been called before.
     ///
-    /// A rank is called by the first that wants to exchange something with it. So trees are gone
-    /// through in depth, and few ranks are running at any time.
+    /// A rank is called by the first rank that exchanges something with it. So trees are traversed depth-first, and few
+    /// ranks are running at any time.
     pub(super) fn call(&mut self, rank: Rank) {
         if self.processes.call(rank) {
             self.runnable.push(rank);
         }
     }
 
-    /// Begins rounds until one of them has to wait for others.
+    /// Begins rounds until one of them has to wait for other ranks.
     fn go_on(&mut self, rank: Rank) -> Result<(), Halt> {
         if self.processes.is_called(rank) {
             let program = self.course.program(self.schedule, rank);
@@ -187,18 +186,18 @@ impl<'a, O: Observer> Engine<'a, O> {
         Ok(())
     }
 
-    /// Has those started first with whom a rank is about to exchange something, and the rank go on
-    /// after them; whether there were any.
+    /// Schedules the ranks with which a rank is about to exchange something to start first, and the rank to continue
+    /// after them; returns whether there were any.
     ///
-    /// What they want from the rank stands in themselves, and need not be looked up among offers.
+    /// Their messages to and from this rank are then in the rank itself and need no search among the offers.
     fn call_partners(&mut self, rank: Rank, actions: &[Action]) -> bool {
-        // One transfer each way has room in the rank itself.
+        // The rank itself has room for one transfer in each direction.
         if actions.len() <= 2 || self.processes.are_called() {
             return false;
         }
         let before = self.runnable.len();
         self.runnable.push(rank);
-        // The first one is on top.
+        // The first partner ends on top.
         for action in actions.iter().rev() {
             if let Some(partner) = partner(action) {
                 self.call(partner);
@@ -211,20 +210,20 @@ impl<'a, O: Observer> Engine<'a, O> {
         called
     }
 
-    /// A rank's program has ended.
+    /// Handles the end of a rank's program.
     fn end(&mut self, rank: Rank) {
         let process = self.processes.get(rank);
         if let Some((round, end)) = process.last_round() {
             self.observer.round(rank, round, end);
         }
         self.finished[rank as usize] = process.ends;
-        // In the order of time, its ports may still be wanted for eager messages.
+        // In order of time, eager messages may still need its ports.
         if self.order == Order::Dependency {
             self.processes.end(rank);
         }
     }
 
-    /// Begins a round: takes the lengths of its messages, and does its local work.
+    /// Begins a round: computes the lengths of its messages and does its local work.
     fn measure(&mut self, rank: Rank, actions: &[Action]) -> Result<(), Halt> {
         self.lengths.clear();
         let (mut sends, mut recvs, mut recv_bytes) = (0, 0, 0);
@@ -281,14 +280,14 @@ impl<'a, O: Observer> Engine<'a, O> {
         process.recv_bytes = recv_bytes;
         process.partner = partners.unwrap_or(NO_RANK);
         process.makes_fresh = combines || recvs > 0;
-        // One more: nothing of it is over before all of it is put forward.
+        // One more, so that the round cannot end before all of it is posted.
         process.waiting = sends + recvs + 1;
         process.ends = processor;
         process.moves = works || sends + recvs > 0;
         Ok(())
     }
 
-    /// Whether a copy moves anything, which it does not where both of its ends are the same memory.
+    /// Whether a copy moves data; it does not if source and destination are the same memory.
     pub(super) fn is_copied(&self, rank: Rank, from: &Span, into: &Span, bytes: u64) -> bool {
         if bytes == 0 || from == into {
             return false;
@@ -303,7 +302,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         layout.locate(from) != layout.locate(into)
     }
 
-    /// Does local work from `start`; returns its end. What takes no time is nothing to see.
+    /// Does local work from `start` and returns its end. Work that takes no time is not observed.
     fn work(
         &mut self,
         rank: Rank,
@@ -328,7 +327,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         Ok(end)
     }
 
-    /// Puts the transfers of a round forward.
+    /// Posts the transfers of a round.
     fn post(&mut self, rank: Rank, actions: &[Action]) -> Result<(), Halt> {
         let mut place = 0;
         for action in actions {

@@ -1,4 +1,4 @@
-//! How sends and receives find each other.
+//! The matching of sends and receives.
 
 use schedule::Rank;
 
@@ -44,7 +44,7 @@ impl<O: Observer> Engine<'_, O> {
                     self.earlies.forget(number);
                     let receiver = self.process(to);
                     let round = receiver.next - 1;
-                    // It is being put forward, which keeps it from being the last.
+                    // The receiver is still posting, so this is not its last transfer.
                     receiver.ends(delivered);
                     self.observer.received(observed, round);
                 }
@@ -62,7 +62,7 @@ impl<O: Observer> Engine<'_, O> {
         Ok(())
     }
 
-    /// Whether the receiver waits for the sender; it does no longer.
+    /// Whether the receiver waits for the sender; removes the waiting receive.
     fn take_recv(&mut self, from: Rank, to: Rank) -> bool {
         let Some(receiver) = self.processes.find_mut(to) else {
             return false;
@@ -77,9 +77,9 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    /// The first message that the sender has for the receiver.
+    /// Takes the sender's first message to the receiver.
     fn take_send(&mut self, from: Rank, to: Rank) -> Option<Offer> {
-        // Those under way are of earlier rounds than the one that waits.
+        // Messages under way belong to earlier rounds than waiting ones.
         if self.order == Order::Time
             && let Some(offer) = self.offers.take_send(from, to)
         {
@@ -96,7 +96,7 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    /// Carries a message that nothing can be in the way of, and leaves others to the agenda.
+    /// Carries a message that no other can delay, and leaves others to the agenda.
     fn launch(
         &mut self,
         from: Rank,
@@ -105,7 +105,7 @@ impl<O: Observer> Engine<'_, O> {
         is_eager: bool,
         early: Option<u32>,
     ) -> Result<(), Halt> {
-        // An eager one may not have been started.
+        // The receiver of an eager message may not have been started.
         let receiver = self.processes.find(to);
         let (arrived, recvs, free) = receiver.map_or((0.0, 0, 0.0), |receiver| {
             (receiver.began, receiver.recvs, receiver.recv_free)
@@ -131,7 +131,7 @@ impl<O: Observer> Engine<'_, O> {
         if self.order == Order::Dependency && is_free {
             self.carry(transfer, ready.max(free))
         } else {
-            // One that was posted ahead may have let its sender go on before the present.
+            // A message posted ahead may have released its sender before the present.
             let due = met.max(self.agenda.now());
             self.agenda.push(due, Due::Ready(transfer));
             Ok(())

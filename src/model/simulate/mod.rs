@@ -1,32 +1,29 @@
-//! Schedules on the clocks of a machine: a discrete-event simulation of the very rounds that are
-//! executed.
+//! Discrete-event simulation of schedules on a machine, in the rounds that are executed.
 //!
-//! - A message starts when both ends have reached its round, and the sender's port for sending and
-//!   the receiver's for receiving are free. One of at most [`crate::Link::eager_limit`] bytes does
-//!   not wait for the receiver to reach its round. Others that the executor would receive a round ahead
-//!   ([`vocabulary::is_posted_ahead`], [`crate::Machine::post_ahead`]) may start when the receiver has reached the
-//!   round before, but not before its port is free; the ends still meet when both have reached their
-//!   rounds, and ports that a node's ranks share are granted in that order.
-//! - Both ports are busy for `overhead + beta n`, and the sender is done then; the receiver has the
-//!   data at `alpha + beta n` from the start. Ranks are full duplex: the two ports are independent.
-//! - A port that is wanted by several is granted to the one that was ready first; then by sender,
-//!   receiver, and order in the sender's program. A message whose other port is busy does not hold
-//!   the port.
-//! - Combining and copying are done by the rank's processor, one after the other from the beginning
-//!   of the round, beside the ports. A round ends when all of it has ended.
-//! - Whether a message is priced as [`crate::Level::Node`] or [`crate::Level::Network`] depends on
-//!   the [`Placement`] of its ends. Where the machine has an `injection_beta` or an `injection_gap`, messages between nodes
-//!   pass the shared port of the sender's node, and that of the receiver's node, in the order in which
-//!   they start: a byte takes `injection_beta` there, and the message is over when its last byte has
-//!   passed both. So `k` ranks that send at once share a node's bandwidth, and notice it only where
-//!   `k injection_beta` is more than `beta`. After each message the port is busy for another
-//!   `injection_gap`. Of its `rails` a message passes the one that is free first.
+//! - A message starts when both ends have reached its round, and the sender's port for sending and the receiver's for
+//!   receiving are free. A message of at most [`crate::Link::eager_limit`] bytes does not wait for the receiver to
+//!   reach its round. Messages that the executor would receive one round ahead ([`vocabulary::is_posted_ahead`],
+//!   [`crate::Machine::post_ahead`]) may start when the receiver has reached the round before and its port is free. The
+//!   ends still meet when both have reached their rounds, and ports that a node's ranks share are granted in that
+//!   order.
+//! - Both ports are busy for `overhead + beta n`, after which the sender is done; the receiver has the data `alpha +
+//!   beta n` after the start. Ranks are full duplex: the two ports are independent.
+//! - A port that several messages need is granted to the one that was ready first; ties go by sender, receiver, and
+//!   order in the sender's program. A message does not hold a port while it waits for the other one.
+//! - The rank's processor combines and copies, one action after the other from the beginning of the round,
+//!   independently of the ports. A round ends when all its actions have ended.
+//! - The [`Placement`] of a message's ends determines whether it is priced as [`crate::Level::Node`] or
+//!   [`crate::Level::Network`]. If the machine has an `injection_beta` or an `injection_gap`, messages between nodes
+//!   pass the shared port of the sender's node and that of the receiver's node in the order in which they start: a byte
+//!   takes `injection_beta` there, and the message ends when its last byte has passed both. So `k` ranks that send at
+//!   once share a node's bandwidth, which matters only if `k injection_beta` is more than `beta`. After each message
+//!   the port is busy for another `injection_gap`. A message passes the one of its `rails` that is free first.
 //!
-//! - Where the machine has lines by size and factors of patterns, they change what a message costs by what
-//!   its ends do in their rounds: whether one of them has messages both ways, with the same rank or
-//!   another, whether there are several to send or to receive, and whether the sender has received or
-//!   combined something before. So the order of messages has no part in it.
-//! - Where it has a cache, the bytes of a call whose buffers it does not hold take longer within nodes.
+//! - If the machine has lines by size and factors of patterns, the cost of a message depends on the other actions of
+//!   its ends in their rounds: whether one of them has messages in both directions, with the same rank or another,
+//!   whether there are several to send or to receive, and whether the sender has received or combined data before. So
+//!   the cost does not depend on the order of messages.
+//! - If it has a cache, the bytes of a call whose buffers exceed it take longer within nodes.
 //!
 //! The closed forms are the case of one level, `overhead = alpha`, no eager limit, and no shared
 //! ports.
@@ -61,79 +58,58 @@ use engine::{Engine, Halt, Order};
 use prices::Prices;
 use trace::Unobserved;
 
-/// Where a schedule is simulated.
+/// The setting of a simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
-    /// What messages and work cost.
+    /// The costs of messages and local work.
     pub machine: &'a Machine,
-    /// Where the ranks are.
+    /// The placement of the ranks.
     pub topology: Topology,
     /// Bytes of a unit of the schedule's vector: of an element in reductions, 1 elsewhere.
     pub unit_bytes: u64,
 }
 
-/// What came of a simulation.
+/// The result of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
-    /// When the last rank has ended its program, in seconds from the common start.
+    /// The time at which the last rank has ended its program, in seconds from the common start.
     pub seconds: f64,
-    /// When each rank has.
+    /// The time at which each rank has ended its program.
     pub finished: Vec<f64>,
-    /// Messages sent, empty ones that signal included.
+    /// Messages sent, including empty ones.
     pub messages: u64,
 }
 
-/// Why a schedule cannot be simulated.
+/// A reason why a schedule cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum SimulationError {
     /// The algorithm cannot serve the call.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// The machine makes no sense.
+    /// A parameter of the machine is invalid.
     #[error(transparent)]
     Machine(#[from] InvalidMachine),
     /// More ranks than the nodes hold.
     #[error("there are {ranks} ranks, and room for {room} on the nodes")]
-    NoRoom {
-        /// Ranks in the communicator.
-        ranks: u32,
-        /// Ranks that the nodes hold.
-        room: u64,
-    },
-    /// Messages on a level of which the machine says nothing.
-    #[error("the machine `{machine}` does not say what messages cost: there is no `{}`", level.name())]
-    NoLink {
-        /// The name of the machine.
-        machine: String,
-        /// The level.
-        level: Level,
-    },
-    /// Combinations on a machine that does not say what they cost.
-    #[error("the machine `{machine}` does not say what combining costs: there is no `gamma`")]
-    NoGamma {
-        /// The name of the machine.
-        machine: String,
-    },
-    /// Ranks that wait for each other. No verified schedule does.
-    #[error("rank {rank} waits for ever in round {round}")]
-    Stuck {
-        /// The lowest of them.
-        rank: Rank,
-        /// Its round.
-        round: u64,
-    },
-    /// More messages and work than was to be recorded.
+    NoRoom { ranks: u32, room: u64 },
+    /// Messages on a level without parameters.
+    #[error("the machine `{machine}` has no `{}`: the cost of messages there is unknown", level.name())]
+    NoLink { machine: String, level: Level },
+    /// Combinations on a machine without `gamma`.
+    #[error("the machine `{machine}` has no `gamma`: the cost of combining is unknown")]
+    NoGamma { machine: String },
+    /// Ranks that wait for each other, which no verified schedule has.
+    #[error("rank {rank} waits forever in round {round}")]
+    Stuck { rank: Rank, round: u64 },
+    /// More messages and work than the limit for recording.
     #[error("there are more than {limit} messages, combinations and copies")]
-    TooMuch {
-        /// The limit that was given.
-        limit: usize,
-    },
+    TooMuch { limit: usize },
 }
 
 /// Simulates a schedule.
 ///
-/// Takes time proportional to the actions, and memory proportional to the ranks, whatever the length
-/// of their programs.
+/// Takes time proportional to the actions, and memory proportional to the ranks, for programs of any length.
 ///
 /// # Errors
 /// Any [`SimulationError`] but [`SimulationError::TooMuch`].
@@ -158,8 +134,8 @@ pub fn trace(
     })
 }
 
-/// Tries the order that needs no agenda, and starts over if there is an eager message: that may
-/// meet others at its receiver's port whatever the rounds look like.
+/// Tries the order that needs no agenda, and starts over if there is an eager message, which may compete with others
+/// for its receiver's port in any kind of round.
 fn run<O: trace::Observer>(
     schedule: &Schedule,
     prices: &Prices,

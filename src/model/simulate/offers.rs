@@ -1,4 +1,4 @@
-//! Which sends and receives meet, where a rank has several of them at once.
+//! The matching of sends and receives of a rank that has several of them at once.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -6,30 +6,30 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use schedule::Rank;
 
-/// A send that has not met its receive.
+/// A send that has not been matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Offer {
-    /// Waits for its receiver; its bytes.
+    /// Waits for its receiver, with its number of bytes.
     Waiting(u64),
-    /// Is under way without it; its number among the [`Early`] ones.
+    /// Is under way without it, with its index among the [`Early`] messages.
     Early(u32),
 }
 
-/// Sends and receives that have not met, first in, first out for each pair of ranks.
+/// Unmatched sends and receives, first in, first out for each pair of ranks.
 #[derive(Default)]
 pub(super) struct Offers {
     sends: Pairs<Line>,
-    /// How many.
+    /// The number of unmatched receives.
     recvs: Pairs<u32>,
 }
 
-/// What one rank offers another.
+/// The offers of one rank to another.
 struct Line {
     first: Offer,
     others: VecDeque<Offer>,
 }
 
-/// By the rank that offers and its partner, see [`pair`].
+/// Values by an offering rank and its partner, see [`pair`].
 type Pairs<T> = HashMap<u64, T, BuildHasherDefault<PairHasher>>;
 
 impl Offers {
@@ -71,14 +71,14 @@ impl Offers {
     }
 }
 
-/// A message that started before its receiver was there.
+/// A message that started before its receiver had arrived.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Early {
-    /// When it has arrived, if it has started.
+    /// The time of its arrival, if it has started.
     pub(super) delivered: Option<f64>,
     /// Whether the receiver is waiting for it.
     pub(super) is_claimed: bool,
-    /// Its number among what was observed.
+    /// Its index among the observed messages.
     pub(super) observed: usize,
 }
 
@@ -113,8 +113,8 @@ pub(super) fn pair(rank: Rank, partner: u32) -> u64 {
     u64::from(rank) << 32 | u64::from(partner)
 }
 
-/// Spreads ranks, and leaves partners that follow each other side by side: they are looked for one
-/// after the other. The numbers are our own, so that none are chosen to collide.
+/// A hash function that spreads ranks, and keeps consecutive partners adjacent, since they are looked up one after the
+/// other. All keys are our own, so collisions cannot be provoked.
 #[derive(Default)]
 pub(super) struct PairHasher(u64);
 
@@ -126,7 +126,7 @@ impl Hasher for PairHasher {
     fn write_u64(&mut self, pair: u64) {
         let (rank, partner) = (pair >> 32, pair & u64::from(u32::MAX));
         let place = rank.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        // The table tells neighbours apart by the highest bits.
+        // The hash table distinguishes neighbours by the highest bits.
         self.0 = place.wrapping_add(partner).wrapping_add(partner << 57);
     }
 

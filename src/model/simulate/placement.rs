@@ -1,4 +1,4 @@
-//! Where the ranks of a communicator are.
+//! The placement of a communicator's ranks on nodes.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use vocabulary::RankOrder;
 
 use crate::Level;
 
-/// How ranks are dealt to nodes.
+/// The order in which ranks are assigned to nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Placement {
-    /// Neighbours share a node: a node is filled before the next one.
+    /// Neighbours share a node: each node is filled before the next one.
     #[default]
     Block,
-    /// Neighbours are on different nodes: ranks are dealt to the nodes in turn.
+    /// Neighbours are on different nodes: ranks are assigned to the nodes in turn.
     Cyclic,
 }
 
@@ -29,8 +29,8 @@ impl Placement {
         }
     }
 
-    /// The placement that stands for an order of ranks. Block also stands for [`RankOrder::Other`], of
-    /// which nothing more is known, and for [`RankOrder::Unknown`].
+    /// The placement used for an order of ranks. Block is also used for [`RankOrder::Other`] and
+    /// [`RankOrder::Unknown`].
     pub const fn of(order: RankOrder) -> Self {
         match order {
             RankOrder::Cyclic => Self::Cyclic,
@@ -62,8 +62,8 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// `nodes` with at most `ranks_per_node` on each; 0 counts as 1. Where there are fewer ranks,
-    /// the last nodes have fewer.
+    /// `nodes` with at most `ranks_per_node` on each; 0 counts as 1. If there are fewer ranks, the last nodes have
+    /// fewer.
     pub fn new(nodes: u32, ranks_per_node: u32, placement: Placement) -> Self {
         Self {
             nodes: nodes.max(1),
@@ -72,7 +72,7 @@ impl Topology {
         }
     }
 
-    /// As few nodes as hold `ranks`.
+    /// The smallest number of nodes that holds `ranks`.
     pub fn of_ranks(ranks: u32, ranks_per_node: u32, placement: Placement) -> Self {
         Self::new(
             ranks.div_ceil(ranks_per_node.max(1)),
@@ -81,12 +81,12 @@ impl Topology {
         )
     }
 
-    /// Every rank on a node of its own.
+    /// Every rank on its own node.
     pub fn flat(ranks: u32) -> Self {
         Self::new(ranks, 1, Placement::Block)
     }
 
-    /// The same for a schedule.
+    /// The placement for a schedule.
     pub fn placed(&self) -> Placed<'static> {
         match self.placement {
             Placement::Block => Placed::Block {
@@ -96,12 +96,12 @@ impl Topology {
         }
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn nodes(&self) -> u32 {
         self.nodes
     }
 
-    /// How many ranks there is room for.
+    /// The largest number of ranks.
     pub fn ranks(&self) -> u64 {
         u64::from(self.nodes) * u64::from(self.ranks_per_node)
     }
@@ -114,7 +114,7 @@ impl Topology {
         }
     }
 
-    /// The level of all messages among the first `ranks`, if it is the same.
+    /// The level of all messages among the first `ranks` ranks, if it is the same for all.
     pub fn only_level(&self, ranks: u32) -> Option<Level> {
         let per_node = match self.placement {
             Placement::Block => self.ranks_per_node.min(ranks),

@@ -1,4 +1,4 @@
-//! Which message gets a port that several want.
+//! The granting of ports that several messages need.
 
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
@@ -12,24 +12,24 @@ use super::offers::{PairHasher, pair};
 use super::process::Processes;
 use super::trace::Observer;
 
-/// A message whose ends have met, or which does not wait for that.
+/// A message whose ends have met, or that does not wait for its receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
-    /// When the sender had reached its round, and the receive was posted unless it is eager.
+    /// The time at which the sender had reached its round and, unless it is eager, the receive was posted.
     pub(super) ready: f64,
-    /// When both ends had reached their rounds, or the sender had if it is eager.
+    /// The time at which both ends, or for an eager message the sender, had reached their rounds.
     pub(super) met: f64,
     pub(super) bytes: u64,
     pub(super) from: Rank,
     pub(super) to: Rank,
-    /// How many messages the sender has sent before.
+    /// The number of messages that the sender has sent before.
     pub(super) place: u32,
-    /// Its number among those that the receiver does not wait for.
+    /// Its index among the messages that do not wait for their receivers.
     pub(super) early: Option<u32>,
 }
 
 impl Transfer {
-    /// What ports are granted by.
+    /// The key by which ports are granted, the smallest first.
     pub(super) fn precedence(&self) -> (u64, Rank, Rank, u32) {
         (self.met.to_bits(), self.from, self.to, self.place)
     }
@@ -54,7 +54,7 @@ impl Hash for Port {
     }
 }
 
-/// What the agenda holds.
+/// An event of the agenda.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Due {
     /// A message is ready.
@@ -63,7 +63,7 @@ pub(super) enum Due {
     Free(Port),
 }
 
-/// A message that waits for a port; the greatest is that which gets it first.
+/// A message that waits for a port; the greatest one gets it first.
 #[derive(Clone, Copy, Debug)]
 struct Waiting(Transfer, Port);
 
@@ -89,16 +89,16 @@ impl Eq for Waiting {}
 
 /// The messages that wait for a port.
 ///
-/// Most come in the order in which they will get it, and stand in line.
+/// Most messages arrive in the order in which they are served, and are kept in a list.
 #[derive(Default)]
 pub(super) struct Queue {
     line: VecDeque<Transfer>,
     others: BinaryHeap<Waiting>,
-    /// When the agenda says that the port is free.
+    /// The time of the agenda's event for the port.
     alarm: Option<f64>,
 }
 
-/// The queues that are not empty.
+/// The nonempty queues.
 pub(super) type Queues = HashMap<Port, Queue, BuildHasherDefault<PairHasher>>;
 
 impl Queue {
@@ -110,7 +110,7 @@ impl Queue {
         }
     }
 
-    /// The one that gets the port first.
+    /// Takes the message that gets the port first.
     fn pop(&mut self) -> Option<Transfer> {
         let other = self.others.peek().map(|other| other.0.precedence());
         let in_line = self.line.front().map(Transfer::precedence);
@@ -165,7 +165,7 @@ impl<O: Observer> Engine<'_, O> {
         Ok(())
     }
 
-    /// Puts a message down until a port is free.
+    /// Queues a message until a port is free.
     fn park(&mut self, transfer: Transfer, port: Port) {
         let free = port_free(&self.processes, port);
         let queue = self.queues.entry(port).or_default();
@@ -176,7 +176,7 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    /// Takes up the first of the messages that wait for a port, if it is still free.
+    /// Takes the first of the messages that wait for a port, if it is still free.
     fn wake(&mut self, now: f64, port: Port, woken: &mut BinaryHeap<Waiting>) {
         let Entry::Occupied(mut queue) = self.queues.entry(port) else {
             return;
@@ -194,15 +194,15 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    /// When a message starts whose ports are free: when it was ready and they were, which if it was posted ahead may
-    /// be before the present.
+    /// The start of a message whose ports are free: the time at which it was ready and they were free, which may be
+    /// before the present if it was posted ahead.
     fn start(&self, transfer: &Transfer) -> f64 {
         let ports = [Port::Out(transfer.from), Port::In(transfer.to)];
         let free = ports.map(|port| port_free(&self.processes, port));
         transfer.ready.max(free[0]).max(free[1])
     }
 
-    /// The port that a message has to wait for, of two the one that is free last.
+    /// The port that a message has to wait for; of two, the one that is free last.
     fn busy_port(&self, now: f64, transfer: &Transfer) -> Option<Port> {
         let ports = [Port::Out(transfer.from), Port::In(transfer.to)];
         let [out, into] = ports.map(|port| port_free(&self.processes, port));
@@ -214,7 +214,7 @@ impl<O: Observer> Engine<'_, O> {
     }
 }
 
-/// When a port of a rank that is running is free.
+/// The time at which a port of a running rank is free.
 fn port_free(processes: &Processes, port: Port) -> f64 {
     match port {
         Port::Out(rank) => processes.get(rank).send_free,

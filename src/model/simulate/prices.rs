@@ -1,11 +1,11 @@
-//! What a schedule's actions cost on a machine.
+//! The costs of a schedule's actions on a machine.
 
 use schedule::{Buffer, Rank, Schedule, Span};
 
 use super::{Setting, SimulationError, Topology};
 use crate::{Level, Line, Link, Machine, PostAhead};
 
-/// The prices of all that a schedule does.
+/// The costs of all actions of a schedule.
 pub(super) struct Prices {
     node: Link,
     network: Link,
@@ -15,13 +15,13 @@ pub(super) struct Prices {
     copy: f64,
     combining: Vec<Line>,
     copying: Vec<Line>,
-    /// How many times as long bytes take since caches do not hold the call's buffers.
+    /// The factor on the time of bytes for buffers that exceed the caches.
     memory: f64,
     pub(super) post_ahead: PostAhead,
-    /// The port that the ranks of a node share, if they do.
+    /// The port that the ranks of a node share, if any.
     injection: Option<Injection>,
     topology: Topology,
-    /// Where all messages cost the same.
+    /// The level of all messages, if it is the same.
     only: Option<Level>,
     unit_bytes: u64,
     machine: String,
@@ -30,9 +30,9 @@ pub(super) struct Prices {
 /// The port that the ranks of a node share.
 #[derive(Clone, Copy)]
 pub(super) struct Injection {
-    /// Seconds for a byte.
+    /// Seconds per byte.
     pub(super) beta: f64,
-    /// Seconds that a rail is busy besides, before the next message passes it.
+    /// Additional seconds for which a message occupies a rail.
     pub(super) gap: f64,
     pub(super) rails: usize,
 }
@@ -53,32 +53,32 @@ impl Injection {
     }
 }
 
-/// What else the ends of a message do in its round.
+/// The other actions of a message's ends in its round.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Circumstances {
-    /// One of them has a message the other way, too: between the same two, or with a third.
+    /// One of them also has a message in the opposite direction, with the same rank or a third one.
     pub(super) exchange: bool,
     pub(super) shift: bool,
-    /// The sender has several to send.
+    /// The sender has several messages to send.
     pub(super) fan_out: bool,
-    /// The receiver has several to receive.
+    /// The receiver has several messages to receive.
     pub(super) fan_in: bool,
-    /// The sender has received or combined something in an earlier round of the call.
+    /// The sender has received or combined data in an earlier round of the call.
     pub(super) fresh: bool,
 }
 
-/// What a message costs, in seconds.
+/// The cost of a message, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cost {
     pub(super) alpha: f64,
     pub(super) overhead: f64,
-    /// For its bytes.
+    /// For its bytes, until delivery.
     pub(super) gap: f64,
-    /// For its bytes, of the ports alone.
+    /// For its bytes, in the ports.
     pub(super) port_gap: f64,
 }
 
-/// Ranks whose buffers are looked at: where there are more, most are alike.
+/// The number of ranks whose buffers are examined; further ones are mostly like them.
 const LOOKED_AT: u32 = 64;
 
 /// The bytes of all buffers of the ranks of a node.
@@ -158,7 +158,7 @@ impl Prices {
         }
     }
 
-    /// What a message costs under the given circumstances.
+    /// The cost of a message in the given circumstances.
     pub(super) fn cost(&self, from: Rank, to: Rank, bytes: u64, at: Circumstances) -> Cost {
         let link = self.link(from, to);
         let line = link.line(bytes);
@@ -202,7 +202,7 @@ impl Prices {
                 .is_some_and(|limit| bytes <= limit)
     }
 
-    /// Whether messages of different ranks of a node are in each other's way.
+    /// Whether messages of different ranks of a node can delay each other.
     pub(super) fn shares_ports_of_nodes(&self) -> bool {
         self.injection.is_some()
     }
@@ -214,7 +214,7 @@ impl Prices {
         (nodes[0] != nodes[1]).then_some((nodes, injection))
     }
 
-    /// Messages that the port of a node lets pass at once.
+    /// The number of messages that pass a node's port at once.
     pub(super) fn rails(&self) -> usize {
         self.injection.map_or(0, |injection| injection.rails)
     }

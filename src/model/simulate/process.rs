@@ -1,28 +1,28 @@
-//! Ranks in the middle of their programs.
+//! Running ranks.
 
 use schedule::{Program, Rank};
 use vocabulary::AHEAD_BYTES;
 
 pub(super) const NO_RANK: Rank = Rank::MAX;
 
-/// What stands for a round where there is none.
+/// The value for no round.
 const NO_ROUND: u64 = u64::MAX;
 
-/// A rank in the middle of its program.
+/// A rank whose program is running.
 pub(super) struct Process {
     pub(super) program: Box<dyn Program>,
     pub(super) rounds: u64,
     /// The round after the current one.
     pub(super) next: u64,
-    /// When the current round began, and when all of it that has ended did.
+    /// The time at which the current round began, and the end of the part that has ended.
     pub(super) began: f64,
     pub(super) ends: f64,
-    /// Whether the current round moves anything.
+    /// Whether the current round moves data.
     pub(super) moves: bool,
-    /// The last round before it that does, of the same call, and when that began; [`NO_ROUND`] if there is none.
+    /// The last earlier round of the same call that moves data, and its start; [`NO_ROUND`] if there is none.
     pub(super) before: u64,
     pub(super) before_began: f64,
-    /// Whether the receives of the current round were posted with that one, if anybody has asked, and their bytes.
+    /// Whether the receives of the current round were posted with that one, if already determined, and their bytes.
     pub(super) is_posted_ahead: Option<bool>,
     pub(super) recv_bytes: u64,
     pub(super) send_free: f64,
@@ -31,17 +31,15 @@ pub(super) struct Process {
     pub(super) waiting: u32,
     /// Messages sent so far.
     pub(super) issued: u32,
-    /// Sends and receives of the current round. If there is one, and it has not met its other end,
-    /// it stands here, otherwise among the offers.
+    /// Sends and receives of the current round. A single unmatched one is stored here, several among the offers.
     pub(super) sends: u32,
     pub(super) recvs: u32,
     pub(super) send_bytes: u64,
     pub(super) send_to: Rank,
     pub(super) recv_from: Rank,
-    /// The partner in all transfers of the current round; [`NO_RANK`] where there are several.
+    /// The partner in all transfers of the current round; [`NO_RANK`] if there are several.
     pub(super) partner: Rank,
-    /// Whether something was received or combined in the call before the current round, and whether it is
-    /// in this one.
+    /// Whether data was received or combined in the call before the current round, and whether it is in this one.
     pub(super) has_fresh: bool,
     pub(super) makes_fresh: bool,
 }
@@ -74,7 +72,7 @@ impl Process {
         }
     }
 
-    /// Begins the next round, which is the first of a call or not.
+    /// Begins the next round; `is_first` if it is the first of a call.
     pub(super) fn begin(&mut self, is_first: bool) {
         if is_first {
             self.before = NO_ROUND;
@@ -87,25 +85,25 @@ impl Process {
         self.began = self.ends;
     }
 
-    /// Whether the receives of the current round may have been posted with the one before it, and that would make a
-    /// difference: not if the port for receiving was busy up to its end.
+    /// Whether the receives of the current round may have been posted with the one before it, and whether that makes a
+    /// difference: it does not if the port for receiving was busy until the end of that round.
     pub(super) fn could_receive_before(&self) -> bool {
         self.recv_bytes >= AHEAD_BYTES
             && self.before != NO_ROUND
             && self.before_began.max(self.recv_free) < self.began
     }
 
-    /// Whether it sends and receives in the current round.
+    /// Whether it both sends and receives in the current round.
     pub(super) fn is_both_ways(&self) -> bool {
         self.sends > 0 && self.recvs > 0
     }
 
-    /// The round that has ended, and when.
+    /// The last round that has ended, and its end.
     pub(super) fn last_round(&self) -> Option<(u64, f64)> {
         self.next.checked_sub(1).map(|round| (round, self.ends))
     }
 
-    /// One of the transfers of the round ends; whether it is the last.
+    /// Ends one of the round's transfers; returns whether it was the last.
     pub(super) fn ends(&mut self, time: f64) -> bool {
         self.ends = self.ends.max(time);
         self.waiting -= 1;
@@ -113,20 +111,19 @@ impl Process {
     }
 }
 
-/// What stands for a place where there is none: the rank has not been called, it has and has not
-/// started, its program has ended.
+/// Values in place of an index: the rank has not been called, it has been called and not started, its program has
+/// ended.
 const UNCALLED: u32 = u32::MAX;
 const CALLED: u32 = u32::MAX - 1;
 const ENDED: u32 = u32::MAX - 2;
 
-/// All ranks, of which few need be in the middle of their programs at any time: a tree of a million
-/// ranks is simulated in the memory of its paths.
+/// All ranks, of which few are running at any time: a tree of a million ranks is simulated in the memory of its paths.
 pub(super) struct Processes {
-    /// Where a rank stands among the running ones.
+    /// The index of each rank among the running ones.
     places: Vec<u32>,
     running: Vec<Process>,
     free: Vec<u32>,
-    /// How many have not been called.
+    /// The number of ranks that have not been called.
     uncalled: u32,
 }
 
@@ -145,7 +142,7 @@ impl Processes {
         self.uncalled == 0
     }
 
-    /// Whether a rank has to be started; says so once.
+    /// Calls a rank; returns whether it has to be started, once.
     pub(super) fn call(&mut self, rank: Rank) -> bool {
         let place = &mut self.places[rank as usize];
         let is_first = *place == UNCALLED;
@@ -156,7 +153,7 @@ impl Processes {
         is_first
     }
 
-    /// Whether a rank has been called and not been started.
+    /// Whether a rank has been called and not yet started.
     pub(super) fn is_called(&self, rank: Rank) -> bool {
         self.places[rank as usize] == CALLED
     }
@@ -175,7 +172,7 @@ impl Processes {
         };
     }
 
-    /// Makes room for others.
+    /// Ends a rank and frees its place.
     pub(super) fn end(&mut self, rank: Rank) {
         let place = std::mem::replace(&mut self.places[rank as usize], ENDED);
         self.free.push(place);

@@ -1,14 +1,14 @@
-//! How much there is to simulate.
+//! The expected size of a simulation.
 
 use schedule::{Rank, Round, Schedule};
 
-/// Ranks that are looked at besides the root.
+/// Ranks that are examined besides the root.
 const SAMPLES: u32 = 64;
-/// Rounds of each that are looked at.
+/// Rounds that are examined of each rank.
 const ROUNDS: u64 = 4;
 
-/// About how many messages a schedule sends, judging by the root and some of the other ranks, and by
-/// some of their rounds: to find out in no time that a simulation would take very long.
+/// The approximate number of messages of a schedule, from samples of ranks and rounds: a fast check whether a
+/// simulation would take very long.
 pub fn expected_messages(schedule: &Schedule) -> f64 {
     let (ranks, root) = (schedule.shape().ranks, schedule.shape().root);
     let samples = SAMPLES.min(ranks);
@@ -24,7 +24,7 @@ pub fn expected_messages(schedule: &Schedule) -> f64 {
     (transfers(schedule, root) + others) / 2.0
 }
 
-/// About how many actions a rank's program has.
+/// The approximate number of actions of a rank's program.
 fn transfers(schedule: &Schedule, rank: Rank) -> f64 {
     let program = schedule.program(rank);
     let rounds = program.rounds();

@@ -1,4 +1,4 @@
-//! What happened in a simulation, and what its end had to wait for.
+//! The events of a simulation, and its critical path.
 
 use std::collections::HashMap;
 
@@ -16,25 +16,25 @@ pub struct Message {
     pub to: Rank,
     /// The sender's round.
     pub from_round: u64,
-    /// The receiver's round; absent if it was eager and was not received.
+    /// The receiver's round; `None` if it was eager and not received.
     pub to_round: Option<u64>,
-    /// The receiver's round with which its receive was posted; absent if it is eager and did not wait for that.
+    /// The receiver's round with which its receive was posted; `None` if it was eager and did not wait for that.
     pub(super) posted_round: Option<u64>,
-    /// What it is priced as.
+    /// The level that determines its cost.
     pub level: Level,
-    /// Its length; 0 if it is a signal.
+    /// Its length; 0 for an empty message.
     pub bytes: u64,
-    /// When the sender had reached its round, and the receive was posted unless it is eager.
+    /// The time at which the sender had reached its round and, unless it is eager, the receive was posted.
     pub ready: f64,
-    /// When it started.
+    /// Its start.
     pub start: f64,
-    /// When both ports were free again, and the sender was done.
+    /// The time at which both ports were free again, and the sender was done.
     pub freed: f64,
-    /// When the receiver had the data.
+    /// The time at which the receiver had the data.
     pub delivered: f64,
 }
 
-/// What a rank's processor does.
+/// The work of a rank's processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Labour {
     /// Combines.
@@ -50,55 +50,55 @@ pub struct Work {
     pub rank: Rank,
     /// In which round.
     pub round: u64,
-    /// Which kind.
+    /// The kind of work.
     pub labour: Labour,
-    /// What is written.
+    /// The written buffer.
     pub bytes: u64,
-    /// When it began.
+    /// Its start.
     pub start: f64,
-    /// When it ended.
+    /// Its end.
     pub end: f64,
 }
 
-/// Everything that happened.
+/// All events of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     /// Every message, in the order in which they were carried: those that one rank sends, and those that it receives,
-    /// by time.
+    /// are in order of time.
     pub messages: Vec<Message>,
-    /// Every combination and copy; those of one rank by time.
+    /// Every combination and copy; those of one rank are in order of time.
     pub work: Vec<Work>,
-    /// When each round of each rank ended.
+    /// The end of each round of each rank.
     pub rounds: Vec<Vec<f64>>,
     limit: usize,
 }
 
-/// A step of a critical path: it ends when the next one starts.
+/// A step of a critical path, which ends when the next one starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
-    /// When it starts.
+    /// Its start.
     pub start: f64,
-    /// When what waits for it goes on.
+    /// The time at which the next step continues.
     pub end: f64,
-    /// What takes the time.
+    /// The activity in this time.
     pub event: Event,
 }
 
-/// What a segment consists of, as an index into the trace.
+/// The activity of a segment, as an index into the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// One of the trace's messages.
+    /// A message of the trace.
     Message(usize),
-    /// One of its pieces of work.
+    /// A piece of work of the trace.
     Work(usize),
 }
 
-/// Where the way back from the end has come to.
+/// The current position on the way back from the end.
 #[derive(Clone, Copy)]
 enum Back {
-    /// To the end of a rank's round; before the first one if absent.
+    /// The end of a rank's round; the start of the program if `None`.
     Round(Rank, Option<u64>),
-    /// To the end of an event that something waited for on the spot: for a port or the processor.
+    /// The end of an event that another one waited for directly: for a port or the processor.
     Event(Event),
 }
 
@@ -112,7 +112,7 @@ impl Trace {
         }
     }
 
-    /// When a rank's round began.
+    /// The start of a rank's round.
     pub fn began(&self, rank: Rank, round: u64) -> f64 {
         match round.checked_sub(1) {
             Some(before) => self.rounds[rank as usize][before as usize],
@@ -120,8 +120,8 @@ impl Trace {
         }
     }
 
-    /// What the last rank had to wait for, from the common start to the end without a gap: messages
-    /// and work, each of which began when the one before it ended.
+    /// The critical path, from the common start to the end without a gap: messages and work, each of which began when
+    /// the one before it ended.
     pub fn critical_path(&self) -> Vec<Segment> {
         let by_round = self.by_round();
         let ends = self.rounds.iter().map(|ends| ends.last().copied());
@@ -141,7 +141,7 @@ impl Trace {
         path
     }
 
-    /// What is over in which round.
+    /// The events that end in each round.
     fn by_round(&self) -> HashMap<(Rank, u64), Vec<Event>> {
         let mut by_round: HashMap<_, Vec<_>> = HashMap::new();
         for (index, message) in self.messages.iter().enumerate() {
@@ -161,7 +161,7 @@ impl Trace {
         by_round
     }
 
-    /// The segment that ends where the way has come to; goes on to its beginning.
+    /// The segment that ends at the current position, which moves to its beginning.
     ///
     /// Times are compared for equality: each is the maximum of others.
     fn before(
@@ -201,7 +201,7 @@ impl Trace {
         }
     }
 
-    /// From when to when an event keeps a rank in its round.
+    /// The interval in which an event keeps a rank in its round.
     fn held(&self, event: Event, rank: Rank) -> (f64, f64) {
         match event {
             Event::Message(index) => {
@@ -215,7 +215,7 @@ impl Trace {
         }
     }
 
-    /// What an event waited for before it started.
+    /// The event that another one waited for before it started.
     fn cause(&self, event: Event) -> Back {
         match event {
             Event::Message(index) => self.cause_of_message(index),
@@ -254,22 +254,22 @@ impl Trace {
     }
 }
 
-/// Is told what happens, and may look away, which costs nothing.
+/// An observer of the simulation; one that ignores events costs nothing.
 pub(super) trait Observer {
     /// A rank's round has ended.
     fn round(&mut self, _rank: Rank, _round: u64, _end: f64) {}
 
-    /// A piece of work is done.
+    /// A piece of work has ended.
     fn work(&mut self, _work: Work) -> Result<(), SimulationError> {
         Ok(())
     }
 
-    /// A message starts; gives it a number.
+    /// A message starts; returns its number.
     fn message(&mut self, _message: Message) -> Result<usize, SimulationError> {
         Ok(0)
     }
 
-    /// A message is received that did not wait for its receiver.
+    /// A message that did not wait for its receiver is received.
     fn received(&mut self, _number: usize, _round: u64) {}
 }
 
@@ -304,7 +304,7 @@ impl Trace {
     }
 }
 
-/// Sees nothing.
+/// An observer that ignores all events.
 pub(super) struct Unobserved;
 
 impl Observer for Unobserved {}

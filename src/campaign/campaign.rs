@@ -20,107 +20,105 @@ use crate::error::CAMPAIGN;
 use crate::validate::{self, Machine};
 use crate::{CampaignError, Selection, digest};
 
-/// The share of a campaign's budget that is kept for confirming choices.
+/// The share of a campaign's budget that is reserved for confirming choices.
 const CONFIRMING_SHARE: f64 = 0.4;
 
-/// What is to be measured, and how; every value has been checked.
+/// The measurements to make; every value has been checked.
 ///
 /// The keys of a campaign file and their defaults are described in `tuning/reference.yaml`.
 #[derive(Clone, Debug)]
 pub struct Campaign {
     /// The name; safe as part of a file name.
     pub name: String,
-    /// The MPI library that is measured.
+    /// The MPI library to measure.
     pub library: LibraryChoice,
-    /// What measures.
+    /// The launcher of the measuring program.
     pub launcher: LauncherConfig,
     /// The shapes, without duplicates, by number of ranks.
     pub shapes: Vec<CommShape>,
-    /// The collectives with the lengths of their calls in bytes ([`vocabulary::Cell::bytes`]), ascending,
-    /// not yet rounded to elements; 0 alone where nothing is moved.
+    /// The sizes of each collective's calls in bytes ([`vocabulary::Cell::bytes`]), ascending, not yet rounded to
+    /// elements; only 0 for collectives without data.
     pub sizes: BTreeMap<Collective, Vec<u64>>,
     /// Element type of reductions.
     pub datatype: Datatype,
-    /// Operators of reductions, each of which is measured in cells of its own: at least one, without
-    /// duplicates.
+    /// Operators of reductions, at least one, without duplicates; each is measured in its own cells.
     pub operators: Vec<Operator>,
     /// The algorithms that are compared with the default.
     pub selection: Selection,
-    /// The parameter values that they are given.
+    /// The parameter values of these algorithms.
     pub parameters: ParameterGrid,
-    /// How much of this is measured.
+    /// The share of the cells and candidates that is measured.
     pub strategy: Strategy,
-    /// The regret of a decision at which a better one is not worth a measurement to a guided search,
-    /// as a share.
+    /// The regret, as a share, below which a guided search does not measure to improve a decision.
     pub target_regret: f64,
-    /// Launches that choices are to rest on: the statistical unit.
+    /// The number of launches, the statistical unit, per choice.
     pub launches: u32,
-    /// Whether choices are measured again in fresh launches, and only what these confirm replaces the default.
+    /// Whether choices are measured again in fresh launches, and only confirmed ones replace the default.
     pub confirmation: ConfirmationMode,
-    /// The least confidence of rules that are deployed; others stay in the table.
+    /// The least confidence of deployed rules; other rules stay in the table.
     pub min_confidence: Confidence,
-    /// When a candidate has been repeated often enough.
+    /// The conditions under which a candidate is repeated no further.
     pub repetitions: Repetitions,
-    /// Whether candidates that are slower for certain are not measured to the end.
+    /// Whether candidates that are significantly slower are eliminated early.
     pub racing: bool,
-    /// Confidence with which a candidate must be faster than the default to replace it, as in
-    /// 0.95; with too few launches to attain it, `materiality` decides alone. Also that of the
-    /// interval in [`Repetitions::precision`].
+    /// Confidence with which a candidate must be faster than the default to replace it, as in 0.95; if there are too
+    /// few launches to attain it, `materiality` decides alone. Also the confidence of the interval in
+    /// [`Repetitions::precision`].
     pub confidence: f64,
-    /// How much faster than the default a candidate must be to replace it: the default's time
-    /// divided by the candidate's is at least 1 plus this, as in 0.05 for 1.05 times.
+    /// The least gain for which a candidate replaces the default: the default's time divided by the candidate's is at
+    /// least 1 plus this, as in 0.05 for 1.05 times.
     pub materiality: f64,
-    /// What a shorter table may cost, as a share of the time at each size.
+    /// The regret accepted for a shorter table, as a share of the time at each size.
     pub max_regret: f64,
-    /// Time that all launches of the library into the store may take.
+    /// The total time of all launches of the library into the store.
     pub budget_seconds: f64,
-    /// How long one candidate's turn may last before it counts as hung.
+    /// The time after which a candidate's turn counts as hung.
     pub watchdog_seconds: f64,
-    /// How ranks are brought to a common start.
+    /// The synchronisation of ranks before each repetition.
     pub synchronisation: Synchronisation,
-    /// How calls follow each other; [`Pattern::Skewed`] with [`Synchronisation::Window`] alone.
+    /// The pattern of calls; [`Pattern::Skewed`] only with [`Synchronisation::Window`].
     pub pattern: Pattern,
     /// Whether calls may find their buffers in caches; simulated machines have none.
     pub cache: CacheState,
-    /// Nodes up to which the table is extended by the model; absent if it says nothing of shapes that were
+    /// The number of nodes up to which the model extends the table; `None` if there are no entries for shapes that were
     /// not measured.
     pub extend_to_nodes: Option<u32>,
-    /// Where results go.
+    /// The paths of the results.
     pub output: Output,
-    /// The files that it is read from, with what names them.
+    /// The files that it is read from, each with a description.
     pub(crate) inputs: Vec<(String, PathBuf)>,
     pub(crate) text: String,
 }
 
-/// How much of a campaign is measured.
+/// The selection of measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Display)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Strategy {
-    /// What may change a decision.
+    /// Measurements that may change a decision.
     #[default]
     Guided,
     /// Every candidate in every cell in every launch.
     Exhaustive,
 }
 
-/// Whether fresh launches confirm what is chosen.
+/// Whether fresh launches confirm choices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfirmationMode {
-    /// A candidate replaces the default only where they confirm it.
+    /// A candidate replaces the default only if they confirm it.
     #[default]
     On,
-    /// Nothing is confirmed; exploring launches decide.
+    /// No confirmation: exploring launches decide.
     Off,
 }
 
-/// The parameter values that algorithms are given; serialized as digests have them.
+/// The parameter values of algorithms, serialized as in digests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ParameterGrid {
     /// Block sizes of pipelined algorithms, ascending.
     pub block_bytes: Vec<u64>,
-    /// Whether the block size that the model predicts is added.
+    /// Whether the model's predicted block size is added.
     pub predicted: bool,
     /// Radices of trees, ascending.
     pub radix: Vec<u32>,
@@ -128,21 +126,21 @@ pub struct ParameterGrid {
     pub reduce: Vec<String>,
     /// Ids of inner broadcasts of compositions.
     pub bcast: Vec<String>,
-    /// What carries messages within nodes; MPI if absent.
+    /// The transport of messages within nodes; `None` for MPI.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub through: Option<Vec<Through>>,
 }
 
-/// When a candidate has been repeated often enough within a launch.
+/// The conditions under which a candidate is repeated no further within a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Repetitions {
     /// Repetitions that are always taken.
     pub minimum: u32,
-    /// Repetitions after which a candidate stops in any case.
+    /// The largest number of repetitions.
     pub maximum: u32,
-    /// Stop when the interval of the median is narrower than this share of it.
+    /// The width of the median's interval, as a share of the median, below which a candidate stops.
     pub precision: f64,
-    /// Measuring time after which a candidate stops once it has its minimum.
+    /// Measuring time after which a candidate stops if it has its minimum.
     pub slice: TimeSlice,
 }
 
@@ -155,7 +153,7 @@ pub enum TimeSlice {
     Seconds(f64),
 }
 
-/// Where results go; relative paths count from the working directory.
+/// The paths of the results; relative ones start at the working directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// The store of samples.
@@ -167,21 +165,21 @@ pub struct Output {
 }
 
 impl Output {
-    /// The report as a page with pictures, beside the other one; the same path if that is a page.
+    /// The report as a page with pictures, beside the other one; the same path if the report is a page.
     pub fn page(&self) -> PathBuf {
         self.report.with_extension("html")
     }
 }
 
 impl Campaign {
-    /// What a shorter table may cost unless a campaign says otherwise: neighbouring sizes share a rule
-    /// if its candidate beats the default at all of them and takes at most 1 % longer than the best.
+    /// The default of `max_regret`: neighbouring sizes share a rule if its candidate beats the default at all of them
+    /// and takes at most 1 % longer than the best.
     pub const DEFAULT_MAX_REGRET: f64 = 0.01;
 
     /// Reads a campaign file for this machine.
     ///
     /// # Errors
-    /// [`CampaignError::Read`], or what is wrong with the file and where.
+    /// [`CampaignError::Read`], or the first mistake with its place.
     pub fn load(path: &Path) -> Result<Self, CampaignError> {
         let read = |source| CampaignError::Read {
             path: path.to_owned(),
@@ -190,25 +188,23 @@ impl Campaign {
         Self::parse(&files::read_text(path).map_err(read)?, path)
     }
 
-    /// Reads a campaign for this machine from the text of the file `path`, which errors name and no output may
-    /// replace.
+    /// Reads a campaign for this machine from the text of the file `path`. Errors name the file, and no output may
+    /// replace it.
     ///
     /// # Errors
-    /// What is wrong with the text and where.
+    /// The first mistake with its place.
     pub fn parse(text: &str, path: &Path) -> Result<Self, CampaignError> {
         Self::parse_for(text, path, cores())
     }
 
-    /// Reads a campaign that was measured before, perhaps on another machine, from the text that
-    /// its store has kept.
+    /// Reads a campaign that was measured before, perhaps on another machine, from the text in its store.
     ///
-    /// Any number of ranks is accepted, even with `oversubscribe: never`, and any number of nodes if
-    /// it names a host file, which may be gone. Job specifications and templates it has kept. `shapes: auto` means what it means on this machine,
-    /// so that the digest may be another than when it was measured.
+    /// Any number of ranks is accepted, even with `oversubscribe: never`, and any number of nodes if the campaign names
+    /// a host file, which may no longer exist. The text includes job specifications and templates. `shapes: auto` is
+    /// evaluated on this machine, so the digest may differ from that at the time of measuring.
     ///
     /// # Errors
-    /// What is wrong with the text and where, if it was written for a colltune that read campaigns
-    /// in another way.
+    /// The first mistake with its place, if the text is for a colltune with other rules.
     pub fn parse_stored(text: &str) -> Result<Self, CampaignError> {
         let place = Path::new("(stored campaign)");
         Self::parse_on(text, place, Machine::Unknown { cores: cores() })
@@ -217,7 +213,7 @@ impl Campaign {
     /// Reads a campaign for a machine of this many cores.
     ///
     /// # Errors
-    /// What is wrong with the text and where.
+    /// The first mistake with its place.
     pub fn parse_for(text: &str, path: &Path, cores: u32) -> Result<Self, CampaignError> {
         Self::parse_on(text, path, Machine::Known { cores })
     }
@@ -227,55 +223,54 @@ impl Campaign {
         let definition: Definition = document.read()?;
         let mut campaign = validate::campaign(&document, &definition, text, machine)?;
         campaign.inputs = validate::inputs(path, &definition, &campaign);
-        // What has been measured is only read.
+        // Outputs of a measured campaign are only read.
         if let Machine::Known { .. } = machine {
             validate::keep_inputs(&document, &campaign)?;
         }
         Ok(campaign)
     }
 
-    /// The file as it was read, with what it names of jobs (`job`, `template`) in the place of the names.
+    /// The text of the file, with the contents of the job files that it names (`job`, `template`) in place of their
+    /// names.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The files that it is read from and that it names, each with what names it, such as "`launcher.local.hostfile`".
+    /// The files that it is read from and that it names, each with a description such as "`launcher.local.hostfile`".
     pub fn inputs(&self) -> &[(String, PathBuf)] {
         &self.inputs
     }
 
-    /// The identity of the campaign: `v2-` and SHA-256, in hexadecimal, of what it asks for.
+    /// The identity of the campaign: `v2-` and the SHA-256, in hexadecimal, of its canonical text.
     ///
-    /// Comments, the order of keys, the way a value is written and defaults written out make no
-    /// difference; a machine on which `shapes: auto` means something else does.
+    /// It does not depend on comments, the order of keys, the notation of values, or whether defaults are written out.
+    /// With `shapes: auto` it depends on the machine.
     pub fn digest(&self) -> String {
         digest::digest(self)
     }
 
-    /// Whether a text is a digest of the version that [`Campaign::digest`] gives. Digests of different
-    /// versions cannot be compared: compare what their campaigns' texts give.
+    /// Whether a text is a digest of the current version. Digests of different versions cannot be compared; compare the
+    /// digests computed from their campaigns' texts.
     pub fn is_current_digest(text: &str) -> bool {
         digest::is_current(text)
     }
 
-    /// Whether measurements of both campaigns may be mixed: they start programs with the same options,
-    /// in the same environment, with the same leave to oversubscribe, synchronise ranks in the same
-    /// way, and leave caches warm or cold alike.
+    /// Whether measurements of both campaigns may be mixed: they start programs with the same options and environment,
+    /// allow oversubscription alike, synchronise ranks in the same way, and leave caches warm or cold alike.
     ///
-    /// What is measured and for how long makes no difference: sizes, candidates, repetitions, budget and the
-    /// like may differ, and so may patterns of calls, whose times a store keeps apart. Of simulations, the
-    /// machine is not compared: each machine is a library of its own.
+    /// The extent of the measurements is not compared: sizes, candidates, repetitions and budget may differ, and so may
+    /// patterns of calls, whose times a store keeps apart. The machine of a simulation is not compared either, since
+    /// each machine counts as its own library.
     pub fn same_conditions(&self, other: &Self) -> bool {
         self.conditions() == other.conditions()
     }
 
-    /// The identity of what [`Campaign::same_conditions`] compares: SHA-256 in hexadecimal.
+    /// The identity of the conditions that [`Campaign::same_conditions`] compares: SHA-256 in hexadecimal.
     pub fn conditions(&self) -> String {
         digest::conditions(self)
     }
 
-    /// The order in which ranks will stand on their nodes, as far as the options of the launcher tell: further
-    /// options of the user's may say otherwise.
+    /// The expected order of ranks on nodes, by the launcher's options; the user's additional options may change it.
     pub fn rank_order(&self) -> RankOrder {
         let (placement, options) = match &self.launcher {
             LauncherConfig::Simulated(options) => return options.placement.order(),
@@ -293,7 +288,7 @@ impl Campaign {
         }
     }
 
-    /// The first of the operators that commutes; a sum if none does.
+    /// The first operator that commutes; a sum if there is none.
     pub fn commuting_operator(&self) -> Operator {
         let mut operators = self.operators.iter().copied();
         operators
@@ -301,7 +296,7 @@ impl Campaign {
             .unwrap_or(Operator::Sum)
     }
 
-    /// The part of the budget that launches may take to explore, in seconds. The rest confirms choices.
+    /// The part of the budget for exploring launches, in seconds. The rest is for confirming choices.
     pub fn exploring_seconds(&self) -> f64 {
         match self.confirmation {
             ConfirmationMode::On => (1.0 - CONFIRMING_SHARE) * self.budget_seconds,
@@ -309,20 +304,20 @@ impl Campaign {
         }
     }
 
-    /// The patterns of calls in which choices are confirmed: the campaign's own, then the others that programs
-    /// call in most.
+    /// The patterns of calls in which choices are confirmed: the campaign's own, then the most frequent others in
+    /// programs.
     pub fn confirming_patterns(&self) -> Vec<Pattern> {
         let usual = [Pattern::Together, Pattern::Repeated];
         let others = usual.into_iter().filter(|usual| *usual != self.pattern);
         std::iter::once(self.pattern).chain(others).collect()
     }
 
-    /// Whether times are those of a simulated machine, and so is the time that a budget is about.
+    /// Whether the times, and the time that the budget limits, are those of a simulated machine.
     pub fn is_simulated(&self) -> bool {
         matches!(self.launcher, LauncherConfig::Simulated(_))
     }
 
-    /// What may carry messages of our algorithms within nodes.
+    /// The transports of our algorithms' messages within nodes.
     pub fn transports(&self) -> &[Through] {
         self.parameters
             .through
@@ -330,7 +325,7 @@ impl Campaign {
             .unwrap_or(&[Through::Mpi])
     }
 
-    /// What is drawn from where something is left to chance, such as the order of candidates.
+    /// The seed of random choices, such as the order of candidates.
     pub fn seed(&self) -> u64 {
         match &self.launcher {
             LauncherConfig::Local(_) | LauncherConfig::Batch(_) => digest::seed(self),
@@ -338,7 +333,7 @@ impl Campaign {
         }
     }
 
-    /// The smallest shape that holds all others: what one launch needs for all cells.
+    /// The smallest shape that contains all others: the shape of a launch for all cells.
     pub fn largest_shape(&self) -> CommShape {
         let smallest = CommShape { nodes: 1, ppn: 1 };
         self.shapes.iter().fold(smallest, |held, shape| CommShape {
@@ -347,8 +342,8 @@ impl Campaign {
         })
     }
 
-    /// The shapes that the table is extended to, beyond the largest number of nodes with as many ranks each:
-    /// powers of two, three times powers of two, and the last number asked for.
+    /// The shapes that the table is extended to, beyond the largest measured number of nodes with as many ranks per
+    /// node: powers of two, three times powers of two, and the largest requested number.
     pub fn extended_shapes(&self) -> Vec<CommShape> {
         let Some(last) = self.extend_to_nodes else {
             return Vec::new();
@@ -367,8 +362,7 @@ impl Campaign {
         beyond.collect()
     }
 
-    /// What makes the campaign's numbers less trustworthy if ranks share nodes of this many cores;
-    /// absent where that is unknown, as for the hosts of a file.
+    /// Warnings if ranks share nodes of this many cores; `None` if that is unknown, as for the hosts of a file.
     pub fn warnings(&self, cores: Option<u32>) -> Vec<Warning> {
         let ranks = self.shapes.iter().map(|shape| shape.ppn).max().unwrap_or(0);
         let too_few = cores.filter(|cores| ranks > *cores).into_iter();

@@ -1,4 +1,4 @@
-//! Which algorithms compete in a cell, and with which parameters.
+//! The candidates of a cell: algorithms and their parameters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -19,8 +19,8 @@ pub struct Selection {
 impl Selection {
     /// Whether the candidate with this full name without parameters takes part.
     ///
-    /// A pattern with a colon is about those that have one, as `native:*`, and any other about our
-    /// own algorithms.
+    /// A pattern with a colon matches only names with a colon, as `native:*`; any other pattern matches only our own
+    /// algorithms.
     pub fn selects(&self, name: &str) -> bool {
         let matches = |pattern: &Pattern| {
             pattern.as_str().contains(':') == name.contains(':') && pattern.matches(name)
@@ -36,14 +36,14 @@ impl Selection {
 
     /// Whether the library's own algorithms or mock-ups of a collective may take part.
     pub(crate) fn selects_others(&self, collective: Collective) -> bool {
-        // Which algorithms a library has is not known before it is asked.
+        // The library's algorithms are unknown until it is asked.
         let is_native = |pattern: &Pattern| {
             let rest = pattern.as_str().strip_prefix(Candidate::NATIVE)?;
             let of = rest.split_once('/').map_or(rest, |(of, _)| of);
             Pattern::new(of).ok()
         };
         let mut natives = self.include.iter().filter_map(is_native);
-        // What matches a name that no algorithm has matches them all.
+        // A pattern that matches a name no algorithm has matches all names.
         let any = format!("{}{collective}/-", Candidate::NATIVE);
         let is_excluded = self.exclude.iter().any(|pattern| pattern.matches(&any));
         (!is_excluded && natives.any(|of| of.matches(collective.name())))
@@ -54,8 +54,8 @@ impl Selection {
 
     /// The algorithms of a collective that take part.
     ///
-    /// Those that know nodes have to be named, as in `*/lanes`: patterns for all algorithms of a collective leave them
-    /// out, so that campaigns of before ask for the same as ever.
+    /// Algorithms that know nodes must be named, as in `*/lanes`: patterns for all algorithms of a collective leave
+    /// them out, so that older campaigns keep their candidates.
     pub fn of(&self, collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
         let is_named = |algorithm: &Algorithm| {
             let name = algorithm.name();
@@ -79,22 +79,21 @@ impl Selection {
 /// The candidates of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
-    /// The candidates that differ; the library's default comes first.
+    /// The distinct candidates; the library's default comes first.
     pub distinct: Vec<Candidate>,
-    /// Candidates that are the same schedule in the cell as a simpler one, each with that one, which represents them.
+    /// Candidates that are the same schedule in the cell as a simpler one, each with that simpler one.
     pub merged: Vec<(Candidate, Candidate)>,
 }
 
 impl Campaign {
-    /// The candidates of a cell, each schedule once: [`Campaign::simplest`] stands for all that are the
-    /// same there, also for what the campaign names without a pattern. Algorithms that cannot serve the
-    /// cell, as on an odd number of ranks or with an operator that does not commute, are left out.
+    /// The candidates of a cell, each schedule once: [`Campaign::simplest`] represents all that are the same there,
+    /// including candidates that the campaign names in full. Algorithms that cannot serve the cell, for example with an
+    /// odd number of ranks or an operator that does not commute, are left out.
     ///
-    /// `predicted_blocks` gives the block size in bytes that the model expects to be best for a
-    /// family in this cell, if it has an opinion; it is rounded to the nearest power of two.
-    /// Blocks are rounded up to whole elements; those that hold all that an algorithm cuts at once
-    /// are one candidate with a single block. Radices from the number of ranks on make the same
-    /// tree and are one candidate.
+    /// `predicted_blocks` gives the block size in bytes that the model predicts to be best for a family in this cell,
+    /// if any; it is rounded to the nearest power of two. Blocks are rounded up to whole elements. All block sizes that
+    /// hold everything an algorithm cuts at once are one candidate with a single block. All radices from the number of
+    /// ranks on give the same tree and are one candidate.
     pub fn candidates(
         &self,
         cell: &Cell,
@@ -123,7 +122,7 @@ impl Campaign {
         self.each_once(cell, candidates)
     }
 
-    /// Puts the simplest candidate in the place of all that are the same schedule in the cell.
+    /// Replaces candidates that are the same schedule in the cell by the simplest of them.
     pub fn each_once(&self, cell: &Cell, candidates: Vec<Candidate>) -> Candidates {
         let simplest = self.simplest(cell, &candidates);
         let mut once = Candidates::default();
@@ -139,8 +138,8 @@ impl Campaign {
         once
     }
 
-    /// Of each of these candidates of ours, and of all others that the campaign admits with the same sizes of
-    /// blocks, the simplest that is the same schedule in the cell: [`Cell::simplest_alike`].
+    /// For each of these candidates of ours, the simplest one that is the same schedule in the cell, among them and all
+    /// others that the campaign admits with the same block sizes: [`Cell::simplest_alike`].
     pub fn simplest(
         &self,
         cell: &Cell,
@@ -162,14 +161,14 @@ impl Campaign {
         all.iter().cloned().zip(simplest).collect()
     }
 
-    /// The algorithms that may serve a cell, with each choice of what is not a block size.
+    /// The algorithms that may serve a cell, with each combination of parameters other than the block size.
     pub fn families(&self, cell: &Cell) -> Vec<Family> {
         let mut families = Vec::new();
-        // With one node, or one rank a node, those that know nodes are one of their parts; they combine in rank
-        // order only where consecutive ranks share a node.
+        // On one node, or with one rank per node, algorithms that know nodes equal one of their parts. They combine in
+        // rank order only if consecutive ranks share a node.
         let is_in_order = cell.commutes() || self.rank_order().may_be(RankOrder::Block);
         let is_for_nodes = cell.shape.has_orders() && is_in_order;
-        // Parts of different sizes are not moved among ranks in cyclic order. Any other order is taken for block order.
+        // Parts of different sizes are not moved among ranks in cyclic order. Any other order counts as block order.
         let plain = Parameters::default();
         let mut request = cell.request(&plain);
         request.commutative = true;
@@ -194,8 +193,8 @@ impl Campaign {
         families
     }
 
-    /// The inner algorithms of a composition; one without any for other algorithms. Of what is done within and
-    /// between nodes one is varied at a time: models say what is best of each, and pairs would be many.
+    /// The inner algorithms of a composition; one empty entry for other algorithms. Of the phases within and between
+    /// nodes only one is varied at a time: the model predicts the best for each, and all pairs would be too many.
     fn compositions(&self, algorithm: &Algorithm) -> Vec<Parameters> {
         if algorithm.knows_nodes() {
             let others = |parameter| algorithm.choices(parameter).iter().skip(1);
@@ -230,7 +229,7 @@ impl Campaign {
             .collect()
     }
 
-    /// The same parameters through MPI and through shared memory, where ranks that share a node have data to send.
+    /// The parameters through MPI and through shared memory, if ranks that share a node have data to send.
     fn through(&self, cell: &Cell, parameters: Parameters) -> impl Iterator<Item = Parameters> {
         let is_shared = cell.shape.ppn > 1 && cell.bytes > 0;
         let transports = self.transports().iter();
@@ -241,7 +240,7 @@ impl Campaign {
         })
     }
 
-    /// The same parameters with every radix, if the algorithm has one.
+    /// The parameters with every radix, if the algorithm has one.
     fn radices(&self, algorithm: &Algorithm, cell: &Cell, inner: Parameters) -> Vec<Parameters> {
         if !algorithm.uses(Parameter::Radix, &inner.in_units(1)) {
             return vec![inner];
@@ -265,7 +264,7 @@ pub struct Family {
     pub algorithm: &'static Algorithm,
     /// Its other parameters.
     pub parameters: Parameters,
-    /// Whether it cuts what it is given into blocks.
+    /// Whether it cuts its data into blocks.
     pub is_cut: bool,
 }
 
@@ -277,7 +276,7 @@ impl fmt::Debug for Family {
 
 impl PartialEq for Family {
     fn eq(&self, other: &Self) -> bool {
-        // The registry has one row an algorithm.
+        // The registry has one row per algorithm.
         std::ptr::eq(self.algorithm, other.algorithm) && self.parameters == other.parameters
     }
 }
@@ -307,11 +306,10 @@ impl Family {
 
     /// The member with this block size, if it can serve the cell.
     ///
-    /// Blocks are rounded up to whole elements; the size of blocks that hold all that the algorithm
-    /// cuts at once is not told apart: that is a single block. Where nothing is cut, the size means
-    /// nothing.
+    /// Blocks are rounded up to whole elements. A size that holds everything the algorithm cuts at once gives a single
+    /// block. If nothing is cut, the size is ignored.
     pub fn candidate(&self, cell: &Cell, block_bytes: u64) -> Option<Candidate> {
-        // Decisions hold for every root, whatever root is measured.
+        // Decisions hold for every root, not only for the measured one.
         if !cell.commutes() && out_of_order(self.algorithm, &self.parameters).is_some() {
             return None;
         }

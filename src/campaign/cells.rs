@@ -1,4 +1,4 @@
-//! The points of a campaign.
+//! The cells of a campaign.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,15 @@ use vocabulary::{Cell, Datatype, Operator, Repetition};
 use crate::Campaign;
 use crate::campaign::TimeSlice;
 
-/// Share of the budget that repetitions may take; the rest is for starting programs, warm-up,
-/// synchronisation and checking results.
+/// The share of the budget for repetitions; the rest is for starting programs, warm-up, synchronisation and checking
+/// results.
 const REPETITION_SHARE: f64 = 0.7;
 
 impl Campaign {
-    /// All cells, from small to large: a run that ends early has finished the cheap ones.
+    /// All cells, in ascending order of size, so that a run that ends early has finished the cheap ones.
     ///
-    /// Sizes of reductions are rounded up to whole elements; cells that thereby become equal are
-    /// one. What combines nothing moves bytes; a reduction has a cell for each operator.
+    /// Sizes of reductions are rounded up to whole elements; equal cells that result are merged. Collectives that
+    /// combine nothing move bytes; a reduction has one cell per operator.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells: Vec<Cell> = self
             .sizes
@@ -60,11 +60,10 @@ impl Campaign {
         cells
     }
 
-    /// When a candidate has been repeated often enough, if one launch takes `turns` turns: one a
-    /// candidate of each cell and one an experiment.
+    /// The conditions under which a candidate is repeated no further, if one launch takes `turns` turns: one per
+    /// candidate of each cell and one per experiment.
     ///
-    /// `slice: auto` divides what of the budget is there for choosing evenly between the turns of all
-    /// launches.
+    /// `slice: auto` divides the exploring part of the budget evenly between the turns of all launches.
     pub fn repetition(&self, turns: usize) -> Repetition {
         let slice_seconds = match self.repetitions.slice {
             TimeSlice::Seconds(seconds) => seconds,

@@ -1,6 +1,6 @@
-//! The campaign file as it is written: keys and forms, nothing checked beyond them.
+//! The campaign file as written: keys and forms, without further checks.
 //!
-//! Every key is optional here except the name, so that defaults stand in one place, `validate`.
+//! Every key but the name is optional here, since `validate` has all defaults.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -49,7 +49,7 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    /// The file of the job specification, if it has one of its own.
+    /// The separate file of the job specification, if there is one.
     pub(crate) fn job_file(&self) -> Option<&Path> {
         let Some(Shorthand::Full(LaunchersDefinition(named))) = &self.launcher else {
             return None;
@@ -76,11 +76,11 @@ pub(crate) struct LibraryDefinition {
     pub(crate) launcher: Option<PathBuf>,
 }
 
-/// `launcher`, spelled out: what is said of each launcher that is named.
+/// `launcher`, spelled out: the definition of each named launcher.
 #[derive(Clone, Debug)]
 pub(crate) struct LaunchersDefinition(pub(crate) Vec<LauncherDefinition>);
 
-/// What is said of a launcher.
+/// The definition of a launcher.
 #[derive(Clone, Debug)]
 pub(crate) enum LauncherDefinition {
     Local(LocalDefinition),
@@ -88,7 +88,7 @@ pub(crate) enum LauncherDefinition {
     Simulated(SimulatedDefinition),
 }
 
-/// The launcher that is named.
+/// The name of a launcher.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LauncherKey {
     Local,
@@ -97,7 +97,7 @@ pub(crate) enum LauncherKey {
 }
 
 impl LauncherKey {
-    /// All of them, by name.
+    /// All launchers, by name.
     pub(crate) fn all() -> Vec<(&'static str, Self)> {
         let batch = BATCH_SYSTEMS.map(|system| (system.name(), Self::Batch(system)));
         let mut all = vec![("local", Self::Local)];
@@ -107,7 +107,6 @@ impl LauncherKey {
     }
 }
 
-/// The names of all launchers.
 pub(crate) static LAUNCHERS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     LauncherKey::all()
         .into_iter()
@@ -163,7 +162,7 @@ pub(crate) struct BatchDefinition {
     pub(crate) spread: Option<Scalar>,
 }
 
-/// A job specification, in a file of its own or under `job`.
+/// A job specification, in a separate file or under `job`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobDefinition {

@@ -12,7 +12,7 @@ use table::Confidence;
 use crate::campaign::{Output, TimeSlice};
 use crate::{Campaign, ConfirmationMode, LauncherConfig, Repetitions, SimulatedOptions, Strategy};
 
-/// The version of the canonical text, with which digests begin. Those of version 1 have no such mark.
+/// The version of the canonical text, with which digests begin. Digests of version 1 have no version.
 const VERSION: &str = "v2";
 
 /// The version, a dash, and SHA-256 of the canonical text in hexadecimal.
@@ -22,15 +22,15 @@ pub(crate) fn digest(campaign: &Campaign) -> String {
 
 /// The hash of the conditions under which a campaign measures, in hexadecimal.
 ///
-/// Its text has the form and the keys of a campaign's. Verdicts in stores and tables keep it: a key that is added
-/// later is written only where its value is not the default that it has when it is added.
+/// Its text has the form and the keys of a campaign's canonical text. Verdicts in stores and tables keep the hash, so a
+/// key that is added later is written only if its value differs from its default at that time.
 pub(crate) fn conditions(campaign: &Campaign) -> String {
     let mut launcher = launching(&campaign.launcher);
     match &campaign.launcher {
         LauncherConfig::Local(_) => {}
         // Each machine is a library of its own.
         LauncherConfig::Simulated(_) => launcher["simulated"]["machine"] = Value::Null,
-        // How launches are divided into jobs, and how long these may take, does not change the digest.
+        // The division of launches into jobs, and the wall time of jobs, do not change the hash.
         LauncherConfig::Batch(options) => {
             let batch = &mut launcher[options.system.name()];
             batch["allocation"] = Value::Null;
@@ -49,7 +49,7 @@ fn hexadecimal(hash: [u8; 32]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The beginning of the same hash, as a number.
+/// The first bytes of the campaign's hash, as a number.
 pub(crate) fn seed(campaign: &Campaign) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = hash(campaign);
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
@@ -66,18 +66,17 @@ fn hash(campaign: &Campaign) -> [u8; 32] {
     Sha256::digest(canonical(campaign)).into()
 }
 
-/// What a campaign asks for, as text: a line with the version, and one JSON object without spaces, its
-/// keys in ascending order.
+/// The canonical text of a campaign: a line with the version, and one JSON object without spaces, its keys in ascending
+/// order.
 ///
-/// Keys and words are those of campaign files, values are what was validated: sizes as numbers of bytes,
-/// times as seconds, ranges spelled out, defaults filled in. A key without a value is not written. So a
-/// key that is added later keeps the digests of campaigns that do not use it, if it has no value then:
-/// `(value != default).then_some(value)`, with the default that it has in the beginning, for ever. If
-/// anything else about this text has to change, the version does.
+/// Keys and words are those of campaign files. Values are the validated ones: sizes as numbers of bytes, times in
+/// seconds, ranges spelled out, defaults filled in. A key without a value is not written. So a key that is added later
+/// keeps the digests of older campaigns if its original default is never written: `(value !=
+/// default).then_some(value)`, forever. Any other change of this text needs a new version.
 ///
-/// What makes no difference to measurements is left out: who pays for a job, for how long and when.
+/// Properties that do not affect measurements are left out: a job's account, wall time and start.
 fn canonical(campaign: &Campaign) -> String {
-    // Everything is named, here and below, so that a new key cannot be forgotten.
+    // All fields are named, here and below, so that a new one cannot be forgotten.
     let Campaign {
         name,
         library,
@@ -122,7 +121,7 @@ fn canonical(campaign: &Campaign) -> String {
         "candidates": {"include": include, "exclude": exclude},
         "parameters": parameters,
         "strategy": strategy.to_string(),
-        // An exhaustive campaign does not look at it.
+        // An exhaustive campaign ignores it.
         "target_regret": (*strategy == Strategy::Guided).then_some(target_regret),
         "launches": launches,
         "confirmation": (*confirmation == ConfirmationMode::Off).then_some("off"),
@@ -143,12 +142,12 @@ fn canonical(campaign: &Campaign) -> String {
 
 fn write(mut value: Value) -> String {
     drop_absent(&mut value);
-    // Whether a map keeps the order in which it was filled is a feature that any crate may switch on.
+    // Any crate may enable the feature by which maps keep their insertion order.
     value.sort_all_objects();
     format!("colltune campaign {VERSION}\n{value}")
 }
 
-/// A word alone, as it was before there could be several.
+/// A single word alone, as before several were allowed.
 fn one_or_many<'a>(words: impl Iterator<Item = &'a str>) -> Value {
     let words: Vec<&str> = words.collect();
     match words[..] {
@@ -275,7 +274,7 @@ fn files(output: &Output) -> Value {
     json!({"store": path(store), "table": path(table), "report": path(report)})
 }
 
-/// Files name paths that are text; others are only made while a program runs.
+/// A path as text. Paths in files are text; others exist only while a program runs.
 fn path(path: &Path) -> Cow<'_, str> {
     path.to_string_lossy()
 }

@@ -17,21 +17,20 @@ pub(crate) const JOB: Kind = Kind {
     reference: Some("jobs/cluster.yaml has all keys"),
 };
 
-/// A campaign that cannot be used.
+/// An error of reading a campaign.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum CampaignError {
     /// The file cannot be read.
     #[error("cannot read the campaign `{}`: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// The file, or one that it names, says something that makes no sense; it renders with its place
-    /// and a remedy.
+    /// The file, or one that it names, is invalid; the diagnostic has the place and a remedy.
     #[error(transparent)]
     Invalid(#[from] Box<Diagnostic>),
 }
 
 impl CampaignError {
-    /// What the user can do about it, where the message does not say so already.
+    /// A remedy, if the message does not contain one.
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {

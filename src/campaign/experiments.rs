@@ -1,41 +1,40 @@
-//! The measurements that show the machine's own parameters.
+//! The experiments of a campaign, which determine the machine's parameters.
 
 use vocabulary::{Cell, CommShape, Experiment, ExperimentKind, Through};
 
 use crate::Campaign;
 
 const MESSAGE_BYTES: (u64, u64) = (1, 4 << 20);
-/// Up to here messages are measured even where all vectors are shorter: bandwidth shows only there.
+/// The size up to which messages are measured even if all vectors are shorter, since only long messages show bandwidth.
 const LONG_MESSAGE_BYTES: u64 = 256 << 10;
-/// Between these, where protocols change, sizes of ping-pongs stand more closely.
+/// The range of sizes in which protocols change, where ping-pongs have closer sizes.
 const PROTOCOL_BYTES: (u64, u64) = (256, 256 << 10);
-/// Only in small messages what starting one costs is a visible part of the time.
+/// The sizes of bursts: only in small messages the overhead is a visible part of the time.
 const BURST_BYTES: (u64, u64) = (1, 1 << 10);
-/// Where eager limits are looked for.
+/// The range in which eager limits are searched.
 const LATE_BYTES: (u64, u64) = (1 << 10, 128 << 10);
-/// Where the time per byte is all that is asked for.
+/// The sizes at which only the time per byte matters.
 const BANDWIDTH_BYTES: (u64, u64) = (16 << 10, LONG_MESSAGE_BYTES);
-/// The smallest and the largest vector that is combined and copied.
+/// The sizes of the smallest and the largest vector that is combined and copied.
 const VECTOR_BYTES: (u64, u64) = (1 << 10, 4 << 20);
 const FACTOR: u64 = 4;
 const CLOSE_FACTOR: u64 = 2;
-/// Where a few sizes tell enough; also those of exchanges and shifts, which are compared with ping-pongs
-/// size by size.
+/// The factor where a few sizes suffice; also for exchanges and shifts, which are compared with ping-pongs of the same
+/// size.
 const WIDE_FACTOR: u64 = 16;
-/// Partners of one rank, if there are as many.
+/// The number of partners of one rank, if there are enough ranks.
 const PARTNERS: u32 = 4;
 
-/// What is measured among the ranks of a shape, at which sizes.
+/// A kind of experiment, its ranks, and its sizes.
 type Series = (ExperimentKind, CommShape, Vec<u64>);
 
 impl Campaign {
-    /// The experiments, on each level that the campaign has: between two ranks messages one way, both
-    /// ways, many at once and to a receiver that is late; if there are three, to one while receiving
-    /// from another, and to and from several at once; the same through shared memory, if candidates use that.
-    /// If nodes have several ranks, one pair and the most
-    /// there can be between two nodes. On one rank copying and, where anything is reduced, combining in
-    /// the campaign's datatype and operator. Messages are not much longer than the longest vector: on
-    /// slow networks they would take longer than all else.
+    /// The experiments, on each level of the campaign. Between two ranks: messages in one direction, in both, many at
+    /// once, and to a late receiver. With three or more: messages to one rank while receiving from another, and to and
+    /// from several at once. The same through shared memory if candidates use it. If nodes have several ranks: messages
+    /// of one pair and of the largest number of pairs between two nodes. On one rank: copying and, if the campaign has
+    /// reductions, combining with its datatype and operator. Messages are not much longer than the longest vector,
+    /// since on slow networks they would take longer than everything else.
     pub fn experiments(&self) -> Vec<Experiment> {
         let within = |ranks| CommShape {
             nodes: 1,
@@ -78,7 +77,7 @@ impl Campaign {
         experiments.collect()
     }
 
-    /// Whether the ranks of a shape are among those of one of the campaign's.
+    /// Whether one of the campaign's shapes contains the ranks of a shape.
     fn has_room(&self, shape: CommShape) -> bool {
         self.shapes
             .iter()
@@ -119,8 +118,8 @@ impl Campaign {
         series
     }
 
-    /// One pair between two nodes, and as many at once as there can be: the port that they share shows
-    /// in the difference. So do bursts of as many, beside those of one pair.
+    /// One pair between two nodes, and as many pairs at once as possible: the difference shows the port that they
+    /// share. Bursts of both show its gap.
     fn injections(&self) -> Vec<Series> {
         let pairs = |ppn| CommShape { nodes: 2, ppn };
         let several = self.shapes.iter().filter(|shape| shape.nodes > 1);
@@ -140,7 +139,7 @@ impl Campaign {
         [1, most].map(series).into_iter().chain([bursts]).collect()
     }
 
-    /// Combinations, where anything is reduced.
+    /// Combinations, if the campaign has reductions.
     fn combining(&self, shape: CommShape) -> Option<Series> {
         let combine = ExperimentKind::Combine {
             datatype: self.datatype,
@@ -154,7 +153,7 @@ impl Campaign {
     }
 }
 
-/// Sizes of ping-pongs up to `last`, which is [`PROTOCOL_BYTES`]' end at least.
+/// Sizes of ping-pongs up to `last`, which is at least the end of [`PROTOCOL_BYTES`].
 fn ping_pongs(last: u64) -> Vec<u64> {
     let (from, to) = PROTOCOL_BYTES;
     let mut all = sizes((MESSAGE_BYTES.0, from), WIDE_FACTOR);
@@ -164,7 +163,7 @@ fn ping_pongs(last: u64) -> Vec<u64> {
     all
 }
 
-/// Sizes from the first on, until one is not below the last.
+/// Sizes from the first on, up to the first one that is not below the last.
 fn sizes((first, last): (u64, u64), factor: u64) -> Vec<u64> {
     let grid = std::iter::successors(Some(first), |bytes| Some(bytes * factor));
     grid.take_while(|bytes| *bytes < factor * last).collect()

@@ -1,20 +1,20 @@
-//! What a campaign is measured with.
+//! The launcher of a campaign.
 
 use std::path::PathBuf;
 
 use launcher::{BatchOptions, LocalOptions};
 use model::Placement;
 
-/// What measures: MPI programs, or the simulator in their place.
+/// The launcher of a campaign: it starts MPI programs or simulates them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::large_enum_variant,
     reason = "a campaign has one, which is not moved about"
 )]
 pub enum LauncherConfig {
-    /// Ranks on this machine, or on hosts that its launcher reaches.
+    /// Ranks on this machine, or on hosts that the MPI launcher reaches.
     Local(LocalOptions),
-    /// Ranks on nodes that a batch system gives to jobs.
+    /// Ranks on nodes that a batch system allocates to jobs.
     Batch(BatchOptions),
     /// A simulated machine, without MPI.
     Simulated(SimulatedOptions),
@@ -26,13 +26,13 @@ impl Default for LauncherConfig {
     }
 }
 
-/// What is simulated instead of measured.
+/// The options of a simulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SimulatedOptions {
-    /// The machine file, relative to the working directory; absent for the reference machine.
+    /// The machine file, relative to the working directory; `None` for the reference machine.
     pub machine: Option<PathBuf>,
-    /// How ranks are dealt to nodes.
+    /// The placement of ranks on nodes.
     pub placement: Placement,
-    /// What the noise is drawn from: the same seed gives the same noise.
+    /// The seed of the noise: the same seed gives the same noise.
     pub seed: u32,
 }

@@ -1,9 +1,8 @@
 //! Reads campaign files and validates them.
 //!
-//! [`Campaign`] is what a user asks for: it is read from strict YAML, where every mistake is an
-//! error that names file, line, field and remedy, and answers which [cells](Campaign::cells),
-//! [candidates](Campaign::candidates) and [experiments](Campaign::experiments) there are.
-//! This crate knows neither how programs are started nor how results are stored.
+//! A [`Campaign`] is read from strict YAML, where every mistake is an error with file, line, field and remedy. It lists
+//! its [cells](Campaign::cells), [candidates](Campaign::candidates) and [experiments](Campaign::experiments). This
+//! crate knows neither how programs are started nor how results are stored.
 //!
 //! ```
 //! let text = "name: small\ncollectives: [bcast]\nshapes: [1x2]\nsizes: 8..64 x8\n";

@@ -1,16 +1,16 @@
-//! Candidates that are not ours: the library's own algorithms, and mock-ups made of its collectives.
+//! Candidates other than colltune's algorithms: the library's own, and mock-ups made of its collectives.
 
 use vocabulary::{Candidate, Cell, Library, MOCKUPS, Mockup, NativeAlgorithm, Parameters};
 
 use crate::Campaign;
 
 impl Campaign {
-    /// The mock-ups and the library's own algorithms that compete in a cell, of those that the library
-    /// lists, each with every segment size and fanout that reaches it.
+    /// The mock-ups and the library's own algorithms that compete in a cell, of those that the library lists, each with
+    /// every segment size and fanout that it accepts.
     ///
-    /// Left out is what the library is known to replace by something else without a word, for no
-    /// sample must carry a wrong name, and what it refuses. For an operator that does not commute,
-    /// mock-ups are left out too, and algorithms that are not known to combine in the order of ranks.
+    /// Algorithms that the library is known to replace silently are left out, since no sample may have a wrong name,
+    /// and so are those that it refuses. For an operator that does not commute, mock-ups and algorithms that are not
+    /// known to combine in rank order are left out too.
     pub fn foreign_candidates(
         &self,
         cell: &Cell,

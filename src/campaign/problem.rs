@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a campaign, with its remedy.
+//! The problems of a campaign, with their remedies.
 
 use std::path::PathBuf;
 
@@ -12,12 +12,12 @@ use vocabulary::units::{UnitError, format_bytes};
 use crate::definition::LAUNCHERS;
 use crate::validate::LARGEST_SIZE_BYTES;
 
-/// What is wrong at one place of a campaign file.
+/// A problem at one place of a campaign file.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub(crate) enum Problem {
     #[error("the path `{}` does not name a file", path.display())]
     NoFileName { path: PathBuf },
-    #[error("a file's name of {bytes} bytes is longer than any file system takes")]
+    #[error("a file name of {bytes} bytes exceeds the limit of all file systems")]
     LongFileName { bytes: usize },
     #[error("the path `{}` has a NUL character", path.escape_debug())]
     NulInPath { path: String },
@@ -75,9 +75,9 @@ pub(crate) enum Problem {
     HostFile(#[from] HostFileError),
     #[error("there is nothing to place on one node")]
     PlacementWithoutHosts,
-    #[error("`auto` is about one machine: with a host file, `shapes` must name nodes and ranks")]
+    #[error("`auto` means this machine: with a host file, `shapes` must name nodes and ranks")]
     HostShapes,
-    #[error("`auto` is about one machine: with a batch system, `shapes` must name nodes and ranks")]
+    #[error("`auto` means this machine: with a batch system, `shapes` must name nodes and ranks")]
     BatchShapes,
     #[error("cannot read the job specification `{}`: {reason}", path.display())]
     JobFile { path: PathBuf, reason: String },
@@ -96,9 +96,9 @@ pub(crate) enum Problem {
     },
     #[error("`{name}` cannot be the name of a variable in a job's script")]
     ShellVariable { name: String },
-    #[error("a simulated machine has no caches that could be cold")]
+    #[error("a simulated machine has no caches, so they cannot be cold")]
     SimulatedCache,
-    #[error("ranks can arrive one after the other only at times that they agree on")]
+    #[error("a skewed pattern needs a global clock: ranks arrive at agreed times")]
     SkewedAtBarrier,
     #[error("exactly one launcher must be named")]
     NotOneLauncher,
@@ -106,7 +106,7 @@ pub(crate) enum Problem {
     SimulatedLibrary,
     #[error("{collective} cannot be simulated: only MPI libraries have algorithms of it")]
     NotSimulated { collective: Collective },
-    #[error("a simulated machine has as many nodes as are asked for: `shapes` must name them")]
+    #[error("a simulated machine has any number of nodes: `shapes` must name nodes and ranks")]
     SimulatedShapes,
     #[error(
         "impossible shape {shape}: this machine has {cores} cores and `oversubscribe` is never"
@@ -168,7 +168,7 @@ impl strict_yaml::Problem for Problem {
                 "widen `candidates`, or list only the other collectives in `collectives`".to_owned()
             }
             Self::Directive { mark, .. } => {
-                format!("write one line, as it stands behind `{mark}`, as in `--mem=0`")
+                format!("write one line with the text after `{mark}`, as in `--mem=0`")
             }
             Self::NotOneLauncher => {
                 let (last, others) = LAUNCHERS.split_last().unwrap_or((&"local", &[]));
@@ -189,7 +189,7 @@ impl Problem {
             Self::NoFileName { .. } => "name a file, or remove the key to get its default",
             Self::LongFileName { .. } => "choose a name of at most 255 bytes",
             Self::NulInPath { .. } => "remove it",
-            Self::SamePath { .. } => "give store, table and report a path each",
+            Self::SamePath { .. } => "give store, table and report different paths",
             Self::Name { .. } => {
                 "use letters, digits, `-` and `_`, beginning with a letter or digit, at most 64"
             }
@@ -198,7 +198,9 @@ impl Problem {
             Self::Unit(UnitError::Duration(_)) => "the unit is required: ms, s, m, h or d",
             Self::Unit(_) => "sizes are bytes, and a range is FIRST..LAST xFACTOR with 1 <= FIRST",
             Self::Size { .. } => "write a size within these bounds",
-            Self::Radix { .. } => "a node has up to one child less than the radix on each level",
+            Self::Radix { .. } => {
+                "a tree's nodes have up to one child less than the radix on each level"
+            }
             Self::NoData { .. } => "remove the key: it is measured once on each shape",
             Self::EmptyList => "name at least one entry, or remove the key to get its default",
             Self::MinimumAboveMaximum { .. } => "lower the minimum or raise the maximum",
@@ -211,15 +213,13 @@ impl Problem {
             Self::JobFile { .. } | Self::TemplateFile { .. } => {
                 "name a file by its path from the working directory; jobs/README.md shows one"
             }
-            Self::TemplateSyntax { .. } => "jobs/README.md says how templates are written",
+            Self::TemplateSyntax { .. } => "jobs/README.md describes templates",
             Self::JobWord { .. } => {
                 "use the name as the batch system lists it, without spaces or quotes"
             }
-            Self::Lacking { .. } => {
-                "remove it, or write what your site has instead under `directives`"
-            }
+            Self::Lacking { .. } => "remove it, or write your site's equivalent under `directives`",
             Self::ShellVariable { .. } => {
-                "use letters, digits and `_`, beginning with no digit; others can be passed by `options`"
+                "use letters, digits and `_`, and no leading digit; others can be passed by `options`"
             }
             Self::SimulatedCache => "remove `cache`, or measure with `launcher: local`",
             Self::SkewedAtBarrier => "add `synchronisation: window`, or use `pattern: repeated`",
@@ -237,7 +237,7 @@ impl Problem {
     }
 }
 
-/// Whether this is the name of a collective of which only libraries have algorithms.
+/// Whether this is the name of a collective for which only libraries have algorithms.
 pub(crate) fn is_library_only(name: &str) -> bool {
     let collective = name.parse::<Collective>();
     collective.is_ok_and(|collective| !collective.has_algorithms())

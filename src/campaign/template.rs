@@ -5,11 +5,10 @@ use schedule::Collective;
 
 use crate::validate::auto_shapes;
 
-/// Every key of a campaign with its default and what it means: `tuning/reference.yaml`.
+/// The reference of all keys of a campaign, with their defaults: `tuning/reference.yaml`.
 pub const REFERENCE: &str = include_str!("../../tuning/reference.yaml");
 
-/// A commented campaign for a machine of this many cores; `library` is an MPI library that was
-/// found on it.
+/// A commented campaign for a machine of this many cores; `library` is an MPI library found on it.
 pub fn template(cores: u32, library: Option<&str>) -> String {
     let shapes: Vec<String> = auto_shapes(cores).map(|shape| shape.to_string()).collect();
     let shapes = shapes.join(", ");

@@ -1,5 +1,4 @@
-//! Turns a definition into a campaign: every value is checked here, and every default stands
-//! here.
+//! Turns a definition into a campaign: checks every value and fills in every default.
 
 mod batch;
 mod launcher;
@@ -22,14 +21,14 @@ use crate::campaign::{Repetitions, TimeSlice};
 use crate::definition::{Definition, ExtendDefinition, RepetitionsDefinition};
 use crate::{Campaign, Problem};
 
-/// More ranks on one node than this are taken for a mistake.
+/// The most ranks on one node; more are considered a mistake.
 pub(crate) const LARGEST_NODE_RANKS: u32 = 1024;
-/// More simulated ranks than this take too much memory and time.
+/// The most simulated ranks; more take too much memory and time.
 pub(crate) const LARGEST_SIMULATED_RANKS: u32 = 1 << 20;
 /// Longest vector of a call: counts in MPI calls are 32-bit integers.
 pub(crate) const LARGEST_SIZE_BYTES: u64 = 1 << 30;
 
-/// What reductions combine.
+/// The datatypes of reductions.
 const DATATYPES: [Datatype; 4] = [
     Datatype::Int32,
     Datatype::Int64,
@@ -46,10 +45,9 @@ const DEFAULT_MINIMUM: u32 = 10;
 const DEFAULT_MAXIMUM: u32 = 10_000;
 const DEFAULT_PRECISION: f64 = 0.03;
 
-/// The result of one check.
 type Checked<T> = Result<T, Box<Diagnostic>>;
 
-/// What checks need to know beside the value.
+/// The context of checks.
 struct Check<'a> {
     document: &'a Document<'a>,
     machine: Machine,
@@ -58,9 +56,9 @@ struct Check<'a> {
 /// The machine that a campaign is for.
 #[derive(Clone, Copy)]
 pub(crate) enum Machine {
-    /// One of this many cores.
+    /// A machine of this many cores.
     Known { cores: u32 },
-    /// Any; as far as the campaign leaves it open, one of this many cores.
+    /// Any machine; where the campaign leaves a choice, one of this many cores.
     Unknown { cores: u32 },
 }
 
@@ -75,7 +73,7 @@ impl Machine {
 /// Checks a definition and fills in the defaults for a machine.
 ///
 /// # Errors
-/// The first thing that makes no sense, with its place.
+/// The first invalid value, with its place.
 pub(crate) fn campaign(
     document: &Document<'_>,
     definition: &Definition,
@@ -146,7 +144,7 @@ impl Check<'_> {
         }
     }
 
-    /// One of a few known words, if one is given.
+    /// One of several known words, if one is given.
     fn word<T: Copy>(
         &self,
         field: &Field,
@@ -158,7 +156,7 @@ impl Check<'_> {
         word.as_ref().map(known).transpose()
     }
 
-    /// The entries of a list that must have some.
+    /// The entries of a nonempty list.
     fn entries<'g, T>(&self, field: &Field, given: &'g OneOrMany<T>) -> Checked<&'g [T]> {
         match given.0.is_empty() {
             true => Err(self.error(field, Problem::EmptyList)),
@@ -231,7 +229,7 @@ impl Check<'_> {
         let mut operators = Vec::new();
         for word in self.entries(&field, words)? {
             let operator = self.document.word(&field, &word.0, "operator", &known)?;
-            // Tables know two classes of operators, and one of each says what holds for it.
+            // Tables have two classes of operators; one operator of each represents its class.
             let alike = |other: &Operator| other.commutes() == operator.commutes();
             if operators.iter().any(alike) {
                 let wanted = "one operator that commutes, one that does not, or one of each";
@@ -246,7 +244,7 @@ impl Check<'_> {
         let pattern = definition.pattern.unwrap_or_default();
         let synchronisation = definition.synchronisation.unwrap_or_default();
         match (pattern, synchronisation) {
-            // The times at which ranks arrive are agreed upon on a global clock.
+            // Ranks agree on arrival times by a global clock.
             (Pattern::Skewed, Synchronisation::Barrier) => {
                 Err(self.error(&Field::of("pattern"), Problem::SkewedAtBarrier))
             }
@@ -256,7 +254,7 @@ impl Check<'_> {
 
     fn cache(&self, cache: Option<CacheState>, launcher: &LauncherConfig) -> Checked<CacheState> {
         match (cache.unwrap_or_default(), launcher) {
-            // Its times would go by the name of what they are not.
+            // The times would be labelled wrongly.
             (CacheState::Cold, LauncherConfig::Simulated(_)) => {
                 Err(self.error(&Field::of("cache"), Problem::SimulatedCache))
             }
@@ -276,7 +274,7 @@ impl Check<'_> {
             }
         }
         if minimum > maximum {
-            // A maximum was written, since the default is never below the minimum.
+            // The maximum is from the file, since the default is never below the minimum.
             let problem = Problem::MinimumAboveMaximum { minimum, maximum };
             return Err(self.error(&field.key("maximum"), problem));
         }

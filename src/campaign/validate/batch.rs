@@ -1,4 +1,4 @@
-//! What batch systems are asked for.
+//! Checks of the options of batch systems.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const ALLOCATIONS: [(&str, Allocation); 2] = [
     ("shared", Allocation::Shared),
     ("separate", Allocation::Separate),
 ];
-/// Less does not suffice to start anything.
+/// The least wall time, in seconds; in less nothing can be started.
 const LEAST_WALL_TIME: f64 = 60.0;
 
 impl Check<'_> {
@@ -76,7 +76,7 @@ impl Check<'_> {
             .collect()
     }
 
-    /// A job specification in a file of its own, in which its mistakes are shown.
+    /// Reads a separate file with the job specification, so that errors name that file.
     fn job_file(
         &self,
         field: &Field,
@@ -242,8 +242,8 @@ impl Check<'_> {
     }
 }
 
-/// The campaign's text with what other files say of its jobs in the place of their names: they may have
-/// changed, or be gone, when the campaign is read again.
+/// The campaign's text with the contents of the job files that it names: they may have changed, or be missing, when the
+/// campaign is read again.
 pub(super) fn with_job(document: &Document<'_>, launcher: &LauncherConfig, text: &str) -> String {
     let LauncherConfig::Batch(BatchOptions { system, job, .. }) = launcher else {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! What measures, and how it is started.
+//! Checks of the launcher and its options.
 
 use std::collections::BTreeMap;
 
@@ -77,12 +77,12 @@ impl Check<'_> {
         self.word(&launcher.key("placement"), word, "placement", &placements)
     }
 
-    /// The number of nodes that shapes may have; none where any will do.
+    /// The largest number of nodes of a shape; `None` without a limit.
     pub(super) fn nodes(&self, launcher: &LauncherConfig) -> Checked<Option<u32>> {
         let hosts = match (launcher, self.machine) {
             (LauncherConfig::Simulated(_) | LauncherConfig::Batch(_), _) => return Ok(None),
             (LauncherConfig::Local(LocalOptions { hosts: None, .. }), _) => return Ok(Some(1)),
-            // What has been measured may have been measured elsewhere.
+            // A measured campaign may be from another machine.
             (LauncherConfig::Local(_), Machine::Unknown { .. }) => return Ok(None),
             (
                 LauncherConfig::Local(LocalOptions {

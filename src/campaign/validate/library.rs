@@ -1,4 +1,4 @@
-//! Checks of the library that is measured.
+//! Checks of the library.
 
 use launcher::LibraryChoice;
 use libraries::LibraryName;

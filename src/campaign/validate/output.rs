@@ -1,4 +1,4 @@
-//! Where results go.
+//! Checks of the paths of results.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ impl Check<'_> {
                 self.file_name(&field.key(key), path)?;
             }
         }
-        // Those that are given come last: an error is about something that is written.
+        // Given paths come last, so that an error is about a path in the file.
         let mut keys: Vec<_> = files.iter().collect();
         keys.sort_by_key(|(_, given, _)| given.is_some());
         let path = |(_, given, default): &(_, Option<PathBuf>, PathBuf)| {
@@ -61,7 +61,7 @@ impl Check<'_> {
         Ok(output)
     }
 
-    /// Refuses a page in the place of the store or the table. It is written beside the report, and not named.
+    /// Refuses outputs with the path of the report's page, which is written beside the report without being named.
     fn page(&self, field: &Field, output: &Output) -> Checked<()> {
         let page = output.page();
         for (key, path) in [("store", &output.store), ("table", &output.table)] {
@@ -95,7 +95,7 @@ impl Check<'_> {
     }
 }
 
-/// The files that a campaign in the file `path` is read from, with what names them.
+/// The files from which a campaign in the file `path` is read, each with a description.
 pub(crate) fn inputs(
     path: &Path,
     definition: &Definition,
@@ -125,7 +125,7 @@ pub(crate) fn inputs(
     inputs
 }
 
-/// Refuses outputs that would replace what the campaign is read from, under whatever names.
+/// Refuses outputs that would replace an input of the campaign, under any name.
 pub(crate) fn keep_inputs(document: &Document<'_>, campaign: &Campaign) -> Checked<()> {
     let Output {
         store,

@@ -14,7 +14,7 @@ use crate::definition::{CandidatesDefinition, ParametersDefinition};
 use crate::problem::is_library_only;
 use crate::{Problem, Selection};
 
-/// Name of the candidate that is always there.
+/// Name of the candidate that is always included.
 const DEFAULT: &str = "default";
 const DEFAULT_BLOCK_BYTES: &str = "4K..1M x4";
 const DEFAULT_RADICES: [u32; 4] = [2, 4, 8, 16];
@@ -40,7 +40,7 @@ impl Check<'_> {
         };
         let exclude = match exclude {
             None => Vec::new(),
-            // An empty list excludes nothing, which is a sensible thing to write.
+            // An empty list is valid here: it excludes nothing.
             Some(OneOrMany(patterns)) if patterns.is_empty() => Vec::new(),
             Some(patterns) => {
                 let field = field.key("exclude");
@@ -68,7 +68,7 @@ impl Check<'_> {
                 let (pattern, message) = (text.clone(), error.msg);
                 self.error(&field, Problem::Pattern { pattern, message })
             })?;
-            // Which algorithms the library has is not known before it is asked.
+            // The library's algorithms are unknown until it is asked.
             let is_known = text == DEFAULT
                 || text.starts_with(Candidate::NATIVE)
                 || names.iter().any(|name| pattern.matches(name));
@@ -84,9 +84,8 @@ impl Check<'_> {
         Ok(patterns)
     }
 
-    /// The collectives that are asked for, or all that have an algorithm to compare. Those of which
-    /// only libraries have algorithms are there where some of these are included, and never in a
-    /// simulation.
+    /// The requested collectives, or all that have an algorithm to compare. Those for which only libraries have
+    /// algorithms are included if some of these algorithms are, and never in a simulation.
     pub(super) fn collectives(
         &self,
         given: Option<&OneOrMany<Scalar>>,
@@ -148,7 +147,7 @@ impl Check<'_> {
         })
     }
 
-    /// What carries messages within nodes, each once; nothing if that is MPI alone.
+    /// The transports of messages within nodes, each once; empty for MPI alone.
     fn through(
         &self,
         field: &Field,
@@ -204,7 +203,7 @@ impl Check<'_> {
     }
 }
 
-/// A pattern like `text` that selects something.
+/// A pattern similar to `text` that selects something.
 fn suggest(text: &str, names: &[String]) -> Option<String> {
     if names.iter().any(|name| name.ends_with(&format!("/{text}"))) {
         return Some(format!("*/{text}"));

@@ -64,7 +64,7 @@ impl Check<'_> {
         Ok(shapes)
     }
 
-    /// The shape, if it can be launched; `nodes` is how many it may have at most.
+    /// The shape, if it can be launched; `nodes` is the largest number of nodes.
     fn possible(
         &self,
         field: &Field,
@@ -100,7 +100,7 @@ impl Check<'_> {
                 limit,
                 on_node: hosts.is_some() || matches!(launcher, LauncherConfig::Batch(_)),
             },
-            // How many cores hosts of a file have only the launcher knows.
+            // Only the launcher knows the number of cores of the hosts of a file.
             (CommShape { ppn, .. }, Machine::Known { cores })
                 if never && hosts.is_none() && ppn > cores =>
             {
@@ -114,9 +114,9 @@ impl Check<'_> {
 
 /// One node with 2, 4, 8, ... ranks up to the number of cores, and that number itself.
 ///
-/// Many algorithms are at their best on powers of two and pay right beside them, so these are there
-/// too: one rank less and one more than the largest power of two below the number of cores, and one
-/// less than that number. On 8 cores that is 2, 3, 4, 5, 7 and 8.
+/// Many algorithms are best on powers of two and worst right beside them, so the list also has one rank less and one
+/// more than the largest power of two below the number of cores, and one less than that number. On 8 cores that is 2,
+/// 3, 4, 5, 7 and 8.
 pub(crate) fn auto_shapes(cores: u32) -> impl Iterator<Item = CommShape> {
     let most = cores.clamp(2, LARGEST_NODE_RANKS);
     let powers: Vec<u32> = std::iter::successors(Some(2), |ppn| Some(ppn * 2))

@@ -1,4 +1,4 @@
-//! How much data is moved.
+//! Checks of message sizes.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::Problem;
 use crate::definition::SizesDefinition;
 
 const DEFAULT_SIZES: &str = "8..4M x4";
-/// Where every rank has a part of the vector, many ranks make it long.
+/// The default where every rank has a part of the vector, so that many ranks make it long.
 const DEFAULT_PART_SIZES: &str = "8..1M x4";
 const DEFAULT_KEY: &str = "default";
 
 impl Check<'_> {
-    /// The sizes of each collective, ascending; what has no data has the one size 0.
+    /// The sizes of each collective, ascending; only 0 for collectives without data.
     pub(super) fn sizes(
         &self,
         given: Option<&SizesDefinition>,
@@ -78,7 +78,7 @@ impl Check<'_> {
         Ok(sizes)
     }
 
-    /// Where every rank has a part of the vector, the parts of all together may be too much.
+    /// Refuses sizes of parts for which the whole vector is too long.
     fn refuse_long_vector(
         &self,
         field: &Field,

@@ -16,7 +16,7 @@ fn host_files_are_checked_where_they_are_named() {
     };
     let field = "launcher.local.hostfile";
     let gone = text(&fakes.path("gone"), "shapes: 2x1\n");
-    check(&gone, (4, 15), field, "No such file", "a host a line");
+    check(&gone, (4, 15), field, "No such file", "one host per line");
     let empty = host_file(&fakes, "# no hosts\n\n");
     let empty = text(&empty, "shapes: 2x1\n");
     check(&empty, (4, 15), field, "names no host", "virtual-cluster");

@@ -259,7 +259,7 @@ fn values_make_sense() {
         "name: x\npattern: skewed\n",
         (2, 10),
         "pattern",
-        "only at times that they agree on",
+        "ranks arrive at agreed times",
         "add `synchronisation: window`",
     );
     check(
@@ -510,7 +510,7 @@ fn results_go_to_three_files() {
             &name,
             18,
             "output.report",
-            "than any file system",
+            "limit of all file systems",
             "255 bytes",
         );
     }
@@ -522,7 +522,7 @@ fn results_go_to_three_files() {
         name,
     );
 
-    let each = "a path each";
+    let each = "different paths";
     let report = "output.report";
     let table = "is the path of `output.table` too";
     check("table: y, report: y", 28, report, "`y` is the path", each);

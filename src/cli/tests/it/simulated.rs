@@ -294,7 +294,11 @@ fn what_cannot_be_simulated_is_refused_with_its_place() {
         "placement: round",
         &["campaign.yaml:2:", "block, cyclic"],
     );
-    check("shapes: [2x2, 4x4]\n", "", &["shapes", "must name them"]);
+    check(
+        "shapes: [2x2, 4x4]\n",
+        "",
+        &["shapes", "must name nodes and ranks"],
+    );
     check("2x2", "1x1", &["campaign.yaml:3:10", "at least two ranks"]);
     check(
         "4x4",

@@ -1,15 +1,15 @@
-//! Which receives are posted before their round.
+//! Receives that are posted one round ahead.
 
-/// The fewest bytes of receives that are posted a round ahead: those are worth more than the calls
-/// that they cost, for the library then need not keep the data, or the sender, waiting.
+/// The fewest bytes of receives that are posted one round ahead. For as many the gain exceeds the cost of the
+/// additional calls, since the library need neither buffer the data nor make the sender wait.
 pub const AHEAD_BYTES: u64 = 8 << 10;
 
-/// Whether the receives of a round, of `bytes` together, are posted with the round before it: if they are long
-/// enough and write nothing that it uses. Rounds that move nothing are left out, and the first round of a call has
-/// none before it.
+/// Whether the receives of a round, of `bytes` in total, are posted with the round before it: they must be long enough
+/// and write no memory that it uses. Rounds that move nothing are skipped, and the first round of a call has none
+/// before it.
 ///
-/// `used` is all that the round before sends, receives, reads or writes, `arriving` what the receives write, and
-/// `meet` tells whether two of these have memory in common.
+/// `used` is all memory that the round before sends, receives, reads or writes, `arriving` the memory that the receives
+/// write, and `meet` tells whether two of these overlap.
 #[inline]
 pub fn is_posted_ahead<U, A>(
     bytes: u64,

@@ -9,14 +9,13 @@ use schedule::{
 use crate::{Candidate, Cell, MOCKUPS, Parameters, Through};
 
 impl Cell {
-    /// For each of several candidates the place of the simplest of them that is the same schedule in this
-    /// cell: its own where there is no other.
+    /// For each of several candidates, the index of the simplest of them that is the same schedule in this cell: its
+    /// own index if there is no other.
     ///
-    /// The simplest is one that combines in rank order for every root, if any does; of these the one with
-    /// the fewest parameters, then the one that comes first in the registry, itself and then by its parts,
-    /// then the one with the smallest parameters. A candidate that is not ours is like no other, and messages through
-    /// MPI and through shared memory differ. Candidates that are the same schedule here may differ in other cells,
-    /// from other roots, and in place.
+    /// The simplest is one that combines in rank order for every root, if any does; of these the one with the fewest
+    /// parameters; then the first in the registry, by itself and then by its parts; then the one with the smallest
+    /// parameters. A candidate that is not ours equals no other, and messages through MPI and through shared memory
+    /// differ. Candidates that are the same schedule here may differ in other cells, for other roots, and in place.
     pub fn simplest_alike(&self, candidates: &[&Candidate]) -> Vec<usize> {
         let mut simplest: Vec<usize> = (0..candidates.len()).collect();
         let ours = candidates.iter().enumerate();
@@ -45,8 +44,8 @@ impl Cell {
         one == other || simplest[0] == simplest[1]
     }
 
-    /// Whether a candidate can have been measured here: it is of the cell's collective, and an algorithm of ours is known
-    /// and can serve the cell.
+    /// Whether a candidate can have been measured here: it is of the cell's collective, and, if it is ours, its
+    /// algorithm is registered and can serve the cell.
     pub fn admits(&self, candidate: &Candidate) -> bool {
         let Parameters {
             block_bytes,
@@ -80,7 +79,7 @@ impl Cell {
         }
     }
 
-    /// The schedule of a candidate; nothing for what is not ours, is not known or cannot serve the cell.
+    /// The schedule of a candidate; `None` if it is not ours, is not registered or cannot serve the cell.
     fn schedule(&self, candidate: &Candidate) -> Option<Schedule> {
         let Candidate::Ours {
             algorithm,
@@ -94,7 +93,7 @@ impl Cell {
     }
 }
 
-/// The simplest candidate has the smallest.
+/// The sort key of candidates; the simplest candidate has the smallest.
 fn simplicity(candidate: &Candidate) -> impl Ord + use<> {
     let parameters = candidate.parameters();
     let row = place(candidate.algorithm());
@@ -108,19 +107,19 @@ fn simplicity(candidate: &Candidate) -> impl Ord + use<> {
     (is_unordered, given, row, parts, parameters)
 }
 
-/// Where an algorithm stands in the registry.
+/// The index of an algorithm in the registry.
 fn place(name: &str) -> Option<usize> {
     ALGORITHMS.iter().position(|row| row.name() == name)
 }
 
-/// The full name of the algorithm, the given one or its inner reduce, that combines out of rank
-/// order for some root: not for operators that need not commute. `None` where nothing is combined.
+/// The full name of the algorithm, the given one or its inner reduce, that combines out of rank order for some root,
+/// and so is wrong for noncommutative operators. `None` if nothing is combined.
 ///
-/// Tables hold for every root, whatever root was measured. What knows nodes is in order only where the ranks of
-/// every node are consecutive, which is taken for granted here.
+/// Tables hold for every root, not only for the measured one. Algorithms that know nodes combine in order only if the
+/// ranks of every node are consecutive, which is assumed here.
 pub fn out_of_order(algorithm: &'static Algorithm, parameters: &Parameters) -> Option<String> {
-    // Neither the first nor the last of an even number of ranks, on its node, and of the nodes: what is ordered
-    // there is ordered.
+    // A root that is neither the first nor the last of an even number of ranks, on its node and among nodes: an
+    // algorithm that is ordered there is ordered for all roots.
     let request = Request {
         root: 5,
         commutative: false,

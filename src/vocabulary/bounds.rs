@@ -1,7 +1,7 @@
-//! The range of each kind of quantity that files, options and variables hold, with its reason.
+//! The range of each kind of quantity in files, options and variables, with its reason.
 //!
-//! Readers refuse other values in the words of the range's `Display`. So all sums of durations, products of sizes and
-//! ratios of times that are computed from them are finite.
+//! Readers refuse other values with the range's `Display`. So all sums of durations, products of sizes and ratios of
+//! times computed from them are finite.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ use crate::units::{format_bytes, format_seconds};
 /// The range of a kind of quantity, both ends included.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds<T> {
-    /// What is meant, with its article.
+    /// The kind of quantity, with its article.
     what: &'static str,
     least: T,
     most: T,
     show: fn(T) -> String,
-    /// Why nothing else is accepted.
+    /// The reason for the range.
     reason: &'static str,
 }
 
@@ -40,7 +40,7 @@ impl<T: Copy + ToString> Bounds<T> {
 
 const DAY_SECONDS: f64 = 86_400.0;
 
-/// What people ask for in durations, in seconds: budgets, watchdogs, wall times.
+/// Durations given by people, in seconds: budgets, watchdogs, wall times.
 pub const DURATION: Bounds<f64> = Bounds::plain(
     "a duration",
     1e-6,
@@ -52,7 +52,7 @@ pub const DURATION: Bounds<f64> = Bounds::plain(
     false => format!("{} days", seconds / DAY_SECONDS),
 });
 
-/// What was measured, in seconds; also what is computed from a machine's parameters.
+/// Measured times, in seconds; also times computed from a machine's parameters.
 pub const TIME: Bounds<f64> = Bounds::plain(
     "a time",
     1e-15,
@@ -61,7 +61,7 @@ pub const TIME: Bounds<f64> = Bounds::plain(
 )
 .shown(|seconds| format!("{seconds:e} s"));
 
-/// How long something took, in seconds, where that may be no time at all.
+/// Elapsed times, in seconds, which may be 0.
 pub const SPAN: Bounds<f64> = Bounds { least: 0.0, ..TIME };
 
 /// The ratio of two times.
@@ -73,14 +73,14 @@ pub const SPEEDUP: Bounds<f64> = Bounds::plain(
 )
 .shown(|ratio| format!("{ratio:e}"));
 
-/// A share of one that may exceed one, as a tolerance.
+/// A share that may exceed one, such as a tolerance.
 pub const SHARE: Bounds<f64> = Bounds::plain("a share of one", 0.0, 1000.0, "0.05 is 5 %");
 
 /// The length of a message, vector, block or segment.
 pub const BYTES: Bounds<u64> =
     Bounds::plain("a size", 0, 1 << 50, "no machine has more memory").shown(format_bytes);
 
-/// Ranks: on a node, and in all.
+/// Ranks, on a node or in total.
 pub const RANKS: Bounds<u32> = Bounds::plain(
     "a number of ranks",
     1,
@@ -100,7 +100,7 @@ pub const LATENCY: Bounds<f64> = Bounds::plain(
     "messages of no machine take longer to start",
 );
 
-/// Seconds a byte: of sending, combining, copying.
+/// Seconds per byte: of sending, combining, copying.
 pub const BYTE_TIME: Bounds<f64> = Bounds::plain(
     "seconds a byte",
     0.0,
@@ -116,14 +116,14 @@ pub const JITTER: Bounds<f64> = Bounds::plain(
     "with 3 it is common that times differ by a factor of 20",
 );
 
-/// How many times longer a disturbed time is.
+/// The factor on a disturbed time.
 pub const SLOWDOWN: Bounds<f64> =
     Bounds::plain("a factor", 0.0, 1e6, "a call that is slower does not end");
 
-/// How many times longer or shorter something takes under other circumstances.
+/// The factor on a time in other circumstances.
 pub const FACTOR: Bounds<f64> = Bounds::plain("a factor", 0.01, 100.0, "1 is no difference");
 
-/// Bytes that caches hold.
+/// The capacity of caches in bytes.
 pub const CAPACITY: Bounds<f64> =
     Bounds::plain("a number of bytes", 1.0, 1e15, "no machine has more memory");
 
@@ -137,7 +137,7 @@ impl<T: PartialEq> PartialEq for Bounds<T> {
 }
 
 impl<T: Copy + PartialOrd> Bounds<T> {
-    /// Whether a value is within the range; what is not a number is not.
+    /// Whether a value is within the range; NaN is not.
     pub fn hold(&self, value: T) -> bool {
         self.least <= value && value <= self.most
     }
@@ -154,12 +154,12 @@ impl<T: Copy + PartialOrd> Bounds<T> {
 }
 
 impl Bounds<f64> {
-    /// The value of the range that is nearest to another one.
+    /// The value in the range that is nearest to another one.
     pub fn nearest(&self, value: f64) -> f64 {
         value.clamp(self.least, self.most)
     }
 
-    /// Whether a value is within the range or 0, where something may not have taken any time.
+    /// Whether a value is within the range or 0, for times that may be 0.
     pub fn hold_or_nothing(&self, value: f64) -> bool {
         value == 0.0 || self.hold(value)
     }
@@ -174,18 +174,18 @@ impl<T: Copy> fmt::Display for Bounds<T> {
     }
 }
 
-/// Reads how long something took, within [`SPAN`], for `#[serde(deserialize_with = "...")]`.
+/// Reads an elapsed time within [`SPAN`], for `#[serde(deserialize_with = "...")]`.
 ///
 /// # Errors
-/// Another number.
+/// A number out of range.
 pub fn span<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     checked_span(f64::deserialize(from)?)
 }
 
-/// The same where it may be absent, which also needs `default`.
+/// As [`span`] for a field that may be absent, which also needs `default`.
 ///
 /// # Errors
-/// Another number.
+/// A number out of range.
 pub fn optional_span<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
     Option::deserialize(from)?.map(checked_span).transpose()
 }
@@ -198,7 +198,7 @@ fn checked_span<E: Error>(seconds: f64) -> Result<f64, E> {
 /// Reads times that are each 0 or within [`TIME`].
 ///
 /// # Errors
-/// Another number, with the range.
+/// A number out of range.
 pub fn times<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
     let times: Vec<f64> = Vec::deserialize(from)?;
     let wrong = times
@@ -213,7 +213,7 @@ pub fn times<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
 /// Reads a size within [`BYTES`].
 ///
 /// # Errors
-/// Another number, with the range.
+/// A number out of range.
 pub fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     let bytes = u64::deserialize(from)?;
     let refused = || D::Error::custom(format!("{bytes} is not {BYTES}"));

@@ -1,4 +1,4 @@
-//! What can be measured and chosen.
+//! Candidates: the ways to carry out a collective that can be measured and chosen.
 
 use std::fmt;
 
@@ -10,42 +10,41 @@ use crate::units::format_bytes;
 
 /// One way to carry out a collective.
 ///
-/// Its full name, [`Candidate`]'s `Display`, is `default` or a name followed by the parameters in
-/// brackets, as in `allreduce/dual_root[block_bytes=64K]`; it is unique within a cell and what people
-/// read. Our algorithms are called `collective/id`; the names of all others begin with what they are.
+/// Its full name, [`Candidate`]'s `Display`, is `default` or a name followed by the parameters in brackets, as in
+/// `allreduce/dual_root[block_bytes=64K]`, and is unique within a cell. Our algorithms are called `collective/id`; all
+/// other names begin with the kind of candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Candidate {
-    /// Whatever the library would do by itself.
+    /// The library's own choice.
     Default,
-    /// The default under another name. Where it does not take as long as [`Candidate::Default`], the
-    /// measurement is biased.
+    /// The default under another name. If its time differs from that of [`Candidate::Default`], the measurement is
+    /// biased.
     Placebo,
     /// A registered algorithm of ours.
     Ours {
         /// `collective/id`.
         algorithm: String,
-        /// The parameters that the algorithm takes; absent ones have the registry's defaults.
+        /// The parameters that the algorithm takes; others have the registry's defaults.
         #[serde(default, skip_serializing_if = "Parameters::is_empty")]
         parameters: Parameters,
     },
     /// One of the measured library's own algorithms, forced.
     Native {
-        /// `native:collective/id`, the id as the library spells it: [`NativeAlgorithm::name`].
+        /// `native:collective/id`, with the id in the library's spelling: [`NativeAlgorithm::name`].
         algorithm: String,
-        /// The parameters that reach the algorithm; absent ones are the library's choice.
+        /// The parameters that reach the algorithm; others are the library's choice.
         #[serde(default, skip_serializing_if = "Parameters::is_empty")]
         parameters: Parameters,
     },
-    /// A collective made of the library's other collectives: what a performance guideline compares
-    /// it with.
+    /// A collective made of the library's other collectives, with which a performance guideline compares it.
     Mockup {
         /// `mockup:collective/id`: [`crate::MOCKUPS`].
         algorithm: String,
     },
     /// An algorithm that was imported and cannot be measured here.
     Foreign {
-        /// `source:collective/id`, in the words of the import.
+        /// `source:collective/id`, in the spelling of the import.
         algorithm: String,
         /// Its parameters.
         #[serde(default, skip_serializing_if = "Parameters::is_empty")]
@@ -56,12 +55,12 @@ pub enum Candidate {
 impl Candidate {
     /// The name of [`Candidate::Placebo`].
     pub const PLACEBO: &str = "placebo:default";
-    /// What the names of native algorithms begin with.
+    /// The prefix of the names of native algorithms.
     pub const NATIVE: &str = "native:";
-    /// What the names of mock-ups begin with.
+    /// The prefix of the names of mock-ups.
     pub const MOCKUP: &str = "mockup:";
 
-    /// What a file means that was written before algorithms got the names that they have now.
+    /// The candidate with the current name of its algorithm, from files with older names.
     #[must_use]
     pub fn renamed(mut self) -> Self {
         if let Self::Ours { algorithm, .. } = &mut self
@@ -90,13 +89,13 @@ impl Candidate {
         name.split_once('/').map_or(name, |(_, id)| id)
     }
 
-    /// The size of its blocks in a cell, in bytes: that of what is cut, for a single block.
+    /// The size of its blocks in a cell, in bytes; for a single block, that of the data that is cut.
     pub fn block_bytes(&self, cell: &Cell) -> u64 {
         let size = self.parameters().block_bytes;
         size.unwrap_or_else(|| cell.vector_bytes().max(1))
     }
 
-    /// The parameters; empty where there are none.
+    /// The parameters; empty if there are none.
     pub fn parameters(&self) -> Parameters {
         match self {
             Self::Default | Self::Placebo | Self::Mockup { .. } => Parameters::default(),
@@ -106,8 +105,8 @@ impl Candidate {
         }
     }
 
-    /// Serializes what people and programs ask for: `candidate`, the full name, `algorithm`, the id, and
-    /// `parameters`. For `#[serde(flatten, serialize_with = "Candidate::in_parts")]`.
+    /// Serializes `candidate`, the full name, `algorithm`, the id, and `parameters`. For `#[serde(flatten,
+    /// serialize_with = "Candidate::in_parts")]`.
     ///
     /// # Errors
     /// The serializer's own.
@@ -121,7 +120,7 @@ impl Candidate {
     }
 }
 
-/// A candidate, in parts.
+/// A candidate in parts.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Serialize)]
 pub struct CandidateParts {
@@ -139,20 +138,20 @@ impl fmt::Display for Candidate {
     }
 }
 
-/// An algorithm that a library lets one force, as the library itself lists it.
+/// An algorithm that a library can be forced to use, as the library itself lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NativeAlgorithm {
     /// The collective; serialized by name.
     #[serde(with = "crate::cell::collective_name")]
     pub collective: Collective,
-    /// The library's name for it.
+    /// Its name in the library.
     pub id: String,
-    /// Whether a segment size reaches it.
+    /// Whether it takes a segment size.
     pub takes_segments: bool,
-    /// Whether a fanout reaches it.
+    /// Whether it takes a fanout.
     pub takes_fanout: bool,
-    /// Whether it is right for operators that do not commute; true where nothing is combined.
+    /// Whether it is right for noncommutative operators; true where nothing is combined.
     pub is_ordered: bool,
 }
 
@@ -163,11 +162,11 @@ impl NativeAlgorithm {
     }
 }
 
-/// The parameters of an algorithm, in the units that people write.
+/// The parameters of an algorithm, in the units of files.
 ///
-/// At most one of `block_bytes` and `blocks` may be given. The registry in `schedule` says which
-/// parameters an algorithm of ours takes; `segment_bytes` and `fanout` are those of native ones. Any algorithm of ours
-/// can be had `through` shared memory.
+/// At most one of `block_bytes` and `blocks` may be given. The registry in `schedule` lists the parameters of each
+/// algorithm of ours; `segment_bytes` and `fanout` are those of native ones. Every algorithm of ours can run `through`
+/// shared memory.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -187,10 +186,10 @@ pub struct Parameters {
     /// Id of the inner broadcast of a composed algorithm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bcast: Option<String>,
-    /// Id of what an algorithm that knows nodes does within a node.
+    /// Id of the phase within nodes of an algorithm that knows nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// Id of what it does between nodes.
+    /// Id of its phase between nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
     /// Size of a native algorithm's pipeline segment in bytes.
@@ -199,19 +198,19 @@ pub struct Parameters {
     /// Children of a node of a native algorithm's tree, or its number of chains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fanout: Option<u32>,
-    /// What carries the messages of an algorithm of ours between ranks of one node.
+    /// The transport of the messages of an algorithm of ours between ranks of one node.
     #[serde(default, skip_serializing_if = "Through::is_mpi")]
     pub through: Through,
 }
 
-/// What carries messages between ranks of one node. Messages between nodes always go through MPI.
+/// The transport of messages between ranks of one node. Messages between nodes always go through MPI.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Through {
-    /// MPI, which names do not mention.
+    /// MPI, which is omitted in names.
     #[default]
     Mpi,
     /// Shared memory.
@@ -219,7 +218,7 @@ pub enum Through {
 }
 
 impl Through {
-    /// All of them, by name.
+    /// All transports, by name.
     pub const ALL: [(&str, Self); 2] = [("mpi", Self::Mpi), ("shared", Self::Shared)];
 
     /// The name in files.
@@ -242,7 +241,7 @@ impl Parameters {
         *self == Self::default()
     }
 
-    /// The parameters that are given, by name, as people write them.
+    /// The given parameters, by name, as in files.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, String)> {
         let number = |number: u32| number.to_string();
         let through = (!self.through.is_mpi()).then_some(self.through);

@@ -1,4 +1,4 @@
-//! The point at which candidates are compared.
+//! Cells, in which candidates are compared.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Parameters;
 use crate::bounds::{self, RANKS};
 
-/// How the ranks of a communicator stand on the machine.
+/// The numbers of nodes and of ranks on each that a communicator has.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Counts")]
@@ -20,7 +20,7 @@ pub struct CommShape {
     pub ppn: u32,
 }
 
-/// A shape as it is written.
+/// A shape as written in files.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Counts {
@@ -37,7 +37,7 @@ impl TryFrom<Counts> for CommShape {
 }
 
 impl CommShape {
-    /// The shape, if it has as many ranks as [`RANKS`] allows.
+    /// The shape, if its number of ranks is within [`RANKS`].
     pub fn checked(nodes: u32, ppn: u32) -> Option<Self> {
         let ranks = nodes.checked_mul(ppn)?;
         RANKS.hold(ranks).then_some(Self { nodes, ppn })
@@ -48,8 +48,7 @@ impl CommShape {
         self.nodes.saturating_mul(self.ppn)
     }
 
-    /// Whether ranks can stand on the nodes in different orders: there are several nodes, with several
-    /// ranks each.
+    /// Whether ranks can have different orders on the nodes: there are several nodes with several ranks each.
     pub fn has_orders(self) -> bool {
         self.nodes > 1 && self.ppn > 1
     }
@@ -61,7 +60,7 @@ impl fmt::Display for CommShape {
     }
 }
 
-/// The element type of a reduction; what combines nothing moves bytes.
+/// The element type of a reduction; collectives that combine nothing move bytes.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -109,11 +108,11 @@ pub enum Operator {
     Sum,
     /// `MPI_MAX`.
     Max,
-    /// One of a program's own that does not commute: `MPI_Op_create` with `commute = 0`. MPI has no name for it.
+    /// A user-defined operator that does not commute: `MPI_Op_create` with `commute = 0`.
     ///
-    /// An element is two unsigned numbers `a` and `b` of half its bits each, whatever number its datatype
-    /// calls it, and stands for the function `a x + b`. The operator composes functions, the left one last,
-    /// and wraps around: it is associative, and another order gives another result.
+    /// An element represents the function `a x + b`, with two unsigned numbers `a` and `b` of half its bits each, for
+    /// every datatype. The operator composes functions, the left one last, with wrap-around: it is associative, and
+    /// another order gives another result.
     Noncommutative,
 }
 
@@ -130,30 +129,29 @@ impl Operator {
         }
     }
 
-    /// Whether operands may change places.
+    /// Whether operands may be exchanged.
     pub const fn commutes(self) -> bool {
         !matches!(self, Self::Noncommutative)
     }
 }
 
-/// One point of a campaign: what is called, on which ranks, with how much data.
+/// One point of a campaign: a collective, the ranks, and the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
     /// The collective; serialized by name.
     #[serde(with = "collective_name")]
     pub collective: Collective,
-    /// The ranks that take part.
+    /// The shape of the communicator.
     pub shape: CommShape,
-    /// Length of the call in bytes, a multiple of the datatype's size: of one rank's part
-    /// (contribution, result, or the block for one rank of an alltoall) where
-    /// [`Collective::is_sized_by_part`], of the whole vector otherwise, which is one rank's input in
-    /// a scan; 0 without [`Collective::has_data`].
+    /// Length of the call in bytes, a multiple of the datatype's size. Where [`Collective::is_sized_by_part`], that of
+    /// one rank's part (contribution, result, or the block for one rank of an alltoall); otherwise that of the whole
+    /// vector, which is one rank's input in a scan; 0 without [`Collective::has_data`].
     #[serde(deserialize_with = "bounds::bytes")]
     pub bytes: u64,
     /// Element type: [`Datatype::Byte`] where nothing is combined.
     pub datatype: Datatype,
-    /// The operator; absent where nothing is combined.
+    /// The operator; `None` where nothing is combined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator: Option<Operator>,
 }
@@ -164,7 +162,7 @@ impl Cell {
         self.operator.is_none_or(Operator::commutes)
     }
 
-    /// Whether there can be such a call: whole elements, with an operator and of numbers where something is combined.
+    /// Whether such a call is possible: whole elements and, for reductions, an operator and numbers.
     pub fn is_possible(&self) -> bool {
         let reduces = self.collective.is_reduction();
         reduces == self.operator.is_some()
@@ -173,9 +171,8 @@ impl Cell {
             && (self.collective.has_data() || self.bytes == 0)
     }
 
-    /// Bytes of the whole vector, of which all buffers of the call are pieces (in an alltoall what
-    /// one rank gives: a block for each); saturates instead of
-    /// overflowing.
+    /// Bytes of the whole vector, of which all buffers of the call are pieces (in an alltoall, one rank's blocks for
+    /// all ranks); saturates instead of overflowing.
     pub fn vector_bytes(&self) -> u64 {
         match self.collective.is_sized_by_part() {
             true => self.bytes.saturating_mul(self.shape.ranks().into()),
@@ -183,8 +180,7 @@ impl Cell {
         }
     }
 
-    /// The call that a schedule is asked for, with root 0 and consecutive ranks on a node: lengths count
-    /// elements.
+    /// The request for a schedule, with root 0 and consecutive ranks on a node, in units of elements.
     pub fn request<'a>(&self, parameters: &'a Parameters) -> Request<'a> {
         let unit_bytes = self.datatype.size_bytes();
         Request {

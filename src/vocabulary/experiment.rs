@@ -1,4 +1,4 @@
-//! Measurements that show the machine's own parameters.
+//! Experiments, which determine the machine's parameters.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,26 +8,26 @@ use crate::{CommShape, Datatype, Operator, Through};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// Which.
+    /// The kind.
     pub kind: ExperimentKind,
-    /// The ranks of the launch. Of some kinds all take part, of the others the first two or the first.
+    /// The ranks of the launch. Depending on the kind, all take part, the first two, or the first.
     pub shape: CommShape,
     /// Message or vector size.
     #[serde(deserialize_with = "crate::bounds::bytes")]
     pub bytes: u64,
-    /// What carries its messages; experiments without messages name MPI.
+    /// The transport of its messages; MPI for experiments without messages.
     #[serde(default, skip_serializing_if = "Through::is_mpi")]
     pub through: Through,
 }
 
 impl Experiment {
-    /// Whether several ranks of a node take part with their partners on another one.
+    /// Whether several ranks of a node take part with their partners on another node.
     pub const fn is_among_nodes(&self) -> bool {
         self.shape.nodes > 1 && self.shape.ppn > 1
     }
 }
 
-/// The kinds of experiments. A repetition's time is what the description says, in seconds.
+/// The kinds of experiments. After the colon stands the time of a repetition, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ExperimentKind {
@@ -35,31 +35,28 @@ pub enum ExperimentKind {
     PingPong,
     /// Ranks 0 and 1 send to each other at the same time (`MPI_Sendrecv`): one exchange.
     Exchange,
-    /// Rank 0 starts [`Self::BURST`] messages to rank 1 at once, which answers all of them with one
-    /// empty message: a message's share of the whole. What it costs a rank to start a message shows
-    /// here, for but one message and the answer take their way while others are being started. On two nodes of several
-    /// ranks each rank of the first node does so with its partner on the second, all at once after a barrier: if they
-    /// wait for each other, what a message costs the port of their node shows.
+    /// Rank 0 starts [`Self::BURST`] messages to rank 1 at once, which answers all of them with one empty message: a
+    /// message's share of the total time. This shows the overhead of starting a message, since all messages but one and
+    /// the answer are delivered while others are being started. On two nodes of several ranks each, every rank of the
+    /// first node does so with its partner on the second, all at once after a barrier: if they delay each other, the
+    /// time per message in the port of their node shows.
     Burst,
-    /// Rank 1 lets rank 0 know that it may send, and begins to receive [`Self::LATE_SECONDS`] later:
-    /// until rank 0 goes on after `MPI_Send`. What is sent without waiting for the receiver, eagerly,
-    /// does not take that long.
+    /// Rank 1 lets rank 0 know that it may send, and begins to receive [`Self::LATE_SECONDS`] later: the time until
+    /// rank 0's `MPI_Send` returns. Eager messages, which do not wait for the receiver, take less.
     Late,
-    /// The ranks stand in a circle; each sends to the next one while it receives from the one before
-    /// it (`MPI_Sendrecv`): one step. Compared with an exchange it tells whether it matters that the
-    /// two partners are different ranks.
+    /// The ranks form a ring; each sends to the next one while it receives from the previous one (`MPI_Sendrecv`): one
+    /// step. The comparison with an exchange shows the effect of two different partners.
     Shift,
-    /// Rank 0 sends a message to each other rank, all at once, and each answers with an empty one:
-    /// until rank 0 has all answers.
+    /// Rank 0 sends a message to every other rank, all at once, and each answers with an empty one: the time until rank
+    /// 0 has all answers.
     FanOut,
-    /// Rank 0 asks each other rank for a message, with an empty one, all at once: until it has all.
+    /// Rank 0 requests a message from every other rank with an empty one, all at once: the time until it has all.
     FanIn,
-    /// Each rank of the first node sends a message to its partner on the second, all at once after a
-    /// barrier, and the partner answers with an empty one: until the last sender has its answer.
+    /// Each rank of the first node sends a message to its partner on the second, all at once after a barrier, and the
+    /// partner answers with an empty one: the time until the last sender has its answer.
     Injection,
-    /// Rank 0 combines two vectors as the executor does: one combination. Through shared memory, ranks 0 and 1
-    /// send a vector forth and back, and each combines what arrives straight out of the channel: half of the round
-    /// trip.
+    /// Rank 0 combines two vectors as the executor does: one combination. Through shared memory, ranks 0 and 1 send a
+    /// vector back and forth, and each combines arriving data directly from the channel: half of the round trip.
     Combine {
         /// Element type.
         datatype: Datatype,
@@ -71,11 +68,10 @@ pub enum ExperimentKind {
 }
 
 impl ExperimentKind {
-    /// The messages of a [`Self::Burst`]: so many that the answer is a small part of the time.
+    /// The number of messages of a [`Self::Burst`], for which the answer is a small part of the time.
     pub const BURST: u32 = 64;
 
-    /// How late a receiver is in [`Self::Late`], in seconds: much longer than messages of the sizes in
-    /// question take.
+    /// The delay of the receiver in [`Self::Late`], in seconds, much longer than the messages take.
     pub const LATE_SECONDS: f64 = 1e-3;
 
     /// The name used in files and reports.

@@ -1,8 +1,8 @@
-//! The words that all stages share: what is measured, where, with what and in which units.
+//! The vocabulary of all stages: cells, candidates, experiments, samples and units.
 //!
-//! A [`Candidate`] is measured in a [`Cell`], on a communicator of a [`CommShape`], and leaves a
-//! [`Sample`]. Everything here is written to files or read from them; nothing here measures or decides.
-//! Times are seconds, sizes are bytes.
+//! A [`Candidate`] is measured in a [`Cell`], on a communicator of a [`CommShape`], which gives a [`Sample`]. All types
+//! are written to files or read from them; this crate neither measures nor decides. Times are in seconds, sizes in
+//! bytes.
 
 mod ahead;
 mod alike;

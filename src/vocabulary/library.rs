@@ -1,4 +1,4 @@
-//! Which MPI library.
+//! The identity of an MPI library.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// The name of what stands for a library on simulated machines.
+    /// The name used in place of a library's on simulated machines.
     pub const SIMULATED: &str = "simulated";
 
     /// Whether times of this library are those of a simulated machine.

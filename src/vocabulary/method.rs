@@ -1,42 +1,42 @@
-//! How a campaign measures: repetitions, early ends, starts, patterns of calls, caches.
+//! The method of a campaign: repetitions, racing, synchronisation, patterns of calls, caches.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// When to stop repeating a candidate within a launch.
+/// The conditions under which a candidate is repeated no further within a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Repetition {
     /// Repetitions that are always taken.
     pub minimum: u32,
-    /// Repetitions after which a candidate stops in any case.
+    /// The largest number of repetitions.
     pub maximum: u32,
-    /// Stop when the interval of the median is narrower than this share of the median.
+    /// The width of the median's interval, as a share of the median, below which a candidate stops.
     pub precision: f64,
     /// Confidence of that interval, as in 0.95.
     pub confidence: f64,
-    /// Measuring time after which a candidate stops once it has its minimum.
+    /// Measuring time after which a candidate stops if it has its minimum.
     pub slice_seconds: f64,
 }
 
-/// When a candidate leaves a cell early because another is faster.
+/// The condition under which a candidate leaves a cell early because another is faster.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Racing {
-    /// Only what is slower by more than this share, as in 0.05, may leave: the campaign's
-    /// materiality, which should be what decisions call a tie, or more.
+    /// The share, as in 0.05, by which a candidate must be slower to leave: the campaign's materiality, which should be
+    /// at least the difference that decisions call a tie.
     pub materiality: f64,
 }
 
-/// What a launch of a campaign is for.
+/// The purpose of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// Launches find out which candidates may be better than the default.
+    /// Launches search for candidates that may be better than the default.
     Exploring,
-    /// Launches measure such a candidate again beside the default: what is chosen by some launches looks
-    /// better in these than it is.
+    /// Launches measure such candidates again beside the default, since the launches by which a candidate was chosen
+    /// overestimate it.
     Confirming,
 }
 
@@ -50,11 +50,11 @@ impl Purpose {
     }
 }
 
-/// How ranks are brought to a common start.
+/// The method by which ranks are synchronised before each repetition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Synchronisation {
-    /// Ranks pass a dissemination barrier of our own; a repetition lasts as long as on its slowest rank.
+    /// Ranks pass colltune's dissemination barrier; a repetition lasts as long as on its slowest rank.
     #[default]
     Barrier,
     /// Ranks start at an agreed time of a global clock; a repetition lasts from the first rank's
@@ -62,8 +62,8 @@ pub enum Synchronisation {
     Window,
 }
 
-/// How the calls of a collective follow each other and how ranks arrive at them. Times of different patterns
-/// are times of different things: they are never compared.
+/// The timing of successive calls of a collective and of the ranks' arrivals. Times of different patterns are never
+/// compared.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
@@ -76,8 +76,8 @@ pub enum Pattern {
     /// Calls follow each other without synchronisation between them: the slowest rank's time for a block
     /// of calls, divided by their number.
     Repeated,
-    /// Ranks arrive at a call one after the other, at times that are agreed upon: from the last rank's
-    /// arrival to the last one's end.
+    /// Ranks arrive at a call one after the other, at agreed times: the time from the last rank's arrival to the last
+    /// rank's end.
     Skewed,
 }
 
@@ -91,7 +91,7 @@ impl Pattern {
         }
     }
 
-    /// What a time is, as a clause.
+    /// The definition of a time, as a clause.
     pub const fn describe(self) -> &'static str {
         match self {
             Self::Together => {
@@ -124,11 +124,11 @@ impl fmt::Display for Pattern {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheState {
-    /// Calls work on the same buffers again and again.
+    /// Calls use the same buffers again and again.
     #[default]
     Warm,
-    /// Each call works on the next of several copies of its buffers, which are together more than
-    /// twice as large as the last-level caches of a node.
+    /// Each call uses the next of several copies of its buffers, which in total are more than twice as large as the
+    /// last-level caches of a node.
     Cold,
 }
 
@@ -139,18 +139,18 @@ impl CacheState {
     }
 }
 
-/// How a candidate left the race of its cell.
+/// The circumstances in which a candidate left its cell early.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Elimination {
     /// The round of turns after which it left, from 1.
     pub round: u32,
-    /// The candidate that was fastest then, as an index into the task's candidates.
+    /// The fastest candidate at that time, as an index into the task's candidates.
     pub leader: u32,
     /// Its time divided by the leader's, the median over rounds.
     pub ratio: f64,
-    /// About how many repetitions it would otherwise have had besides.
+    /// The approximate number of repetitions saved.
     pub saved_repetitions: f64,
-    /// About how long they would have taken.
+    /// The approximate time saved.
     pub saved_seconds: f64,
 }

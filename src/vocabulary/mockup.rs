@@ -4,11 +4,11 @@ use schedule::Collective;
 
 use crate::Candidate;
 
-/// What a collective can be made of, and thereby should not be slower than: the self-consistent
-/// performance guidelines of Träff, Gropp and Thakur (2010).
+/// A composition of other collectives that a collective should not be slower than: the self-consistent performance
+/// guidelines of Träff, Gropp and Thakur (2010).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Mockup {
-    /// What is made.
+    /// The collective.
     pub collective: Collective,
     /// The collectives that are called instead, one after the other, joined by `+`.
     pub id: &'static str,
@@ -25,7 +25,7 @@ const fn mockup(collective: Collective, id: &'static str) -> Mockup {
     Mockup { collective, id }
 }
 
-/// All that are measured, in the order of collectives.
+/// All measured mock-ups, in the order of collectives.
 pub const MOCKUPS: [Mockup; 9] = [
     mockup(Collective::Bcast, "scatter+allgather"),
     mockup(Collective::Reduce, "allreduce"),

@@ -1,4 +1,4 @@
-//! How the ranks of a communicator are dealt to its nodes.
+//! The order of a communicator's ranks on its nodes.
 
 use std::fmt;
 
@@ -6,27 +6,26 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::CommShape;
 
-/// The order in which the ranks of a communicator stand on its `n` nodes, which are counted by their first
-/// ranks.
+/// The order of the ranks of a communicator on its `n` nodes, which are numbered by their first ranks.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum RankOrder {
-    /// Consecutive ranks fill a node before the next one. One node, or one rank a node, counts as this.
+    /// Consecutive ranks fill a node before the next one. One node, or one rank per node, is in this order.
     Block,
     /// Rank `r` is on node `r mod n`.
     Cyclic,
-    /// None of the two.
+    /// Neither of the two.
     Other,
-    /// Not recorded: it may be any.
+    /// Not recorded: it matches any.
     #[default]
     Unknown,
 }
 
 impl RankOrder {
-    /// Every order that can be found out.
+    /// Every order that can be detected.
     pub const KNOWN: [Self; 3] = [Self::Block, Self::Cyclic, Self::Other];
 
     /// The name used in files and on the command line.
@@ -44,22 +43,22 @@ impl RankOrder {
         *self == Self::Unknown
     }
 
-    /// Unless it is unknown.
+    /// The order, unless it is unknown.
     pub fn known(self) -> Option<Self> {
         (!self.is_unknown()).then_some(self)
     }
 
-    /// Serializes the order, as nothing where it is unknown.
+    /// Serializes the order, or nothing if it is unknown.
     pub fn serialize_known<S: Serializer>(order: &Self, to: S) -> Result<S::Ok, S::Error> {
         order.known().serialize(to)
     }
 
-    /// Whether both may be the same, as an unknown one may be any.
+    /// Whether both may be the same; an unknown order may be any.
     pub fn may_be(self, other: Self) -> bool {
         self == other || self.is_unknown() || other.is_unknown()
     }
 
-    /// The same on a shape: with one node, or one rank a node, any known order is [`RankOrder::Block`].
+    /// The order on a shape: with one node, or one rank per node, any known order is [`RankOrder::Block`].
     pub fn on(self, shape: CommShape) -> Self {
         match self {
             Self::Unknown => Self::Unknown,
@@ -73,8 +72,7 @@ impl RankOrder {
         self.known().filter(|_| shape.has_orders())
     }
 
-    /// The order of a communicator of which all ranks stand where block order has them, or cyclic order,
-    /// or neither.
+    /// The order of a communicator, given whether all its ranks are placed as in block order, and as in cyclic order.
     pub fn of(is_block: bool, is_cyclic: bool) -> Self {
         match (is_block, is_cyclic) {
             (true, _) => Self::Block,
@@ -100,19 +98,19 @@ impl fmt::Display for RankOrder {
     }
 }
 
-/// Where one rank of a communicator stands.
+/// The place of one rank of a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankPlace {
     /// The rank.
     pub rank: u32,
     /// The lowest rank on its node.
     pub first: u32,
-    /// How many lower ranks are on its node.
+    /// The number of lower ranks on its node.
     pub lower: u32,
 }
 
 impl RankPlace {
-    /// The places of all ranks of one node, which ascend.
+    /// The places of all ranks of one node, in ascending order.
     fn all(ranks: &[u32]) -> impl Iterator<Item = Self> {
         let numbered = ranks.iter().zip(0..);
         numbered.map(|(&rank, lower)| Self {
@@ -122,13 +120,13 @@ impl RankPlace {
         })
     }
 
-    /// Whether the rank follows those of its node without a gap: true of all ranks in block order only.
+    /// Whether the rank follows those of its node without a gap, as all ranks do only in block order.
     pub fn is_in_block(self) -> bool {
         self.rank == self.first + self.lower
     }
 
-    /// Whether the rank is on node `rank mod nodes`: true of all ranks in cyclic order only, and where
-    /// order makes no difference.
+    /// Whether the rank is on node `rank mod nodes`, as all ranks are only in cyclic order, or where the order makes no
+    /// difference.
     pub fn is_in_turn(self, nodes: u32) -> bool {
         let turn = u64::from(self.first) + u64::from(self.lower) * u64::from(nodes);
         self.first < nodes && u64::from(self.rank) == turn

@@ -1,4 +1,4 @@
-//! Measurements as the store keeps them and the fit reads them.
+//! Measurements as stored.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Candidate, Cell, CommShape, Elimination, Experiment, Through};
 
-/// What a sample is about.
+/// The subject of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Subject {
@@ -49,20 +49,20 @@ impl fmt::Display for Subject {
 /// All repetitions that one launch took of one candidate of one subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Number of the launch within the store: the statistical unit.
+    /// Number of the launch, the statistical unit, within the store.
     pub launch: u32,
-    /// What was measured.
+    /// The measured subject.
     pub subject: Subject,
     /// The candidate; [`Candidate::Default`] for experiments.
     pub candidate: Candidate,
     /// Calls in a repetition.
     pub batch: u32,
-    /// Seconds a call, one entry a valid repetition, in the order they were taken.
+    /// Seconds per call, one entry per valid repetition, in the order they were taken.
     pub seconds: Vec<f64>,
-    /// How many more were taken and are not valid: `invalid` of the record.
+    /// The number of further repetitions that are not valid: `invalid` of the record.
     pub invalid: u32,
-    /// The largest disagreement of the ranks' clocks; absent without a global clock.
+    /// The largest disagreement of the ranks' clocks; `None` without a global clock.
     pub residual_seconds: Option<f64>,
-    /// Set if it was not measured to the end.
+    /// Set if the candidate left early.
     pub left: Option<Elimination>,
 }

@@ -1,4 +1,4 @@
-//! Sizes and durations as people write them.
+//! Sizes and durations as text.
 
 use thiserror::Error;
 
@@ -77,8 +77,8 @@ pub fn format_bytes(bytes: u64) -> String {
     bytes.to_string()
 }
 
-/// Reads a geometric range, `1..4M x2`: both ends included, the factor 2 if absent; a single size
-/// is a range of one.
+/// Reads a geometric range, `1..4M x2`, with both ends included and the default factor 2; a single size is a range of
+/// one.
 ///
 /// ```
 /// assert_eq!(vocabulary::units::parse_byte_range("8..64 x2"), Ok(vec![8, 16, 32, 64]));
@@ -151,7 +151,7 @@ pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
         .ok_or_else(|| UnitError::LongDuration(text.to_owned()))
 }
 
-/// Writes a duration as people ask for one, rounded up: `90s`, `12m`, `3h`.
+/// Writes a duration as campaigns do, rounded up: `90s`, `12m`, `3h`.
 ///
 /// ```
 /// use vocabulary::units::{format_duration_up, parse_seconds};
@@ -170,9 +170,9 @@ pub fn format_duration_up(seconds: f64) -> String {
     }
 }
 
-/// Writes a time with three significant digits and a fitting unit: `1.25 us`, `340 ns`, `2.10 s`.
+/// Writes a time with three significant digits and a suitable unit: `1.25 us`, `340 ns`, `2.10 s`.
 pub fn format_seconds(seconds: f64) -> String {
-    // What rounds to a thousand has the next unit.
+    // A value that rounds to a thousand gets the next unit.
     let (value, unit) = match seconds.abs() {
         s if s < 999.5e-9 => (seconds * 1e9, "ns"),
         s if s < 999.5e-6 => (seconds * 1e6, "us"),
@@ -187,7 +187,7 @@ pub fn format_seconds(seconds: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// Writes a number with its thousands set apart: `1234567` is `1 234 567`.
+/// Writes a number with its thousands separated: `1234567` is `1 234 567`.
 pub fn format_count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

@@ -1,33 +1,26 @@
-//! Why a measurement is to be trusted less.
+//! Reasons to trust a measurement less.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A reason to trust a measurement less; displayed as a full sentence that says what to do.
+/// A reason to trust a measurement less, displayed as a full sentence with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Error)]
 #[serde(rename_all = "snake_case", tag = "warning")]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum Warning {
     /// Nothing was measured.
     #[error(
         "these are times of the simulated machine `{machine}`, and nothing was measured: do not deploy the \
          table; measure with `launcher: local` on the machine that is meant"
     )]
-    Simulated {
-        /// The machine's name.
-        machine: String,
-    },
+    Simulated { machine: String },
     /// More ranks than cores on a node.
     #[error(
         "{ranks} ranks shared {cores} cores: times are dominated by the scheduler and say little about a \
          real machine; use at most {cores} ranks per node"
     )]
-    Oversubscribed {
-        /// Ranks on the node.
-        ranks: u32,
-        /// Its cores.
-        cores: u32,
-    },
-    /// Agreed starts, with more ranks than cores on a node.
+    Oversubscribed { ranks: u32, cores: u32 },
+    /// Ranks should start at agreed times, but share cores.
     #[error(
         "ranks that share cores cannot start together at an agreed time: use `synchronisation: barrier`, or \
          fewer ranks per node"
@@ -41,30 +34,24 @@ pub enum Warning {
         load_percent % 100
     )]
     BusyMachine {
-        /// Runnable tasks beside our own, times 100.
+        /// Runnable tasks besides the ranks, times 100.
         load_percent: u32,
-        /// Cores of the node.
         cores: u32,
     },
-    /// Ranks are free to move between cores.
+    /// Ranks are not bound and may move between cores.
     #[error(
         "ranks were not bound to cores and may migrate: bind them (for Open MPI `--bind-to core`, for MPICH \
          `-bind-to core`)"
     )]
     Unbound,
-    /// Ranks are bound to cores that other ranks are bound to, though there are enough for all.
+    /// Ranks are bound to cores of other ranks, although there are enough cores for all.
     #[error(
-        "{ranks} ranks on {host} were bound to cores that other ranks were bound to, too, while others were \
-         free: give each a core of its own (no second job there; for Open MPI `--map-by core`, for MPICH \
+        "{ranks} ranks on {host} were bound to the same cores as other ranks, although others were \
+         free: give each rank a separate core (no second job there; for Open MPI `--map-by core`, for MPICH \
          `-map-by core`)"
     )]
-    CrowdedCores {
-        /// Ranks that share a core with another.
-        ranks: u32,
-        /// Where.
-        host: String,
-    },
-    /// Jobs would not take orders.
+    CrowdedCores { ranks: u32, host: String },
+    /// Jobs would not accept orders.
     #[error(
         "jobs of this campaign measure nothing: the template lacks the line `{{{{ serve }}}}`, which takes colltune's \
          orders (jobs/README.md)"
@@ -76,18 +63,11 @@ pub enum Warning {
          crosses no network; deploy the table on nothing but such nodes, and measure others on hosts of \
          their own"
     )]
-    SharedMachine {
-        /// Their number.
-        nodes: u32,
-        /// Ranks on them.
-        ranks: u32,
-        /// The machine's cores.
-        cores: u32,
-    },
+    SharedMachine { nodes: u32, ranks: u32, cores: u32 },
     /// Nodes differ in their CPUs.
     #[error(
-        "the nodes differ ({}), and the slowest decides every time: measure on nodes of one kind, with a \
-         host file that names no others",
+        "the nodes differ ({}), and the slowest determines every time: measure on nodes of one kind, with a \
+         host file that names only these",
         kinds.join("; ")
     )]
     UnlikeNodes {
@@ -96,59 +76,44 @@ pub enum Warning {
     },
     /// Settings change the library's own choice of algorithms.
     #[error(
-        "`default` is not what the library chooses by itself, but what was set ({}): take that \
-         back, unless all jobs run with it",
+        "`default` is not the library's own choice, but was changed by settings ({}): remove them, unless \
+         all jobs run with them",
         settings.join(", ")
     )]
-    SteeredDefault {
-        /// The settings, as `NAME=value`, or the algorithms that are forced.
-        settings: Vec<String>,
-    },
+    SteeredDefault { settings: Vec<String> },
     /// The frequency governor may change the clock.
     #[error("the CPU frequency governor is `{name}`: set it to `performance` for steady times")]
-    Governor {
-        /// Its name.
-        name: String,
-    },
-    /// The timer's step is coarse.
+    Governor { name: String },
+    /// The timer has a coarse resolution.
     #[error(
         "the timer advances in steps of {resolution_nanoseconds} ns: times near that are rounded; use a \
          kernel clock source such as tsc"
     )]
-    CoarseTimer {
-        /// The step in nanoseconds.
-        resolution_nanoseconds: u64,
-    },
+    CoarseTimer { resolution_nanoseconds: u64 },
     /// The times were imported.
     #[error(
         "times were imported from {file}, and colltune does not know how they were measured: measure again \
          where the table is to be used before relying on it"
     )]
-    Imported {
-        /// The file that they were read from.
-        file: String,
-    },
-    /// The times are averages over ranks and not those of the slowest rank.
+    Imported { file: String },
+    /// The times are averages over ranks instead of those of the slowest rank.
     #[error(
-        "some imported times are averages over ranks and not those of the slowest rank, which favours what \
-         leaves a few ranks waiting: run the OSU benchmarks with `-f` and import their output again into a \
-         new store"
+        "some imported times are averages over ranks instead of those of the slowest rank, which favours \
+         candidates that make only a few ranks wait: run the OSU benchmarks with `-f` and import their output \
+         again into a new store"
     )]
     AverageOverRanks,
-    /// The root changed from call to call.
+    /// The root may have changed from call to call.
     #[error(
         "the Intel MPI Benchmarks may have changed the root from call to call, so that successive calls \
          overlap and rooted collectives seem faster than they are: use a release from 2018 on with \
          `-root_shift off`"
     )]
     RotatingRoot,
-    /// Another candidate stands for the library's default, which was not measured.
+    /// Another candidate takes the place of the library's default, which was not measured.
     #[error(
-        "the library's default was not measured: `default` stands for {candidate}; measure the default too \
+        "the library's default was not measured: `default` means {candidate}; measure the default too \
          if the table is to be deployed"
     )]
-    Baseline {
-        /// Its full name.
-        candidate: String,
-    },
+    Baseline { candidate: String },
 }

@@ -377,7 +377,7 @@ fn settings_in_a_file_of_openmpi_are_told_before_and_after_measuring() {
         "{output}"
     );
     let warning = format!(
-        "`default` is not what the library chooses by itself, but what was set ({setting})"
+        "`default` is not the library's own choice, but was changed by settings ({setting})"
     );
     assert!(output.contains(&format!("warning: {warning}")), "{output}");
     let ran = run(&place, &["tune", "campaign.yaml"]);

@@ -1,4 +1,4 @@
-//! What the driver is asked to measure in one launch.
+//! The plan of a launch: the measurements that the driver is to make.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use vocabulary::{
     Synchronisation,
 };
 
-/// The orders for one launch of the driver.
+/// The plan of one launch of the driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct Plan {
@@ -21,58 +21,56 @@ pub struct Plan {
     pub campaign: String,
     /// Number of this launch within the store, from 1.
     pub launch: u32,
-    /// What the launch is for, which makes no difference to the driver; absent in plans from before
-    /// choices were confirmed, which explored.
+    /// The purpose of the launch, which does not affect the driver; `None` in plans from before choices were confirmed,
+    /// which explored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<Purpose>,
-    /// Seed of what is left to chance, together with a task's round: the order of turns, and the
-    /// noise of simulations.
+    /// Seed of random choices, together with a task's round: the order of turns, and the noise of simulations.
     pub seed: u64,
-    /// The MPI library that must be found at start.
+    /// The MPI library that the driver must find.
     pub library: Library,
-    /// File that the driver creates or appends to, one [`crate::Record`] a line.
+    /// File that the driver creates or appends to, one [`crate::Record`] per line.
     pub spool: PathBuf,
-    /// Cores of a node that the ranks may use, where the commanding process knows of fewer than a
-    /// rank can see, as under a CPU quota or with several hardware threads a core; absent where
-    /// ranks run on other hosts.
+    /// Cores of a node that the ranks may use, if the commanding process knows of fewer than a rank can see, as under a
+    /// CPU quota or with several hardware threads per core; `None` if ranks run on other hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<u32>,
-    /// The variables by which batch systems name the switches above a node.
+    /// The variables in which batch systems give the switches above a node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switches: Vec<SwitchVariables>,
-    /// For tests: ranks are taken to stand on nodes of this many ranks each, in rank order, wherever they are.
+    /// For tests: consecutive ranks, this many at a time, count as being on one node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pretended_ppn: Option<NonZero<u32>>,
-    /// A file of this launch that the commanding process keeps locked (`flock`); the driver ends
-    /// when the lock is gone, so that no rank outlives a killed command. Absent for detached jobs.
+    /// A file of this launch that the commanding process keeps locked (`flock`). The driver ends when the lock is gone,
+    /// so that no rank outlives a killed command. `None` for detached jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leash: Option<PathBuf>,
-    /// No task is started later than this after the launch's start.
+    /// The time after the launch's start from which no task is started.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "bounds::optional_span"
     )]
     pub deadline_seconds: Option<f64>,
-    /// How long one candidate's turn may last before it counts as hung.
+    /// The time after which a candidate's turn counts as hung.
     #[serde(deserialize_with = "bounds::span")]
     pub watchdog_seconds: f64,
-    /// When a candidate has been repeated often enough.
+    /// The conditions under which a candidate is repeated no further.
     pub repetition: Repetition,
-    /// When a slow candidate is not repeated any further; absent where all are measured to the end.
+    /// The condition under which slow candidates leave early; `None` if none do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub racing: Option<Racing>,
-    /// How ranks are brought to a common start before each repetition.
+    /// The synchronisation of ranks before each repetition.
     #[serde(default)]
     pub synchronisation: Synchronisation,
     /// Whether calls may find their buffers in caches.
     #[serde(default, skip_serializing_if = "CacheState::is_warm")]
     pub cache: CacheState,
-    /// What to measure, in this order.
+    /// The measurements, in this order.
     pub tasks: Vec<PlannedTask>,
 }
 
-/// The first version with the names that algorithms have now.
+/// The first version with the current names of algorithms.
 const NAMES_VERSION: u32 = 7;
 
 impl Serialize for Plan {
@@ -81,7 +79,7 @@ impl Serialize for Plan {
     }
 }
 
-/// What a launch of an earlier version left is taken in by later ones.
+/// Later versions read the plans of unfinished launches of earlier ones.
 impl<'de> Deserialize<'de> for Plan {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let mut plan = Self::deserialize(from)?;
@@ -97,48 +95,48 @@ impl<'de> Deserialize<'de> for Plan {
     }
 }
 
-/// Environment variables by which a batch system tells a process which switches are above its node.
+/// Environment variables in which a batch system gives a process the switches above its node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchVariables {
-    /// The one with the path to the node: switches, the outermost first, then the node, with dots between.
+    /// The variable with the path to the node: the switches, the outermost first, then the node, separated by dots.
     pub path: String,
-    /// The one with the name of the node.
+    /// The variable with the name of the node.
     pub node: String,
 }
 
-/// One unit of work; what is in flight when a launch ends early is lost whole.
+/// One unit of work; a task that is interrupted is lost as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedTask {
     /// Identifies the task in records; unique within the plan.
     pub id: u32,
-    /// How many launches have measured some of this before: what chance is drawn from, so that a
-    /// launch that makes up for an interrupted one has the same luck.
+    /// The number of launches that have measured part of this before. It seeds random choices, so that a launch that
+    /// replaces an interrupted one makes the same choices.
     pub round: u32,
-    /// How calls follow each other; experiments have patterns of their own and do not look at it.
+    /// The pattern of calls; experiments have their own and ignore it.
     #[serde(default, skip_serializing_if = "Pattern::is_together")]
     pub pattern: Pattern,
-    /// The calls of a repetition of calls that begin together, where launches that are compared with this one
-    /// had so many; otherwise the launch chooses.
+    /// The number of calls per repetition of calls that begin together, if launches that are compared with this one
+    /// have a fixed number; otherwise the launch chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<NonZero<u32>>,
-    /// What is measured.
+    /// The measurement.
     pub work: PlannedWork,
 }
 
-/// What a task measures.
+/// The measurement of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum PlannedWork {
     /// Candidates compared in one cell.
     Compare {
-        /// Where.
+        /// The cell.
         cell: Cell,
-        /// What; records name a candidate by its index here.
+        /// The candidates; records refer to them by index.
         candidates: Vec<Candidate>,
     },
-    /// An experiment that shows the machine's parameters; its records carry candidate index 0.
+    /// An experiment on the machine; its records have candidate index 0.
     Experiment(Experiment),
 }
 

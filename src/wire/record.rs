@@ -1,4 +1,4 @@
-//! What the driver reports back, one JSON object a line.
+//! The records of the driver, one JSON object per line.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use vocabulary::{
     Candidate, Elimination, Library, NativeAlgorithm, Node, RankOrder, Subject, Warning,
 };
 
-/// A line of the spool file. Records of one launch follow each other in time.
+/// A line of the spool file. Records of one launch are in order of time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 #[expect(
@@ -19,10 +19,9 @@ use vocabulary::{
     reason = "one record is in memory at a time"
 )]
 pub enum Record {
-    /// The launch is up; always first.
+    /// The launch has started; always first.
     Started(LaunchStart),
-    /// A candidate's turn begins. If nothing follows, this is what was in flight when the launch
-    /// died.
+    /// A candidate's turn begins. If no record follows, the launch died in this turn.
     Trying {
         /// Task id.
         task: u32,
@@ -37,19 +36,19 @@ pub enum Record {
         candidate: u32,
         /// The kind of failure.
         kind: FailureKind,
-        /// What was seen.
+        /// A description of the failure.
         message: String,
     },
-    /// A task is complete: all its measurements at once, so that a task is stored whole or not.
+    /// A task is complete, with all its measurements, so that a task is stored completely or not at all.
     Done(TaskDone),
-    /// The launch ended in order; always last.
+    /// The launch ended normally; always last.
     Finished {
-        /// Why.
+        /// The reason.
         reason: Finish,
     },
 }
 
-/// Where and when a launch ran.
+/// The place and time of a launch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaunchStart {
     /// [`crate::Plan::campaign`].
@@ -58,11 +57,11 @@ pub struct LaunchStart {
     pub launch: u32,
     /// Seconds since the Unix epoch, on rank 0's host.
     pub unix_seconds: u64,
-    /// What the launch ran on.
+    /// The environment of the launch.
     pub environment: Environment,
 }
 
-/// What a measurement depends on beside what is measured.
+/// The properties of the machine and the library that affect measurements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// The library found, by name and version.
@@ -71,14 +70,14 @@ pub struct Environment {
     pub library_text: String,
     /// Version of colltune.
     pub colltune: String,
-    /// Host names, in rank order, each once.
+    /// Distinct host names, in rank order.
     pub hosts: Vec<String>,
-    /// The same hosts, and how ranks stand on them.
+    /// The same hosts, with the placement of ranks on their cores.
     #[serde(default)]
     pub nodes: Vec<Node>,
     /// Ranks in the launch.
     pub ranks: u32,
-    /// Cores that rank 0 may use, all its node's ranks taken together.
+    /// Cores that rank 0's node offers to all its ranks.
     pub cores: u32,
     /// CPU model of rank 0's host.
     pub cpu: String,
@@ -86,53 +85,51 @@ pub struct Environment {
     pub kernel: String,
     /// Frequency governor of rank 0's host; empty if unknown.
     pub governor: String,
-    /// Runnable tasks beside our own on rank 0's host at start.
+    /// Runnable tasks besides the ranks on rank 0's host at start.
     pub load: f64,
-    /// Resolution of the timer: smallest step seen.
+    /// Resolution of the timer: the smallest observed step.
     pub timer_resolution_seconds: f64,
     /// Cost of reading the timer.
     pub timer_overhead_seconds: f64,
-    /// Environment variables that steer MPI libraries, on rank 0.
+    /// Environment variables that configure MPI libraries, on rank 0.
     pub variables: BTreeMap<String, String>,
-    /// Control variables of the library that steer collectives or what they communicate with and have
-    /// other values than those that it was built with, as rank 0 would find them at start: by
-    /// environment variables, files of settings or the launcher's arguments. Absent if unknown.
+    /// Control variables of the library that configure collectives or transports and differ from their built-in values,
+    /// as rank 0 finds them at start: set by environment variables, configuration files or the launcher's arguments.
+    /// `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<BTreeMap<String, String>>,
     /// The launcher's command line; empty if unknown.
     #[serde(default)]
     pub launcher: String,
-    /// What the library communicates with, as far as it tells: `pml/ob1` and `btl/tcp` of Open MPI,
-    /// `ch4:ofi` of MPICH.
+    /// The library's transports, if it reports them: `pml/ob1` and `btl/tcp` of Open MPI, `ch4:ofi` of MPICH.
     #[serde(default)]
     pub transports: Vec<String>,
-    /// Algorithms that are forced by environment variables or settings files, by full name.
+    /// Algorithms that environment variables or configuration files force, by full name.
     #[serde(default)]
     pub preset: Vec<String>,
-    /// What a site has deployed and this launch set aside, each as `NAME=value is set in PLACE`.
+    /// Rules that a site has deployed and this launch ignores, each as `NAME=value is set in PLACE`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set_aside: Vec<String>,
-    /// What the library lets one force.
+    /// The algorithms that the library can be forced to use.
     #[serde(default)]
     pub natives: Vec<NativeAlgorithm>,
-    /// What each rank has learned of the global clock, which is rank 0's, by rank; empty without one.
+    /// Each rank's estimate of the global clock, which is rank 0's, by rank; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<RankClock>,
-    /// The caches in which calls found nothing of their buffers; absent where they might, with
-    /// [`vocabulary::CacheState::Warm`].
+    /// The caches that were cold for each call's buffers; `None` with [`vocabulary::CacheState::Warm`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold: Option<ColdCaches>,
-    /// What makes the numbers less trustworthy.
+    /// Reasons to trust the measurements less.
     pub warnings: Vec<Warning>,
 }
 
-/// The global clock as seen by one rank's own.
+/// The global clock relative to one rank's own.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RankClock {
-    /// The global time less this rank's, when the launch started.
+    /// The global time minus this rank's, at the start of the launch.
     pub offset_seconds: f64,
-    /// Seconds by which the global clock gains on this rank's, per second.
+    /// Seconds that the global clock gains on this rank's per second.
     pub drift: f64,
     /// The largest error of the offset.
     pub error_seconds: f64,
@@ -142,9 +139,9 @@ pub struct RankClock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ColdCaches {
-    /// All last-level caches of a node, taken together, in bytes: the most that a node has.
+    /// Total size of all last-level caches of a node in bytes, the maximum over nodes.
     pub last_level_bytes: u64,
-    /// Whether no node told, so that the number is a guess.
+    /// Whether no node reported it, so that the number is an assumption.
     pub is_assumed: bool,
 }
 
@@ -167,11 +164,11 @@ impl fmt::Display for ColdCaches {
 pub enum FailureKind {
     /// MPI returned an error code.
     MpiError,
-    /// The result is not what the collective must give.
+    /// The result is wrong.
     WrongResult,
-    /// The watchdog ran out.
+    /// The watchdog expired.
     Hang,
-    /// The candidate ends, but one call takes longer than the cell can afford.
+    /// The candidate is correct, but one call exceeds the cell's time.
     TooSlow,
     /// The launch died during its turn.
     Crash,
@@ -193,54 +190,54 @@ impl FailureKind {
     }
 }
 
-/// A candidate that failed, and is not to be tried again in that cell.
+/// A candidate's failure, after which it is not tried again in that cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailureRecord {
     /// Number of the launch.
     pub launch: u32,
-    /// Where.
+    /// The subject.
     pub subject: Subject,
-    /// Which.
+    /// The candidate.
     pub candidate: Candidate,
     /// The kind of failure.
     pub kind: FailureKind,
-    /// What was seen.
+    /// A description of the failure.
     pub message: String,
 }
 
-/// Everything that one task gave.
+/// The results of one task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskDone {
     /// Task id.
     pub task: u32,
-    /// The order in which the ranks that took part stand on their nodes.
+    /// The order of the participating ranks on their nodes.
     #[serde(default, skip_serializing_if = "RankOrder::is_unknown")]
     pub order: RankOrder,
     /// Wall-clock time of the task, warm-up and synchronisation included.
     #[serde(deserialize_with = "bounds::span")]
     pub elapsed_seconds: f64,
-    /// Where that went; absent if unknown.
+    /// The parts of this time; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<TimeBreakdown>,
-    /// One entry a candidate that was measured.
+    /// One entry per measured candidate.
     pub measurements: Vec<Measurement>,
 }
 
-/// Where the time of a task went: three parts; the rest of its elapsed time is bookkeeping of ours.
+/// Three parts of a task's time; the rest of its elapsed time is colltune's bookkeeping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeBreakdown {
-    /// Before the first repetition that is kept: buffers, first calls with their checks, warming up.
+    /// The time before the first repetition that is kept: buffers, first calls with their checks, warm-up.
     pub preparing_seconds: f64,
-    /// Coming to common starts from then on: barriers, or waiting for times that were agreed upon and
-    /// looking at clocks; and calls that bring ranks into a steady state before others are timed.
+    /// The time for synchronisation from then on: barriers, or waiting for agreed times and
+    /// reading clocks; and calls that bring ranks into a steady state before others are timed.
     pub starting_seconds: f64,
-    /// Within the calls from then on, each until the slowest rank has done it.
+    /// The time in calls from then on, each until the slowest rank has finished.
     pub calling_seconds: f64,
 }
 
 impl TimeBreakdown {
-    /// The parts as shares of the time that all of it took.
+    /// The parts as shares of the elapsed time.
     pub fn shares(&self, elapsed_seconds: f64) -> Shares {
         let share = |seconds: f64| seconds / elapsed_seconds;
         let (calls, starts) = (share(self.calling_seconds), share(self.starting_seconds));
@@ -254,17 +251,17 @@ impl TimeBreakdown {
     }
 }
 
-/// Where measuring time went, as shares of one.
+/// The parts of measuring time, as shares of one.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Shares {
-    /// Within calls whose times are kept.
+    /// Calls whose times are kept.
     pub calls: f64,
-    /// Coming to common starts before them.
+    /// Synchronising ranks before them.
     pub starts: f64,
-    /// Checking results and warming up.
+    /// Checking results and warm-up.
     pub preparing: f64,
-    /// Bookkeeping of ours: what is left.
+    /// Colltune's bookkeeping: the rest.
     pub own: f64,
 }
 
@@ -288,36 +285,35 @@ impl fmt::Display for Shares {
 pub struct Measurement {
     /// Index into the task's candidates.
     pub candidate: u32,
-    /// Calls made and thrown away before the first repetition.
+    /// Calls made and discarded before the first repetition.
     pub warmup: u32,
     /// Calls that are timed in a repetition; its time is divided by this.
     pub batch: u32,
-    /// Seconds a call, one entry a repetition, in the order they were taken: what the task's pattern
-    /// ([`vocabulary::Pattern`]) calls their time, divided by `batch`.
+    /// Seconds per call, one entry per repetition, in the order they were taken: the time by the task's pattern
+    /// ([`vocabulary::Pattern`]), divided by `batch`.
     #[serde(deserialize_with = "bounds::times")]
     pub seconds: Vec<f64>,
-    /// Which of these are not to be used, by place, ascending: a rank was late for the common
-    /// start, or not done when the next one was due.
+    /// The indices of the invalid ones, ascending: a rank was late for the common
+    /// start, or had not finished when the next one was due.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invalid: Vec<u32>,
-    /// The largest disagreement of the ranks' clocks, as far as could be seen; absent without a
-    /// global clock.
+    /// The largest observed disagreement of the ranks' clocks; `None` without a global clock.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "bounds::optional_span"
     )]
     pub residual_seconds: Option<f64>,
-    /// Set if it was not measured to the end, because another was faster for certain.
+    /// Set if it left early, because another candidate was significantly faster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Elimination>,
 }
 
-/// Why a launch ended in order.
+/// The reason for the normal end of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
-    /// All tasks were carried out.
+    /// All tasks were completed.
     Complete,
     /// The deadline passed.
     Deadline,

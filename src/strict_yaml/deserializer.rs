@@ -1,4 +1,4 @@
-//! Turns a tree into serde's types; errors have the place of what does not fit.
+//! Deserialises a tree into serde's types; errors have the place of the offending value.
 
 use serde::de::value::{
     BorrowedStrDeserializer, MapAccessDeserializer, MapDeserializer, StrDeserializer,
@@ -14,7 +14,7 @@ use crate::form::{ARGUMENT, ONE_OR_MANY, SCALAR, SHORTHAND, VERBATIM};
 use crate::plain::Meaning;
 use crate::tree::{Content, Entry, Node};
 
-/// What `form` says of a value.
+/// The forms of values in `form`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Plain,
@@ -124,7 +124,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
         }
     }
 
-    // What has no value has been refused before.
+    // Keys without values have been refused before.
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         visitor.visit_some(self)
     }
@@ -169,7 +169,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
     }
 }
 
-/// The entries of a list; a single value in the place of one has no index.
+/// The entries of a list; a single value in place of a list has no index.
 struct Items<'de> {
     rest: &'de [Node<'de>],
     index: usize,
@@ -218,7 +218,7 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
 /// The entries of a mapping.
 struct Entries<'de> {
     rest: &'de [Entry<'de>],
-    /// The one whose key was read last.
+    /// The entry whose key was read last.
     value: Option<&'de Entry<'de>>,
 }
 

@@ -1,4 +1,4 @@
-//! A problem with its place, shown as a compiler shows it.
+//! Problems with their places, displayed like compiler errors.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,27 +8,27 @@ use files::{MOST_QUOTED, Plain, quoted};
 use crate::Field;
 use crate::tree::Extent;
 
-/// The most characters of a problem, which may quote a value and say more about it.
+/// The most characters of a problem, which may quote a value.
 const MOST_OF_PROBLEM: usize = 400;
 
-/// The most characters of a remedy, which may list what is known.
+/// The most characters of a remedy, which may list known names.
 const MOST_OF_HELP: usize = 800;
 
-/// Something that is wrong with a file: what it displays as, and what to do about it.
+/// A problem with a file: a message, and a remedy.
 pub trait Problem: fmt::Display {
-    /// What the user can do about it: one sentence without a full stop.
+    /// The remedy: one sentence without a full stop.
     fn help(&self) -> String;
 }
 
 /// A [`Problem`] and its place.
 ///
-/// Displays as a compiler would show it: the problem, the place, the line and the remedy; without
-/// colours, for it also goes to logs.
+/// Displays like a compiler error: the problem, the place, the line and the remedy; without colours, since it also goes
+/// to logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// The file.
     pub path: PathBuf,
-    /// Its line, from 1; one of the file's unless that is empty.
+    /// Its line, from 1; a line of the file unless the file is empty.
     pub line: usize,
     /// Its column in characters, from 1.
     pub column: usize,
@@ -36,13 +36,13 @@ pub struct Diagnostic {
     pub length: usize,
     /// The field; empty for the whole file.
     pub field: Field,
-    /// The text of the line, or of a long one the part around the column; control characters are escaped.
+    /// The text of the line, or the part of a long line around the column; control characters are escaped.
     pub source_line: String,
-    /// Where that shows what the problem covers: characters before it, and its own.
+    /// The extent of the problem there: characters before it, and its own.
     shown: (usize, usize),
-    /// What is wrong there.
+    /// The problem.
     pub message: String,
-    /// What the user can do about it: one sentence without a full stop.
+    /// The remedy: one sentence without a full stop.
     pub help: String,
 }
 
@@ -63,7 +63,7 @@ impl Diagnostic {
         field: Field,
         problem: &impl Problem,
     ) -> Box<Self> {
-        // A parser that misses something at the end points behind the last line.
+        // A parser that misses something at the end points after the last line.
         let line = extent.line.clamp(1, text.lines().count().max(1));
         let source_line = text.lines().nth(line - 1).unwrap_or_default().trim_end();
         let column = match line == extent.line {
@@ -85,8 +85,8 @@ impl Diagnostic {
     }
 }
 
-/// A line as it is shown, of a long one the part around a column; and in it the characters before the column and those
-/// of `length` from there.
+/// The displayed part of a line, around a column if the line is long; and the numbers of its characters before the
+/// column and of the `length` from there.
 fn around(line: &str, column: usize, length: usize) -> (String, (usize, usize)) {
     let before = column.saturating_sub(1);
     let is_long = line.chars().nth(MOST_QUOTED).is_some();
@@ -95,7 +95,7 @@ fn around(line: &str, column: usize, length: usize) -> (String, (usize, usize)) 
         false => (0, MOST_QUOTED),
     };
     let mut rest = line.chars().skip(left_out);
-    // What lies behind the line's end is a space wide.
+    // A position after the end of the line is one space wide.
     let mut piece = |length: usize| -> (String, usize) {
         let text: String = rest.by_ref().take(length).collect();
         let missing = length - text.chars().count();

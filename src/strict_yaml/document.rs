@@ -1,4 +1,4 @@
-//! A YAML file whose fields can be found again by path.
+//! A YAML file whose fields have places.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ use crate::error::Error;
 use crate::tree::{self, Content, Extent, Node};
 use crate::{Diagnostic, Field, Mistake, Problem};
 
-/// What a file is about, for messages.
+/// The kind of a file, for messages.
 #[derive(Debug)]
 pub struct Kind {
-    /// What it is, with its article, as in `a campaign`.
+    /// Its name with an article, as in `a campaign`.
     pub name: &'static str,
-    /// What to do about a file that is something else.
+    /// The remedy for a file of another kind.
     pub start: &'static str,
-    /// Where its keys are explained, as a sentence without a full stop.
+    /// The place where its keys are explained, as a sentence without a full stop.
     pub reference: Option<&'static str>,
 }
 
@@ -30,11 +30,11 @@ pub struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Reads a text; `path` is only named in errors.
+    /// Reads a text; errors name `path`.
     ///
     /// # Errors
-    /// Bad syntax, a duplicate key, a key without a value, anything but one mapping of plain keys to
-    /// values, lists and mappings.
+    /// Bad syntax, a duplicate key, a key without a value, or anything but one mapping of plain keys to values, lists
+    /// and mappings.
     pub fn parse(
         kind: &'static Kind,
         path: &'a Path,
@@ -61,7 +61,7 @@ impl<'a> Document<'a> {
     /// Reads all keys and values.
     ///
     /// # Errors
-    /// Keys that are unknown or missing, values of another form than expected.
+    /// Unknown or missing keys, values of another form than expected.
     pub fn read<'d, T: Deserialize<'d>>(&'d self) -> Result<T, Box<Diagnostic>> {
         let diagnose = |error: Error| {
             error
@@ -85,16 +85,16 @@ impl<'a> Document<'a> {
         Diagnostic::new(self.path, self.text, extent, found, &problem)
     }
 
-    /// An error about a value that is something else than what is expected, in words.
+    /// An error about a value other than `expected`.
     pub fn unfit(&self, field: &Field, expected: &str) -> Box<Diagnostic> {
         let (_, value, _) = self.find(field);
         self.at_value(field, Mistake::form(self.kind, expected, &value.describe()))
     }
 
-    /// What one of a few known words stands for.
+    /// The meaning of one of several known words.
     ///
     /// # Errors
-    /// Another word; `what` says what is chosen.
+    /// An unknown word; `what` names the kind of word.
     pub fn word<T: Copy>(
         &self,
         field: &Field,
@@ -116,7 +116,7 @@ impl<'a> Document<'a> {
         self.find(field).1.extent.line
     }
 
-    /// The text of a scalar, as it is written but for quotes; `None` if the field is something else.
+    /// The text of a scalar, as written but without quotes; `None` if the field is not a scalar.
     pub fn text_of(&self, field: &Field) -> Option<&str> {
         let mut steps = field.steps().iter();
         let node = steps.try_fold(&self.root, |node, step| Some(node.child(step)?.1))?;
@@ -126,7 +126,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The whole text with another value of a field; `None` if the field is not written, or no scalar.
+    /// The text with another value of a field; `None` if the field is not written or not a scalar.
     pub fn with(&self, field: &Field, value: &str) -> Option<String> {
         self.text_of(field)?;
         let (_, node, _) = self.find(field);
@@ -138,9 +138,8 @@ impl<'a> Document<'a> {
         Some(before.chain(value.chars()).chain(after).collect())
     }
 
-    /// The whole text with other values of keys of the outermost mapping, each written on a line of its own as it is
-    /// given; keys that are not there are added at the end. Comments behind a value go with it. `None` if the outermost
-    /// mapping stands in braces.
+    /// The text with other values of keys of the outermost mapping, each written on its own line as given; missing keys
+    /// are added at the end. Comments after a replaced value are removed. `None` if the outermost mapping is in braces.
     pub fn with_keys(&self, values: &[(&str, String)]) -> Option<String> {
         let Content::Mapping(entries) = &self.root.content else {
             return None;
@@ -179,8 +178,8 @@ impl<'a> Document<'a> {
         Some(whole)
     }
 
-    /// The deepest part of `field` that is written in the file, where its key stands, and its path:
-    /// short forms and defaults leave parts of a path out.
+    /// The deepest written part of `field`, with the place of its key and its path: short forms and defaults omit parts
+    /// of a path.
     fn find(&self, field: &Field) -> (Extent, &Node<'a>, Field) {
         let (mut key, mut node, mut found) = (self.root.extent, &self.root, 0);
         for step in field.steps() {

@@ -1,4 +1,4 @@
-//! What is wrong with a file while it is read, until its place and field are known.
+//! Errors while a file is read, before their place and field are known.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -9,18 +9,18 @@ use crate::field::{Field, Step};
 use crate::tree::{Extent, Node};
 use crate::{Diagnostic, Kind, Mistake};
 
-/// What is wrong, and where as far as that is known.
+/// An error, with the known part of its place.
 #[derive(Debug)]
 pub(crate) struct Error {
     what: What,
     extent: Option<Extent>,
-    /// The steps, from the innermost one.
+    /// The steps, the innermost first.
     steps: Vec<Step>,
 }
 
 #[derive(Debug)]
 pub(crate) enum What {
-    /// Something of YAML that such files do without, with its article.
+    /// A feature of YAML that is not allowed, with its article.
     Feature(&'static str),
     Unfit {
         expected: String,
@@ -63,13 +63,13 @@ impl Error {
         Self::new(What::Unfit { expected, found })
     }
 
-    /// Places an error that has no place yet.
+    /// Adds a place to an error without one.
     pub(crate) fn with(mut self, extent: Extent) -> Self {
         self.extent.get_or_insert(extent);
         self
     }
 
-    /// Places an error that has no place yet at a value.
+    /// Adds a value's place to an error without one.
     pub(crate) fn at(mut self, node: &Node<'_>) -> Self {
         if let (None, What::Unfit { found, .. }) = (self.extent, &mut self.what) {
             *found = node.describe();
@@ -77,13 +77,13 @@ impl Error {
         self.with(node.extent)
     }
 
-    /// Within an entry of a list or mapping.
+    /// Adds the step of an enclosing list or mapping.
     pub(crate) fn under(mut self, step: Step) -> Self {
         self.steps.push(step);
         self
     }
 
-    /// The error in its file.
+    /// The diagnostic for the error in its file.
     pub(crate) fn diagnose(self, kind: &Kind, path: &Path, text: &str) -> Box<Diagnostic> {
         let field: Field = self.steps.into_iter().rev().collect();
         let mistake = match self.what {
@@ -107,7 +107,7 @@ impl From<Mistake> for Error {
     }
 }
 
-/// Users do not see this: see [`Error::diagnose`].
+/// For developers; users see [`Error::diagnose`].
 impl Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?}", self.what)

@@ -40,7 +40,7 @@ impl Field {
         &self.0
     }
 
-    /// The key that this is the value of; none for an entry of a list.
+    /// The key of this value; `None` for an entry of a list.
     pub(crate) fn last_key(&self) -> Option<&str> {
         match self.0.last() {
             Some(Step::Key(key)) => Some(key),

@@ -1,7 +1,6 @@
-//! The forms that a value may be written in, beyond those that serde knows.
+//! Forms of values beyond those of serde.
 //!
-//! They are told apart by their names, which `deserializer` knows; with another deserializer they
-//! are what they hold.
+//! `deserializer` recognises them by their names; other deserializers read the contained type.
 
 use serde::Deserialize;
 
@@ -11,17 +10,17 @@ pub(crate) const VERBATIM: &str = "strict_yaml::Verbatim";
 pub(crate) const ONE_OR_MANY: &str = "strict_yaml::OneOrMany";
 pub(crate) const SHORTHAND: &str = "strict_yaml::Shorthand";
 
-/// A text or a whole number, as a size or a duration. Other numbers are refused.
+/// A text or a whole number, such as a size or a duration. Other numbers are refused.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename = "strict_yaml::Scalar")]
 pub struct Scalar(pub String);
 
-/// Any text; whole numbers need no quotes, other numbers do: YAML would turn `4.10` into 4.1.
+/// Any text. Whole numbers need no quotes; other numbers do, since YAML would turn `4.10` into 4.1.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename = "strict_yaml::Argument")]
 pub struct Argument(pub String);
 
-/// A scalar as it is written, whatever it means.
+/// A scalar as written, whatever its meaning.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename = "strict_yaml::Verbatim")]
 pub struct Verbatim(pub String);

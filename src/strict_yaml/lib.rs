@@ -1,11 +1,9 @@
-//! YAML files that people write, read strictly: whatever is wrong is refused with its file, line,
-//! column, field and a remedy.
+//! A strict reader of YAML files written by people: every error has its file, line, column, field and a remedy.
 //!
-//! A [`Document`] is a text whose every value has a place. [`Document::read`] turns it into any type
-//! that derives [`serde::Deserialize`]; what is wrong with values beyond their form is placed by
-//! [`Document::at_value`]. Refused are bad syntax, keys that are unknown, doubled, missing or without a
-//! value, values of another form than expected, texts that YAML would take for numbers, and whatever
-//! such files do without: anchors, aliases, tags, further documents, deep nesting.
+//! A [`Document`] is a text whose every value has a place. [`Document::read`] deserialises it into any type that
+//! derives [`serde::Deserialize`]; [`Document::at_value`] gives a place to problems beyond the form of values. It
+//! refuses bad syntax, keys that are unknown, doubled, missing or without a value, values of another form than
+//! expected, texts that YAML would take for numbers, and anchors, aliases, tags, further documents and deep nesting.
 //!
 //! ```
 //! #[derive(serde::Deserialize)]

@@ -1,10 +1,10 @@
-//! What is wrong with the form of a file, with its remedy.
+//! Mistakes in the form of a file, with their remedies.
 
 use std::fmt;
 
 use crate::{Kind, Problem, nearest};
 
-/// A mistake that any file can have, whatever it is about.
+/// A mistake that is possible in any kind of file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     message: String,
@@ -29,13 +29,13 @@ impl Mistake {
         Self { message, help }
     }
 
-    /// A word that is not one of the known ones.
+    /// An unknown word.
     pub fn unknown<'k>(what: &str, word: &str, known: impl IntoIterator<Item = &'k str>) -> Self {
         let message = format!("unknown {what} `{word}`");
         Self::new(message, choose(word, known, "choose one of"))
     }
 
-    /// A key that means nothing here.
+    /// An unknown key.
     pub fn unknown_key(key: &str, known: &[&str]) -> Self {
         let known = known.iter().copied();
         Self::new(
@@ -71,7 +71,8 @@ impl Mistake {
         Self::new(format!("expected {expected}, found {found}"), help)
     }
 
-    /// YAML would turn `4.10` into 4.1, so that the text cannot be taken from the value.
+    /// A text without quotes that YAML takes for another type. YAML would turn `4.10` into 4.1, so the text cannot be
+    /// recovered from the value.
     pub(crate) fn unquoted(key: Option<&str>, text: &str) -> Self {
         let message =
             format!("YAML reads `{text}` as a number or truth value, where a text is expected");
@@ -99,7 +100,7 @@ impl Mistake {
     }
 }
 
-/// The likeliest of `known`, or all of them.
+/// A suggestion: the most similar name of `known`, or all of them.
 fn choose<'k>(written: &str, known: impl IntoIterator<Item = &'k str>, all: &str) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match nearest(written, known.iter().copied()) {

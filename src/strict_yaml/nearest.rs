@@ -1,10 +1,10 @@
-//! "Did you mean".
+//! Suggestions for misspelled names.
 
-/// Comparing takes time and memory by the product of both lengths.
+/// The longest text to compare, since time and memory grow with the product of both lengths.
 const LONGEST: usize = 200;
 
-/// The name that is most like `written`, if any is like it: one edit apart, and one more for every four
-/// letters. Of `bcast/binomial`, `binomial` is taken for the name too. What is longer than any name is like none.
+/// The name most similar to `written`, if any is similar: at most one edit apart, plus one for every four letters. For
+/// `bcast/binomial`, `binomial` counts as the name too. Texts longer than any name have none.
 pub fn nearest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     if written.len() > LONGEST {
         return None;

@@ -1,6 +1,6 @@
-//! What YAML takes a scalar without quotes for.
+//! The meaning of unquoted scalars in YAML.
 
-/// The meaning of a scalar without quotes.
+/// The meaning of an unquoted scalar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Meaning {
     Nothing,

@@ -1,7 +1,6 @@
-//! A YAML document as a tree that remembers where everything stands.
+//! A YAML document as a tree in which every value has its place.
 //!
-//! Scalars stay text: what a text means is for the reader of a field to say. Only what files of
-//! settings need of YAML is allowed.
+//! Scalars stay text, whose meaning the reader of a field determines. Only a small part of YAML is allowed.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,11 +12,11 @@ use crate::error::{Error, What};
 use crate::field::Step;
 use crate::plain::Meaning;
 
-/// Nesting beyond this is no sensible file. Whatever walks a tree may recurse so deep.
+/// The deepest nesting, which bounds the recursion of tree walks.
 const MAXIMUM_DEPTH: usize = 16;
 
-/// Nor is a file with more characters that stand between values. The parser keeps what is between two brackets, and
-/// takes some hundred times the memory of its text.
+/// The largest number of separators between values. The parser keeps everything between two brackets, and takes about a
+/// hundred times the memory of its text.
 const MAXIMUM_VALUES: usize = 1 << 20;
 
 /// A place in the text: line and column from 1, start and length in characters.
@@ -55,7 +54,7 @@ impl From<Span> for Extent {
     }
 }
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Debug)]
 pub(crate) struct Node<'a> {
     pub(crate) extent: Extent,
@@ -65,7 +64,7 @@ pub(crate) struct Node<'a> {
 /// The kinds of values.
 #[derive(Debug)]
 pub(crate) enum Content<'a> {
-    /// `end` is behind its last character.
+    /// `end` is after its last character.
     Scalar {
         text: Cow<'a, str>,
         quoted: bool,
@@ -98,7 +97,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// What stands here, in words.
+    /// A description of the value.
     pub(crate) fn describe(&self) -> String {
         match &self.content {
             Content::Scalar {
@@ -110,7 +109,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The node, unless it is null: the value of a key, or an entry of a list.
+    /// The node, or an error if it is null: the value of a key, or an entry of a list.
     fn refuse_nothing(self, key: Option<Extent>) -> Result<Self, Error> {
         match &self.content {
             Content::Scalar { text, quoted, .. }
@@ -124,7 +123,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Reads the only document of a text; `None` if there is nothing in it.
+/// Reads the only document of a text; `None` if the text is empty.
 pub(crate) fn read(text: &str) -> Result<Option<Node<'_>>, Error> {
     let separators = text.bytes().filter(|byte| b",:[{\n".contains(byte));
     if separators.count() > MAXIMUM_VALUES {
@@ -161,7 +160,7 @@ impl<'a> Reader<'a> {
     /// The node that begins with an event, within `depth` others.
     fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node<'a>, Error> {
         let extent = Extent::from(span);
-        // The start of a collection spans its bracket at most; a caret there says enough.
+        // The start of a collection spans at most its bracket, which is enough for a caret.
         let bracket = Extent {
             length: 1,
             ..extent

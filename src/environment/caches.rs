@@ -1,37 +1,37 @@
-//! The caches of this host, and the memory that it takes to exceed them.
+//! The caches and the available memory of this host.
 
 use std::collections::BTreeMap;
 
 use crate::cpus::parse;
 use crate::kernel::read;
 
-/// What a node's last-level caches are taken to have where the kernel does not tell, in bytes: more
-/// than most have, since too small a number would leave them warm.
+/// The assumed total size of a node's last-level caches where the kernel does not report it, in bytes. It is larger
+/// than most, since a smaller size than the true one would leave the caches warm.
 pub const ASSUMED_LAST_LEVEL_BYTES: u64 = 256 << 20;
 
 /// One cache as the kernel describes it to one of its CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cache {
-    /// 1 is nearest to the core.
+    /// Its level; 1 is nearest to the core.
     level: u32,
     bytes: u64,
-    /// The CPUs that share it, the same text for all of them.
+    /// The CPUs that share it, with the same text for each of them.
     cpus: String,
 }
 
-/// All last-level caches of this host, taken together, in bytes, also those of cores that this process
-/// may not use; absent if the kernel does not tell, as in some virtual machines.
+/// Total size of all last-level caches of this host in bytes, including those of cores that this process may not use;
+/// `None` if the kernel does not report it, as in some virtual machines.
 pub fn last_level_bytes() -> Option<u64> {
     let online = parse(&read("/sys/devices/system/cpu/online"));
     total(online.into_iter().flat_map(caches_of))
 }
 
-/// Memory of this host that can be had without swapping, in bytes; absent if the kernel does not tell.
+/// Memory of this host that is available without swapping, in bytes; `None` if the kernel does not report it.
 pub fn available_bytes() -> Option<u64> {
     available(&read("/proc/meminfo"))
 }
 
-/// The caches that hold a CPU's data.
+/// The data caches of a CPU.
 fn caches_of(cpu: usize) -> Vec<Cache> {
     let describe = |index: u32| {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
@@ -48,7 +48,7 @@ fn caches_of(cpu: usize) -> Vec<Cache> {
     (0..).map_while(describe).collect()
 }
 
-/// The sizes of all different caches of the highest level, added up.
+/// The total size of all distinct caches of the highest level.
 fn total(caches: impl IntoIterator<Item = Cache>) -> Option<u64> {
     let mut levels: BTreeMap<u32, BTreeMap<String, u64>> = BTreeMap::new();
     for Cache { level, bytes, cpus } in caches {
@@ -72,7 +72,7 @@ fn size(text: &str) -> Option<u64> {
     Some(digits.parse::<u64>().ok()? << shift)
 }
 
-/// Bytes that the kernel's line `MemAvailable:   23141032 kB` names.
+/// The bytes in the kernel's line `MemAvailable:   23141032 kB`.
 fn available(meminfo: &str) -> Option<u64> {
     let mut lines = meminfo.lines();
     let rest = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;

@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The hardware threads of a machine and the cores that they belong to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Topology {
-    /// For a CPU's number the list of its core's CPUs, the same text for all of them.
+    /// By CPU number, the list of its core's CPUs, with the same text for each of them.
     siblings: BTreeMap<usize, String>,
 }
 
-/// How ranks stand on a node's cores.
+/// The placement of ranks on a node's cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
-    /// CPUs that the ranks may use between them.
+    /// CPUs that the ranks may use, over all ranks.
     pub(crate) threads: u32,
-    /// Cores that these belong to.
+    /// Cores of these CPUs.
     pub(crate) cores: u32,
-    /// Ranks that may not use all of them; all ranks where there is but one.
+    /// Ranks that may not use all of them; all ranks if there is only one.
     pub(crate) bound: u32,
-    /// Ranks bound to one core that is another bound rank's too.
+    /// Ranks bound to a single core to which another rank is also bound.
     pub(crate) crowded: u32,
 }
 

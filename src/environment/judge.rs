@@ -1,4 +1,4 @@
-//! What makes numbers less trustworthy.
+//! Warnings about the environment of measurements.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use wire::Environment;
 
 use crate::variables::deciding;
 
-/// A timer step from which times near it are visibly rounded.
+/// The timer resolution from which short times are visibly rounded.
 const COARSE_TIMER_SECONDS: f64 = 200e-9;
 
-/// What speaks against trusting what is measured there, by what the environment's other fields say.
-/// Where there are no ranks yet, what depends on them is not judged.
+/// The reasons to distrust measurements in an environment, by its other fields. Without ranks, warnings that depend on
+/// them are left out.
 pub fn judge(environment: &Environment) -> Vec<Warning> {
     let mut warnings = placement(environment);
     warnings.extend(machines(&environment.nodes));
@@ -38,7 +38,7 @@ pub fn judge(environment: &Environment) -> Vec<Warning> {
     warnings
 }
 
-/// How ranks stand on cores: on the worst of the nodes.
+/// Warnings about the placement of ranks on cores, for the worst node.
 fn placement(environment: &Environment) -> Vec<Warning> {
     let nodes = &environment.nodes;
     let crowded = |node: &&Node| node.crowded > 0 && node.ranks() <= node.available;
@@ -64,7 +64,7 @@ fn placement(environment: &Environment) -> Vec<Warning> {
     warnings
 }
 
-/// Nodes that are one machine, and nodes that differ.
+/// Warnings about nodes that are one machine, and about nodes that differ.
 fn machines(nodes: &[Node]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut by_boot: BTreeMap<&str, Vec<&Node>> = BTreeMap::new();
@@ -101,12 +101,12 @@ fn machines(nodes: &[Node]) -> Vec<Warning> {
     warnings
 }
 
-/// What makes the default another one than the library's.
+/// The settings that change the library's default.
 fn settings(environment: &Environment) -> Vec<String> {
     let nothing = BTreeMap::new();
     let known = environment.settings.as_ref().unwrap_or(&nothing);
     let mut settings = deciding(&environment.variables, known);
-    // Where settings are unknown files may force algorithms too.
+    // If settings are unknown, files may force algorithms too.
     if settings.is_empty() {
         settings.extend(environment.preset.iter().cloned());
     }

@@ -1,4 +1,4 @@
-//! What the kernel tells of this host.
+//! Information of the kernel about this host.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use vocabulary::Node;
 
 use crate::cpus::{Topology, parse};
 
-/// The CPUs that this process may use, as the kernel lists them: `0-3,8`.
+/// The CPUs that this process may use, in the kernel's notation: `0-3,8`.
 pub fn own_cpus() -> String {
     let status = read("/proc/self/status");
     let list = status
@@ -15,9 +15,8 @@ pub fn own_cpus() -> String {
     list.unwrap_or_default().trim().to_owned()
 }
 
-/// This host as a node. `ranks` are the CPUs that each of its ranks may use ([`own_cpus`]);
-/// `planned` bounds the cores where the commanding process, on the same host, knows of fewer, as
-/// under a CPU quota.
+/// This host as a node. `ranks` are the CPUs that each of its ranks may use ([`own_cpus`]); `planned` limits the cores
+/// if the commanding process, on the same host, has fewer, as under a CPU quota.
 pub fn node(ranks: Vec<String>, planned: Option<u32>) -> Node {
     let standing = topology(&ranks).standing(&ranks);
     let bounded = |cores: u32| {
@@ -39,7 +38,7 @@ pub fn node(ranks: Vec<String>, planned: Option<u32>) -> Node {
     }
 }
 
-/// The CPUs that share a core, of those that ranks may use.
+/// The topology of those CPUs that ranks may use.
 fn topology(ranks: &[String]) -> Topology {
     let cpus = ranks.iter().flat_map(|list| parse(list));
     let siblings = |cpu: usize| {
@@ -55,7 +54,7 @@ pub fn host() -> String {
     read("/proc/sys/kernel/hostname")
 }
 
-/// This host's CPU model; empty where the kernel does not name it, as on ARM.
+/// This host's CPU model; empty if the kernel does not name it, as on ARM.
 pub fn cpu() -> String {
     cpu_model(&read("/proc/cpuinfo"))
 }
@@ -70,8 +69,8 @@ pub fn governor() -> String {
     read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 }
 
-/// Runnable tasks beside this thread: the least of a few looks, since all machines have moments.
-/// Takes some 40 ms; other threads and ranks should sleep meanwhile.
+/// Runnable tasks besides this thread: the minimum of several observations, since every machine has short peaks. Takes
+/// about 40 ms, during which other threads and ranks should sleep.
 pub fn others_running() -> f64 {
     let looks = (0..8).filter_map(|_| {
         std::thread::sleep(Duration::from_millis(5));
@@ -96,7 +95,7 @@ fn cpu_model(cpuinfo: &str) -> String {
         .to_owned()
 }
 
-/// What a file of the kernel says, without blanks around it; nothing if it cannot be read.
+/// The trimmed text of a kernel file; empty if it cannot be read.
 pub(crate) fn read(path: &str) -> String {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     text.trim().to_owned()

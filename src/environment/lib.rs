@@ -1,9 +1,9 @@
-//! What a machine is, as far as measurements depend on it, and what speaks against trusting them.
+//! The properties of a machine that affect measurements, and warnings about them.
 //!
-//! The measuring program and `colltune doctor` look at machines with the same eyes: [`node`] reads
-//! what the kernel tells, [`variables`] what the environment tells MPI libraries, [`shared_memory`] us, [`others_running`]
-//! whether other work is running, and [`judge`] turns all of it into warnings. Only Linux tells;
-//! elsewhere most of it stays empty.
+//! The measuring program and `colltune doctor` use the same functions: [`node`] reads the kernel's information,
+//! [`variables`] the environment variables of MPI libraries, [`shared_memory`] that of colltune, [`others_running`]
+//! detects other work, and [`judge`] derives warnings from all of it. Only Linux provides this information; elsewhere
+//! most of it is empty.
 
 mod caches;
 mod cpus;

@@ -1,14 +1,13 @@
-//! Whether ranks have cores of their own.
+//! Detection of ranks that share cores.
 
 use std::collections::BTreeMap;
 
 use vocabulary::{CommShape, Node};
 
-/// Whether ranks of a shape, which stand on the first of these nodes, share cores: a rank that waits must
-/// then leave the core to others.
+/// Whether ranks of a shape, placed on the first of these nodes, share cores. A waiting rank must then yield its core.
 ///
-/// A node may have too few cores, ranks may be bound to the same one, and nodes may be parts of one
-/// machine, of which all claim to have all cores.
+/// A node may have too few cores, ranks may be bound to the same core, and nodes may be parts of one machine that each
+/// report all of its cores.
 pub fn is_oversubscribed(nodes: &[Node], shape: CommShape) -> bool {
     let used = || nodes.iter().take(shape.nodes as usize);
     let mut by_boot: BTreeMap<&str, (u32, u32)> = BTreeMap::new();

@@ -1,27 +1,27 @@
-//! Environment variables that steer MPI libraries.
+//! Environment variables that configure MPI libraries.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use libraries::{Facts, LibraryName};
 
-/// Variables of these beginnings steer what MPI libraries communicate through, whichever it is.
+/// Prefixes of variables that configure the transports of all MPI libraries.
 const TRANSPORTS: [&str; 3] = ["UCX_", "FI_", "PSM2_"];
 
-/// Whether a control variable of a library steers collectives or what they communicate with.
+/// Whether a control variable of a library configures collectives or transports.
 pub fn is_setting(name: &str) -> bool {
     let mut libraries = LibraryName::ALL.iter();
     libraries.any(|library| library.is_setting(name))
 }
 
-/// Whether a control variable lists a library's files of settings.
+/// Whether a control variable lists a library's configuration files.
 pub fn lists_files(name: &str) -> bool {
     let mut libraries = LibraryName::ALL.iter();
     libraries.any(|library| library.facts().files_setting == Some(name))
 }
 
-/// What becomes of this process's environment variables in one in which libraries have the settings
-/// that they were built with: those to be removed, and those to be set.
+/// The changes to this process's environment variables for a process in which libraries have their built-in settings:
+/// variables to be removed, and variables to be set.
 pub fn env_without_overrides() -> (Vec<OsString>, Vec<(&'static str, &'static str)>) {
     let names = std::env::vars_os().map(|(name, _)| name);
     let removed = names.filter(|name| steers(&name.to_string_lossy()));
@@ -30,20 +30,20 @@ pub fn env_without_overrides() -> (Vec<OsString>, Vec<(&'static str, &'static st
     (removed.collect(), set.collect())
 }
 
-/// Whether an environment variable steers how MPI libraries communicate.
+/// Whether an environment variable configures the communication of MPI libraries.
 fn steers(name: &str) -> bool {
     let is_transport = TRANSPORTS.iter().any(|begin| name.starts_with(begin));
     is_transport || begins(name, |facts| facts.steering_variables)
 }
 
-/// Whether a name begins as some library's do.
+/// Whether a name has one of a library's prefixes.
 fn begins(name: &str, with: fn(&Facts) -> &'static [&'static str]) -> bool {
     let libraries = LibraryName::ALL.iter();
     let mut beginnings = libraries.flat_map(|library| with(library.facts()));
     beginnings.any(|begin| name.starts_with(begin))
 }
 
-/// The given variables that steer MPI libraries, without what launchers set themselves.
+/// The given variables that configure MPI libraries, without those that launchers set.
 pub fn steering(variables: impl IntoIterator<Item = (String, String)>) -> BTreeMap<String, String> {
     let is_internal = |name: &str| begins(name, |facts| facts.launcher_variables);
     let variables = variables.into_iter();
@@ -52,14 +52,14 @@ pub fn steering(variables: impl IntoIterator<Item = (String, String)>) -> BTreeM
         .collect()
 }
 
-/// The same of this process. Names and values that are no text are left out.
+/// The variables of this process that configure MPI libraries. Names and values that are not UTF-8 are left out.
 pub fn of_this_process() -> BTreeMap<String, String> {
     let texts = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     steering(texts)
 }
 
-/// The given variables that name a file of rules, or go with one.
+/// The given variables that name a rules file, or belong to one.
 pub fn rules(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for library in LibraryName::ALL {
@@ -75,16 +75,15 @@ pub fn rules(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     found
 }
 
-/// Whether the library's algorithms may be made forcible: that must not bring settings to life that
-/// users have made and that have no effect on the default as it is.
+/// Whether the library's algorithms may be made forcible. This must not activate settings of the user that are inactive
+/// otherwise.
 pub fn may_force(variables: &BTreeMap<String, String>) -> bool {
     let mut names = variables.keys();
     !names.any(|name| begins(name, |facts| facts.dormant_variables))
 }
 
-/// Settings, as `NAME=value`, that change which algorithms the library chooses by itself: environment
-/// variables, and control variables that have other values than those that the library was built with
-/// though no environment variable says so.
+/// Settings, as `NAME=value`, that change the library's own choice of algorithms: environment variables, and control
+/// variables that differ from their built-in values without an environment variable.
 pub fn deciding(
     variables: &BTreeMap<String, String>,
     settings: &BTreeMap<String, String>,

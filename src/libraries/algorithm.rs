@@ -1,4 +1,4 @@
-//! What a library does not tell about one of its own algorithms.
+//! Properties of a library's own algorithms that the library does not report.
 
 use schedule::Collective;
 
@@ -7,31 +7,31 @@ use schedule::Collective;
 pub struct LibraryAlgorithm {
     /// The collective.
     pub collective: Collective,
-    /// The library's name for it.
+    /// Its name in the library.
     pub id: &'static str,
-    /// Whether it is right for operators that do not commute: it combines in the order of ranks, or leaves
-    /// such operators to another algorithm that does.
+    /// Whether it is right for operators that do not commute: it combines in rank order, or leaves such operators to
+    /// another algorithm that does.
     pub is_ordered: bool,
     /// Whether it leaves operators that do not commute to another algorithm.
     pub falls_through: bool,
-    /// Whether a segment size reaches it.
+    /// Whether it takes a segment size.
     pub takes_segments: bool,
-    /// Whether a fanout reaches it.
+    /// Whether it takes a fanout.
     pub takes_fanout: bool,
     /// The id of our algorithm of the same collective that sends the same messages.
     pub twin: Option<&'static str>,
 }
 
-/// What rows say, put together with `|`.
+/// Flags of rows, combined with `|`.
 pub(crate) const ORDERED: u8 = 1;
 pub(crate) const SEGMENTS: u8 = 2;
 pub(crate) const FANOUT: u8 = 4;
-/// Our algorithm of the same id is the twin.
+/// Our algorithm of the same id is equivalent.
 pub(crate) const SAME: u8 = 8;
-/// Right for operators that do not commute, since another algorithm runs for these.
+/// Right for operators that do not commute, since another algorithm runs for them.
 pub(crate) const REPLACED: u8 = ORDERED | 16;
 
-/// A row.
+/// A row of an algorithm; `what` are its flags.
 pub(crate) const fn of(collective: Collective, id: &'static str, what: u8) -> LibraryAlgorithm {
     LibraryAlgorithm {
         collective,
@@ -44,7 +44,7 @@ pub(crate) const fn of(collective: Collective, id: &'static str, what: u8) -> Li
     }
 }
 
-/// A row of an algorithm that we call otherwise.
+/// A row of an algorithm that has another id among ours.
 pub(crate) const fn like(
     ours: &'static str,
     collective: Collective,
@@ -56,7 +56,7 @@ pub(crate) const fn like(
     row
 }
 
-/// The largest power of two that is not above.
+/// The largest power of two that is at most `ranks`.
 pub(crate) fn power_below(ranks: u64) -> u64 {
     1 << ranks.max(1).ilog2()
 }

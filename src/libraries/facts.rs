@@ -1,63 +1,62 @@
-//! What is fixed about a library.
+//! The constant properties of a library.
 
 use crate::LibraryAlgorithm;
 
-/// What of a library is the same whatever is measured.
+/// The properties of a library that do not depend on the measurement.
 #[derive(Debug)]
 pub struct Facts {
     /// Its name in files: [`vocabulary::Library::name`].
     pub name: &'static str,
     /// Its name for people; its description of itself, `MPI_Get_library_version`, begins with it.
     pub title: &'static str,
-    /// Its own algorithms of which something is known that the library does not tell.
+    /// Its own algorithms with properties that the library does not report.
     pub algorithms: &'static [LibraryAlgorithm],
     /// The export formats that it reads, each with the first major version that does.
     pub formats: &'static [(u32, &'static str)],
-    /// Whether its files tell operators that commute from others.
+    /// Whether its files distinguish commutative from other operators.
     pub tells_operators_apart: bool,
-    /// What the names of environment variables begin with that steer how it communicates.
+    /// Prefixes of environment variables that configure its communication.
     pub steering_variables: &'static [&'static str],
-    /// What the names of those begin with that its launcher sets for its own purposes.
+    /// Prefixes of those variables that its launcher sets for its own purposes.
     pub launcher_variables: &'static [&'static str],
-    /// What the names of those begin with that may be without effect until algorithms can be forced.
+    /// Prefixes of those variables that may be inactive until algorithms can be forced.
     pub dormant_variables: &'static [&'static str],
-    /// What stands before a control variable's name in that of its environment variable.
+    /// The prefix that turns a control variable's name into that of its environment variable.
     pub variable_prefix: &'static str,
-    /// The control variable that names a file of rules, by which sites deploy decisions.
+    /// The control variable that names a rules file, with which sites deploy decisions.
     pub rules_setting: &'static str,
-    /// The control variable that lists the files of settings; `None` if the library reads none.
+    /// The control variable that lists the configuration files; `None` if the library reads none.
     pub files_setting: Option<&'static str>,
-    /// The environment variable that lets algorithms be forced if it is `1` when MPI starts; `None` if
-    /// they always can be.
+    /// The environment variable that allows algorithms to be forced if it is `1` when MPI starts; `None` if they always
+    /// can be.
     pub enabling_variable: Option<&'static str>,
-    /// An environment variable with the value at which the library reads no files of settings.
+    /// An environment variable with the value for which the library reads no configuration files.
     pub without_files: Option<(&'static str, &'static str)>,
-    /// The control variable that says whether waiting ranks leave their cores to others. `None` if there
-    /// is none, or it cannot be asked for: MPICH forgets its variables, also for itself, when its tool
-    /// interface is closed.
+    /// The control variable for whether waiting ranks yield their cores. `None` if there is none, or it cannot be read:
+    /// MPICH loses its variables, even for itself, when its tool interface is closed.
     pub yielding_variable: Option<&'static str>,
-    /// Environment variables that tell a rank its number before MPI has started.
+    /// Environment variables that give a rank its number before MPI has started.
     pub rank_variables: &'static [&'static str],
-    /// What its launcher is called, the most telling names first.
+    /// Names of its launcher, the most specific first.
     pub launchers: &'static [&'static str],
-    /// Whether hosts are to be named in the launcher's command line, instead of their file.
+    /// Whether hosts are listed in the launcher's command line instead of in a file.
     pub names_hosts: bool,
-    /// Whether its launcher passes its whole environment on to ranks on other hosts.
+    /// Whether its launcher passes its whole environment to ranks on other hosts.
     pub forwards_environment: bool,
-    /// The launcher's option that says how ranks stand on cores.
+    /// The launcher's option for binding ranks to cores.
     pub binding_option: &'static str,
-    /// Whether [`variable_arguments`](crate::MpiLibrary::variable_arguments) hold for one program only
-    /// of several that a command line starts, with `:` between them.
+    /// Whether [`variable_arguments`](crate::MpiLibrary::variable_arguments) apply to only one of several programs that
+    /// a command line starts, separated by `:`.
     pub sets_variables_by_program: bool,
-    /// Variables that are to be `1` for the superuser to be let start ranks.
+    /// Variables that must be `1` so that the superuser may start ranks.
     pub superuser_variables: &'static [&'static str],
-    /// What stands between a host's name and its number of ranks in a file of hosts.
+    /// The separator between a host's name and its number of ranks in a host file.
     pub slots: &'static str,
 }
 
 impl Facts {
-    /// The export format that a release reads, the first one where no number is in its name; `None` if
-    /// the library reads no files.
+    /// The export format that a release reads; the first one if the release has no number in its name; `None` if the
+    /// library reads no files.
     pub fn format(&self, version: &str) -> Option<&'static str> {
         let major = version
             .split('.')

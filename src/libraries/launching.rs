@@ -1,4 +1,4 @@
-//! What a library's launcher is to start.
+//! The ranks that a library's launcher starts.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,7 +9,7 @@ use vocabulary::CommShape;
 /// The ranks of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchRanks<'a> {
-    /// How many, on how many nodes.
+    /// The number of ranks and nodes.
     pub shape: CommShape,
     /// The nodes.
     pub nodes: NodeSource<'a>,
@@ -19,10 +19,10 @@ pub struct LaunchRanks<'a> {
     pub passed_on: &'a [OsString],
 }
 
-/// Where a launcher learns its nodes.
+/// The source of a launcher's nodes.
 #[derive(Clone, Copy, Debug)]
 pub enum NodeSource<'a> {
-    /// There is one, this machine.
+    /// Only this machine.
     Here,
     /// These hosts.
     Named(&'a [String], Placement),

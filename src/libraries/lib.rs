@@ -1,8 +1,8 @@
-//! What is known of each MPI library: its own algorithms, its variables, its launcher, its files.
+//! The properties of each MPI library: its own algorithms, variables, launcher and files.
 //!
-//! A library is a folder here and a row: a variant of [`LibraryName`] with its place in the table.
-//! Everything else asks [`MpiLibrary`], and a test counts that no other product file names a library.
-//! What an unknown library does is unknown: its algorithms count as unordered, and have no twins.
+//! A library is a folder here and a row: a variant of [`LibraryName`] with its place in the table. All other crates use
+//! [`MpiLibrary`]; a test checks that no other product file names a library. The algorithms of an unknown library count
+//! as unordered, and have no equivalents.
 
 mod algorithm;
 mod facts;
@@ -26,7 +26,7 @@ pub use launching::{LaunchRanks, NodeSource};
 pub use serving::Serving;
 pub use twins::{RIVALS, twin};
 
-/// An MPI library that is known; it answers what [`MpiLibrary`] asks.
+/// A known MPI library; it dereferences to [`MpiLibrary`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LibraryName {
     /// Open MPI.
@@ -35,7 +35,7 @@ pub enum LibraryName {
     Mpich,
 }
 
-/// One row a library, in the order of [`LibraryName`].
+/// One row per library, in the order of [`LibraryName`].
 const LIBRARIES: [&dyn MpiLibrary; 2] = [&openmpi::OpenMpi, &mpich::Mpich];
 
 impl LibraryName {
@@ -47,7 +47,7 @@ impl LibraryName {
         self.facts().name
     }
 
-    /// The environment variable that names a file of rules.
+    /// The environment variable that names a rules file.
     pub fn rules_variable(self) -> String {
         let facts = self.facts();
         format!("{}{}", facts.variable_prefix, facts.rules_setting)
@@ -62,20 +62,20 @@ impl Deref for LibraryName {
     }
 }
 
-/// The library of a name, as in [`Library::name`]; `None` if it is not known.
+/// The library with a name, as in [`Library::name`]; `None` if it is unknown.
 pub fn find(name: &str) -> Option<LibraryName> {
     let mut all = LibraryName::ALL.into_iter();
     all.find(|library| library.name() == name)
 }
 
-/// The library that describes itself by this text, the result of `MPI_Get_library_version`.
+/// The library with this description, the result of `MPI_Get_library_version`.
 pub fn described_by(text: &str) -> Option<LibraryName> {
     let mut all = LibraryName::ALL.into_iter();
     all.find(|library| text.starts_with(library.facts().title))
 }
 
-/// The library by the text that it gives of itself (`MPI_Get_library_version`), such as
-/// `Open MPI v4.1.4, package: ...` or `MPICH Version: 4.0.2`. An unknown one goes by its first word.
+/// Name and version of the library with a description (`MPI_Get_library_version`), such as `Open MPI v4.1.4, package:
+/// ...` or `MPICH Version: 4.0.2`. An unknown library gets its first word as name.
 pub fn library(text: &str) -> Library {
     let unknown = || {
         let word = text.split_whitespace().next().unwrap_or("unknown");
@@ -94,106 +94,105 @@ pub fn library(text: &str) -> Library {
     }
 }
 
-/// The library whose launcher prints this about itself, and its version.
+/// The library whose launcher prints this for `--version`, and its version.
 pub fn launched_by(output: &str) -> Option<(LibraryName, String)> {
     let mut all = LibraryName::ALL.into_iter();
     all.find_map(|library| Some((library, library.launcher_version(output)?)))
 }
 
-/// [`MpiLibrary::combines_in_order`] of a library by its name; false for reductions of an unknown one.
+/// [`MpiLibrary::combines_in_order`] of a library by its name; false for reductions of an unknown library.
 pub fn combines_in_order(library: &str, collective: Collective, id: &str) -> bool {
     !collective.is_reduction()
         || find(library).is_some_and(|library| library.combines_in_order(collective, id))
 }
 
-/// [`MpiLibrary::takes_noncommutative`] of a library by its name; false for reductions of an unknown one.
+/// [`MpiLibrary::takes_noncommutative`] of a library by its name; false for reductions of an unknown library.
 pub fn takes_noncommutative(library: &str, collective: Collective, id: &str) -> bool {
     !collective.is_reduction()
         || find(library).is_some_and(|library| library.takes_noncommutative(collective, id))
 }
 
-/// What is known of an MPI library.
+/// The properties of an MPI library.
 pub trait MpiLibrary: Debug + Sync {
-    /// What is the same whatever is measured.
+    /// The properties that do not depend on the measurement.
     fn facts(&self) -> &'static Facts;
 
-    /// Whether an algorithm that is forced is what runs in a cell: the library neither replaces it by
-    /// another one without a word nor refuses it, and it is right for the cell's operator.
+    /// Whether a forced algorithm runs in a cell: the library neither silently replaces it nor refuses it, and it is
+    /// right for the cell's operator.
     fn runs(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool {
         (cell.commutes() || self.takes_noncommutative(cell.collective, id))
             && self.runs_if_right(cell, id, parameters)
     }
 
-    /// The same whether or not it is right for the operator.
+    /// As [`Self::runs`], whether or not it is right for the operator.
     fn runs_if_right(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool;
 
-    /// Whether a control variable of the MPI tool interface steers collectives or what they
-    /// communicate with.
+    /// Whether a control variable of the MPI tool interface configures collectives or transports.
     fn is_setting(&self, control_variable: &str) -> bool;
 
-    /// Whether an environment variable changes what the library chooses by itself. `value` finds the
-    /// values of others.
+    /// Whether an environment variable changes the library's own choices. `value` returns the values of other
+    /// variables.
     fn decides(&self, variable: &str, value: &dyn Fn(&str) -> Option<String>) -> bool;
 
-    /// Whether an environment variable is deployed with a file of rules, beside the one that names the file, so that
-    /// the library follows the rules.
+    /// Whether an environment variable is deployed with a rules file, besides the one that names the file, so that the
+    /// library applies the rules.
     fn goes_with_rules(&self, _variable: &str) -> bool {
         false
     }
 
-    /// The parts of the library that carry out collectives, by the values that its control variables have before MPI is
-    /// started; empty if these do not tell.
+    /// The components of the library that carry out collectives, by the values of its control variables before MPI is
+    /// started; empty if these do not determine them.
     fn serving(&self, variables: &BTreeMap<String, String>) -> Vec<Serving>;
 
-    /// What it communicates with, by its description of itself and the control variables that it has.
+    /// Its transports, by its description of itself and its control variables.
     fn transports(
         &self,
         description: &str,
         has_variable: &mut dyn FnMut(&str) -> bool,
     ) -> Vec<String>;
 
-    /// The version in what its launcher prints for `--version`; `None` if that is another launcher.
+    /// The version in the output of its launcher for `--version`; `None` if that is another launcher.
     fn launcher_version(&self, output: &str) -> Option<String>;
 
-    /// The launcher's arguments that say how many ranks to start, where.
+    /// The launcher's arguments for the number and the nodes of the ranks.
     fn rank_arguments(&self, ranks: &LaunchRanks<'_>) -> Vec<OsString>;
 
     /// The launcher's arguments that set a variable for the ranks.
     fn variable_arguments(&self, name: &str, value: &OsStr) -> Vec<OsString>;
 
-    /// The names of nodes with which the launcher has lost contact, as far as what it printed tells
-    /// them; `None` if it has lost none.
+    /// The names of nodes with which the launcher has lost contact, as far as its output contains them; `None` if it
+    /// has lost none.
     fn lost_nodes(&self, printed: &[&str]) -> Option<Vec<String>>;
 
-    /// One of its own algorithms of which something is known.
+    /// The known properties of one of its own algorithms.
     fn algorithm(&self, collective: Collective, id: &str) -> Option<&'static LibraryAlgorithm> {
         let mut all = self.facts().algorithms.iter();
         all.find(|known| known.collective == collective && known.id == id)
     }
 
-    /// Whether one of its own algorithms combines in the order of ranks itself, and runs for operators that do
-    /// not commute; true where nothing is combined. One that is not known does not.
+    /// Whether one of its own algorithms itself combines in rank order, and runs for operators that do not commute;
+    /// true where nothing is combined, false for an unknown algorithm.
     fn takes_noncommutative(&self, collective: Collective, id: &str) -> bool {
         let falls_through = |known: &LibraryAlgorithm| known.falls_through;
         self.combines_in_order(collective, id)
             && !self.algorithm(collective, id).is_some_and(falls_through)
     }
 
-    /// Whether one of its own algorithms is right for operators that do not commute: it combines in the order
-    /// of ranks, or leaves these operators to another one that does; true where nothing is combined. One that is
-    /// not known counts as unordered.
+    /// Whether one of its own algorithms is right for operators that do not commute: it combines in rank order, or
+    /// leaves these operators to another algorithm that does. True where nothing is combined, false for an unknown
+    /// algorithm.
     fn combines_in_order(&self, collective: Collective, id: &str) -> bool {
         let known = self.algorithm(collective, id);
         !collective.is_reduction() || known.is_some_and(|known| known.is_ordered)
     }
 
-    /// The sizes, as cells count them, from which on the library's own tables name another algorithm for a
-    /// communicator of this many ranks, as far as they are known here.
+    /// The sizes, as cells count them, at which the library's own tables are known to switch to another algorithm for a
+    /// communicator of this many ranks.
     fn switches(&self, _collective: Collective, _ranks: u32) -> Vec<u64> {
         Vec::new()
     }
 
-    /// What is known of an algorithm that the library lists.
+    /// The properties of an algorithm that the library lists.
     fn describe(&self, collective: Collective, id: &str) -> NativeAlgorithm {
         let known = self.algorithm(collective, id);
         NativeAlgorithm {

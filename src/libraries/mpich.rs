@@ -15,21 +15,21 @@ use crate::{Facts, LaunchRanks, MpiLibrary, NodeSource, Serving};
 #[derive(Debug)]
 pub(crate) struct Mpich;
 
-/// What control variables begin with, and Intel MPI's, which derives from MPICH. Environment variables
-/// of the same names set them.
+/// Prefixes of control variables, including those of Intel MPI, which derives from MPICH. Environment variables of the
+/// same names set them.
 const CONTROLLING: [&str; 2] = ["MPIR_CVAR_", "I_MPI_"];
 
-/// Thresholds and algorithms are variables about a collective; each has one of these words, also
-/// where parts differ in size, for neighbours, and where a scan excludes the rank itself.
+/// Words in the names of variables about a collective (thresholds and algorithms); they also cover collectives with
+/// parts of different sizes, neighbourhood collectives and exclusive scans.
 const COLLECTIVES: [&str; 8] = [
     "BCAST", "REDUCE", "GATHER", "SCATTER", "ALLTOALL", "BARRIER", "SCAN", "COLL",
 ];
 
-/// Whether devices may carry out collectives: all, none, or those whose own variables say so; the tool interface
-/// may give these values as numbers, 0 to 2.
+/// The variable for whether devices carry out collectives: all, none, or those whose own variables say so. The tool
+/// interface may give these values as numbers, 0 to 2.
 const DEVICES: &str = "MPIR_CVAR_DEVICE_COLLECTIVES";
 
-/// Intel MPI's.
+/// The prefix of Intel MPI's variables.
 const ADJUSTING: &str = "I_MPI_ADJUST_";
 
 const FACTS: Facts = Facts {
@@ -49,8 +49,8 @@ const FACTS: Facts = Facts {
     yielding_variable: None,
     rank_variables: &["PMI_RANK", "PMIX_RANK"],
     launchers: &["mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpirun.mpich"],
-    // Hydra puts a number of ranks on each node in turn and begins again at the first: dealt one by
-    // one, they would go to hosts of a file beyond those of the shape.
+    // Hydra places a number of ranks on each node in turn and then begins again at the first: in cyclic placement,
+    // ranks would go to hosts of a file beyond those of the shape.
     names_hosts: true,
     forwards_environment: true,
     binding_option: "-bind-to",
@@ -74,7 +74,7 @@ impl MpiLibrary for Mpich {
             .any(|begin| control_variable.starts_with(begin))
     }
 
-    /// The sizes of the tables that are built into 4.0 to 5.0, and of `MPIR_CVAR_<COLLECTIVE>_..._MSG_SIZE` before.
+    /// The sizes in the built-in tables of 4.0 to 5.0, and in `MPIR_CVAR_<COLLECTIVE>_..._MSG_SIZE` before.
     fn switches(&self, collective: Collective, ranks: u32) -> Vec<u64> {
         let of_all_ranks = |bytes: u64| bytes.div_ceil(u64::from(ranks.max(1)));
         match collective {
@@ -101,8 +101,8 @@ impl MpiLibrary for Mpich {
         about.ends_with("DEVICE_COLLECTIVE") || about == "DEVICE_COLLECTIVES"
     }
 
-    /// A device may take a collective apart, into one on every node and one between them, or carry it out in
-    /// shared memory, before the selection file is asked: `ch4` does. What it leaves goes by the file.
+    /// A device may split a collective into one within each node and one between nodes, or carry it out in shared
+    /// memory, before the selection file is used, as `ch4` does. The file applies to the rest.
     fn serving(&self, variables: &BTreeMap<String, String>) -> Vec<Serving> {
         let value = |name: &str| variables.get(name).map(String::as_str);
         let devices = value(DEVICES);

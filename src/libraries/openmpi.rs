@@ -17,24 +17,24 @@ pub use algorithms::{COLLECTIVES, Limits, SINCE_5, limits, serves};
 #[derive(Debug)]
 pub(crate) struct OpenMpi;
 
-/// The variables of `coll/tuned` begin like this. But for the priority, which makes it the component
-/// that decides, they matter only if the last one is set when the library starts.
+/// The prefix of the variables of `coll/tuned`. Except for the priority, which makes it the deciding component, they
+/// have an effect only if the enabling one is set when the library starts.
 const DECIDING: &str = "OMPI_MCA_coll_tuned_";
 const PRIORITY: &str = "OMPI_MCA_coll_tuned_priority";
 const ENABLING: &str = "OMPI_MCA_coll_tuned_use_dynamic_rules";
 
-/// Other variables that choose what carries out collectives.
+/// Other variables that select the components for collectives.
 const CHOOSING: [&str; 2] = ["OMPI_MCA_coll", "HCOLL_"];
 
-/// Control variables of these frameworks steer collectives and what they communicate
-/// with. The frameworks' own names choose their components.
+/// The frameworks whose control variables configure collectives and transports. The variables with the frameworks' own
+/// names select their components.
 const FRAMEWORKS: [&str; 6] = ["coll", "pml", "bml", "btl", "mtl", "mpi"];
 
-/// 4.1 reads this one from memory that has been given back: it says something else each time.
+/// A variable that 4.1 reads from freed memory, so that its value is random.
 const RANDOM: &str = "pml_ucx_multi_send_nb";
 
-/// The layer on top, and what each of them works with: framework, what its components' variables end
-/// with, components. The library closes those that it does not use, and their variables go with them.
+/// The layers, from the top, each with its framework, the suffix of its components' variables, and its components. The
+/// library closes unused components, and their variables disappear.
 const LAYERS: [(&str, &str, &str, &[&str]); 3] = [
     (
         "ob1",
@@ -69,7 +69,7 @@ const FACTS: Facts = Facts {
     files_setting: Some("mca_base_param_files"),
     enabling_variable: Some(ENABLING),
     without_files: Some(("OMPI_MCA_mca_base_param_files", "none")),
-    // Its launcher sets it where it knows that ranks outnumber cores.
+    // Its launcher sets it if it knows that ranks outnumber cores.
     yielding_variable: Some("mpi_yield_when_idle"),
     rank_variables: &["OMPI_COMM_WORLD_RANK"],
     launchers: &["mpirun.openmpi", "mpirun", "mpiexec.openmpi"],
@@ -109,7 +109,7 @@ impl MpiLibrary for OpenMpi {
         CHOOSING.iter().any(|begin| variable.starts_with(begin))
     }
 
-    /// `coll` is deployed with files of rules, to leave out the [`components`] that come before `tuned`.
+    /// `coll` is deployed with rules files, to exclude the [`components`] that come before `tuned`.
     fn goes_with_rules(&self, variable: &str) -> bool {
         variable == "OMPI_MCA_coll"
     }
@@ -161,8 +161,7 @@ impl MpiLibrary for OpenMpi {
             NodeSource::Job(_, placement) => Some(placement),
         };
         if let Some(placement) = placement {
-            // Nodes are filled in their order; the placement decides only in which order their ranks
-            // are numbered.
+            // Nodes are filled in their order; the placement determines only the numbering of their ranks.
             let order = match placement {
                 Placement::Block => "slot",
                 Placement::Cyclic => "node",
@@ -170,7 +169,7 @@ impl MpiLibrary for OpenMpi {
             let map = format!("ppr:{}:node", ranks.shape.ppn);
             arguments.extend(["--map-by".into(), map.into()]);
             arguments.extend(["--rank-by".into(), order.into()]);
-            // Remote ranks see of mpirun's environment only what it is told to pass on.
+            // Remote ranks see only those variables of mpirun's environment that it is told to pass on.
             for name in ranks.passed_on {
                 arguments.extend(["-x".into(), name.clone()]);
             }
@@ -199,7 +198,7 @@ impl MpiLibrary for OpenMpi {
     }
 }
 
-/// Reads a truth value as the library does.
+/// Parses a truth value as the library does.
 fn is_true(value: &str) -> bool {
     let value = value.trim().to_lowercase();
     let is_number = value.parse::<i64>().is_ok_and(|number| number != 0);

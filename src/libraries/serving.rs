@@ -1,18 +1,18 @@
-//! The parts of a library that carry out collectives.
+//! The components of a library that carry out collectives.
 
 use schedule::Collective;
 
-/// A part of a library that carries out some collectives.
+/// A component of a library that carries out some collectives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Serving {
     /// Its name in the library.
     pub component: String,
     /// The collectives, in the order of [`Collective::MEASURED`].
     pub collectives: Vec<Collective>,
-    /// Whether that is so on communicators over several nodes only.
+    /// Whether this holds only for communicators on several nodes.
     pub over_nodes: bool,
-    /// The environment variable, with its value, by which it leaves these collectives to the component that
-    /// reads files of rules; `None` for that component itself.
+    /// The environment variable, with its value, that makes it leave these collectives to the component that reads
+    /// rules files; `None` for that component itself.
     pub remedy: Option<String>,
 }
 
@@ -22,7 +22,7 @@ impl Serving {
         self.collectives.iter().map(|of| of.name()).collect()
     }
 
-    /// Adds a collective to those of the same component; makes a new entry if there is none.
+    /// Adds the collectives to those of the same component, or as a new entry.
     pub(crate) fn add(all: &mut Vec<Self>, other: Self) {
         let same = |known: &&mut Self| {
             known.component == other.component && known.over_nodes == other.over_nodes

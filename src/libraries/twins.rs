@@ -1,14 +1,14 @@
-//! Algorithms of ours and of libraries that do the same, and so can be compared for speed.
+//! Equivalent algorithms of ours and of libraries, whose times can be compared.
 
 use vocabulary::{Candidate, Cell, Library, Parameters};
 
-/// Pairs among our own that are a question of their own: each at its best block size.
+/// Pairs of our own algorithms to compare, each at its best block size.
 pub const RIVALS: [(&str, &str); 1] = [("allreduce/dual_root", "allreduce/pipelined_tree")];
 
-/// The radix of k-nomial trees in libraries unless it is changed for the whole job.
+/// The radix of k-nomial trees in libraries, unless it is configured for the whole job.
 const KNOMIAL_RADIX: u32 = 4;
 
-/// The library's own algorithm that does the same as this candidate of ours, if it has one.
+/// The library's own algorithm that is equivalent to a candidate of ours, if there is one.
 pub fn twin(library: &Library, cell: &Cell, candidate: &Candidate) -> Option<Candidate> {
     let Candidate::Ours {
         algorithm,
@@ -20,7 +20,7 @@ pub fn twin(library: &Library, cell: &Cell, candidate: &Candidate) -> Option<Can
     let (collective, ours) = algorithm.split_once('/')?;
     let mut algorithms = crate::find(&library.name)?.facts().algorithms.iter();
     let native = algorithms.find(|a| a.collective.name() == collective && a.twin == Some(ours))?;
-    // What has a radix of 4 on fewer ranks is called by their number.
+    // With fewer than 4 ranks, the radix is the number of ranks.
     let radix = KNOMIAL_RADIX.min(cell.shape.ranks());
     let is_other = !parameters.through.is_mpi()
         || parameters.radix.is_some_and(|given| given != radix)

@@ -1,4 +1,4 @@
-//! What MPICH's algorithms are good for.
+//! The properties of MPICH's algorithms.
 
 use schedule::Collective::*;
 use vocabulary::Cell;
@@ -6,9 +6,8 @@ use vocabulary::Cell;
 use crate::LibraryAlgorithm;
 use crate::algorithm::{ORDERED, SAME, like, of, power_below};
 
-/// Algorithms in the sources of 4.0. Others are wrong for operators that do not commute, or
-/// refuse operators that are not built in, and are like none of ours. The Rabenseifner reduction does not
-/// fold evenly.
+/// Algorithms in the sources of 4.0. Others are wrong for operators that do not commute, or refuse operators that are
+/// not built in, and have no equivalent among ours. The Rabenseifner reduction does not fold evenly.
 pub(super) const ALGORITHMS: [LibraryAlgorithm; 11] = [
     of(Allgather, "ring", SAME),
     of(Allreduce, "recursive_doubling", ORDERED | SAME),
@@ -28,8 +27,8 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 11] = [
     of(Scan, "recursive_doubling", ORDERED),
 ];
 
-/// Whether a forced algorithm is carried out (4.0): the library returns no error, having been told not to
-/// replace what is forced, and does not abort.
+/// Whether a forced algorithm is carried out (4.0): the library, configured not to replace forced algorithms, neither
+/// returns an error nor aborts.
 pub(super) fn runs(cell: &Cell, id: &str) -> bool {
     let ranks = u64::from(cell.shape.ranks());
     let elements = cell.bytes / cell.datatype.size_bytes();
@@ -39,7 +38,7 @@ pub(super) fn runs(cell: &Cell, id: &str) -> bool {
         (Allgather, "recursive_doubling") | (ReduceScatterBlock, "noncommutative") => {
             ranks.is_power_of_two()
         }
-        // An assertion.
+        // An assertion fails.
         (ReduceScatter, "noncommutative") => {
             ranks.is_power_of_two() && elements.is_multiple_of(ranks)
         }

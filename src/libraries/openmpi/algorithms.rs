@@ -1,4 +1,4 @@
-//! The algorithms of `coll/tuned`, and what it makes of them.
+//! The algorithms of `coll/tuned`, and the conditions under which it runs them.
 
 use schedule::Collective::{self, *};
 use vocabulary::{Cell, Parameters};
@@ -21,12 +21,12 @@ pub const COLLECTIVES: [(Collective, u32); 11] = [
     (Scatter, 15),
 ];
 
-/// All of 4.1 and 5.0. Those of a collective are numbered from 1 in this order; numbers never change, new
-/// ones are added behind. From the documentation of the control variables (`ompi_info --param coll
-/// tuned -l 9`) and, for what that does not tell, the sources of 4.1.
+/// All of 4.1 and 5.0. Those of a collective are numbered from 1 in this order; numbers never change, and new
+/// algorithms are appended. The sources are the documentation of the control variables (`ompi_info --param coll tuned
+/// -l 9`) and, where that is silent, the code of 4.1.
 ///
-/// Names are no guide to twins: the `basic_linear` broadcast posts all sends at once, `pipeline` is a
-/// chain, the Rabenseifner reduction folds evenly.
+/// Names do not identify equivalents: the `basic_linear` broadcast posts all sends at once, `pipeline` is a chain, the
+/// Rabenseifner reduction folds evenly.
 pub(super) const ALGORITHMS: [LibraryAlgorithm; 56] = [
     of(Allgather, "linear", 0),
     of(Allgather, "bruck", SAME),
@@ -86,7 +86,7 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 56] = [
     like("linear_nonblocking", Scatter, "linear_nb", 0),
 ];
 
-/// Algorithms that 4.1 does not have yet.
+/// Algorithms that are not in 4.1.
 pub const SINCE_5: [&str; 1] = ["sparbit"];
 
 /// Whether the algorithm serves exactly this number of ranks.
@@ -120,12 +120,12 @@ pub(super) fn runs(cell: &Cell, id: &str, parameters: &Parameters) -> bool {
 /// The largest predefined element: a complex number of two long doubles.
 const LARGEST_ELEMENT: u64 = 32;
 
-/// Where an algorithm is what runs, and not another one in its place.
+/// The calls for which an algorithm runs without being replaced by another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Only on numbers of ranks like the one that was measured: not on those after it.
+    /// Whether it runs only on numbers of ranks like the measured one, not on all larger ones.
     pub only_these_ranks: bool,
-    /// Only from this many bytes on, whatever the datatype.
+    /// The least size in bytes, for every datatype.
     pub from_bytes: u64,
 }
 

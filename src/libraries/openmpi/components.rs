@@ -1,4 +1,4 @@
-//! The components of the framework `coll`, and which of them a collective goes to.
+//! The components of the framework `coll`, and the component that serves each collective.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,25 @@ use schedule::Collective::{self, *};
 
 use crate::Serving;
 
-/// The component that reads files of rules.
+/// The component that reads rules files.
 const TUNED: &str = "tuned";
 
-/// Where a component offers itself.
+/// The communicators that a component serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Where {
-    /// The component serves every communicator.
+    /// All communicators.
     Everywhere,
-    /// Where all ranks are on one node.
+    /// Communicators on one node.
     OneNode,
-    /// The component serves communicators on more than one node.
+    /// Communicators on several nodes.
     SeveralNodes,
 }
 
-/// A component that may be chosen before `tuned`.
+/// A component that may take precedence over `tuned`.
 struct Component {
     name: &'static str,
     offers: Where,
-    /// The truth value that switches it on, where it has one.
+    /// The Boolean variable that enables it, if there is one.
     switch: Option<&'static str>,
     collectives: &'static [Collective],
 }
@@ -104,8 +104,8 @@ const COMPONENTS: [Component; 9] = [
     },
 ];
 
-/// The component that comes first for each collective, by priority: the library asks components in this order too.
-/// Whether a component declines, for want of a network card perhaps, only a launch could tell.
+/// The component with the highest priority for each collective, which the library uses. A component may still decline,
+/// for example without a network card, which only a launch could show.
 pub(super) fn serving(variables: &BTreeMap<String, String>) -> Vec<Serving> {
     let list = list_without(variables, &before_tuned(variables));
     let mut serving = Vec::new();
@@ -118,7 +118,7 @@ pub(super) fn serving(variables: &BTreeMap<String, String>) -> Vec<Serving> {
             if over_nodes && self::rivals(variables, collective, false).first() == Some(&found) {
                 continue;
             }
-            // If `tuned` is not among the rivals, no list puts it there.
+            // If `tuned` is not among the rivals, no list adds it.
             let is_before = found != TUNED && rivals.contains(&TUNED);
             let entry = Serving {
                 component: found.to_owned(),
@@ -132,7 +132,7 @@ pub(super) fn serving(variables: &BTreeMap<String, String>) -> Vec<Serving> {
     serving
 }
 
-/// The components that come before `tuned` for any collective that it has, in the order of the list.
+/// The components with precedence over `tuned` for any collective that it has, in the order of the list.
 fn before_tuned(variables: &BTreeMap<String, String>) -> Vec<&'static str> {
     let mut before = Vec::new();
     for over_nodes in [false, true] {
@@ -158,7 +158,7 @@ fn listed(variables: &BTreeMap<String, String>) -> (Vec<&str>, bool) {
     (names.filter(|name| !name.is_empty()).collect(), excluded)
 }
 
-/// The value of `coll` that keeps these out as well. A value of their own would replace the one that is set.
+/// The value of `coll` that also excludes these components. A separate value would replace the one that is set.
 fn list_without(variables: &BTreeMap<String, String>, components: &[&str]) -> String {
     let (mut names, excluded) = listed(variables);
     if excluded {
@@ -169,7 +169,7 @@ fn list_without(variables: &BTreeMap<String, String>, components: &[&str]) -> St
     names.join(",")
 }
 
-/// The components that may carry out a collective, on one node or over several, the first one first.
+/// The components that may carry out a collective, on one node or on several, by descending priority.
 fn rivals(
     variables: &BTreeMap<String, String>,
     collective: Collective,
@@ -177,7 +177,7 @@ fn rivals(
 ) -> Vec<&'static str> {
     let priority = |component: &Component| {
         let value = variables.get(&format!("coll_{}_priority", component.name))?;
-        // Most of them take no part with a priority of 0; the others come last then.
+        // Most components are disabled by a priority of 0; the others then come last.
         value.parse::<i64>().ok().filter(|priority| *priority > 0)
     };
     let (names, excluded) = listed(variables);
@@ -197,7 +197,7 @@ fn rivals(
             && names.contains(&component.name) != excluded
             && component.collectives.contains(&collective)
     };
-    // Among equal ones, the last of the list is the one that is always there.
+    // Of equal priorities, the last in the list is the component that is always there.
     let rivals = COMPONENTS.iter().rev().filter(takes_part);
     let ranked = rivals.filter_map(|component| Some((priority(component)?, component.name)));
     let mut ranked: Vec<_> = ranked.collect();

@@ -1,4 +1,4 @@
-//! Asking a program about itself.
+//! Queries to a program about itself.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -9,23 +9,23 @@ use std::time::Duration;
 use super::Refusal;
 use super::tree::ProcessTree;
 
-/// What of a program's output is an answer.
+/// The output streams that contain the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Streams {
-    /// Standard output alone.
+    /// Only standard output.
     Output,
-    /// Standard error as well.
+    /// Standard output and standard error.
     Both,
 }
 
-/// What a program prints when it is given this one argument.
+/// The output of a program for this single argument.
 pub(super) fn ask(
     program: &Path,
     argument: &str,
     streams: Streams,
     timeout: Duration,
 ) -> Result<String, Refusal> {
-    // A file, because a pipe may fill up, or stay open in a process that was left behind.
+    // A file, since a pipe may fill up, or stay open in an orphaned process.
     let mut file = tempfile::tempfile()?;
     let errors = match streams {
         Streams::Output => Stdio::null(),

@@ -1,9 +1,8 @@
 //! Jobs of a batch system.
 //!
-//! A job's script serves several launches, one after the other, as long as its wall time allows: it
-//! finds orders in a folder and leaves there how they ended (`batch/order.rs`). The command that gives the
-//! orders may go away and come back, on another host too: files tell what became of them, and the batch
-//! system is asked only what they do not tell.
+//! A job's script serves several launches, one after the other, as long as its wall time allows: it reads orders from a
+//! folder and writes their outcomes there (`batch/order.rs`). The command that gives the orders may end and be started
+//! again, on another host too: files record the outcomes, and the batch system is asked only for the rest.
 
 mod expression;
 mod lines;
@@ -30,13 +29,13 @@ use super::commands::Commands;
 use super::{Installation, Job, LaunchError, Launcher, Running, Submission};
 use crate::BatchOptions;
 
-/// How long a job waits for another launch while it is wanted for more, and otherwise.
+/// How long a job waits for another launch: if more launches are expected, and otherwise.
 const IDLE: Duration = Duration::from_secs(60);
 const IDLE_ALONE: Duration = Duration::from_secs(5);
-/// How long a batch system that does not answer is asked to take a job.
+/// How long a submission is retried while the batch system does not answer.
 const SUBMIT_PATIENCE: Duration = Duration::from_secs(60);
 const SUBMIT_PAUSE: Duration = Duration::from_secs(2);
-/// How soon it is noticed there that `stop` is set.
+/// How often `stop` is checked meanwhile.
 const STOP_PAUSE: Duration = Duration::from_millis(20);
 
 /// Starts programs with one MPI library in jobs of a batch system.
@@ -45,7 +44,7 @@ const STOP_PAUSE: Duration = Duration::from_millis(20);
 pub struct BatchLauncher {
     installation: Installation,
     options: BatchOptions,
-    /// The campaign's name, after which jobs are called.
+    /// The campaign's name, which is part of the jobs' names.
     name: String,
     commands: Commands<'static>,
     open: Mutex<Option<Allocation>>,
@@ -60,7 +59,7 @@ struct Allocation {
 }
 
 impl Allocation {
-    /// Whether it can serve a launch, which must have this much in common with the others.
+    /// Whether it can serve a launch, which must share these properties with the others.
     fn can_serve(&self, job: &Job) -> bool {
         (self.job.ranks, self.job.ppn) == (job.ranks, job.ppn)
             && self.job.driver == job.driver
@@ -69,8 +68,8 @@ impl Allocation {
 }
 
 impl BatchLauncher {
-    /// A launcher for the library of this installation, whose files are the same on all nodes.
-    /// The batch system's commands are looked for on `path`, the value of `$PATH`.
+    /// A launcher for the library of this installation, whose files are the same on all nodes. The batch system's
+    /// commands are searched on `path`, the value of `$PATH`.
     pub fn new(
         installation: Installation,
         options: BatchOptions,
@@ -99,7 +98,7 @@ impl BatchLauncher {
         script::render(&self.options, &purpose)
     }
 
-    /// Has a job that is there already carry out a launch; `None` if there is none that can.
+    /// Makes an existing job carry out a launch; `None` if no job can.
     fn join(&self, job: &Job, place: &Place) -> Result<Option<BatchRun>, LaunchError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(allocation) = open.take_if(|open| is_kept(job) && open.can_serve(job)) else {
@@ -112,7 +111,7 @@ impl BatchLauncher {
         }
         place.record(&allocation.submission)?;
         place.order(&allocation.folder, job.timeout)?;
-        // Closed in this very moment, it may have taken the order or not: the first one has it.
+        // If the job closed at this moment, it may or may not have taken the order, which the stage tells.
         let stage = allocation.folder.stage(&place.number)?;
         if matches!(stage, Stage::Waiting { closed: Some(_) })
             && allocation.folder.withdraw(&place.number)?
@@ -124,7 +123,7 @@ impl BatchLauncher {
         Ok(Some(run))
     }
 
-    /// Whether a job has not ended, as far as is known.
+    /// Whether a job is not known to have ended.
     fn is_alive(&self, submission: &Submission) -> bool {
         let id = job_id(submission);
         let status = self.options.system.status_of(&self.commands, &id);
@@ -135,7 +134,7 @@ impl BatchLauncher {
     fn submit(&self, job: &Job, place: &Place, stop: &AtomicBool) -> Result<BatchRun, LaunchError> {
         let folder = Folder::create(&place.launches, &place.number)?;
         let submission = self.prepare(job, place, &folder, stop).inspect_err(|_| {
-            // Nothing in it will be read.
+            // The folder is unused.
             let _ = std::fs::remove_dir_all(folder.path());
         })?;
         place.record(&submission)?;
@@ -152,7 +151,7 @@ impl BatchLauncher {
         Ok(run)
     }
 
-    /// Writes script and order and hands the script to the batch system.
+    /// Writes script and order and submits the script to the batch system.
     fn prepare(
         &self,
         job: &Job,
@@ -189,11 +188,11 @@ impl BatchLauncher {
         }
     }
 
-    /// Submits a script once, be it that the batch system is away for a moment and does not say whether it
-    /// has it. If `stop` is set before that is known, a job that it may have finds nothing to do.
+    /// Submits a script once, even if the batch system is unreachable for a moment and its reply unknown. If `stop` is
+    /// set before the reply, a job that was created nevertheless finds nothing to do.
     fn hand_over(&self, request: &JobRequest<'_>, stop: &AtomicBool) -> Result<JobId, LaunchError> {
         let deadline = Instant::now() + SUBMIT_PATIENCE;
-        // What cannot be at all is refused before it stands in the queue for ever.
+        // An impossible request is refused before it would wait in the queue forever.
         let (system, commands) = (self.options.system, &self.commands.until(stop));
         let mut asked = system.check(commands, request);
         let mut submitted = false;
@@ -280,7 +279,7 @@ impl Launcher for BatchLauncher {
 }
 
 impl BatchLauncher {
-    /// A job that was submitted by a process that ended before it could write down that it was.
+    /// The job of a process that ended before it could record the submission.
     fn lost(&self, job: &Job, place: &Place) -> Result<Option<Submission>, LaunchError> {
         let Some(folder) = place.last_folder() else {
             return Ok(None);
@@ -305,7 +304,7 @@ pub(super) fn job_id(submission: &Submission) -> JobId {
     }
 }
 
-/// Whether a job is to serve, or be served by what serves, other launches too.
+/// Whether a job serves other launches too, or is served by a job that does.
 fn is_kept(job: &Job) -> bool {
     job.keep && job.begin_in.is_none()
 }

@@ -1,4 +1,4 @@
-//! What a batch system is, and which ones there are.
+//! The trait of batch systems, and the table of the supported ones.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use super::pbs::Pbs;
 use super::slurm::Slurm;
 use super::{BatchEnd, LaunchError, Outcome};
 
-/// The batch systems, in the order in which messages list them: a row each.
+/// The batch systems, one row each, in the order in which messages list them.
 pub const BATCH_SYSTEMS: [&dyn BatchSystem; 2] = [&Slurm, &Pbs];
 
 /// The batch system of this name, [`Words::name`].
@@ -22,7 +22,7 @@ pub fn batch_system(name: &str) -> Option<&'static dyn BatchSystem> {
     systems.find(|system| system.name() == name)
 }
 
-/// The variables by which batch systems name the switches above a node.
+/// The variables in which batch systems give the switches above a node.
 pub fn switch_variables() -> Vec<SwitchVariables> {
     let systems = BATCH_SYSTEMS.into_iter();
     systems
@@ -33,12 +33,11 @@ pub fn switch_variables() -> Vec<SwitchVariables> {
         .collect()
 }
 
-/// A batch system: how scripts are written for it, and how its commands are used and understood.
+/// A batch system: the form of its scripts, and the use of its commands.
 ///
-/// Nothing else differs between batch systems; each is one file of this crate, its template and its
-/// row in [`BATCH_SYSTEMS`].
+/// Each batch system is one file of this crate, its template and its row in [`BATCH_SYSTEMS`].
 pub trait BatchSystem: Debug + Send + Sync {
-    /// What is written for it and about it.
+    /// Names and texts.
     fn words(&self) -> &'static Words;
 
     /// [`Words::name`].
@@ -46,27 +45,27 @@ pub trait BatchSystem: Debug + Send + Sync {
         self.words().name
     }
 
-    /// A wall time as its directive has it.
+    /// A wall time in the form of its directive.
     fn wall_time(&self, seconds: u64) -> String {
         clock(seconds)
     }
 
-    /// The name of a job in the queue: the campaign and the number of a launch for those who look there, as
-    /// far as names may be that long, and `mark`, 8 characters, which tells it from all other jobs.
+    /// The name of a job in the queue: for users the campaign and the number of a launch, as far as the length of names
+    /// permits, and `mark`, 8 characters that distinguish it from all other jobs.
     fn job_name(&self, campaign: &str, number: &str, mark: &str) -> String {
         format!("{campaign}-{number}-{mark}")
     }
 
-    /// Whether a script would be taken, without submitting it; nothing happens where there is no way to ask.
+    /// Checks whether a script would be accepted, without submitting it; does nothing where this is impossible.
     ///
     /// # Errors
-    /// [`LaunchError::Refused`] in the batch system's own words.
+    /// [`LaunchError::Refused`] with the batch system's message.
     fn check(&self, _commands: &Commands, _request: &JobRequest<'_>) -> Result<(), LaunchError> {
         Ok(())
     }
 
-    /// The arguments by which [`Words::step`] gives variables to ranks. All but [`crate::PRELOADING`] are in the
-    /// command's own environment too, of which `value` finds the other variables' values.
+    /// The arguments with which [`Words::step`] gives variables to ranks. All but [`crate::PRELOADING`] are also in the
+    /// command's own environment, where `value` finds the values of others.
     ///
     /// # Errors
     /// [`LaunchError::Step`] if the given arguments do not allow it.
@@ -82,11 +81,11 @@ pub trait BatchSystem: Debug + Send + Sync {
     /// Submits a script.
     ///
     /// # Errors
-    /// [`LaunchError::Refused`] in the batch system's own words; [`LaunchError::Silent`] if it
-    /// cannot be reached, and it is not known whether the script was taken.
+    /// [`LaunchError::Refused`] with the batch system's message; [`LaunchError::Silent`] if it cannot be reached, and
+    /// it is unknown whether the script was accepted.
     fn submit(&self, commands: &Commands, request: &JobRequest<'_>) -> Result<JobId, LaunchError>;
 
-    /// How these jobs are; those that are missing in the answer are no longer known.
+    /// The statuses of these jobs; those missing in the result are no longer known.
     ///
     /// # Errors
     /// [`LaunchError::Silent`] if it cannot be reached.
@@ -96,64 +95,64 @@ pub trait BatchSystem: Debug + Send + Sync {
         jobs: &[JobId],
     ) -> Result<BTreeMap<JobId, JobStatus>, LaunchError>;
 
-    /// How a job is, be it that it is no longer known.
+    /// The status of a job, also if it is no longer known.
     ///
     /// # Errors
-    /// As for [`BatchSystem::status`].
+    /// The errors of [`BatchSystem::status`].
     fn status_of(&self, commands: &Commands, job: &JobId) -> Result<JobStatus, LaunchError> {
         let mut known = self.status(commands, std::slice::from_ref(job))?;
         Ok(known.remove(job).unwrap_or(JobStatus::LOST))
     }
 
-    /// The job of this name that was submitted last, if it is still known.
+    /// The last submitted job of this name, if it is still known.
     ///
     /// # Errors
     /// [`LaunchError::Silent`] if it cannot be reached.
     fn find(&self, commands: &Commands, name: &str) -> Result<Option<JobId>, LaunchError>;
 
-    /// Asks for the end of a job; nothing happens if it has ended.
+    /// Requests the end of a job; does nothing if it has ended.
     ///
     /// # Errors
     /// [`LaunchError::Silent`] if it cannot be reached, [`LaunchError::Refused`].
     fn cancel(&self, commands: &Commands, job: &JobId) -> Result<(), LaunchError>;
 }
 
-/// What is written for a batch system and about it.
+/// The names and texts of a batch system.
 #[derive(Debug)]
 pub struct Words {
-    /// Its key in campaigns, which also stands in records of jobs and in digests: it must not change.
+    /// Its key in campaigns, which is also in records of jobs and in digests and must not change.
     pub name: &'static str,
     /// Its name in messages.
     pub title: &'static str,
-    /// What a line of a script begins with that is a directive.
+    /// The prefix of a directive's line in scripts.
     pub mark: &'static str,
-    /// What it calls the nodes among which it chooses those of a job: a partition, or a queue.
+    /// Its term for the groups of nodes from which a job's are chosen: partition, or queue.
     pub partition: &'static str,
-    /// The keys of a job specification that it has no directive for.
+    /// The keys of a job specification for which it has no directive.
     pub lacks: &'static [&'static str],
-    /// The template of its scripts. It turns a job's specification into directives, and sets `hosts` (an
-    /// array, each node once) and `ends` (in seconds since 1970) from the variables of the job's
-    /// environment; jobs/README.md lists what templates know.
+    /// The template of its scripts. It turns a job's specification into directives, and sets `hosts` (an array, each
+    /// node once) and `ends` (in seconds since 1970) from the job's environment; jobs/README.md lists the variables of
+    /// templates.
     pub template: &'static str,
-    /// What Hydra, the launcher of MPICH, calls it, if MPI launchers learn from it which nodes a job has; else
-    /// they are given a file of hosts.
+    /// Its name in Hydra, the launcher of MPICH, if MPI launchers get a job's nodes from the batch system; otherwise
+    /// they get a host file.
     pub bootstrap: Option<&'static str>,
     /// The variables of a job's processes with the path of switches to their node, and with the node's name:
     /// [`SwitchVariables`].
     pub switches: Option<[&'static str; 2]>,
     /// The command that starts ranks within a job, if the batch system has one.
     pub step: Option<&'static str>,
-    /// The command that submits: what it refuses is the job's specification.
+    /// The command that submits jobs: if it refuses, the job's specification is wrong.
     pub submit: &'static str,
 }
 
-/// `HH:MM:SS`, with as many hours as there are.
+/// `HH:MM:SS`, with any number of hours.
 pub(crate) fn clock(seconds: u64) -> String {
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     format!("{hours:02}:{minutes:02}:{seconds:02}")
 }
 
-/// There is one of each name.
+/// Names are unique.
 impl PartialEq for dyn BatchSystem {
     fn eq(&self, other: &Self) -> bool {
         self.name() == other.name()
@@ -167,40 +166,40 @@ impl Eq for dyn BatchSystem {}
 pub struct JobId {
     /// The id, as commands print it.
     pub id: String,
-    /// The cluster, where commands must be told.
+    /// The cluster, if commands need it.
     pub cluster: Option<String>,
-    /// Its name in the queue: a controller that lost its last seconds gives ids again.
+    /// Its name in the queue; ids are not unique, since a controller that lost its last seconds reuses them.
     pub name: String,
 }
 
-/// What is submitted.
+/// A job to submit.
 #[derive(Clone, Copy, Debug)]
 pub struct JobRequest<'a> {
-    /// The job's name in the queue, by which it is found again.
+    /// The job's name in the queue, which identifies it.
     pub name: &'a str,
     /// The script.
     pub script: &'a Path,
-    /// Where the batch system writes what the script prints.
+    /// The file for the script's output.
     pub output: &'a Path,
-    /// The job begins no earlier than this long after now.
+    /// The least delay before the job begins.
     pub begin_in: Duration,
 }
 
-/// How a job is, in the eyes of its batch system.
+/// The status of a job as its batch system reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobStatus {
     /// The job waits for nodes.
     Queued {
-        /// Why, if the batch system says.
+        /// The reason, if the batch system gives one.
         reason: Option<String>,
     },
     /// The job has nodes.
     Running,
     /// The job has ended.
     Ended {
-        /// How.
+        /// The kind of end.
         end: End,
-        /// The nodes that failed, if that is why.
+        /// The nodes that failed, if these are the reason.
         failed_nodes: Vec<String>,
     },
 }
@@ -213,24 +212,24 @@ impl JobStatus {
     };
 }
 
-/// How a job ended, in the eyes of its batch system.
+/// The end of a job as its batch system reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Its script did, with this code.
+    /// Its script exited with this code.
     Exited(i32),
     /// The batch system, or a user, ended the job.
     By(BatchEnd),
 }
 
 impl End {
-    /// How a launch of the job ended, `begun` or not, that has not said so itself.
+    /// The outcome of a launch that the job has not written, where the launch was `begun` or not.
     pub(crate) fn of_launch(self, begun: bool) -> Outcome {
         match self {
             Self::Exited(0) | Self::By(BatchEnd::WallTime | BatchEnd::Lost) if !begun => {
                 Outcome::Ended(BatchEnd::NotBegun)
             }
             Self::By(end) => Outcome::Ended(end),
-            // The script ended in the middle of the launch.
+            // The script ended during the launch.
             Self::Exited(code) if begun => Outcome::Code(code.max(1)),
             Self::Exited(code) => Outcome::Code(code),
         }

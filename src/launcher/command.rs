@@ -11,20 +11,20 @@ use super::{Binding, Installation, LaunchError};
 use vocabulary::CommShape;
 use wire::{LAUNCHER_VARIABLE, RULES_VARIABLE};
 
-/// What command lines are made of, beside the library.
+/// The variable parts of a command line, besides the library.
 pub(super) struct Start<'a> {
     /// Further arguments, before the program.
     pub(super) options: &'a [String],
-    /// Variables of launcher and ranks that the campaign asks for.
+    /// Variables for launcher and ranks from the campaign.
     pub(super) own: &'a BTreeMap<String, String>,
-    /// What they get beyond these and the environment of this process.
+    /// Variables beyond these and the environment of this process.
     pub(super) environment: &'a [(OsString, OsString)],
-    /// Variables that are set where the launcher runs, and meant for the ranks too.
+    /// Variables of the launcher's environment that the ranks need too.
     pub(super) inherited: &'a [&'a str],
     pub(super) nodes: NodeSource<'a>,
 }
 
-/// The launcher with its own arguments; the program's are to follow.
+/// The launcher with its own arguments; those of the program are still missing.
 ///
 /// # Errors
 /// [`LaunchError::SeveralNodes`] without a host file that has as many hosts.
@@ -52,7 +52,7 @@ pub(super) fn command(
         let variables = library.facts().superuser_variables.iter();
         command.envs(variables.map(|name| (name, "1")));
     }
-    // Launchers refuse or ignore a second binding; the user's word counts.
+    // Launchers refuse or ignore a second binding, so the user's takes precedence.
     let is_binding = |option: &String| option.trim_start_matches('-') == "bind-to";
     if !start.options.iter().any(is_binding) {
         command.args([library.facts().binding_option, binding.name()]);
@@ -72,7 +72,7 @@ pub(super) fn command(
     Ok(command)
 }
 
-/// The variables about a file of rules that the launch sets itself, so that they are not a site's.
+/// The variables about a rules file that the launch itself sets, which are therefore not the site's.
 fn rules_asked_for(installation: &Installation, start: &Start<'_>) -> Vec<String> {
     let library = installation.name;
     let names = start.environment.iter();
@@ -85,13 +85,13 @@ fn rules_asked_for(installation: &Installation, start: &Start<'_>) -> Vec<String
     let about = |word: &str| match word {
         word if word == library.facts().rules_setting => Some(named.clone()),
         word if word == named || library.goes_with_rules(word) => Some(word.to_owned()),
-        // The library, as a launcher's option names it.
+        // The library, in the spelling of a launcher's option.
         word => Some(format!("{prefix}{word}")).filter(|name| library.goes_with_rules(name)),
     };
     names.chain(words).filter_map(about).collect()
 }
 
-/// The variables that remote ranks must get from the launcher's environment.
+/// The variables of the launcher's environment that remote ranks must get.
 fn passed_on(installation: &Installation, start: &Start<'_>) -> Vec<OsString> {
     let names = start.environment.iter().map(|(name, _)| name.clone());
     let names = names.chain(start.own.keys().map(OsString::from));
@@ -102,7 +102,7 @@ fn passed_on(installation: &Installation, start: &Start<'_>) -> Vec<OsString> {
     names.chain([LAUNCHER_VARIABLE.into()]).collect()
 }
 
-/// The launcher with its arguments, as ranks are told.
+/// The launcher with its arguments, as text for the ranks.
 fn line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();

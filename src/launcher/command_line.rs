@@ -1,4 +1,4 @@
-//! Command lines that users start ranks with, and variables for the ranks alone.
+//! Users' command lines that start ranks, and variables for the ranks alone.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -15,29 +15,28 @@ pub const PRELOADING: &str = "LD_PRELOAD";
 /// A command that starts ranks.
 #[derive(Debug)]
 pub struct CommandLine {
-    /// Variables that `env` would set for it.
+    /// Variables that `env` sets for it.
     assignments: Vec<(OsString, OsString)>,
     starter: Starter,
-    /// What follows the launcher.
+    /// The arguments after the launcher.
     arguments: Vec<OsString>,
 }
 
-/// What starts the ranks.
+/// The program that starts the ranks.
 #[derive(Debug)]
 enum Starter {
     /// A library's launcher.
     Library(Installation),
-    /// A batch system's, at this path; it serves programs of every library.
+    /// A batch system's launcher, at this path; it serves programs of every library.
     Batch(&'static dyn BatchSystem, PathBuf),
 }
 
 impl CommandLine {
-    /// Takes a command apart: a launcher with its arguments, perhaps behind `env NAME=VALUE ...`. Programs are
-    /// looked for on `path`, the value of `$PATH`, or on the one that is assigned.
+    /// Parses a command: a launcher with its arguments, optionally after `env NAME=VALUE ...`. Programs are searched on
+    /// `path`, the value of `$PATH`, or on an assigned one.
     ///
     /// # Errors
-    /// [`LaunchError::Unusable`] if its first word is no launcher that is known, [`LaunchError::Step`] if `env` has
-    /// options.
+    /// [`LaunchError::Unusable`] if its first word is no known launcher, [`LaunchError::Step`] if `env` has options.
     pub fn read(words: &[OsString], path: &OsStr) -> Result<Self, LaunchError> {
         let (mut words, mut assignments) = (words, Vec::new());
         let mut path = path.to_owned();
@@ -49,7 +48,7 @@ impl CommandLine {
                 [word, ..] if word.as_encoded_bytes().starts_with(b"-") => {
                     return Err(LaunchError::Step {
                         program: "env",
-                        message: format!("its option {} is not understood", word.display()),
+                        message: format!("the option {} of `env` is not supported", word.display()),
                     });
                 }
                 _ => rest,
@@ -100,7 +99,7 @@ impl CommandLine {
         })
     }
 
-    /// The library that its programs use, if the launcher is a library's own.
+    /// The library of its programs, if the launcher belongs to a library.
     pub fn library(&self) -> Option<Library> {
         match &self.starter {
             Starter::Library(installation) => Some(installation.library()),
@@ -108,7 +107,7 @@ impl CommandLine {
         }
     }
 
-    /// The value of a variable where the launcher runs: as assigned, else as in this process.
+    /// The value of a variable for the launcher: as assigned, or else as in this process.
     pub fn variable(&self, name: &str) -> Option<OsString> {
         let mut assigned = self.assignments.iter().rev();
         match assigned.find(|(assigned, _)| assigned == name) {
@@ -125,10 +124,10 @@ impl CommandLine {
         }
     }
 
-    /// The same command with these variables in the environment of its ranks, [`PRELOADING`] only there.
+    /// The command with these variables in the environment of its ranks, [`PRELOADING`] only there.
     ///
     /// # Errors
-    /// [`LaunchError::Step`] if the launcher's own options or a value's characters do not allow it.
+    /// [`LaunchError::Step`] if the launcher's own options or the characters of a value prevent it.
     pub fn with(&self, variables: &[(&str, OsString)]) -> Result<Command, LaunchError> {
         let mut command = Command::new(self.launcher());
         command.envs(self.assignments.iter().map(|(name, value)| (name, value)));
@@ -169,7 +168,7 @@ fn name_of(word: &OsStr) -> &OsStr {
     Path::new(word).file_name().unwrap_or(word)
 }
 
-/// Where a program is.
+/// The path of a program.
 fn find(word: &OsStr, path: &OsStr) -> PathBuf {
     let is_path = Path::new(word).components().count() > 1;
     let folders = std::env::split_paths(path).filter(|_| !is_path && !word.is_empty());

@@ -1,4 +1,4 @@
-//! Running the commands of a batch system, and reading what they answer.
+//! Execution of the commands of a batch system.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -15,13 +15,13 @@ use super::LaunchError;
 use super::ask::written;
 use super::tree::MARK;
 
-/// How long a command may take. Busy schedulers take their time.
+/// The time limit of a command, for busy schedulers.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
-/// How much longer a command may take once `stop` is set, so that it is known what it has changed.
+/// The remaining time of a command once `stop` is set, so that its effect is still known.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The commands of a batch system, by the directories that have them.
+/// The commands of a batch system, found on a search path.
 #[derive(Clone, Debug)]
 pub struct Commands<'a> {
     path: OsString,
@@ -29,7 +29,7 @@ pub struct Commands<'a> {
     stop: Option<&'a AtomicBool>,
 }
 
-/// What a command answered.
+/// The output and the status of a command.
 pub(crate) struct Answer {
     program: &'static str,
     succeeded: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Answer {
 }
 
 impl Commands<'_> {
-    /// The commands that are found on `path`, the value of `$PATH`.
+    /// The commands on `path`, the value of `$PATH`.
     pub(crate) fn on(path: impl Into<OsString>) -> Self {
         Self {
             path: path.into(),
@@ -46,7 +46,7 @@ impl Commands<'_> {
         }
     }
 
-    /// The same, which are ended soon after `stop` is set.
+    /// The commands, ended soon after `stop` is set.
     pub(crate) fn until<'b>(&self, stop: &'b AtomicBool) -> Commands<'b> {
         Commands {
             path: self.path.clone(),
@@ -57,7 +57,7 @@ impl Commands<'_> {
     /// Runs a command to its end.
     ///
     /// # Errors
-    /// [`LaunchError::NoCommand`] if it is not there, [`LaunchError::Silent`] if it takes too long,
+    /// [`LaunchError::NoCommand`] if it does not exist, [`LaunchError::Silent`] if it takes too long,
     /// [`LaunchError::Interrupted`] if it was ended because `stop` is set.
     pub(crate) fn ask(
         &self,
@@ -79,8 +79,8 @@ impl Commands<'_> {
 
     fn run(&self, program: &'static str, mut command: Command) -> io::Result<Answer> {
         let (mut output, mut errors) = (tempfile::tempfile()?, tempfile::tempfile()?);
-        // A job is no process of ours, be it that it runs on this very machine: it must not carry the
-        // mark of those that are killed. Out of reach of the terminal, no interrupt cuts a submission off.
+        // A job does not belong to this process, even on the same machine: it must not carry the mark of processes to
+        // kill. In its own process group, no interrupt of the terminal stops a submission.
         let mut child = command
             .env("PATH", &self.path)
             .env_remove(MARK)
@@ -100,7 +100,7 @@ impl Commands<'_> {
             }
             let is_cut = stopped.is_some_and(|since| since.elapsed() > STOP_GRACE);
             if is_cut || Instant::now() > deadline {
-                // What is gone by now need not be killed.
+                // The process may already have ended.
                 let _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL);
                 child.wait()?;
                 return Err(match is_cut {
@@ -120,28 +120,28 @@ impl Commands<'_> {
 }
 
 impl Answer {
-    /// Whether the command failed and its error has one of these texts in it.
+    /// Whether the command failed with an error that contains one of these texts.
     pub(crate) fn fails_with(&self, texts: &[&str]) -> bool {
         !self.succeeded && texts.iter().any(|text| self.errors.contains(text))
     }
 
-    /// What a command printed that only looks.
+    /// The output of a command that only queries.
     ///
     /// # Errors
     /// [`LaunchError::Silent`] if it failed.
-    pub(crate) fn told(self) -> Result<String, LaunchError> {
+    pub(crate) fn into_output(self) -> Result<String, LaunchError> {
         match self.succeeded {
             true => Ok(self.output),
             false => Err(self.silent()),
         }
     }
 
-    /// The answer of a command that changes something. Its error has one of the texts of `away` in it if the
-    /// batch system cannot be reached for the moment.
+    /// The answer of a command that changes something. If its error contains one of the texts of `away`, the batch
+    /// system is temporarily unreachable.
     ///
     /// # Errors
-    /// [`LaunchError::Silent`] if it cannot, [`LaunchError::Refused`] if the command failed otherwise.
-    pub(crate) fn obeyed(self, away: &[&str]) -> Result<Self, LaunchError> {
+    /// [`LaunchError::Silent`] if it is unreachable, [`LaunchError::Refused`] if the command failed otherwise.
+    pub(crate) fn changed(self, away: &[&str]) -> Result<Self, LaunchError> {
         match self.succeeded {
             true => Ok(self),
             false if self.fails_with(away) => Err(self.silent()),
@@ -152,12 +152,12 @@ impl Answer {
         }
     }
 
-    /// Where a command that submits a job prints its id.
+    /// The last line, on which a command that submits a job prints its id.
     pub(crate) fn last_line(&self) -> &str {
         self.output.lines().last().unwrap_or_default().trim()
     }
 
-    /// The error of an answer that does not say what was asked.
+    /// The error for an answer without the requested information.
     pub(crate) fn silent(&self) -> LaunchError {
         LaunchError::Silent {
             program: self.program,
@@ -165,7 +165,7 @@ impl Answer {
         }
     }
 
-    /// The command's own words about what went wrong, on one line.
+    /// The command's error message, on one line.
     fn words(&self) -> String {
         let lines = self.errors.lines().chain(self.output.lines());
         let lines: Vec<&str> = lines

@@ -1,4 +1,4 @@
-//! The machine that the command runs on.
+//! The cores of this machine.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,7 +25,7 @@ fn physical_cores() -> Option<usize> {
     (!cores.is_empty()).then_some(cores.len())
 }
 
-/// The hardware threads of a CPU's core as the kernel lists them: equal for all of them.
+/// The hardware threads of a CPU's core in the kernel's notation, equal for all of them.
 fn siblings(cpu: usize) -> Option<String> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     fs::read_to_string(path)

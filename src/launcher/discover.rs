@@ -1,4 +1,4 @@
-//! The MPI libraries of this machine.
+//! Discovery of the MPI libraries of this machine.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -21,7 +21,7 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 /// An MPI library with the program that starts its ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installation {
-    /// The library, among the known ones.
+    /// The library.
     pub name: LibraryName,
     /// Its version, as in `4.1.4`.
     pub version: String,
@@ -30,7 +30,7 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// Name and version as plans and samples carry them.
+    /// Name and version, as in plans and samples.
     pub fn library(&self) -> Library {
         Library {
             name: self.name.name().to_owned(),
@@ -39,16 +39,16 @@ impl Installation {
     }
 }
 
-/// A program called like a launcher that is none of a known library.
+/// A program with the name of a launcher that belongs to no known library.
 #[derive(Debug)]
 pub struct Unusable {
     /// The program.
     pub launcher: PathBuf,
-    /// What it did when asked for its version.
+    /// The reason why it cannot be used.
     pub reason: Refusal,
 }
 
-/// What a program did instead of printing the version of a known MPI library.
+/// The reason why a program is not a known library's launcher.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum Refusal {
@@ -58,34 +58,34 @@ pub enum Refusal {
     /// The launcher did not end in time.
     #[error("it took longer than {timeout:?} to answer")]
     Timeout { timeout: Duration },
-    /// The launcher could not be watched or ended.
+    /// The launcher could not be monitored or ended.
     #[error(transparent)]
     Watch(Box<LaunchError>),
     /// The launcher failed.
-    #[error("asked about itself, it ended with {0}")]
+    #[error("queried about itself, it ended with {0}")]
     Failed(ExitStatus),
-    /// The program is no MPI launcher.
+    /// The program is not an MPI launcher.
     #[error("`--version` printed `{line}`")]
     Unknown { line: String },
 }
 
-/// What [`discover`] found.
+/// The result of [`discover`].
 #[derive(Debug, Default)]
 pub struct Discovery {
-    /// The libraries, in the order of the search path, each place once.
+    /// The libraries, in the order of the search path, without duplicates.
     pub installations: Vec<Installation>,
-    /// Programs that are of no use.
+    /// Programs that cannot be used.
     pub unusable: Vec<Unusable>,
     /// The directories searched.
     pub searched: Vec<PathBuf>,
 }
 
-/// Looks for MPI launchers on a search path, the value of `$PATH`, and asks each what it is.
+/// Searches a search path, the value of `$PATH`, for MPI launchers, and asks each for its version.
 pub fn discover(path: &OsStr) -> Discovery {
     discover_within(path, VERSION_TIMEOUT)
 }
 
-/// Does what [`discover`] does; launchers that do not answer within `timeout` are left out.
+/// As [`discover`], but launchers that do not answer within `timeout` are left out.
 pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
     let searched: Vec<PathBuf> = std::env::split_paths(path).collect();
     let mut discovery = Discovery {
@@ -129,11 +129,11 @@ pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
     discovery
 }
 
-/// The installation that a campaign asks for: the launcher that it names, or the first match,
-/// in the order of [`LibraryName::ALL`] if it leaves that open.
+/// The installation that a campaign requests: the launcher that it names, or the first match, by default in the order
+/// of [`LibraryName::ALL`].
 ///
 /// # Errors
-/// Nothing is installed, not what is asked for, or the named launcher is something else.
+/// No library is installed, or not the requested one, or the named launcher belongs to another.
 pub fn select(choice: &LibraryChoice, found: &Discovery) -> Result<Installation, LaunchError> {
     let fits = |installation: &Installation| {
         choice.name.is_none_or(|name| installation.name == name)
@@ -202,7 +202,7 @@ fn same_place(one: &Installation, other: &Installation) -> bool {
     one.library() == other.library() && place(one) == place(other)
 }
 
-/// Asks a launcher what it is.
+/// Determines the library of a launcher.
 fn identify(launcher: &Path, timeout: Duration) -> Result<Installation, Refusal> {
     let output = ask(launcher, "--version", Streams::Both, timeout)?;
     let Some((name, version)) = libraries::launched_by(&output) else {

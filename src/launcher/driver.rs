@@ -1,4 +1,4 @@
-//! Finding the measuring program of a library, and asking it what the library has.
+//! The measuring program of a library, and queries to it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,14 +14,14 @@ use super::ask::{Streams, ask};
 /// Name of the measuring program.
 const DRIVER: &str = "colltune-driver";
 
-/// What is preloaded into programs.
+/// Name of the library that is preloaded into programs.
 const PRELOADED: &str = "libcolltune.so";
 
-/// Time for a measuring program to list the library's algorithms.
+/// The time limit for a measuring program to list the library's algorithms.
 const LIST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Where measuring programs are installed: in `libdir`, the value of `$COLLTUNE_LIBDIR`, if that
-/// is given, then in `lib/colltune` beside the folder of the command `executable`.
+/// The folders of measuring programs: `libdir`, the value of `$COLLTUNE_LIBDIR`, if given, then `lib/colltune` beside
+/// the folder of the command `executable`.
 pub fn driver_directories(libdir: Option<&OsStr>, executable: &Path) -> Vec<PathBuf> {
     let named = libdir.filter(|text| !text.is_empty()).map(PathBuf::from);
     let prefix = executable.parent().and_then(Path::parent);
@@ -30,11 +30,11 @@ pub fn driver_directories(libdir: Option<&OsStr>, executable: &Path) -> Vec<Path
     named.into_iter().chain(installed).collect()
 }
 
-/// The file that is preloaded into programs of `library`: `NAME-VERSION/libcolltune.so` in the first directory that
+/// The library that is preloaded into programs of `library`: `NAME-VERSION/libcolltune.so` in the first directory that
 /// has it.
 ///
 /// # Errors
-/// Every file looked for.
+/// All paths that were tried.
 pub fn find_preloaded(library: &Library, directories: &[PathBuf]) -> Result<PathBuf, Vec<PathBuf>> {
     let in_directory = |directory: &PathBuf| directory.join(library.to_string()).join(PRELOADED);
     let searched: Vec<PathBuf> = directories.iter().map(in_directory).collect();
@@ -48,7 +48,7 @@ pub fn find_preloaded(library: &Library, directories: &[PathBuf]) -> Result<Path
 /// has it.
 ///
 /// # Errors
-/// [`LaunchError::NoDriver`] with every file looked for.
+/// [`LaunchError::NoDriver`] with all paths that were tried.
 pub fn find_driver(library: &Library, directories: &[PathBuf]) -> Result<PathBuf, LaunchError> {
     let candidates: Vec<PathBuf> = directories
         .iter()
@@ -63,25 +63,25 @@ pub fn find_driver(library: &Library, directories: &[PathBuf]) -> Result<PathBuf
     }
 }
 
-/// The control variables of a measuring program's library that steer collectives, with their values in this
-/// process's environment; empty if the program does not say.
+/// The control variables of a measuring program's library that configure collectives, with their values in this
+/// process's environment; empty if the program does not list them.
 pub fn list_variables(driver: &Path) -> BTreeMap<String, String> {
     let list = ask(driver, "--control-variables", Streams::Output, LIST_TIMEOUT).ok();
     let variables = list.and_then(|list| serde_json::from_str(&list).ok());
     variables.unwrap_or_default()
 }
 
-/// The control variables of a measuring program's library that have other values than those that it
-/// was built with, in this process's environment; nothing if the program does not say.
+/// The control variables of a measuring program's library that differ from their built-in values in this process's
+/// environment; `None` if the program does not list them.
 pub fn list_settings(driver: &Path) -> Option<BTreeMap<String, String>> {
     let list = ask(driver, "--settings", Streams::Output, LIST_TIMEOUT).ok()?;
     serde_json::from_str(&list).ok()
 }
 
-/// The algorithms that the library of a measuring program lets one force; empty if it lets none.
+/// The algorithms that the library of a measuring program can be forced to use, if any.
 ///
 /// # Errors
-/// [`LaunchError::NoNatives`] if the program does not say.
+/// [`LaunchError::NoNatives`] if the program does not list them.
 pub fn list_natives(driver: &Path) -> Result<Vec<NativeAlgorithm>, LaunchError> {
     let list = ask(driver, "--natives", Streams::Output, LIST_TIMEOUT);
     let list = list.and_then(|list| Ok(serde_json::from_str(&list).map_err(io::Error::from)?));

@@ -1,4 +1,4 @@
-//! Why a program could not be started or failed.
+//! The errors of this crate.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use vocabulary::{CommShape, Library};
 use super::{BATCH_SYSTEMS, BatchEnd, Outcome, Refusal};
 use crate::HostFileError;
 
-/// A launch that did not work.
+/// An error of a launch.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum LaunchError {
@@ -23,14 +23,14 @@ pub enum LaunchError {
         paths(searched)
     )]
     NoMpi { searched: Vec<PathBuf> },
-    /// The library that the campaign asks for is not there.
+    /// The library that the campaign requests is not installed.
     #[error("{wanted} is not installed here; found: {}", found.join(", "))]
     NotInstalled {
-        /// Name, and version if one is asked for.
+        /// Name, and version if one is requested.
         wanted: String,
         found: Vec<String>,
     },
-    /// The launcher that the campaign names belongs to no known MPI library.
+    /// The launcher in the campaign belongs to no known MPI library.
     #[error(
         "`{}` is not the launcher of {}: {reason}",
         launcher.display(),
@@ -38,17 +38,17 @@ pub enum LaunchError {
     )]
     Unusable {
         launcher: PathBuf,
-        /// What it did when asked for its version.
+        /// The reason why it is not the launcher.
         #[source]
         reason: Refusal,
     },
-    /// A command before the program that cannot be given what ranks need.
+    /// A command before the program whose ranks cannot be given their variables.
     #[error("`{program}` cannot be given a table: {message}")]
     Step {
         program: &'static str,
         message: String,
     },
-    /// The launcher that the campaign names belongs to another library or version.
+    /// The launcher in the campaign belongs to another library or version.
     #[error("`{}` belongs to {found}, the campaign asks for {wanted}", launcher.display())]
     OtherLibrary {
         launcher: PathBuf,
@@ -61,24 +61,24 @@ pub enum LaunchError {
         library: Library,
         searched: Vec<PathBuf>,
     },
-    /// A measuring program that does not list the library's algorithms.
+    /// A measuring program does not list the library's algorithms.
     #[error("`{}` does not list the library's algorithms: {reason}", driver.display())]
     NoNatives {
         driver: PathBuf,
         #[source]
         reason: Refusal,
     },
-    /// More ranks than cores, which the campaign forbids.
+    /// A node has more ranks than cores, which the campaign forbids.
     #[error("{ranks} ranks do not fit on {cores} cores and `oversubscribe` is never")]
     TooFewCores { ranks: u32, cores: u32 },
-    /// More ranks on a host than cores, as it seems, which the campaign forbids.
+    /// A host seems to have more ranks than cores, which the campaign forbids.
     #[error("the launcher cannot bind the ranks of {shape} to cores and `oversubscribe` is never")]
     Crowded { shape: CommShape },
-    /// More nodes than are known.
+    /// A shape has more nodes than are known.
     #[error("cannot launch {shape}: {}", nodes(problem))]
     SeveralNodes {
         shape: CommShape,
-        /// What is wrong with the host file; absent if there is none.
+        /// The problem of the host file; `None` if there is none.
         problem: Option<HostFileError>,
     },
     /// The launcher cannot be started.
@@ -90,25 +90,25 @@ pub enum LaunchError {
     /// The log cannot be written.
     #[error("cannot write the log `{}`: {source}", path.display())]
     Log { path: PathBuf, source: io::Error },
-    /// The operating system does not say how the launcher is.
-    #[error("cannot watch the launcher: {0}")]
+    /// The operating system does not report the launcher's status.
+    #[error("cannot monitor the launcher: {0}")]
     Watch(io::Error),
-    /// Processes of a launch that do not die.
+    /// Processes of a launch cannot be killed.
     #[error("processes {pids:?} of a launch survive SIGKILL")]
     Survivors { pids: Vec<i32> },
-    /// A command of a batch system that cannot be run.
+    /// A command of a batch system cannot be run.
     #[error("cannot run `{program}`: {source}")]
     NoCommand {
         program: &'static str,
         source: io::Error,
     },
-    /// A batch system refuses.
+    /// A batch system refuses a request.
     #[error("`{program}` refuses: {message}")]
     Refused {
         program: &'static str,
         message: String,
     },
-    /// A batch system cannot be reached, or does not say what is to be known.
+    /// A batch system cannot be reached, or gives no usable answer.
     #[error("`{program}` does not answer: {message}")]
     Silent {
         program: &'static str,
@@ -117,10 +117,10 @@ pub enum LaunchError {
     /// The user interrupted the submission.
     #[error("interrupted before the job was submitted")]
     Interrupted,
-    /// A job that goes on although it was cancelled.
+    /// A job still runs although it was cancelled.
     #[error("job {id} still runs {seconds} s after it was cancelled")]
     NotCancelled { id: String, seconds: u64 },
-    /// A template of a script that cannot be filled in.
+    /// A template of a script cannot be rendered.
     #[error("{}:{line}: {message}", path.display())]
     Template {
         path: PathBuf,
@@ -128,17 +128,17 @@ pub enum LaunchError {
         line: usize,
         message: String,
     },
-    /// A path, or an environment variable, that cannot stand in a script.
-    #[error("`{}` cannot stand in a job's script", what.display())]
+    /// A script cannot contain this path or environment variable.
+    #[error("a job's script cannot contain `{}`", what.display())]
     NotText { what: OsString },
-    /// A file of a job that cannot be read or written.
+    /// A file of a job cannot be read or written.
     #[error("cannot {action} `{}`: {source}", path.display())]
     File {
         action: &'static str,
         path: PathBuf,
         source: io::Error,
     },
-    /// A file of a job that makes no sense.
+    /// A file of a job is invalid.
     #[error("`{}` is damaged: {message}", path.display())]
     Record { path: PathBuf, message: String },
     /// The launcher, or the program below it, failed.
@@ -160,7 +160,7 @@ impl LaunchError {
         }
     }
 
-    /// What the user can do about it.
+    /// The remedy, if there is one.
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::NoMpi { .. } => "install one, as in `apt-get install openmpi-bin \
@@ -211,7 +211,7 @@ impl LaunchError {
                 "jobs go on without it; the same command takes them up when it is back".to_owned()
             }
             Self::NotCancelled { .. } => "ask the batch system's operators".to_owned(),
-            Self::Template { .. } => "jobs/README.md lists what templates know".to_owned(),
+            Self::Template { .. } => "jobs/README.md lists the variables of templates".to_owned(),
             Self::NotText { .. } => {
                 "use names without line breaks, in UTF-8; variables are letters, digits and `_`"
                     .to_owned()
@@ -240,17 +240,17 @@ fn describe(outcome: Outcome, failed_nodes: &[String]) -> String {
             Ok(signal) => format!("the launcher was ended by signal {number} ({signal})"),
             Err(_) => format!("the launcher was ended by signal {number}"),
         },
-        Outcome::TimedOut => "the launch took longer than it may and was killed".to_owned(),
+        Outcome::TimedOut => "the launch exceeded its time limit and was killed".to_owned(),
         Outcome::Killed => "the launch was killed".to_owned(),
         Outcome::Ended(BatchEnd::NodeFailed) if !failed_nodes.is_empty() => {
             format!("a node of the job failed: {}", failed_nodes.join(", "))
         }
         Outcome::Ended(end) => match end {
-            BatchEnd::WallTime => "the job's wall time was over",
+            BatchEnd::WallTime => "the job reached its wall time",
             BatchEnd::Cancelled => "the job was cancelled",
             BatchEnd::Preempted => "the job was pre-empted",
             BatchEnd::NodeFailed => "a node of the job failed",
-            BatchEnd::OutOfMemory => "the job was out of memory",
+            BatchEnd::OutOfMemory => "the job ran out of memory",
             BatchEnd::NotBegun => "the job ended before the launch began",
             BatchEnd::Lost => "the batch system no longer knows the job",
         }

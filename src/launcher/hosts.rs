@@ -1,4 +1,4 @@
-//! Files that list the hosts of a cluster.
+//! Host files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,29 +7,29 @@ use files::{MOST_QUOTED, quoted};
 use thiserror::Error;
 use vocabulary::CommShape;
 
-/// The longest name of a host that resolvers know, in bytes (RFC 1035).
+/// The longest host name in bytes (RFC 1035).
 const LONGEST_NAME: usize = 255;
 
-/// A host file that cannot be used.
+/// An error of a host file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum HostFileError {
     /// The file cannot be read.
     #[error("cannot read the host file `{}`: {reason}", path.display())]
     Unreadable { path: PathBuf, reason: String },
-    /// A line begins with what is no name.
-    #[error("line {line} of the host file `{}` begins with `{name}`, which is no host's name", path.display())]
+    /// A line begins with an invalid name.
+    #[error("line {line} of the host file `{}` begins with `{name}`, which is not a host name", path.display())]
     Name {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What stands there, as messages quote it.
+        /// The invalid name, as quoted in messages.
         name: String,
     },
-    /// There is no host in it.
+    /// The file is empty.
     #[error("the host file `{}` names no host", path.display())]
     Empty { path: PathBuf },
-    /// There are fewer hosts in it than a shape has nodes.
+    /// The file has fewer hosts than a shape has nodes.
     #[error(
         "impossible shape {shape}: the host file `{}` names {hosts} host{}",
         path.display(),
@@ -43,12 +43,12 @@ pub enum HostFileError {
 }
 
 impl HostFileError {
-    /// What the user can do about it.
+    /// The remedy.
     pub fn help(&self) -> String {
         match self {
             Self::Unreadable { .. } | Self::Name { .. } | Self::Empty { .. } => {
-                "write a host a line into it, or name another file; `scripts/virtual-cluster up` \
-                 makes hosts to try"
+                "write one host per line into it, or name another file; `scripts/virtual-cluster up` \
+                 creates hosts for experiments"
                     .to_owned()
             }
             Self::TooFew { hosts, shape, .. } => format!(
@@ -59,11 +59,11 @@ impl HostFileError {
     }
 }
 
-/// The hosts in a file for a launcher, in their order, each once. What follows a name on its
-/// line, such as `slots=4` or `:4`, is for the launchers.
+/// The hosts in a file for a launcher, in their order, without duplicates. The rest of a line, such as `slots=4` or
+/// `:4`, is for the launchers.
 ///
 /// # Errors
-/// A file that cannot be read, names no host, or has a line that cannot begin with a host's name.
+/// The file cannot be read, names no host, or has a line that does not begin with a host name.
 pub fn read_hosts(path: &Path) -> Result<Vec<String>, HostFileError> {
     let text = files::read_text(path).map_err(|error| HostFileError::Unreadable {
         path: path.to_owned(),
@@ -81,10 +81,10 @@ pub fn read_hosts(path: &Path) -> Result<Vec<String>, HostFileError> {
     Ok(hosts)
 }
 
-/// The first hosts of a file, as many as a shape has nodes.
+/// The first hosts of a file, one for each node of a shape.
 ///
 /// # Errors
-/// As for [`read_hosts`], and if there are fewer.
+/// The errors of [`read_hosts`]; too few hosts.
 pub(crate) fn first_hosts(path: &Path, shape: CommShape) -> Result<Vec<String>, HostFileError> {
     let mut names = read_hosts(path)?;
     if names.len() < shape.nodes as usize {
@@ -98,7 +98,7 @@ pub(crate) fn first_hosts(path: &Path, shape: CommShape) -> Result<Vec<String>, 
     Ok(names)
 }
 
-/// The hosts; or the first line that has none, and what stands there instead.
+/// The hosts, or the first invalid line and its first word.
 fn hosts(text: &str) -> Result<Vec<String>, (usize, &str)> {
     let mut seen = BTreeSet::new();
     let mut hosts = Vec::new();

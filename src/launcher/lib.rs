@@ -1,8 +1,8 @@
-//! Starting MPI programs, such that nothing of them survives.
+//! Starts MPI programs, and ends them with all their processes.
 //!
-//! [`discover`] finds the MPI libraries of a machine, [`LocalLauncher`] starts a program with one
-//! of them, [`BatchLauncher`] does so in jobs of a [`BatchSystem`], and [`find_driver`] finds the
-//! measuring program that was built for a library.
+//! [`discover`] finds the MPI libraries of a machine, [`LocalLauncher`] starts a program with one of them,
+//! [`BatchLauncher`] does so in jobs of a [`BatchSystem`], and [`find_driver`] finds the measuring program of a
+//! library.
 
 mod ask;
 mod batch;
@@ -51,46 +51,46 @@ pub use options::{
 pub use recorded::{Recorded, RecordedState, cancel, recorded, submissions};
 pub use submission::Submission;
 
-/// Something that can start a program on several ranks.
+/// A launcher of programs on several ranks.
 pub trait Launcher {
     /// Starts a job and returns at once.
     ///
     /// # Errors
-    /// When it cannot be started at all; a job that fails later says so in its [`Exit`].
+    /// The job cannot be started; a job that fails later has an [`Exit`] instead.
     fn start(&self, job: &Job) -> Result<Box<dyn Running>, LaunchError>;
 
-    /// Does what [`Launcher::start`] does, and stops trying soon after `stop` is set.
+    /// As [`Launcher::start`], but stops trying soon after `stop` is set.
     ///
     /// # Errors
-    /// As for [`Launcher::start`]; [`LaunchError::Interrupted`] if it was given up.
+    /// The errors of [`Launcher::start`]; [`LaunchError::Interrupted`] if it stopped trying.
     fn start_unless(&self, job: &Job, _stop: &AtomicBool) -> Result<Box<dyn Running>, LaunchError> {
         self.start(job)
     }
 
-    /// Whether jobs go on when this process ends; then [`Launcher::resume`] finds them again, and
-    /// plans must not name a leash.
+    /// Whether jobs continue when this process ends. Then [`Launcher::resume`] finds them again, and plans must not
+    /// name a leash.
     fn outlives(&self) -> bool {
         false
     }
 
-    /// Takes up a job that an earlier process started and that may have ended meanwhile; `None` if it
-    /// never reached the batch system, or jobs of this launcher end with their process.
+    /// Resumes a job that an earlier process started and that may have ended since; `None` if it never reached the
+    /// batch system, or if jobs of this launcher end with their process.
     ///
     /// # Errors
-    /// The batch system does not answer, or what is recorded of the job cannot be read.
+    /// The batch system does not answer, or the records of the job cannot be read.
     fn resume(&self, _job: &Job) -> Result<Option<Box<dyn Running>>, LaunchError> {
         Ok(None)
     }
 
-    /// The script by which a job would be submitted; `None` if jobs of this launcher have none.
+    /// The script with which a job would be submitted; `None` if this launcher has no scripts.
     ///
     /// # Errors
-    /// A template that cannot be filled in.
+    /// The template cannot be rendered.
     fn render(&self, _job: &Job) -> Result<Option<String>, LaunchError> {
         Ok(None)
     }
 
-    /// Nothing more will be started: gives back what is held for further launches.
+    /// Releases the resources held for further launches; nothing more will be started.
     ///
     /// # Errors
     /// The batch system does not answer.
@@ -102,24 +102,24 @@ pub trait Launcher {
 /// A program to run on several ranks.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The program, an MPI program; a launcher that is the program itself ignores it.
+    /// The MPI program; ignored by launchers that replace it.
     pub driver: PathBuf,
-    /// Its plan, the one argument.
+    /// The path of its plan, its only argument.
     pub plan: PathBuf,
     /// Number of ranks, a multiple of `ppn`.
     pub ranks: u32,
     /// Ranks on each node; equal to `ranks` on one machine.
     pub ppn: u32,
-    /// File for what launcher and ranks print; replaced if it exists.
+    /// File for the output of launcher and ranks; replaced if it exists.
     pub log: PathBuf,
     /// Environment variables of launcher and ranks, beyond those of this process.
     pub environment: Vec<(OsString, OsString)>,
-    /// How long the job may run before it is killed; waiting for nodes does not count.
+    /// The time after which the job is killed; waiting for nodes does not count.
     pub timeout: Option<Duration>,
-    /// How long from now nodes shall not be asked for, where there is a queue: such a job has nodes of its
-    /// own, which no earlier launch had.
+    /// The delay before nodes are requested, if there is a queue. Such a job has its own nodes, not those of an earlier
+    /// launch.
     pub begin_in: Option<Duration>,
-    /// Whether further launches may follow at once, so that it is worth it to hold the nodes for them.
+    /// Whether further launches may follow soon, so that the nodes should be kept for them.
     pub keep: bool,
 }
 
@@ -133,12 +133,12 @@ impl Job {
     }
 }
 
-/// A job under way; dropping it kills it, unless its launcher's jobs go on without this process.
+/// A running job; dropping it kills it, unless its launcher's jobs continue without this process.
 pub trait Running: Send {
-    /// How the job ended, or `None` while it runs. A job past its timeout is killed here.
+    /// The end of the job, or `None` while it runs. A job past its timeout is killed here.
     ///
     /// # Errors
-    /// When the operating system refuses to say, or processes cannot be killed.
+    /// The operating system does not report the status, or processes cannot be killed.
     fn poll(&mut self) -> Result<Option<Exit>, LaunchError>;
 
     /// The batch system's id of the job; `None` where there is no batch system.
@@ -146,23 +146,23 @@ pub trait Running: Send {
         None
     }
 
-    /// The last known state of the job; does not ask the batch system. Jobs of launchers without a queue run.
+    /// The last known state of the job, without asking the batch system. Without a queue, jobs always run.
     fn standing(&self) -> JobState {
         JobState::Running { nodes: Vec::new() }
     }
 
-    /// Ends the job and waits until none of its processes is left.
+    /// Ends the job and waits until all of its processes have ended.
     ///
-    /// The launcher is asked first and given a moment to clean up; then everything is killed.
+    /// The launcher is asked to end and given time to clean up; then all processes are killed.
     ///
     /// # Errors
     /// [`LaunchError::Survivors`] if processes cannot be killed.
     fn kill(&mut self) -> Result<(), LaunchError>;
 
-    /// Waits for the end of the job, but not longer than `timeout`.
+    /// Waits for the end of the job, at most for `timeout`.
     ///
     /// # Errors
-    /// As for [`Running::poll`].
+    /// The errors of [`Running::poll`].
     fn wait_timeout(&mut self, timeout: Duration) -> Result<Option<Exit>, LaunchError> {
         let deadline = Instant::now() + timeout;
         let mut pause = Duration::from_millis(1);
@@ -187,7 +187,7 @@ pub enum JobState {
     Queued {
         /// The batch system's id of it.
         id: String,
-        /// Why, in the scheduler's words, if it says.
+        /// The scheduler's reason, if it gives one.
         reason: Option<String>,
     },
     /// The job runs.
@@ -199,16 +199,16 @@ pub enum JobState {
     Ended,
 }
 
-/// How a job ended.
+/// The end of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
     /// The way in which the job ended.
     pub outcome: Outcome,
-    /// Where launcher and ranks printed to.
+    /// The file with the output of launcher and ranks.
     pub log: PathBuf,
-    /// The last lines of it.
+    /// Its last lines.
     pub tail: Vec<String>,
-    /// Nodes that failed, where the batch system names them.
+    /// Nodes that failed, if the batch system names them.
     pub failed_nodes: Vec<String>,
 }
 
@@ -225,31 +225,31 @@ pub enum Outcome {
     TimedOut,
     /// The job was killed by [`Running::kill`].
     Killed,
-    /// The batch system ended it: nothing that was measured is to blame.
+    /// The batch system ended the job; the program is not the cause.
     Ended(BatchEnd),
 }
 
-/// Why a batch system ended a job.
+/// The reason why a batch system ended a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchEnd {
-    /// Its wall time was over.
+    /// It reached its wall time.
     WallTime,
     /// The job was cancelled.
     Cancelled,
     /// Another job needed its nodes.
     Preempted,
-    /// A node failed; [`Exit::failed_nodes`] says which.
+    /// A node failed, one of [`Exit::failed_nodes`].
     NodeFailed,
-    /// The job needed more memory than it was given.
+    /// The job exceeded its memory.
     OutOfMemory,
-    /// The job ended before this launch began, as when an allocation is over: nothing was lost.
+    /// The job ended before this launch began, as at the end of an allocation; nothing was lost.
     NotBegun,
-    /// The batch system knows nothing of it any more, and it has not said how it ended.
+    /// The batch system no longer knows the job, and did not report its end.
     Lost,
 }
 
 impl Exit {
-    /// Success, or the error that says what happened.
+    /// Success, or an error that describes the end.
     ///
     /// # Errors
     /// [`LaunchError::Failed`] for every other outcome.

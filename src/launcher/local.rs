@@ -20,27 +20,27 @@ use super::tree::ProcessTree;
 use super::{Exit, Installation, Job, LaunchError, Launcher, Outcome, Running};
 use crate::{LocalOptions, Oversubscribe};
 
-/// Time for the launcher to end its ranks when asked to.
+/// The time for the launcher to end its ranks when asked to.
 const GRACE: Duration = Duration::from_secs(3);
-/// Time for the launcher to start `true` on all ranks.
+/// The time for the launcher to start `true` on all ranks.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
-/// The variable that says where temporary files are kept.
+/// The variable with the folder of temporary files.
 const TMPDIR: &str = "TMPDIR";
-/// How much of a log an error repeats.
+/// The part of a log that an error repeats.
 const TAIL_LINES: usize = 12;
 const TAIL_BYTES: u64 = 8192;
 
-/// How ranks stand on cores.
+/// The binding of ranks to cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
-    /// Each rank on a core of its own.
+    /// Each rank is bound to its own core.
     Bound,
-    /// Wherever the kernel puts them, as many as asked for.
+    /// The kernel places the ranks, in any number.
     Free,
 }
 
 impl Binding {
-    /// What both launchers call it.
+    /// Its name in the options of both launchers.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Bound => "core",
@@ -56,13 +56,13 @@ pub struct LocalLauncher {
     options: LocalOptions,
     /// The cores of each node; unknown for the hosts of a file.
     cores: Option<u32>,
-    /// Bindings by shape: asking the launcher costs a launch.
+    /// Bindings by shape, since determining one costs a launch.
     bindings: Mutex<BTreeMap<CommShape, Binding>>,
 }
 
 impl LocalLauncher {
-    /// A launcher for this machine, which has this many cores ([`crate::cores`]), or for the hosts
-    /// of a file, of which that says nothing.
+    /// A launcher for this machine, which has this many cores ([`crate::cores`]), or for the hosts of a file, whose
+    /// cores are unknown.
     pub fn new(installation: Installation, options: LocalOptions, cores: u32) -> Self {
         Self {
             installation,
@@ -72,14 +72,13 @@ impl LocalLauncher {
         }
     }
 
-    /// How the ranks of a launch will stand on cores: bound, unless there are more of them on a node
-    /// than cores or the launcher cannot bind them, as in containers that show it other cores than it
-    /// may use, or where a host file has fewer slots. How many cores the hosts of a file have only the
-    /// launcher knows.
+    /// The binding of the ranks of a launch: bound, unless a node has more ranks than cores or the launcher cannot bind
+    /// them, as in containers that show it other cores than it may use, or if a host file has fewer slots. Only the
+    /// launcher knows the cores of the hosts of a file.
     ///
     /// # Errors
-    /// [`LaunchError::TooFewCores`] or [`LaunchError::Crowded`] if the options forbid the only possible
-    /// binding, or the launcher cannot be started.
+    /// [`LaunchError::TooFewCores`] or [`LaunchError::Crowded`] if the options forbid the only possible binding; the
+    /// launcher cannot be started.
     pub fn binding(&self, shape: CommShape) -> Result<Binding, LaunchError> {
         let ranks = shape.ppn;
         let never = self.options.oversubscribe == Oversubscribe::Never;
@@ -153,20 +152,19 @@ impl LocalLauncher {
         command(&self.installation, &start, shape, binding)
     }
 
-    /// Starts the launcher with a temporary folder of its own: Open MPI 4 keeps what it needs during a launch
-    /// in a folder of the user there, which launches that begin or end at the same time make and remove under
-    /// each other's feet.
+    /// Starts the launcher with its own temporary folder: Open MPI 4 keeps session files in a folder of the user there,
+    /// which concurrent launches create and remove, and so disturb each other.
     fn spawn(&self, mut command: Command) -> Result<Spawned, LaunchError> {
         let asked = command.get_envs().find(|(name, _)| *name == TMPDIR);
         let asked = asked.and_then(|(_, value)| value).map(PathBuf::from);
-        // Ranks on other hosts, where there is no such folder, must not be told of it.
+        // Ranks on other hosts, which do not have this folder, must not use it.
         let forwards = asked.is_some() || self.installation.name.facts().forwards_environment;
         let session = match &self.options.hosts {
             Some(_) if forwards => None,
             _ => {
                 let place = asked.unwrap_or_else(std::env::temp_dir);
                 let mut folder = tempfile::Builder::new();
-                // If the folder cannot be made, the launcher uses its own place.
+                // Without a folder, the launcher uses the default one.
                 folder.prefix("colltune-").tempdir_in(&place).ok()
             }
         };
@@ -224,13 +222,13 @@ struct LocalRun {
     spawned: Spawned,
     log: PathBuf,
     deadline: Option<Instant>,
-    /// How it ended, if that is not for the launcher's status to say.
+    /// The outcome, if it does not follow from the launcher's status.
     ended: Option<Outcome>,
 }
 
 impl LocalRun {
     fn end(&mut self, outcome: Outcome) -> Result<(), LaunchError> {
-        // Ending a job that has already ended on its own does not change how it ended.
+        // A job that has already ended by itself keeps its outcome.
         if self.spawned.tree.poll()?.is_none() {
             self.ended = Some(outcome);
             self.spawned.tree.kill(GRACE)?;
@@ -251,7 +249,7 @@ impl Running for LocalRun {
             return Ok(None);
         };
         let outcome = self.ended.unwrap_or_else(|| outcome(status));
-        // A log that cannot be read must not hide how the job ended.
+        // An unreadable log must not hide the job's outcome.
         let tail = tail(&self.log).unwrap_or_default();
         Ok(Some(Exit {
             outcome,
@@ -274,13 +272,13 @@ fn outcome(status: ExitStatus) -> Outcome {
     }
 }
 
-/// The log, opened for standard output and standard error: one place in the file for both.
+/// Opens the log for standard output and standard error, with a common position in the file.
 fn open_log(path: &Path) -> io::Result<(File, File)> {
     let file = File::create(path)?;
     Ok((file.try_clone()?, file))
 }
 
-/// The last lines of a file, however long it is.
+/// The last lines of a file of any length.
 pub(super) fn tail(path: &Path) -> io::Result<Vec<String>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();

@@ -1,4 +1,4 @@
-//! What is to be launched with, and what launchers can be told.
+//! The options of launchers.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,11 +13,11 @@ use super::BatchSystem;
 /// The MPI library that a campaign is for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LibraryChoice {
-    /// The library; absent for whichever is found.
+    /// The library; `None` for any.
     pub name: Option<LibraryName>,
-    /// The version that must be found; absent for any.
+    /// The required version; `None` for any.
     pub version: Option<String>,
-    /// Its mpirun or mpiexec; absent to look for it.
+    /// Its mpirun or mpiexec; `None` to search for it.
     pub launcher: Option<PathBuf>,
 }
 
@@ -26,33 +26,33 @@ pub struct LibraryChoice {
 pub struct LocalOptions {
     /// Further arguments of mpirun or mpiexec, before the program.
     pub options: Vec<String>,
-    /// Whether more ranks than cores may run.
+    /// Whether a node may have more ranks than cores.
     pub oversubscribe: Oversubscribe,
     /// Environment variables of the launcher and the ranks.
     pub environment: BTreeMap<String, String>,
-    /// Where the ranks go; absent for this machine.
+    /// The nodes of the ranks; `None` for this machine.
     pub hosts: Option<Hosts>,
 }
 
-/// The nodes of a cluster, and how ranks are dealt to them.
+/// The nodes of a cluster, and the placement of ranks on them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosts {
-    /// The file that lists them, one a line, relative to the working directory.
+    /// The file that lists them, one per line, relative to the working directory.
     pub file: PathBuf,
-    /// How ranks are dealt to nodes.
+    /// The placement of ranks on nodes.
     pub placement: Placement,
 }
 
-/// Whether more ranks than cores may run.
+/// Whether a node may have more ranks than cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Oversubscribe {
-    /// If there are more ranks than cores.
+    /// Ranks are unbound if there are more of them than cores.
     #[default]
     Auto,
-    /// Such shapes are an error.
+    /// Shapes with more ranks than cores are an error.
     Never,
-    /// Launch as if there were too few cores: unbound.
+    /// Ranks are always unbound.
     Always,
 }
 
@@ -61,17 +61,17 @@ pub enum Oversubscribe {
 pub struct BatchOptions {
     /// The batch system.
     pub system: &'static dyn BatchSystem,
-    /// What a job asks for.
+    /// The specification of jobs.
     pub job: JobSpecification,
     /// Further arguments of mpirun or mpiexec, before the program.
     pub options: Vec<String>,
     /// Environment variables of the launcher and the ranks.
     pub environment: BTreeMap<String, String>,
-    /// How ranks are dealt to nodes.
+    /// The placement of ranks on nodes.
     pub placement: Placement,
     /// Whether all numbers of nodes are measured in the same allocations.
     pub allocation: Allocation,
-    /// The time over which launches are spread; absent if each follows the last.
+    /// The time over which launches are distributed; `None` if they follow each other at once.
     pub spread: Option<Duration>,
 }
 
@@ -90,31 +90,31 @@ impl BatchOptions {
     }
 }
 
-/// What a job asks a batch system for, beyond nodes.
+/// The properties of a job, besides its nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobSpecification {
     /// The account that is charged.
     pub account: Option<String>,
-    /// The nodes among which the batch system chooses: [`crate::Words::partition`].
+    /// The group of nodes from which the batch system chooses: [`crate::Words::partition`].
     pub partition: Option<String>,
     /// The quality of service.
     pub qos: Option<String>,
     /// Features that nodes must have.
     pub constraint: Option<String>,
-    /// How long one job may run.
+    /// The time limit of a job.
     pub wall_time: Duration,
-    /// Whether no other job may use the nodes meanwhile.
+    /// Whether the job has its nodes to itself.
     pub exclusive: bool,
     /// Environment modules to load, in this order.
     pub modules: Vec<String>,
-    /// Further directives, as they stand behind [`crate::Words::mark`].
+    /// Further directives, without [`crate::Words::mark`].
     pub directives: Vec<String>,
-    /// The site's own template of the script, in place of ours.
+    /// The site's own template of the script, which replaces the built-in one.
     pub template: Option<Template>,
 }
 
 impl JobSpecification {
-    /// How long one job may run if nothing else is said.
+    /// The default time limit of a job.
     pub const DEFAULT_WALL_TIME: Duration = Duration::from_secs(3600);
 }
 
@@ -134,10 +134,10 @@ impl Default for JobSpecification {
     }
 }
 
-/// What scripts are made from.
+/// A template of scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Where it was read, relative to the working directory; absent if the campaign has it itself.
+    /// Its file, relative to the working directory; `None` if the campaign contains the template.
     pub file: Option<PathBuf>,
     /// The template.
     pub text: String,
@@ -150,6 +150,6 @@ pub enum Allocation {
     /// All shapes are subsets of the largest one's nodes.
     #[default]
     Shared,
-    /// Each number of nodes has jobs of its own, placed by the scheduler.
+    /// Each number of nodes has its own jobs, placed by the scheduler.
     Separate,
 }

@@ -8,19 +8,19 @@ use super::batch_system::{BatchSystem, End, JobId, JobRequest, JobStatus, Words}
 use super::commands::Commands;
 use super::{BatchEnd, LaunchError};
 
-/// What commands say of a job that is no longer known.
+/// Messages of commands about a job that is no longer known.
 const UNKNOWN: [&str; 2] = ["Unknown Job Id", "Job has finished"];
-/// What commands say if the server cannot be reached for the moment.
+/// Messages of commands if the server is temporarily unreachable.
 const AWAY: [&str; 4] = [
     "cannot connect to server",
     "Connection refused",
     "Communication failure",
     "Connection timed out",
 ];
-/// Exit codes that PBS itself gives a job.
+/// Exit codes of jobs that come from PBS itself.
 const KILLED_FOR_MEMORY: [i32; 2] = [-27, -26];
 const KILLED_FOR_TIME: i32 = -29;
-/// Exit codes from here on tell a signal.
+/// Exit codes from here on represent signals.
 const SIGNALS: i32 = 256;
 
 const WORDS: Words = Words {
@@ -45,7 +45,7 @@ impl BatchSystem for Pbs {
         &WORDS
     }
 
-    /// All servers take 15 characters.
+    /// Only 15 characters, which all servers accept.
     fn job_name(&self, _campaign: &str, number: &str, mark: &str) -> String {
         format!("ct{number:.4}-{mark}")
     }
@@ -60,7 +60,7 @@ impl BatchSystem for Pbs {
             arguments.extend(["-a".into(), begin.into()]);
         }
         arguments.push(request.script.into());
-        let answer = commands.ask(WORDS.submit, arguments)?.obeyed(&AWAY)?;
+        let answer = commands.ask(WORDS.submit, arguments)?.changed(&AWAY)?;
         match answer.last_line() {
             id if id.starts_with(|c: char| c.is_ascii_digit()) => Ok(JobId {
                 id: id.to_owned(),
@@ -99,21 +99,21 @@ impl BatchSystem for Pbs {
         let answer = commands.ask("qdel", [&job.id])?;
         match answer.fails_with(&UNKNOWN) {
             true => Ok(()),
-            false => answer.obeyed(&AWAY).map(drop),
+            false => answer.changed(&AWAY).map(drop),
         }
     }
 }
 
-/// `CCYYMMDDhhmm.SS` so much after now, in local time, which `date` knows.
+/// The time after a delay as `CCYYMMDDhhmm.SS`, in local time, which `date` computes.
 fn time_in(commands: &Commands, delay: Duration) -> Result<String, LaunchError> {
     let delay = format!("+{} seconds", delay.as_secs());
     let time = commands.ask("date", ["-d", &delay, "+%Y%m%d%H%M.%S"])?;
-    Ok(time.told()?.trim().to_owned())
+    Ok(time.into_output()?.trim().to_owned())
 }
 
-/// What `qstat -f` says of these jobs; nothing of those that are not known.
+/// The output of `qstat -f` for those of these jobs that are known.
 fn show(commands: &Commands, jobs: &[&str]) -> Result<Vec<Shown>, LaunchError> {
-    // Jobs that have ended are listed too, where the server keeps them.
+    // Includes jobs that have ended, if the server keeps them.
     let with_history = ["-x", "-f"].into_iter().chain(jobs.iter().copied());
     let mut answer = commands.ask("qstat", with_history)?;
     if answer.fails_with(&["job_history_enable"]) {
@@ -121,21 +121,20 @@ fn show(commands: &Commands, jobs: &[&str]) -> Result<Vec<Shown>, LaunchError> {
         answer = commands.ask("qstat", without)?;
     }
     match answer.fails_with(&UNKNOWN) {
-        // It prints the others.
+        // It prints the known jobs nevertheless.
         true => Ok(shown(&answer.output)),
-        false => Ok(shown(&answer.told()?)),
+        false => Ok(shown(&answer.into_output()?)),
     }
 }
 
-/// A job as `qstat -f` shows it.
+/// A job in the output of `qstat -f`.
 #[derive(Default)]
 struct Shown {
     id: String,
     attributes: Vec<(String, String)>,
 }
 
-/// Reads the blocks of `qstat -f`: `Job Id: ID`, then `    NAME = VALUE`, continued on lines that begin with
-/// a tab.
+/// Parses the blocks of `qstat -f`: `Job Id: ID`, then `    NAME = VALUE`, continued on lines that begin with a tab.
 fn shown(text: &str) -> Vec<Shown> {
     let mut jobs: Vec<Shown> = Vec::new();
     for line in text.lines() {
@@ -172,7 +171,7 @@ impl Shown {
         Some(value.trim())
     }
 
-    /// `None` for a state that is not known.
+    /// The status; `None` for an unknown state.
     fn status(&self) -> Option<JobStatus> {
         let comment = self.value("comment");
         Some(match self.value("job_state")? {
@@ -196,7 +195,7 @@ impl Shown {
             Some(KILLED_FOR_TIME) => End::By(BatchEnd::WallTime),
             Some(code) if KILLED_FOR_MEMORY.contains(&code) => End::By(BatchEnd::OutOfMemory),
             Some(_) if self.lost_a_node() => End::By(BatchEnd::NodeFailed),
-            // A job that is over time gets the same signal as one that is deleted.
+            // A job over its time limit gets the same signal as a deleted one.
             Some(code @ (SIGNALS.. | 143)) if self.is_over_time() && code != 0 => {
                 End::By(BatchEnd::WallTime)
             }

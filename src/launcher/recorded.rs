@@ -1,4 +1,4 @@
-//! The jobs that a folder of launches tells of.
+//! The jobs that are recorded in a folder of launches.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -12,40 +12,40 @@ use super::batch_system::{JobId, JobStatus, batch_system};
 use super::commands::Commands;
 use super::{BatchEnd, JobState, LaunchError, Outcome, Submission};
 
-/// A launch that was given to a batch system.
+/// A launch that was submitted to a batch system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
     /// The launch's number. One job may serve several launches.
     pub launch: u32,
-    /// How its job was submitted.
+    /// The submission of its job.
     pub submission: Submission,
     /// The state of the launch.
     pub state: RecordedState,
 }
 
-/// The state of a launch that was given to a batch system.
+/// The state of a launch that was submitted to a batch system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordedState {
     /// The launch waits or runs.
     Current(JobState),
     /// The launch has ended.
     Ended(Outcome),
-    /// Its files do not tell, and the batch system does not answer.
+    /// Its files do not contain it, and the batch system does not answer.
     Unknown,
 }
 
-/// The launches of `launches`, the folder `STORE.launches`, that were given to a batch system, by number;
-/// none if there is no such folder. Commands are looked for on `path`, the value of `$PATH`.
+/// The submitted launches of `launches`, the folder `STORE.launches`, by number; empty if there is no such folder.
+/// Commands are searched on `path`, the value of `$PATH`.
 ///
 /// # Errors
-/// Files that cannot be read or make no sense.
+/// Files that cannot be read or are invalid.
 pub fn recorded(launches: &Path, path: &OsStr) -> Result<Vec<Recorded>, LaunchError> {
     let submissions = submissions(launches)?;
     let mut stages = Vec::new();
     let mut asked: BTreeMap<String, Vec<JobId>> = BTreeMap::new();
     for (launch, submission) in submissions {
         let folder = Folder::at(submission.allocation.clone());
-        // Without its folder a job ends by itself.
+        // A job without its folder ends by itself.
         let stage = folder.stage(&format!("{launch:04}")).ok();
         if matches!(stage, Some(Stage::Waiting { .. } | Stage::Begun { .. })) {
             let jobs = asked.entry(submission.system.clone()).or_default();
@@ -104,8 +104,8 @@ fn state(
     }
 }
 
-/// Cancels the jobs of `launches` that wait or run, or `only` those with these ids, and waits until they
-/// are gone. Returns those that it cancelled, each once. Orders that were not begun are withdrawn.
+/// Cancels the waiting and running jobs of `launches`, or `only` those with these ids, and waits until they have ended.
+/// Returns the cancelled jobs, each once. Orders that were not begun are withdrawn.
 ///
 /// # Errors
 /// Files that cannot be read; a batch system that does not answer, or does not end a job.
@@ -134,7 +134,7 @@ pub fn cancel(
     Ok(cancelled)
 }
 
-/// What is written down in a folder `STORE.launches` of jobs, by number of the launch; asks no batch system.
+/// The submissions recorded in a folder `STORE.launches`, by number of the launch, without asking a batch system.
 ///
 /// # Errors
 /// Files that cannot be read.

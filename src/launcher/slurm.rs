@@ -9,11 +9,11 @@ use super::command_line::PRELOADING;
 use super::commands::{Answer, Commands};
 use super::{BatchEnd, LaunchError};
 
-/// What commands say of a job that is no longer known, be it in the middle of a sentence.
+/// Part of the message of commands about a job that is no longer known.
 const UNKNOWN: &str = "Invalid job id";
-/// What `scancel` says of a job that has ended.
+/// Messages of `scancel` about a job that has ended.
 const OVER: [&str; 3] = ["already completing", "already completed", UNKNOWN];
-/// What commands say if the controller cannot be reached for the moment.
+/// Messages of commands if the controller is temporarily unreachable.
 const AWAY: [&str; 6] = [
     "Unable to contact slurm controller",
     "Socket timed out",
@@ -23,7 +23,7 @@ const AWAY: [&str; 6] = [
     "temporarily unable to accept",
 ];
 
-/// What `sbatch --test-only` says of nodes that are down.
+/// The message of `sbatch --test-only` about nodes that are down.
 const NOT_NOW: &str = "Requested node configuration is not available";
 
 const WORDS: Words = Words {
@@ -48,7 +48,7 @@ impl BatchSystem for Slurm {
         &WORDS
     }
 
-    /// Days are counted apart.
+    /// Days are a separate field.
     fn wall_time(&self, seconds: u64) -> String {
         let time = clock(seconds % 86400);
         match seconds / 86400 {
@@ -63,14 +63,14 @@ impl BatchSystem for Slurm {
         variables: &[(&str, OsString)],
         value: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<Vec<OsString>, LaunchError> {
-        // The first that is set counts.
+        // The first one that is set takes precedence.
         let mut own = EXPORTING.into_iter().filter_map(|name| {
             let value = value(name).filter(|value| !value.is_empty())?;
             Some((name, value))
         });
         let own = own.next();
         let mut words = Vec::new();
-        // Each part of a heterogeneous step has options of its own.
+        // Each part of a heterogeneous step has its own options.
         for (number, part) in arguments.split(|word| word == ":").enumerate() {
             words.extend((number > 0).then(|| ":".into()));
             words.extend(exporting(part, variables, own.as_ref())?);
@@ -80,15 +80,15 @@ impl BatchSystem for Slurm {
 
     fn check(&self, commands: &Commands, request: &JobRequest<'_>) -> Result<(), LaunchError> {
         let answer = sbatch(commands, request, "--test-only")?;
-        // So it is too where nodes are down for the moment; whatever can never be `sbatch` refuses.
+        // The message also appears if nodes are temporarily down; `sbatch` itself refuses impossible requests.
         match answer.fails_with(&[NOT_NOW]) {
             true => Ok(()),
-            false => answer.obeyed(&AWAY).map(drop),
+            false => answer.changed(&AWAY).map(drop),
         }
     }
 
     fn submit(&self, commands: &Commands, request: &JobRequest<'_>) -> Result<JobId, LaunchError> {
-        let answer = sbatch(commands, request, "--parsable")?.obeyed(&AWAY)?;
+        let answer = sbatch(commands, request, "--parsable")?.changed(&AWAY)?;
         let (id, cluster) = match answer.last_line().split_once(';') {
             Some((id, cluster)) => (id, Some(cluster.to_owned())),
             None => (answer.last_line(), None),
@@ -154,7 +154,7 @@ impl BatchSystem for Slurm {
     fn find(&self, commands: &Commands, name: &str) -> Result<Option<JobId>, LaunchError> {
         let named = format!("--name={name}");
         let arguments = ["-h", "-a", "-t", "all", "-o", "%A", &named];
-        let listed = commands.ask("squeue", arguments)?.told()?;
+        let listed = commands.ask("squeue", arguments)?.into_output()?;
         let ids = listed
             .lines()
             .filter_map(|line| line.trim().parse::<u64>().ok());
@@ -170,17 +170,17 @@ impl BatchSystem for Slurm {
         let answer = commands.ask("scancel", arguments)?;
         match answer.fails_with(&OVER) {
             true => Ok(()),
-            false => answer.obeyed(&AWAY).map(drop),
+            false => answer.changed(&AWAY).map(drop),
         }
     }
 }
 
-/// The option that says which variables ranks get.
+/// The option for the variables that ranks get.
 const EXPORT: &str = "--export";
 /// Variables with the same meaning.
 const EXPORTING: [&str; 2] = ["SRUN_EXPORT_ENV", "SLURM_EXPORT_ENV"];
 
-/// The value of a word that is [`EXPORT`], perhaps shortened; `None` inside if it stands in the next word.
+/// The value of a word that is [`EXPORT`], possibly abbreviated; the inner `None` if it is the next word.
 fn exported(word: &OsStr) -> Option<Option<&OsStr>> {
     let bytes = word.as_encoded_bytes().strip_prefix(b"--")?;
     let mut parts = bytes.splitn(2, |byte| *byte == b'=');
@@ -196,8 +196,8 @@ fn refused(message: String) -> LaunchError {
     }
 }
 
-/// The words without the first one that is [`EXPORT`] with a value, and that value. It is `srun`'s own if only options
-/// stand before it: a later word may be an argument of the program, unless one that is `srun`'s came first.
+/// The words without the first [`EXPORT`] with a value, and that value. It belongs to `srun` if only options precede
+/// it: a later one may be an argument of the program, unless one of `srun`'s came first.
 fn without_export(
     arguments: &[OsString],
 ) -> Result<(Vec<OsString>, Option<OsString>), LaunchError> {
@@ -222,8 +222,8 @@ fn without_export(
     }
 }
 
-/// Arguments of `srun` that export these variables too, beside what its own option or variable exports. Those
-/// that are not preloaded are named alone: their values, which may have commas, are in the environment of `srun`.
+/// Arguments of `srun` that export these variables too, besides those of its own option or variable. Variables that are
+/// not preloaded are only named: their values, which may contain commas, are in the environment of `srun`.
 fn exporting(
     arguments: &[OsString],
     variables: &[(&str, OsString)],
@@ -238,10 +238,10 @@ fn exporting(
     if given.eq_ignore_ascii_case("NONE") || given.eq_ignore_ascii_case("NIL") {
         let given = given.display();
         return Err(refused(format!(
-            "{name}={given} keeps every variable from the ranks: leave it out, or name those that ranks need"
+            "{name}={given} exports no variable to the ranks: remove it, or name those that ranks need"
         )));
     }
-    // Ours comes first, so that it is an option whatever follows.
+    // Ours comes first, so that it is certainly an option.
     let mut option = OsString::from("--export=");
     option.push(given);
     for (name, value) in variables {
@@ -251,7 +251,7 @@ fn exporting(
             if value.to_string_lossy().contains(',') {
                 let value = value.display();
                 return Err(refused(format!(
-                    "{name}={value} has a comma, which ends a variable in --export"
+                    "{name}={value} has a comma, which separates variables in --export"
                 )));
             }
             option.push("=");
@@ -262,7 +262,7 @@ fn exporting(
     Ok(words)
 }
 
-/// The option by which commands are told a job's cluster.
+/// The option with a job's cluster.
 fn cluster(job: &JobId) -> impl Iterator<Item = String> {
     job.cluster.iter().map(|cluster| format!("-M{cluster}"))
 }
@@ -272,7 +272,7 @@ fn sbatch(
     request: &JobRequest<'_>,
     option: &str,
 ) -> Result<Answer, LaunchError> {
-    // Slurm reads `%` in this name as the beginning of a pattern.
+    // In this name, Slurm takes `%` as the beginning of a pattern.
     let output = request.output.to_string_lossy().replace('%', "%%");
     let mut arguments: Vec<OsString> = vec![
         option.into(),
@@ -286,7 +286,7 @@ fn sbatch(
     commands.ask(WORDS.submit, arguments)
 }
 
-/// Asks about a job; `None` if it is not known.
+/// Queries a job; `None` if it is not known.
 fn about(
     commands: &Commands,
     program: &'static str,
@@ -297,11 +297,11 @@ fn about(
     let answer = commands.ask(program, arguments)?;
     match answer.fails_with(&[UNKNOWN]) {
         true => Ok(None),
-        false => answer.told().map(Some),
+        false => answer.into_output().map(Some),
     }
 }
 
-/// How a job ended that `squeue` does not list, or says no more of.
+/// The end of a job that `squeue` does not list, or lists without details.
 fn ended(
     commands: &Commands,
     job: &JobId,
@@ -332,7 +332,7 @@ fn ended(
     Ok(status)
 }
 
-/// The nodes that are down; older releases do not say which one a job has lost.
+/// The nodes that are down; older releases do not report which node a job has lost.
 fn down(commands: &Commands, job: &JobId, nodes: &str) -> Vec<String> {
     let arguments = ["-h", "-N", "-n", nodes, "-o", "%N %t"];
     let listed = about(commands, "sinfo", job, &arguments);
@@ -345,7 +345,7 @@ fn down(commands: &Commands, job: &JobId, nodes: &str) -> Vec<String> {
     down.into_iter().collect()
 }
 
-/// What the accounting knows of a job, if there is one that does.
+/// The accounting's information about a job, if there is accounting.
 fn accounted(commands: &Commands, job: &JobId) -> Option<JobStatus> {
     let format = "--format=JobName,State,ExitCode";
     let arguments = ["-n", "-P", "-X", "-j", &job.id, format];
@@ -360,7 +360,7 @@ fn accounted(commands: &Commands, job: &JobId) -> Option<JobStatus> {
     lines.next()
 }
 
-/// What a state means, by the first of its words; `None` for one that is not known.
+/// The meaning of a state, by its first word; `None` for an unknown one.
 fn status(state: &str, reason: Option<&str>, exit: Option<i32>) -> Option<JobStatus> {
     let by = |end| Some(End::By(end));
     let end = match state.split_whitespace().next()? {
@@ -387,7 +387,7 @@ fn status(state: &str, reason: Option<&str>, exit: Option<i32>) -> Option<JobSta
     })
 }
 
-/// `CODE:SIGNAL` as a shell would tell it.
+/// The exit code of a shell for `CODE:SIGNAL`.
 fn code(text: &str) -> Option<i32> {
     let (code, signal) = text.split_once(':')?;
     match (code.parse().ok()?, signal.parse().ok()?) {

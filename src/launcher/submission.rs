@@ -1,31 +1,30 @@
-//! What is known of a job beside its plan.
+//! The record of a submitted job.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// A job as it was submitted: a file beside the plan, `NNNN.job.json`, from which any login node can find
-/// the job again.
+/// A submitted job: a file beside the plan, `NNNN.job.json`, by which the job can be found from any login node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Submission {
     /// The batch system: [`crate::Words::name`].
     pub system: String,
-    /// Its id of the job, as it prints it.
+    /// Its id in the batch system.
     pub id: String,
-    /// The cluster or server, where the batch system names one.
+    /// The cluster or server, if the batch system names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
     /// The job's name in the queue.
     pub name: String,
-    /// When it was submitted, in seconds since 1970.
+    /// The time of submission, in seconds since 1970.
     pub submitted: u64,
-    /// Nodes asked for.
+    /// Number of requested nodes.
     pub nodes: u32,
     /// The script.
     pub script: PathBuf,
-    /// What the script prints.
+    /// The output of the script.
     pub output: PathBuf,
-    /// The folder by which the job is told what to launch, and says how that ended.
+    /// The folder through which the job gets orders and returns their outcomes.
     pub allocation: PathBuf,
 }

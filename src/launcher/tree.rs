@@ -1,10 +1,9 @@
-//! A process and everything that it starts, as one thing that can be ended.
+//! A process tree, which can be ended as a whole.
 //!
-//! Launchers put ranks into process groups and sessions of their own, so killing a group is not
-//! enough. Every process of a tree inherits an environment variable with a unique value; this
-//! process is made a subreaper, so that orphans come to it and not to init; and killing goes on
-//! until no process with the mark, nor any descendant of one, is left. Processes without the
-//! mark, such as other children of this process, are never touched.
+//! Launchers put ranks into their own process groups and sessions, so killing a group is not enough. Every process of a
+//! tree inherits an environment variable with a unique value; this process is made a subreaper, so that orphans become
+//! its children and not init's; and killing continues until no process with the mark, nor any descendant of one, is
+//! left. Processes without the mark, such as other children of this process, are never touched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,7 +25,7 @@ use super::LaunchError;
 pub(crate) const MARK: &str = "COLLTUNE_LAUNCH";
 /// How long processes may take to die of SIGKILL.
 const KILL_PATIENCE: Duration = Duration::from_secs(10);
-/// How long those that are dying may take to become ours and be buried.
+/// How long dying processes may take to become our children and be reaped.
 const BURIAL_PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -35,13 +34,13 @@ pub(crate) struct ProcessTree {
     root: Child,
     status: Option<ExitStatus>,
     mark: Vec<u8>,
-    /// Every process of the tree that was ever seen, to be reaped if it became our child.
+    /// Every process of the tree that was ever observed, to be reaped if it becomes our child.
     seen: BTreeSet<i32>,
     swept: bool,
 }
 
 impl ProcessTree {
-    /// Starts a command in a process group of its own, out of reach of the terminal's interrupt.
+    /// Starts a command in its own process group, so that the terminal's interrupt does not reach it.
     pub(crate) fn spawn(mut command: Command) -> io::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         prctl::set_child_subreaper(true)?;
@@ -62,7 +61,7 @@ impl ProcessTree {
         })
     }
 
-    /// The status of the first process once it has ended. Whatever it left behind is killed then.
+    /// The status of the first process once it has ended. The rest of the tree is killed then.
     pub(crate) fn poll(&mut self) -> Result<Option<ExitStatus>, LaunchError> {
         if self.root_status()?.is_some() && !self.swept {
             self.sweep()?;
@@ -70,7 +69,7 @@ impl ProcessTree {
         Ok(self.status)
     }
 
-    /// Does what [`ProcessTree::poll`] does, and waits for at most `timeout`.
+    /// As [`ProcessTree::poll`], but waits for at most `timeout`.
     pub(crate) fn wait(&mut self, timeout: Duration) -> Result<Option<ExitStatus>, LaunchError> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -81,11 +80,11 @@ impl ProcessTree {
         }
     }
 
-    /// Asks the first process to end, waits for at most `grace`, then kills all of the tree.
+    /// Asks the first process to end, waits for at most `grace`, then kills the whole tree.
     pub(crate) fn kill(&mut self, grace: Duration) -> Result<(), LaunchError> {
         if self.root_status()?.is_none() && !grace.is_zero() {
-            // What the launcher starts until it ends carries the mark; what is running now is
-            // remembered because zombies can no longer be recognised.
+            // Processes that the launcher still starts carry the mark. Those running now are remembered because zombies
+            // can no longer be recognised.
             self.remember();
             // The root has not been reaped, so its id cannot belong to another process.
             let _ = kill(self.root_pid(), Signal::SIGTERM);
@@ -114,24 +113,24 @@ impl ProcessTree {
         members
     }
 
-    /// Kills what is left until nothing is left.
+    /// Kills the remaining processes until none is left.
     fn sweep(&mut self) -> Result<(), LaunchError> {
         let deadline = Instant::now() + KILL_PATIENCE;
         let mut quiet = None;
         loop {
             if self.root_status()?.is_none() {
-                // The root is ours even if it should have hidden its mark.
+                // The root belongs to the tree even if it has removed its mark.
                 let _ = kill(self.root_pid(), Signal::SIGKILL);
             }
             let members = self.remember();
             for &pid in &members {
-                // A process that is gone by now is what we want.
+                // The process may already have ended.
                 let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
             }
             self.reap();
             if members.is_empty() && self.root_status()?.is_some() {
-                // A dying process has no environment any more, so it is no member, but it keeps its
-                // children, dead ones too, until it is dead.
+                // A dying process no longer has an environment, so it is not a member, but it keeps its children, even
+                // dead ones, until it is dead.
                 let since = *quiet.get_or_insert_with(Instant::now);
                 if !self.lingers() || since.elapsed() > BURIAL_PATIENCE {
                     self.swept = true;
@@ -145,14 +144,14 @@ impl ProcessTree {
         }
     }
 
-    /// Whether any process that was ever seen is still there, be it as a zombie.
+    /// Whether any observed process still exists, possibly as a zombie.
     fn lingers(&self) -> bool {
         let root = self.root_pid().as_raw();
         let mut others = self.seen.iter().filter(|pid| **pid != root);
         others.any(|pid| process(*pid).is_some())
     }
 
-    /// Buries the members that became our children when their parents died.
+    /// Reaps the members that became our children when their parents died.
     fn reap(&mut self) {
         let root = self.root_pid().as_raw();
         let own = std::process::id().cast_signed();
@@ -167,20 +166,20 @@ impl ProcessTree {
 impl Drop for ProcessTree {
     fn drop(&mut self) {
         if !self.swept {
-            // A failure cannot be returned any more.
+            // An error cannot be returned here.
             let _ = self.kill(Duration::ZERO);
         }
     }
 }
 
-/// What `/proc` says about a process.
+/// A process in `/proc`.
 struct Process {
     parent: i32,
     zombie: bool,
 }
 
 fn process(pid: i32) -> Option<Process> {
-    // `pid (name) state parent ...`, where the name may hold anything.
+    // `pid (name) state parent ...`, where the name may contain anything.
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let zombie = matches!(fields.next()?, "Z" | "X");

@@ -1,11 +1,11 @@
-//! Expressions that are too long for the engine of templates.
+//! Detection of expressions that are too long for the template engine.
 
-/// The engine goes a step deeper with every operator, without an end. No job needs as many in one expression.
+/// The most operators of an expression. The engine recurses once per operator, without a limit.
 pub(super) const MOST_OPERATORS: usize = 200;
 
-/// The line in which an expression or statement of a template begins that has too many operators; `None` if none has.
+/// The line of the first expression or statement of a template with too many operators; `None` if none has.
 ///
-/// Strings are not looked into. Where a tag ends follows the engine: not in a string, and not in brackets.
+/// Strings are skipped. The end of a tag is found as by the engine: not in a string, and not in brackets.
 pub(super) fn too_long(template: &str) -> Option<usize> {
     let mut rest = template;
     while let Some(start) = ["{{", "{%", "{#"]
@@ -35,14 +35,14 @@ pub(super) fn too_long(template: &str) -> Option<usize> {
     None
 }
 
-/// What follows `{% NAME %}` in a text that begins behind its `{%`; `None` if it is another tag.
+/// The text after `{% NAME %}`, in a text that begins after its `{%`; `None` if it is another tag.
 fn behind_tag<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let trimmed = |text: &'t str| text.strip_prefix(['-', '+']).unwrap_or(text);
     let rest = trimmed(text).trim_ascii_start().strip_prefix(name)?;
     trimmed(rest.trim_ascii_start()).strip_prefix("%}")
 }
 
-/// The operators until a tag's end, and where that is.
+/// The number of operators up to a tag's end, and the position of this end.
 fn inside_of(text: &str, end: &str) -> (usize, usize) {
     let (mut operators, mut open) = (0, 0_usize);
     let mut word = String::new();

@@ -1,4 +1,4 @@
-//! The command lines that a script starts ranks with.
+//! The command lines with which a script starts ranks.
 
 use std::ffi::OsString;
 use std::path::absolute;
@@ -14,7 +14,7 @@ use crate::BatchOptions;
 use crate::command::{Start, command};
 use crate::{Binding, Installation, Job, LaunchError};
 
-/// What the script starts: mpirun's command lines, and what is to stand in their environment.
+/// The launch of a script: mpirun's command lines and their environment.
 pub(super) fn launch(
     installation: &Installation,
     options: &BatchOptions,

@@ -1,10 +1,9 @@
-//! The folder by which a job is told what to launch, and says how that ended.
+//! The folder through which a job gets orders and returns their outcomes.
 //!
-//! An order is a file `NUMBER.order`. The job claims it by renaming it to `NUMBER.begun`, whose time it
-//! sets anew, and the command that gave it withdraws it by removing it: only one of the two can succeed. How it ended stands in
-//! `NUMBER.exit`. The job leaves `open` when it is ready, and `closed` before it takes its last look.
-//! Files are found by listing their folder, since network file systems remember for a while that a
-//! file was not there.
+//! An order is a file `NUMBER.order`. The job claims it by renaming it to `NUMBER.begun`, whose time it updates, and
+//! the command that gave it withdraws it by removing it: only one of the two can succeed. The outcome is in
+//! `NUMBER.exit`. The job creates `open` when it is ready, and `closed` before it looks for orders the last time. Files
+//! are found by listing their folder, since network file systems cache for a while that a file does not exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,25 +13,25 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::{LaunchError, Outcome};
 
-/// Beside the plans of the launches.
+/// The folder of a job, beside the plans of the launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Folder(PathBuf);
 
-/// What a job says of itself when it is ready.
+/// The information that a ready job gives about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Opened {
-    /// No measurement is begun later than this many seconds after 1970.
+    /// The time in seconds since 1970 after which no measurement is begun.
     until: u64,
-    /// The nodes it has.
+    /// Its nodes.
     pub(crate) nodes: Vec<String>,
 }
 
-/// How far an order is.
+/// The stage of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Not claimed by the job; `closed` is its exit code once it begins nothing any more.
+    /// Not claimed by the job; `closed` is the job's exit code once it begins no more launches.
     Waiting { closed: Option<i32> },
-    /// The job carries it out, since then.
+    /// The job has been carrying it out since then.
     Begun { since: SystemTime },
     /// The launch has ended.
     Ended(Outcome),
@@ -68,12 +67,12 @@ impl Folder {
         &self.0
     }
 
-    /// Where a script lists its hosts for launchers that need that.
+    /// The file in which a script lists its hosts for launchers that need it.
     pub(super) fn hosts(&self) -> PathBuf {
         self.0.join("hosts")
     }
 
-    /// What the job prints.
+    /// The output of the job.
     pub(super) fn output(&self) -> PathBuf {
         self.0.join("output")
     }
@@ -82,7 +81,7 @@ impl Folder {
         self.0.join("script.sh")
     }
 
-    /// Asks for a launch, for at most so long; without end if that is nothing.
+    /// Orders a launch with a time limit, or without one.
     pub(super) fn order(
         &self,
         number: &str,
@@ -95,7 +94,7 @@ impl Folder {
         write(&self.0.join(format!("{number}.order")), &text)
     }
 
-    /// Takes an order back; false if the job has begun it.
+    /// Withdraws an order; returns false if the job has begun it.
     pub(crate) fn withdraw(&self, number: &str) -> Result<bool, LaunchError> {
         let path = self.0.join(format!("{number}.order"));
         match fs::remove_file(&path) {
@@ -105,7 +104,7 @@ impl Folder {
         }
     }
 
-    /// How far an order is.
+    /// The stage of an order.
     pub(crate) fn stage(&self, number: &str) -> Result<Stage, LaunchError> {
         let names = self.names()?;
         let exit = format!("{number}.exit");
@@ -128,7 +127,7 @@ impl Folder {
         Ok(Stage::Waiting { closed })
     }
 
-    /// What the job says of itself, once it is ready.
+    /// The job's information about itself, once it is ready.
     pub(crate) fn opened(&self) -> Option<Opened> {
         let text = files::read_text(&self.0.join("open")).ok()?;
         let mut lines = text.lines();
@@ -137,12 +136,12 @@ impl Folder {
         Some(Opened { until, nodes })
     }
 
-    /// The nodes that the job has; none until it is ready.
+    /// The nodes of the job; empty until it is ready.
     pub(crate) fn nodes(&self) -> Vec<String> {
         self.opened().map(|opened| opened.nodes).unwrap_or_default()
     }
 
-    /// Whether the job may begin a launch that needs so much time. One that is not yet ready may.
+    /// Whether the job may begin a launch that needs this much time; true for a job that is not yet ready.
     pub(super) fn has_time(&self, least: Duration) -> bool {
         let closed = self.names().map_or(true, |names| names.contains("closed"));
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -151,7 +150,7 @@ impl Folder {
         !closed && self.opened().is_none_or(in_time)
     }
 
-    /// Has the job end when it has carried out what it was asked for.
+    /// Makes the job end when its orders are carried out.
     pub(super) fn finish(&self) -> Result<(), LaunchError> {
         write(&self.0.join("finish"), "")
     }
@@ -183,7 +182,7 @@ fn read(path: &Path) -> Result<String, LaunchError> {
     files::read_text(path).map_err(|source| LaunchError::file("read", path, source))
 }
 
-/// Writes a file such that a reader sees all of it or nothing.
+/// Writes a file atomically.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), LaunchError> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");

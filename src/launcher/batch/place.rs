@@ -1,4 +1,4 @@
-//! Where the files of a launch stand.
+//! The paths of the files of a launch.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
@@ -13,8 +13,8 @@ use super::order::{self, Folder};
 use crate::BatchSystem;
 use crate::{Job, LaunchError, Submission};
 
-/// The files of a launch, by absolute paths: jobs run elsewhere. All are beside the plan, and begin with
-/// the launch's number, as the plan does.
+/// The files of a launch, by absolute paths, since jobs run in other directories. All are beside the plan, and begin
+/// with the launch's number, as the plan does.
 pub(super) struct Place {
     pub(super) launches: PathBuf,
     pub(super) number: String,
@@ -39,7 +39,7 @@ impl Place {
         })
     }
 
-    /// Asks a job for the launch.
+    /// Orders the launch from a job.
     pub(super) fn order(
         &self,
         folder: &Folder,
@@ -59,7 +59,7 @@ impl Place {
         folders.take_while(|folder| folder.path().is_dir()).last()
     }
 
-    /// What the job of a folder is called in the queue; the path of its folder tells it from all others.
+    /// The name of a folder's job in the queue; the path of the folder makes it unique.
     pub(super) fn job_name(
         &self,
         system: &dyn BatchSystem,
@@ -80,12 +80,12 @@ impl Place {
         self.launches.join(format!("{}.job.json", self.number))
     }
 
-    /// Writes down which job carries out the launch.
+    /// Records the job that carries out the launch.
     pub(super) fn record(&self, submission: &Submission) -> Result<(), LaunchError> {
         submission.write(&self.record_path())
     }
 
-    /// The job that carries out the launch, if it was written down.
+    /// The job that carries out the launch, if it was recorded.
     pub(super) fn recorded(&self) -> Result<Option<Submission>, LaunchError> {
         Submission::read(&self.record_path())
     }
@@ -100,7 +100,7 @@ impl Submission {
         order::write(path, &text)
     }
 
-    /// `None` if there is no such file.
+    /// Reads a submission; `None` if there is no such file.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, LaunchError> {
         let text = match files::read_text(path) {
             Ok(text) => text,
@@ -115,7 +115,7 @@ impl Submission {
     }
 }
 
-/// When a file was written, in seconds since 1970.
+/// The modification time of a file, in seconds since 1970.
 pub(super) fn changed(path: &Path) -> u64 {
     let changed = fs::metadata(path).and_then(|meta| meta.modified());
     let since = changed
@@ -124,7 +124,7 @@ pub(super) fn changed(path: &Path) -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// A path that stands on a line of its own.
+/// A path without line breaks, as text.
 fn line(path: PathBuf) -> Result<String, LaunchError> {
     let text = text(path.into())?;
     match text.contains('\n') {
@@ -138,7 +138,7 @@ pub(super) fn text(word: OsString) -> Result<String, LaunchError> {
         .map_err(|what| LaunchError::NotText { what })
 }
 
-/// A variable's name that shells know too.
+/// The name of a variable, if shells allow it.
 pub(super) fn variable(name: &OsStr) -> Result<String, LaunchError> {
     let name = text(name.to_owned())?;
     match is_variable(&name) {
@@ -147,7 +147,7 @@ pub(super) fn variable(name: &OsStr) -> Result<String, LaunchError> {
     }
 }
 
-/// Whether a shell can have a variable of this name.
+/// Whether shells allow a variable of this name.
 pub fn is_variable(name: &str) -> bool {
     let usable = |c: char| c.is_ascii_alphanumeric() || c == '_';
     !name.starts_with(|c: char| c.is_ascii_digit()) && !name.is_empty() && name.chars().all(usable)

@@ -11,22 +11,22 @@ use crate::commands::Commands;
 use crate::local::tail;
 use crate::{Exit, JobState, LaunchError, Outcome, Running, Submission};
 
-/// How often the batch system is asked, in the beginning and later.
+/// The interval between queries to the batch system, in the beginning and later.
 const ASK_SOON: Duration = Duration::from_secs(2);
 const ASK_LATER: Duration = Duration::from_secs(10);
-/// When later is.
+/// The length of the beginning.
 const SOON: Duration = Duration::from_secs(30);
-/// How long a batch system may be away before that is an error.
+/// How long a batch system may be unreachable before that is an error.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// How long after a job's end files may come to light that it has written.
+/// How long files of an ended job may stay invisible.
 const FILES_PATIENCE: Duration = Duration::from_secs(3);
-/// How much longer than it may a launch may take before its whole job is cancelled: the job ends it itself.
+/// The additional time after a launch's limit before its whole job is cancelled; normally the job ends the launch.
 const GRACE: Duration = Duration::from_secs(90);
-/// How long a cancelled job may take to be gone.
+/// How long a cancelled job may take to end.
 pub(crate) const CANCEL_PATIENCE: Duration = Duration::from_secs(180);
 const CANCEL_PAUSE: Duration = Duration::from_millis(500);
 
-/// The exit code of a script that the batch system has asked to end.
+/// The exit code of a script that the batch system has terminated.
 const ASKED_TO_END: i32 = 143;
 
 pub(super) struct BatchRun {
@@ -41,15 +41,15 @@ pub(super) struct BatchRun {
     standing: JobState,
     followed: Instant,
     ask_at: Instant,
-    /// Since when the batch system has not answered.
+    /// The time since which the batch system has not answered.
     silent: Option<Instant>,
     over: Option<Over>,
     exit: Option<Exit>,
 }
 
-/// A job's end, in the eyes of its batch system.
+/// The end of a job as its batch system reports it.
 struct Over {
-    /// Since when it is known.
+    /// The time since which it is known.
     since: Instant,
     end: End,
     failed_nodes: Vec<String>,
@@ -110,7 +110,7 @@ impl BatchRun {
         }
         if let Some(over) = &self.over {
             if over.since.elapsed() > FILES_PATIENCE {
-                self.bury()?;
+                self.conclude_unreported()?;
             }
             return Ok(());
         }
@@ -127,7 +127,7 @@ impl BatchRun {
         }
     }
 
-    /// Asks the batch system how the job is.
+    /// Asks the batch system for the job's status.
     fn ask(&mut self) -> Result<(), LaunchError> {
         let is_new = self.followed.elapsed() < SOON;
         self.ask_at = Instant::now() + if is_new { ASK_SOON } else { ASK_LATER };
@@ -159,8 +159,8 @@ impl BatchRun {
         Ok(())
     }
 
-    /// Concludes from the job's end how the launch ended, as it has not said so itself.
-    fn bury(&mut self) -> Result<(), LaunchError> {
+    /// Concludes the launch's outcome from the job's end, if the job has not written it.
+    fn conclude_unreported(&mut self) -> Result<(), LaunchError> {
         let Some(Over {
             end,
             failed_nodes: nodes,
@@ -179,16 +179,16 @@ impl BatchRun {
         Ok(())
     }
 
-    /// The job is over and did not begin the launch.
+    /// Handles a job that ended before it began the launch.
     fn conclude_unbegun(&mut self, end: End, nodes: Vec<String>) {
-        // What went wrong stands in what the script printed: nothing else ran.
+        // The reason is in the script's output, since nothing else ran.
         self.log.clone_from(&self.output);
         self.conclude(end.of_launch(false), nodes);
     }
 
     fn conclude(&mut self, outcome: Outcome, failed_nodes: Vec<String>) {
         self.standing = JobState::Ended;
-        // A log that cannot be read must not hide how the launch ended.
+        // An unreadable log must not hide the launch's outcome.
         let tail = tail(&self.log).unwrap_or_default();
         self.exit = Some(Exit {
             outcome,
@@ -198,7 +198,7 @@ impl BatchRun {
         });
     }
 
-    /// Cancels the whole job; how the launch ended if it had not ended by then.
+    /// Cancels the whole job; the launch gets this outcome unless it has already ended.
     fn end(&mut self, outcome: Outcome) -> Result<(), LaunchError> {
         if self.exit.is_some() {
             return Ok(());
@@ -216,7 +216,7 @@ impl BatchRun {
 /// Cancels a job and waits until it is gone.
 ///
 /// # Errors
-/// [`LaunchError::NotCancelled`], or a batch system that does not answer for as long.
+/// [`LaunchError::NotCancelled`], or [`LaunchError::Silent`] if the batch system does not answer for as long.
 pub(crate) fn cancel_and_wait(
     system: &dyn BatchSystem,
     commands: &Commands,

@@ -14,18 +14,18 @@ use crate::{BatchOptions, Template};
 
 const SERVE: &str = include_str!("../../../jobs/templates/serve.sh.j2");
 
-/// The shortest and the longest time before its end in which a job begins no measurement any more.
+/// The shortest and the longest time before its end in which a job begins no more measurements.
 const LEAST_MARGIN: Duration = Duration::from_secs(30);
 const MOST_MARGIN: Duration = Duration::from_secs(300);
-/// The margin in between, as a part of the wall time.
+/// The divisor of the wall time that gives the margin in between.
 const MARGIN_PART: u32 = 20;
-/// A launch is not begun if there is less time to measure.
+/// The least time for measuring with which a launch is begun.
 const LEAST_MEASURING: Duration = Duration::from_secs(60);
 
 /// The longest template: the engine counts lines and columns with 16 bits.
 const MOST_BYTES: usize = 32 << 10;
 
-/// What a script is made for.
+/// The input of a script.
 pub(super) struct Purpose<'a> {
     pub(super) campaign: &'a str,
     pub(super) nodes: u32,
@@ -41,11 +41,11 @@ pub(super) struct Purpose<'a> {
 pub(super) struct Launch {
     /// The command line that binds ranks to cores.
     pub(super) bound: Vec<String>,
-    /// The command line that leaves ranks to the kernel, if it is another one.
+    /// The command line that leaves the placement on cores to the kernel, if it differs.
     pub(super) unbound: Option<Vec<String>>,
-    /// What is exported.
+    /// The exported variables.
     pub(super) environment: Vec<Variable>,
-    /// What follows a host in a file of hosts.
+    /// The text after a host in a host file.
     pub(super) slots: String,
 }
 
@@ -56,14 +56,14 @@ pub(super) struct Variable {
     pub(super) value: String,
 }
 
-/// How a job's wall time is spent.
+/// The division of a job's wall time, in seconds.
 #[derive(Clone, Copy)]
 pub(super) struct Times {
-    /// All of it.
+    /// The whole wall time.
     wall: u64,
-    /// What is left at its end for what is under way.
+    /// The time at its end in which running measurements may finish.
     margin: u64,
-    /// What must be left before the margin for a launch to be begun.
+    /// The least time before the margin with which a launch is begun.
     least: u64,
 }
 
@@ -80,7 +80,7 @@ impl Times {
         }
     }
 
-    /// The same, in which launches may begin.
+    /// The least wall time in which a launch may begin.
     pub(super) fn least(self) -> Duration {
         Duration::from_secs(self.least)
     }
@@ -134,10 +134,10 @@ pub(super) fn render(options: &BatchOptions, purpose: &Purpose<'_>) -> Result<St
     }
 }
 
-/// Reads a template without filling it in.
+/// Parses a template without rendering it.
 ///
 /// # Errors
-/// The line and what is wrong there.
+/// The line and the problem there.
 pub fn check_syntax(text: &str) -> Result<(), (usize, String)> {
     if text.len() > MOST_BYTES {
         return Err((1, format!("it has more than {MOST_BYTES} bytes")));
@@ -149,10 +149,13 @@ pub fn check_syntax(text: &str) -> Result<(), (usize, String)> {
             format!("an expression with more than {most} operators"),
         ));
     }
-    engine().template_from_str(text).map(drop).map_err(blame)
+    engine()
+        .template_from_str(text)
+        .map(drop)
+        .map_err(line_and_text)
 }
 
-/// Whether a job with this script takes orders: it has what `{{ serve }}` stands for.
+/// Whether a job with this script takes orders: it contains the text for `{{ serve }}`.
 pub fn takes_orders(script: &str) -> bool {
     let first = SERVE.lines().next();
     first.is_some_and(|line| script.contains(line))
@@ -164,7 +167,7 @@ fn fill(file: &Path, text: &str, known: Value) -> Result<String, LaunchError> {
     template
         .and_then(|template| template.render(known))
         .map_err(|error| {
-            let (line, message) = blame(error);
+            let (line, message) = line_and_text(error);
             LaunchError::Template {
                 path: file.to_owned(),
                 line,
@@ -173,8 +176,8 @@ fn fill(file: &Path, text: &str, known: Value) -> Result<String, LaunchError> {
         })
 }
 
-/// The line, what is wrong there and with what.
-fn blame(error: minijinja::Error) -> (usize, String) {
+/// The line and the text of an error.
+fn line_and_text(error: minijinja::Error) -> (usize, String) {
     let mut message = match error.detail() {
         Some(detail) => format!("{}: {detail}", error.kind()),
         None => error.kind().to_string(),
@@ -188,7 +191,7 @@ fn blame(error: minijinja::Error) -> (usize, String) {
 
 fn engine() -> Environment<'static> {
     let mut engine = Environment::new();
-    // So that errors know which part of the template they are about.
+    // So that errors have the part of the template that they concern.
     engine.set_debug(true);
     engine.set_undefined_behavior(UndefinedBehavior::Strict);
     engine.set_auto_escape_callback(|_| AutoEscape::None);

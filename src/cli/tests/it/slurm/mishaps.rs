@@ -68,7 +68,7 @@ fn a_job_whose_wall_time_is_over_is_followed_by_another_under_openmpi() {
     run.signal(Signal::SIGTERM);
     let ran = run.end(&site);
     assert_eq!(ran.code, Some(130), "{ran:?}");
-    assert!(ran.err.contains("wall time was over"), "{}", ran.err);
+    assert!(ran.err.contains("reached its wall time"), "{}", ran.err);
     assert!(matches!(outcomes(&site)[0], LaunchOutcome::Died { .. }));
 }
 

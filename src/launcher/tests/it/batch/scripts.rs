@@ -210,7 +210,7 @@ fn what_cannot_stand_in_a_script_is_refused() {
         plan: PathBuf::from("/shared/a\nb/0001.plan.json"),
         ..job()
     };
-    for (job, what) in [(variable, "`A-B`"), (line_break, "cannot stand in")] {
+    for (job, what) in [(variable, "`A-B`"), (line_break, "cannot contain")] {
         let error = with(job).expect_err("refused").to_string();
         assert!(error.contains(what), "{error}");
     }

@@ -6,19 +6,18 @@ use model::Noise;
 use sha2::{Digest, Sha256};
 use vocabulary::{Candidate, Pattern, Subject};
 
-/// What disturbs the repetitions of one candidate in one launch.
+/// The disturbances of the repetitions of one candidate in one launch.
 pub(crate) struct Disturbance {
     noise: Noise,
-    /// What everything in this launch lasts longer.
+    /// The factor on all times of this launch.
     launch_factor: f64,
     draw: fastrand::Rng,
 }
 
 impl Disturbance {
-    /// The noise of a candidate when it is measured for the `round`-th time: the same for the same
-    /// arguments.
+    /// The noise of a candidate when it is measured for the `round`-th time, determined by the arguments.
     ///
-    /// Whether the launch is slow depends on seed and round alone.
+    /// Whether the launch is slow depends only on seed and round.
     pub(crate) fn new(
         noise: Noise,
         (seed, round): (u64, u32),
@@ -43,7 +42,7 @@ impl Disturbance {
         }
     }
 
-    /// The time of the next repetition of what takes so long undisturbed.
+    /// The disturbed time of the next repetition, given its undisturbed time.
     pub(crate) fn disturb(&mut self, seconds: f64) -> f64 {
         let spike = if self.draw.f64() < self.noise.spike_probability {
             self.noise.spike_factor
@@ -60,7 +59,7 @@ impl Disturbance {
     }
 }
 
-/// A seed that depends on all of them, and not on the release of the compiler.
+/// A seed that depends on all arguments, but not on the release of the compiler.
 fn mixed(seed: u64, round: u32, text: &str) -> u64 {
     let digest = Sha256::new()
         .chain_update(seed.to_le_bytes())

@@ -1,4 +1,4 @@
-//! Carries out calls on simulated time.
+//! The executor that simulates calls.
 
 use benchmarking::{Arrivals, Attempt, Calls, Executor, Failure, KnownTimes, Samples};
 use vocabulary::{Candidate, Pattern, Subject, Synchronisation};
@@ -8,16 +8,16 @@ use crate::disturbance::Disturbance;
 use crate::session::{Session, Stopped};
 use crate::times::Refusal;
 
-/// Calls the candidates of one task.
+/// Simulates the calls of the candidates of one task.
 pub(crate) struct SimulatedExecutor<'a> {
     pub(crate) session: &'a Session<'a>,
     pub(crate) task: u32,
-    /// How many launches have measured some of this before.
+    /// The number of launches that have measured part of this before.
     pub(crate) round: u32,
     pub(crate) subject: Subject,
-    /// How calls follow each other.
+    /// The pattern of calls.
     pub(crate) pattern: Pattern,
-    /// What a barrier takes.
+    /// The time of a barrier.
     pub(crate) barrier_seconds: f64,
     pub(crate) elapsed_seconds: f64,
 }
@@ -25,9 +25,9 @@ pub(crate) struct SimulatedExecutor<'a> {
 /// A candidate that can be simulated.
 pub(crate) struct Prepared {
     candidate: Candidate,
-    /// How long a call takes undisturbed.
+    /// The undisturbed time of a call.
     seconds: f64,
-    /// How long one takes with each of the arrivals, once they are known.
+    /// The undisturbed time of a call for each of the arrivals, once known.
     skewed: Vec<f64>,
     disturbance: Disturbance,
 }
@@ -36,7 +36,7 @@ impl Executor for SimulatedExecutor<'_> {
     type Prepared = Prepared;
     type Error = Stopped;
 
-    /// Nothing takes a launch down here: that a candidate was tried at all says enough.
+    /// Nothing to record, since no candidate can end a simulated launch.
     fn begin_turn(&mut self, _candidate: u32) -> Result<(), Stopped> {
         Ok(())
     }
@@ -71,7 +71,7 @@ impl Executor for SimulatedExecutor<'_> {
     fn first_call(&mut self, prepared: &mut Prepared) -> Attempt<f64, Stopped> {
         let patience = self.session.plan.watchdog_seconds;
         if prepared.seconds > patience {
-            // Nothing has to be killed: the launch goes on.
+            // There is nothing to kill: the launch continues.
             self.elapsed_seconds += patience;
             return Ok(Err(Failure {
                 kind: FailureKind::Hang,
@@ -135,7 +135,7 @@ impl Executor for SimulatedExecutor<'_> {
         }))
     }
 
-    /// All ranks read one clock; and experiments need none.
+    /// All ranks read the same clock; experiments need none.
     fn residual_seconds(&mut self) -> Result<Option<f64>, Stopped> {
         let is_window = self.session.plan.synchronisation == Synchronisation::Window;
         Ok((is_window && matches!(self.subject, Subject::Cell(_))).then_some(0.0))

@@ -1,25 +1,25 @@
 //! The times of experiments, by the rules of [`model::simulate()`] in closed form.
 //!
-//! A message of `n` bytes occupies the ports of both its ranks for `overhead + beta n`, and is there
-//! after `alpha + beta n`. Ranks are full duplex. Between nodes `beta` is the port's that the ranks of
-//! a node share, if that is slower, and the port's gap keeps messages apart that pass the same rail.
+//! A message of `n` bytes occupies the ports of both its ranks for `overhead + beta n`, and is delivered after `alpha +
+//! beta n`. Ranks are full duplex. Between nodes `beta` is that of the port that the ranks of a node share, if that is
+//! slower, and the port's gap separates messages on the same rail.
 
 use model::{Level, Line, Link, Machine, SimulationError};
 use thiserror::Error;
 use vocabulary::{CommShape, Experiment, ExperimentKind, Through};
 
-/// Why an experiment has no time.
+/// A reason why an experiment has no time.
 #[derive(Debug, Error)]
 pub(crate) enum NoTime {
-    /// The machine does not say what messages or combinations cost.
+    /// The cost of messages or combinations is unknown.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
-    /// It does not say what copies cost: they are free, which cannot be measured.
-    #[error("the machine `{machine}` does not say what copying costs: there is no `copy`")]
+    /// The cost of copies is unknown: they are free and cannot be measured.
+    #[error("the machine `{machine}` has no `copy`: the cost of copying is unknown")]
     NoCopy { machine: String },
 }
 
-/// What a repetition of an experiment takes.
+/// The time of a repetition of an experiment.
 pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64, NoTime> {
     let &Experiment {
         kind, shape, bytes, ..
@@ -28,7 +28,7 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
     let costs = || costs(machine, level(experiment));
     Ok(match kind {
         ExperimentKind::PingPong => one_way(&costs()?, bytes),
-        // In both directions each message has ports of its own.
+        // Each direction has its own ports.
         ExperimentKind::Exchange | ExperimentKind::Shift => {
             let link = costs()?;
             let exchange = link.line(experiment.bytes).exchange.unwrap_or(1.0);
@@ -40,7 +40,7 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
         }
         ExperimentKind::Burst => {
             let link = costs()?;
-            // One of as many ranks as send through their node's port has it once in so many messages.
+            // A rank gets the port of its node once in as many messages as there are ranks that share it.
             let turns = if experiment.is_among_nodes() {
                 shape.ppn
             } else {
@@ -78,7 +78,7 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
             let gap = machine.injection_gap.unwrap_or(0.0);
             let on_port = machine.injection_beta.unwrap_or(0.0) * bytes;
             let rails = machine.rails.unwrap_or(1).max(1);
-            // As many as there are rails pass together; what they bring is answered in this order.
+            // As many messages as there are rails pass at once; their answers follow in this order.
             let mut answered = f64::NEG_INFINITY;
             for before in 0..shape.ppn.div_ceil(rails) {
                 let passed = f64::from(before) * (on_port + gap) + on_port;
@@ -103,7 +103,7 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
     })
 }
 
-/// The level that the messages of an experiment pass.
+/// The level of the messages of an experiment.
 fn level(experiment: &Experiment) -> Level {
     let CommShape { nodes, ppn } = experiment.shape;
     match experiment.kind {
@@ -127,7 +127,7 @@ fn no_copy(machine: &Machine) -> NoTime {
     }
 }
 
-/// What messages cost on a level, with the port that the ranks of a node share.
+/// The costs of messages on a level, including those of the port that the ranks of a node share.
 fn costs(machine: &Machine, level: Level) -> Result<Link, SimulationError> {
     let Some(link) = machine.link(level) else {
         let machine = machine.name.clone();
@@ -146,8 +146,8 @@ fn one_way(link: &Link, bytes: f64) -> f64 {
     link.line(bytes as u64).seconds(bytes as u64)
 }
 
-/// What each of many messages to or from one rank takes of the port that the ranks of its node share, if that lets
-/// messages pass with a gap between them.
+/// The time that each of many messages to or from one rank occupies the port that the ranks of its node share, if that
+/// port has a gap.
 fn port_seconds(machine: &Machine, experiment: &Experiment) -> f64 {
     let gap = machine.injection_gap;
     let Some(gap) = gap.filter(|_| level(experiment) == Level::Network) else {
@@ -157,9 +157,9 @@ fn port_seconds(machine: &Machine, experiment: &Experiment) -> f64 {
     (beta * experiment.bytes as f64 + gap) / f64::from(machine.rails.unwrap_or(1).max(1))
 }
 
-/// Messages that a rank sends at once, and the answer to the last, or messages that a rank asks
-/// for at once. One of its ports, or the one that its node shares, lets them pass one after the other. Empty ones take the other
-/// ports, and never wait there longer than the next message takes.
+/// The time of several messages that a rank sends at once, with the answer to the last one, or that a rank requests at
+/// once. They pass one of its ports, or its node's shared port, one after the other. Empty messages use the other
+/// ports, where they never wait longer than the next message takes.
 fn several(link: &Link, messages: u32, bytes: f64, fan: Option<f64>, port: f64) -> f64 {
     let others = f64::from(messages.saturating_sub(1));
     let line = link.line(bytes as u64);

@@ -1,4 +1,4 @@
-//! What a simulated machine is called where a library would be named.
+//! The identity of a simulated machine, in place of a library's.
 
 use model::Machine;
 use sha2::{Digest, Sha256};
@@ -6,23 +6,23 @@ use vocabulary::Library;
 
 use crate::rules::Rules;
 
-/// What the times depend on besides machine and rules: to be raised whenever the simulator, or what is
-/// simulated for a task, comes to other times.
+/// The version of the simulator. It must be raised whenever the simulator, or the simulation of a task, gives other
+/// times for the same machine and rules.
 ///
-/// It need not be raised where other candidates are left out because their cell cannot afford them: they
-/// have no samples then, and those of all others stay the same, since chance is drawn for each candidate.
-/// So stores from before the first call was judged, too, can be resumed.
+/// It need not be raised when other candidates are left out because their cell cannot afford them: they have no samples
+/// then, and those of others are unchanged, since each candidate has its own random numbers. So stores from before the
+/// first call was judged, too, can be resumed.
 const SIMULATOR_VERSION: u32 = 1;
 
-/// The library that stands for a machine: `simulated`, with the machine's name and the beginning of a
-/// digest of everything that its times depend on as version. So measurements on a machine file that
-/// was edited are never mixed with those from before.
+/// The library that represents a machine: `simulated`, with a version that consists of the machine's name and the
+/// beginning of a digest of everything that its times depend on. So measurements with an edited machine file are never
+/// mixed with earlier ones.
 ///
-/// The digest is of JSON, whose names and order are those of the fields of [`Machine`] and [`Rules`]: stores and
-/// tables know machines by it, so both must stay, and a new field must leave no trace where it is not given.
+/// The digest is of JSON with the names and the order of the fields of [`Machine`] and [`Rules`]. Stores and tables
+/// identify machines by it, so names and order must not change, and a new field must be omitted if it has no value.
 pub(crate) fn library(machine: &Machine, rules: &Rules) -> Library {
     let all = (SIMULATOR_VERSION, machine, rules);
-    // What consists of numbers and texts alone can always be written.
+    // Values of numbers and texts can always be serialised.
     let text = serde_json::to_string(&all).unwrap_or_default();
     let digest = Sha256::digest(text);
     let mark = digest.iter().take(4).map(|byte| format!("{byte:02x}"));

@@ -17,18 +17,17 @@ use crate::times::Times;
 
 /// Carries out jobs on a simulated machine, each in a thread of this process.
 ///
-/// A job's program, environment and timeout mean nothing here: there is no process, and its time is
-/// not that of the clock on the wall.
+/// It ignores a job's program, environment and timeout: there is no process, and its time is simulated.
 pub struct SimulatedLauncher {
     library: Library,
     times: Arc<Times>,
 }
 
 impl SimulatedLauncher {
-    /// A launcher for this machine, which must be valid, with ranks dealt to nodes like this.
+    /// A launcher for this machine, which must be valid, with this placement of ranks.
     ///
     /// # Errors
-    /// If the rules of the library's default cannot be read.
+    /// The rules of the library's default cannot be read.
     pub fn new(machine: Machine, placement: Placement) -> Result<Self, RulesError> {
         let rules = Rules::published()?;
         Ok(Self {
@@ -37,8 +36,8 @@ impl SimulatedLauncher {
         })
     }
 
-    /// The same machine, on which an algorithm takes `factor` times as long wherever it is used, also by
-    /// the library's default. It keeps its name, as after an update that went unnoticed.
+    /// The same machine, on which an algorithm takes `factor` times as long, also when it is the library's default. Its
+    /// name is unchanged, as after an unnoticed update.
     pub fn slowed(self, algorithm: &str, factor: f64) -> Self {
         let Self { library, times } = self;
         Self {
@@ -47,13 +46,13 @@ impl SimulatedLauncher {
         }
     }
 
-    /// The library that stands for this machine.
+    /// The library that represents this machine.
     pub fn library(&self) -> &Library {
         &self.library
     }
 
-    /// What a call of a candidate in a cell takes without noise if all ranks begin it together, in seconds:
-    /// measurements and decisions can be judged by it. `None` if it cannot be simulated here.
+    /// The noise-free time in seconds of a call of a candidate in a cell that all ranks begin together, as a reference
+    /// for measurements and decisions. `None` if it cannot be simulated.
     pub fn noise_free_seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
         let subject = Subject::Cell(*cell);
         self.times.of(subject, candidate, Pattern::Together).ok()
@@ -82,7 +81,7 @@ impl Launcher for SimulatedLauncher {
     }
 }
 
-/// Carries out a job's plan; gives the code that a driver would exit with.
+/// Carries out a job's plan; returns a driver's exit code.
 fn carry_out(job: &Job, library: &Library, times: &Times, spool: &Spool) -> i32 {
     let carried_out = read(&job.plan).and_then(|plan| {
         spool.open(&plan.spool).map_err(Stopped::Spool)?;
@@ -100,7 +99,7 @@ fn carry_out(job: &Job, library: &Library, times: &Times, spool: &Spool) -> i32 
         return 0;
     };
     if !matches!(stopped, Stopped::Killed) {
-        // The log is for people; the code says the same.
+        // The log is for people; the exit code has the same information.
         let _ = fs::write(&job.log, format!("colltune: {stopped}\n"));
     }
     stopped.exit_code()
@@ -108,7 +107,7 @@ fn carry_out(job: &Job, library: &Library, times: &Times, spool: &Spool) -> i32 
 
 /// A job under way.
 struct SimulatedRun {
-    /// Absent once it has ended or is not waited for any more.
+    /// `None` once it has ended or is no longer waited for.
     thread: Option<JoinHandle<i32>>,
     spool: Arc<Spool>,
     log: PathBuf,
@@ -116,7 +115,7 @@ struct SimulatedRun {
 }
 
 impl SimulatedRun {
-    /// How the job ended, if its thread has.
+    /// The outcome of the job, if its thread has ended.
     fn join(&mut self) -> Outcome {
         let joined = self.thread.take().map(JoinHandle::join);
         let outcome = match joined {
@@ -146,7 +145,7 @@ impl Running for SimulatedRun {
         }))
     }
 
-    /// What is being simulated at the moment goes on, but its result is dropped.
+    /// The running simulation continues, but its result is dropped.
     fn kill(&mut self) -> Result<(), LaunchError> {
         if self.thread.as_ref().is_some_and(|t| !t.is_finished()) {
             self.spool.close();
@@ -159,7 +158,7 @@ impl Running for SimulatedRun {
 
 impl Drop for SimulatedRun {
     fn drop(&mut self) {
-        // Killing a thread of our own cannot fail.
+        // Killing one of our threads cannot fail.
         let _ = self.kill();
     }
 }

@@ -1,4 +1,4 @@
-//! What the simulated library does by default.
+//! The defaults of the simulated library.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use vocabulary::{Candidate, Cell, Parameters};
 /// The rules, as a file.
 const TEXT: &str = include_str!("library.yaml");
 
-/// A library's own choices: for each collective the first rule that holds.
+/// A library's own choices: for each collective, the first rule that holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Rules(BTreeMap<String, Vec<Rule>>);
@@ -17,21 +17,21 @@ pub(crate) struct Rules(BTreeMap<String, Vec<Rule>>);
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rule {
-    /// Holds for vectors of fewer bytes.
+    /// The rule holds for vectors of fewer bytes.
     below: Option<String>,
-    /// Holds for fewer ranks.
+    /// The rule holds for fewer ranks.
     fewer_ranks: Option<u32>,
-    /// Holds for powers of two only.
+    /// The rule holds only for powers of two.
     #[serde(default)]
     power_of_two: bool,
-    /// Holds for vectors of fewer elements than the largest power of two among the numbers of ranks.
+    /// The rule holds for vectors of fewer elements than the largest power of two that is at most the number of ranks.
     #[serde(default)]
     short: bool,
-    /// What is used: an id without its collective.
+    /// The algorithm: an id without its collective.
     algorithm: String,
 }
 
-/// Rules that make no sense.
+/// An error in the rules.
 #[derive(Debug, Error)]
 pub enum RulesError {
     /// Not YAML, or unknown keys.
@@ -40,18 +40,18 @@ pub enum RulesError {
     /// No rule holds.
     #[error("the simulated library has no rule for {0}")]
     NoRule(Box<Cell>),
-    /// A threshold that is no size.
+    /// An invalid threshold.
     #[error("in the rules of the simulated library: {0}")]
     Size(#[from] vocabulary::units::UnitError),
 }
 
 impl Rules {
-    /// The rules that this crate carries.
+    /// The built-in rules.
     pub(crate) fn published() -> Result<Self, RulesError> {
         Ok(serde_yaml::from_str(TEXT)?)
     }
 
-    /// What the library uses in a cell.
+    /// The library's choice in a cell.
     pub(crate) fn choice(&self, cell: &Cell) -> Result<Candidate, RulesError> {
         let none = || RulesError::NoRule(Box::new(*cell));
         let collective = cell.collective.name();

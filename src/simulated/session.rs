@@ -1,4 +1,4 @@
-//! One launch, from plan to last record.
+//! One launch, from the plan to the last record.
 
 use std::io;
 use std::path::Path;
@@ -18,13 +18,13 @@ use crate::executor::SimulatedExecutor;
 use crate::spool::Spool;
 use crate::times::Times;
 
-/// What a simulated clock can tell apart: everything.
+/// The resolution of a simulated clock, which is unlimited.
 const PERFECT: ClockResolution = ClockResolution {
     overhead_seconds: 0.0,
     resolution_seconds: 0.0,
 };
 
-/// Why a launch ended early.
+/// The reason why a launch ended early.
 #[derive(Debug, Error)]
 pub(crate) enum Stopped {
     /// The plan cannot be read.
@@ -33,11 +33,11 @@ pub(crate) enum Stopped {
     /// The plan is for a driver of another version.
     #[error("the plan has version {0}, this program reads {WIRE_VERSION}")]
     Version(u32),
-    /// The plan is for something else than this machine.
+    /// The plan is for another machine or library.
     #[error("the plan is for {planned}, this is {found}")]
     OtherLibrary { planned: Library, found: Library },
-    /// The plan asks for what no simulated machine has.
-    #[error("the plan is for cold caches, and a simulated machine has none")]
+    /// The plan requires a property that no simulated machine has.
+    #[error("the plan is for cold caches, but a simulated machine has no caches")]
     ColdCaches,
     /// A record cannot be written.
     #[error("cannot write to the spool: {0}")]
@@ -48,7 +48,7 @@ pub(crate) enum Stopped {
 }
 
 impl Stopped {
-    /// The exit code of a driver that stops for this.
+    /// The exit code that a driver has for this reason.
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
             Self::Plan(_) | Self::Version(_) | Self::ColdCaches => exit_code::PLAN,
@@ -59,7 +59,6 @@ impl Stopped {
     }
 }
 
-/// Reads a plan.
 pub(crate) fn read(path: &Path) -> Result<Plan, Stopped> {
     let text = files::read(path).map_err(Stopped::Plan)?;
     let plan: Plan = serde_json::from_slice(&text).map_err(|error| Stopped::Plan(error.into()))?;
@@ -69,14 +68,14 @@ pub(crate) fn read(path: &Path) -> Result<Plan, Stopped> {
     }
 }
 
-/// A launch under way.
+/// A running launch.
 pub(crate) struct Session<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) library: &'a Library,
     pub(crate) ranks: u32,
     pub(crate) ppn: u32,
     pub(crate) times: &'a Times,
-    /// Where records go; the launch ends when it is closed.
+    /// The spool for records; the launch ends when it is closed.
     pub(crate) spool: &'a Spool,
 }
 
@@ -159,7 +158,7 @@ impl Session<'_> {
             racing: self.plan.racing,
             timer: PERFECT,
             patience_seconds: self.plan.watchdog_seconds,
-            // Chance is drawn for each candidate: no order of turns makes a difference.
+            // Each candidate has its own random numbers, so the order of turns does not matter.
             seed: None,
         };
         let (mut measurements, mut spent) = benchmark.run(&mut SimulatedExecutor {
@@ -171,7 +170,7 @@ impl Session<'_> {
             barrier_seconds: self.times.barrier_seconds(subject.shape()),
             elapsed_seconds: 0.0,
         })?;
-        // Machines may be so fast or so slow that records do not have such times.
+        // Machines may be faster or slower than the times that records can have.
         let all = measurements.iter_mut().flat_map(|of| &mut of.seconds);
         for seconds in all.filter(|seconds| **seconds > 0.0) {
             *seconds = TIME.nearest(*seconds);

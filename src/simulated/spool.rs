@@ -1,4 +1,4 @@
-//! The file that records go to.
+//! The file of the records.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use wire::Record;
 
-/// Appends records, each as one line in one write, until it is closed, which another thread may do.
+/// Appends records, each as one line in one write, until it is closed, possibly by another thread.
 #[derive(Default)]
 pub(crate) struct Spool(Mutex<State>);
 
@@ -29,7 +29,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Appends a record; false if the spool is not open.
+    /// Appends a record; returns false if the spool is not open.
     pub(crate) fn write(&self, record: &Record) -> io::Result<bool> {
         let mut line = serde_json::to_vec(record)?;
         line.push(b'\n');
@@ -39,7 +39,7 @@ impl Spool {
         }
     }
 
-    /// Ends the spool: nothing is written afterwards.
+    /// Closes the spool: nothing is written afterwards.
     pub(crate) fn close(&self) {
         *self.lock() = State::Closed;
     }

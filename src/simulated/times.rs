@@ -18,33 +18,33 @@ use vocabulary::{Candidate, Cell, CommShape, Pattern, Subject, Through, out_of_o
 use crate::experiments;
 use crate::rules::Rules;
 
-/// A candidate that sends more messages is left out: it would be simulated for minutes.
+/// The most messages of a candidate; more would take minutes to simulate.
 const MOST_MESSAGES: f64 = 5e8;
-/// Ranks in all simulations that run at once: some 200 bytes of memory each, and as much again for
-/// every message under way.
+/// The most ranks in all concurrent simulations: each takes about 200 bytes of memory, and as much again for every
+/// message under way.
 const MOST_RANKS: u32 = 1 << 22;
 
-/// Repeated calls that are simulated before those that are timed, and those: in a steady state longer blocks
-/// take no other time a call.
+/// The numbers of repeated calls that are simulated before the timed ones, and of the timed ones: in a steady state
+/// longer blocks give the same time per call.
 const BEFORE: u32 = 4;
 const TIMED: u32 = 8;
 
-/// Why a candidate has no time. All say that it cannot be simulated here.
+/// The reason why a candidate cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{0}")]
 pub(crate) struct Refusal(String);
 
 type Time = Result<f64, Refusal>;
 
-/// What there is a time of.
+/// The key of a time.
 type Asked = (Subject, Candidate, Pattern);
 
-/// The times of everything that was asked for, each simulated once.
+/// The times of all queries, each simulated once.
 pub(crate) struct Times {
     machine: Machine,
     placement: Placement,
     rules: Rules,
-    /// Algorithms that take longer than the simulator finds, with the factor.
+    /// Algorithms that take longer than simulated, with the factor.
     slowed: Vec<(String, f64)>,
     known: Mutex<HashMap<Asked, Time>>,
 }
@@ -60,7 +60,7 @@ impl Times {
         }
     }
 
-    /// The same with an algorithm that takes `factor` times as long.
+    /// The same times with an algorithm that takes `factor` times as long.
     pub(crate) fn slowed(&self, algorithm: &str, factor: f64) -> Self {
         let mut slowed = self.slowed.clone();
         slowed.push((algorithm.to_owned(), factor));
@@ -81,8 +81,8 @@ impl Times {
         self.placement
     }
 
-    /// The time of a candidate's call in seconds, by itself or, if calls are repeated, among others; of an
-    /// experiment its own.
+    /// The time of a candidate's call in seconds, of a single call or, in a repeated pattern, among others; or the time
+    /// of an experiment.
     pub(crate) fn of(&self, subject: Subject, candidate: &Candidate, pattern: Pattern) -> Time {
         let key = (subject, self.resolve(&subject, candidate)?, pattern);
         let known = self.lock().get(&key).cloned();
@@ -106,8 +106,8 @@ impl Times {
         })
     }
 
-    /// The time of a candidate's call from the last rank's arrival to the last one's end, in seconds, if
-    /// ranks arrive at these times.
+    /// The time of a candidate's call from the last rank's arrival to the last rank's end, in seconds, if ranks arrive
+    /// at these times.
     pub(crate) fn skewed(&self, cell: &Cell, candidate: &Candidate, starts: &[f64]) -> Time {
         let candidate = self.resolve(&Subject::Cell(*cell), candidate)?;
         let last = starts.iter().copied().fold(0.0, f64::max);
@@ -118,8 +118,7 @@ impl Times {
         })
     }
 
-    /// The candidate that is simulated: in the place of the default what it chooses for operators that
-    /// commute.
+    /// The candidate to simulate; for the default, its choice for commutative operators.
     fn resolve(&self, subject: &Subject, candidate: &Candidate) -> Result<Candidate, Refusal> {
         match (subject, candidate) {
             (Subject::Cell(cell), Candidate::Default | Candidate::Placebo) => {
@@ -150,8 +149,8 @@ impl Times {
         }
     }
 
-    /// Finds the times of several candidates at once, until `is_over`: on all cores, unless that many
-    /// simulations of this many ranks might not fit into memory.
+    /// Computes the times of several candidates in parallel, until `is_over`: on all cores, unless as many simulations
+    /// of this many ranks might exceed the memory.
     pub(crate) fn prepare(
         &self,
         subject: Subject,
@@ -165,7 +164,7 @@ impl Times {
                 if is_over() {
                     return;
                 }
-                // What comes of it is remembered.
+                // The result is kept in the cache.
                 let _ = self.of(subject, candidate, pattern);
             }
         };
@@ -190,7 +189,7 @@ impl Times {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `run` finds for a candidate's schedule, simulating `calls` calls.
+    /// The result of `run` for a candidate's schedule, simulating `calls` calls.
     fn of_cell(
         &self,
         cell: &Cell,
@@ -215,7 +214,7 @@ impl Times {
         let algorithm = schedule::find(name).ok_or_else(unknown)?;
         let parameters = candidate.parameters();
         let topology = Topology::new(cell.shape.nodes, cell.shape.ppn, self.placement);
-        // What order contributions are combined in makes no difference to the time.
+        // The order in which contributions are combined does not affect the time.
         let request = Request {
             commutative: true,
             placed: topology.placed(),
@@ -239,7 +238,7 @@ impl Times {
     }
 }
 
-/// A mistake in the simulator must not take the whole campaign down.
+/// Catches panics: a defect of the simulator must not end the whole campaign.
 fn guarded(find: impl FnOnce() -> Time) -> Time {
     let failed = |_| Err(Refusal("the simulator failed, which is a bug".to_owned()));
     panic::catch_unwind(AssertUnwindSafe(find)).unwrap_or_else(failed)

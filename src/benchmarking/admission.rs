@@ -1,4 +1,4 @@
-//! Which candidates are measured at all: those that give the right result and that the cell can afford.
+//! The admission of candidates: those that give the right result and that the cell can afford.
 
 use statistics::median;
 use vocabulary::{Candidate, Pattern};
@@ -9,7 +9,7 @@ use crate::{
     is_hopeless, is_too_slow,
 };
 
-/// Turns of warming up before a candidate is measured whether or not it has settled.
+/// The most turns of warm-up; then a candidate is measured whether or not it has settled.
 const WARMUP_TURNS: u32 = 8;
 
 impl CellBenchmark<'_> {
@@ -31,7 +31,7 @@ impl CellBenchmark<'_> {
             }
         }
         entrants.sort_by_key(|entrant| entrant.index);
-        // All candidates are called equally often in a repetition, since only such times can be compared.
+        // All candidates have equally many calls in a repetition, since only such times can be compared.
         let call_seconds = entrants.iter().map(|entrant| entrant.call_seconds);
         let slowest_seconds = call_seconds.fold(0.0, f64::max);
         let calls = self.calls(fastest_seconds, slowest_seconds);
@@ -43,22 +43,22 @@ impl CellBenchmark<'_> {
         Ok(entrants)
     }
 
-    /// The calls of a repetition if those of the candidates take times between these two.
+    /// The calls of a repetition, if the candidates' calls take times between these two.
     fn calls(&self, fastest_seconds: f64, slowest_seconds: f64) -> Calls {
         match self.pattern {
-            // Where a call is too short for the clock, several make a repetition.
+            // If a call is too short for the clock, several make a repetition.
             Pattern::Together => Calls::Together(match self.together {
                 Some(calls) => calls.get(),
                 None => batch::calls(fastest_seconds, &self.timer),
             }),
             Pattern::Repeated => {
-                // A watchdog must not take a turn for one that hangs.
+                // The watchdog must not take a turn for a hang.
                 let most_seconds = self.patience_seconds / 4.0;
                 let timer = &self.timer;
                 let timed = batch::block(fastest_seconds, slowest_seconds, most_seconds, timer);
                 Calls::block(timed)
             }
-            // Whatever a candidate takes, it meets the same arrivals.
+            // All candidates meet the same arrivals.
             Pattern::Skewed => Calls::Skewed {
                 longest_seconds: fastest_seconds,
                 first: 0,
@@ -66,8 +66,8 @@ impl CellBenchmark<'_> {
         }
     }
 
-    /// Those of warming up, after a first call that took so long: what overlaps in steady state is warmed
-    /// up in it, and so it is known how long a call takes there.
+    /// The calls of a warm-up repetition, given the time of a first call. Calls that overlap in steady state are warmed
+    /// up in it, so that their time there is known.
     fn first_calls(&self, first_seconds: f64) -> Calls {
         match self.pattern {
             Pattern::Repeated => self.calls(first_seconds, first_seconds),
@@ -75,9 +75,9 @@ impl CellBenchmark<'_> {
         }
     }
 
-    /// The default, by which others are judged, first; the others in an order shuffled anew in each
-    /// launch. Where a candidate's communicator comes to lie in memory moves calls of a few bytes by up
-    /// to a tenth: a fixed order would favour the same ones in all launches.
+    /// The order of admission: the default, by which others are judged, comes first; the others are shuffled anew in
+    /// each launch. The place of a candidate's communicator in memory changes calls of a few bytes by up to a tenth, so
+    /// a fixed order would favour the same candidates in all launches.
     fn order_of_admission(&self) -> Vec<(u32, &Candidate)> {
         let mut order: Vec<(u32, &Candidate)> = (0..).zip(self.candidates).collect();
         if let Some(mut random) = self.random() {
@@ -87,8 +87,8 @@ impl CellBenchmark<'_> {
         order
     }
 
-    /// The first call, whose result is checked, and warming up. `fastest_seconds` is what a call of
-    /// the fastest candidate so far takes.
+    /// Makes the first call, whose result is checked, and warms up. `fastest_seconds` is the time of a call of the
+    /// fastest candidate so far.
     fn admit<E: Executor>(
         &self,
         executor: &mut E,
@@ -154,7 +154,7 @@ impl CellBenchmark<'_> {
             };
             let seconds = samples.valid();
             entrant.warmup += samples.seconds.len() as u32 * entrant.calls.all();
-            // Where nothing is valid the common starts are counted in.
+            // If no repetition is valid, the time includes the common starts.
             let counted_in = entrant.estimate_seconds / f64::from(entrant.calls.all());
             entrant.call_seconds = median(&seconds).unwrap_or(counted_in);
             spent += samples.elapsed_seconds;
@@ -166,7 +166,7 @@ impl CellBenchmark<'_> {
         Ok(Ok(()))
     }
 
-    /// How many repetitions a turn of warming up should have if one takes so long.
+    /// The number of repetitions of a warm-up turn, given the time of one.
     fn warm_up_repetitions(&self, estimate_seconds: f64) -> usize {
         Progress::default()
             .turn(

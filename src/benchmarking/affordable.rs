@@ -4,23 +4,23 @@ use vocabulary::Repetition;
 
 use crate::Race;
 
-/// Shorter calls are always afforded: the least number of repetitions is over soon.
+/// Shorter calls are always affordable: the least number of repetitions is short.
 const LONG_SECONDS: f64 = 1.0;
 
-/// The most slices of measuring time that a single call may use up.
+/// The most slices of measuring time that a single call may take.
 const SLICES: f64 = 10.0;
 
-/// A candidate that takes this many times as long as another one has no chance.
+/// The factor from which a candidate is hopelessly slower than another one.
 const TIMES_SLOWER: f64 = 20.0;
 
-/// A first call may be slow for other reasons, such as connections that are made. A candidate
-/// that is too slow by this factor is not called again to find out.
+/// The additional factor for a first call, which may be slow for other reasons, such as connections that are made. A
+/// candidate that is even slower is not called again.
 const FIRST_CALL: f64 = 10.0;
 
-/// Whether a candidate is to be left out after one call because its cell cannot afford the least
-/// number of repetitions: a call lasts more than a second and ten slices, and twenty times as long as
-/// one of the fastest candidate so far. Where none is known no candidate is left out: all of them may be
-/// slow, as are large vectors on slow networks, and one of them must be measured.
+/// Whether a candidate is left out after one call because its cell cannot afford the least number of repetitions: a
+/// call takes more than a second and ten slices, and twenty times as long as one of the fastest candidate so far.
+/// Without a fastest candidate none is left out: all of them may be slow, as with large vectors on slow networks, and
+/// one of them must be measured.
 pub fn is_too_slow(call_seconds: f64, fastest_seconds: f64, wanted: &Repetition) -> bool {
     let most_seconds = LONG_SECONDS
         .max(SLICES * wanted.slice_seconds)
@@ -28,14 +28,14 @@ pub fn is_too_slow(call_seconds: f64, fastest_seconds: f64, wanted: &Repetition)
     call_seconds > most_seconds
 }
 
-/// The same of the very first call. Only one that is ten times too slow counts: it costs that one
-/// call and no more; others are called once again.
+/// As [`is_too_slow`], for the very first call. It must be ten times slower still, and costs only this call; other
+/// candidates are called again.
 pub fn is_hopeless(call_seconds: f64, fastest_seconds: f64, wanted: &Repetition) -> bool {
     is_too_slow(call_seconds / FIRST_CALL, fastest_seconds, wanted)
 }
 
-/// Whether all calls of an entrant so far took longer than the cell can afford, as those of the
-/// default may, or of one that was admitted before faster ones: it is not to be repeated further.
+/// Whether all calls of an entrant so far took longer than the cell can afford, as is possible for the default, or for
+/// one that was admitted before faster ones. It is then not repeated further.
 pub(crate) fn is_unaffordable(
     race: &Race,
     entrant: usize,

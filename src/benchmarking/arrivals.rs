@@ -1,4 +1,4 @@
-//! When ranks arrive at calls that they do not begin together.
+//! The arrivals of ranks at skewed calls.
 
 use fastrand::Rng;
 
@@ -10,13 +10,12 @@ const DRAWS: usize = 8;
 
 /// The arrivals of ranks at the skewed calls of one task.
 ///
-/// Calls take turns with three orders: one rank arrives last and all others at the start; ranks arrive in
-/// ascending order at equal distances; each arrives at random, evenly distributed. Which rank is late and
-/// what is random is drawn eight times in a task, and then repeats, so that all candidates meet the
-/// same arrivals.
+/// Calls alternate between three orders: one rank arrives last and all others at the start; ranks arrive in ascending
+/// order at equal intervals; each arrives at random, uniformly distributed. The late rank and the random numbers are
+/// drawn eight times in a task and then repeat, so that all candidates meet the same arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrivals {
-    /// How many seconds after the start the last rank may arrive.
+    /// The latest arrival of the last rank, in seconds after the start.
     pub longest_seconds: f64,
     /// The seed of the task, the same on all ranks.
     pub seed: u64,
@@ -26,10 +25,10 @@ impl Arrivals {
     /// The number of calls after which the arrivals repeat.
     pub const PERIOD: usize = ORDERS * DRAWS;
 
-    /// How many seconds after the start `rank` of `ranks` arrives at call number `place`.
+    /// The arrival in seconds after the start of `rank` of `ranks` at call number `place`.
     pub fn offset_seconds(&self, place: usize, rank: u32, ranks: u32) -> f64 {
         let draw = (place / ORDERS % DRAWS) as u64;
-        // Far apart, so that no two ranks or draws share a seed.
+        // So far apart that no two ranks or draws share a seed.
         let random = |rank: u32| Rng::with_seed(self.seed ^ draw << 56 ^ u64::from(rank) << 24);
         let share = match place % ORDERS {
             0 => f64::from(u8::from(rank == random(u32::MAX).u32(0..ranks.max(1)))),

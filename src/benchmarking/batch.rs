@@ -1,12 +1,12 @@
-//! How many calls a repetition has: where one alone is too short for the clock, and where calls are
-//! repeated.
+//! The number of calls in a repetition: batches of calls that are too short for the clock, and blocks of repeated
+//! calls.
 
 use statistics::clock::ClockResolution;
 
 /// The fewest steps of the clock that a repetition should last: its end is then known to 2 %.
 const STEPS: f64 = 50.0;
 
-/// The most calls in a batch, however short they seem.
+/// The most calls in a batch.
 const MOST_CALLS: u32 = 1024;
 
 /// The fewest calls in a block of repeated calls.
@@ -15,23 +15,22 @@ const LEAST_OF_BLOCK: u32 = 20;
 /// The shortest time that a block should take, in seconds.
 const BLOCK_SECONDS: f64 = 200e-6;
 
-/// The most calls in a block, however short they seem.
+/// The most calls in a block.
 const MOST_OF_BLOCK: u32 = 4096;
 
-/// How many calls are timed together if one takes about `call_seconds`, without any barrier: 1
-/// where it lasts 50 steps of the clock, otherwise the next power of two of as many as do, and 1024
-/// at most, also for what is so short that it seems to take no time.
+/// The number of calls that are timed together, without any barrier, if one takes about `call_seconds`: 1 if it lasts
+/// 50 steps of the clock, otherwise the power of two from which they do, at most 1024, even if the measured time is 0.
 ///
-/// Only powers of two, because each launch estimates anew how long a call takes: with whole numbers
-/// hardly two launches would agree, and their times could not be compared.
+/// The number is a power of two because each launch estimates the time of a call anew: with whole numbers two launches
+/// would rarely agree, and their times could not be compared.
 ///
-/// All ranks need the same number. They agree on it by giving the slowest rank's time and the
-/// coarsest clock: ranks may run on different machines.
+/// All ranks need the same number. They agree on it by using the slowest rank's time and the coarsest clock, since
+/// ranks may run on different machines.
 ///
-/// The calls of a batch follow each other without a barrier, so that a rank may begin the next one
-/// while others are still in this. Such a time says how often calls can follow each other; for
-/// collectives that only pass data on, such as a broadcast, that is less than how long one takes.
-/// It must be recorded, and only batches of the same number of calls may be compared.
+/// The calls of a batch follow each other without a barrier, so a rank may begin the next one while others are still in
+/// this one. Such a time is a rate of calls; for collectives that only pass data on, such as a broadcast, it is shorter
+/// than the time of one call. The number must be recorded, and only batches with the same number of calls can be
+/// compared.
 ///
 /// ```
 /// use statistics::clock::ClockResolution;
@@ -43,7 +42,7 @@ const MOST_OF_BLOCK: u32 = 4096;
 pub fn calls(call_seconds: f64, clock: &ClockResolution) -> u32 {
     let least_seconds = STEPS * clock.resolution_seconds;
     if !(least_seconds > 0.0 && least_seconds.is_finite()) {
-        // A clock that has not been seen to move says nothing about steps.
+        // The steps of a clock that has not been observed to move are unknown.
         return 1;
     }
     // The quotient of 2.4 and 0.3 is a little more than 8.
@@ -54,9 +53,9 @@ pub fn calls(call_seconds: f64, clock: &ClockResolution) -> u32 {
 
 /// The number of calls in a block of repeated calls, of which one takes about `call_seconds`.
 ///
-/// It is 20 or, where 20 calls do not last 200 us and 50 steps of the clock, the next power of two of as many
-/// as do, and at most 4096. It is halved, down to 1, as long as two such blocks of a candidate whose calls take
-/// `slowest_seconds` would last longer than `most_seconds`.
+/// It is 20 or, if 20 calls do not last 200 us and 50 steps of the clock, the power of two from which they do, at most
+/// 4096. It is halved, down to 1, as long as two such blocks of a candidate whose calls take `slowest_seconds` would
+/// last longer than `most_seconds`.
 ///
 /// All ranks, candidates and launches need the same number, as in [`calls`].
 ///

@@ -1,18 +1,18 @@
-//! What a repetition consists of.
+//! The calls of a repetition.
 
 use statistics::clock::ClockResolution;
 use vocabulary::Pattern;
 
 use crate::{arrivals, batch};
 
-/// The fewest blocks of repeated calls: each is a mean of many calls already.
+/// The fewest blocks of repeated calls; each is already a mean of many calls.
 const LEAST_BLOCKS: u32 = 3;
 
-/// The fewest repetitions of warming up.
+/// The fewest repetitions of warm-up.
 const LEAST_WARMUP: u32 = 2;
 
-/// About the fewest calls of a candidate in a launch, warming up included, if a call takes about `call_seconds` and
-/// at least `minimum` repetitions are wanted. However short the slice, there are no fewer.
+/// The approximate least number of calls of a candidate in a launch, warm-up included, if a call takes about
+/// `call_seconds` and at least `minimum` repetitions are requested, for any slice.
 pub fn least_calls(pattern: Pattern, call_seconds: f64, minimum: u32) -> u32 {
     let calls = match pattern {
         Pattern::Together => Calls::Together(1),
@@ -41,32 +41,32 @@ pub fn least_calls(pattern: Pattern, call_seconds: f64, minimum: u32) -> u32 {
 pub enum Calls {
     /// This number of calls from a common start, timed together until the slowest rank has finished.
     Together(u32),
-    /// A common start, some calls that are not timed, then `timed` calls, of which each rank takes its own
-    /// time; the slowest rank's counts. Nothing synchronises ranks between the calls.
+    /// A common start, some untimed calls, then `timed` calls, for which each rank measures its own time; the slowest
+    /// rank's counts. Nothing synchronises ranks between the calls.
     Repeated {
-        /// Calls before those that are timed, which bring the ranks into a steady state.
+        /// Calls before the timed ones, which bring the ranks into a steady state.
         before: u32,
         /// Calls that are timed.
         timed: u32,
     },
     /// One call, at which ranks arrive at different times, timed from the last arrival to the last end.
-    /// [`crate::Arrivals`] says when each rank arrives.
+    /// [`crate::Arrivals`] gives the arrivals.
     Skewed {
-        /// How much later than the start the last rank may arrive, in seconds.
+        /// The latest arrival of the last rank after the start, in seconds.
         longest_seconds: f64,
-        /// The place of the first repetition among all skewed calls of the candidate.
+        /// The index of the first repetition among all skewed calls of the candidate.
         first: usize,
     },
 }
 
 impl Calls {
-    /// A block of `timed` calls in steady state; an eighth as many come before.
+    /// A block of `timed` calls in steady state, after an eighth as many.
     pub(crate) fn block(timed: u32) -> Self {
         let before = (timed / 8).max(1);
         Self::Repeated { before, timed }
     }
 
-    /// The pattern in which the calls follow each other.
+    /// The pattern of the calls.
     pub fn pattern(self) -> Pattern {
         match self {
             Self::Together(_) => Pattern::Together,
@@ -75,7 +75,7 @@ impl Calls {
         }
     }
 
-    /// Calls that are not timed, and come first.
+    /// The untimed calls before the others.
     pub fn before(self) -> u32 {
         match self {
             Self::Repeated { before, .. } => before,
@@ -83,7 +83,7 @@ impl Calls {
         }
     }
 
-    /// Calls that are timed together.
+    /// The calls that are timed together.
     pub fn timed(self) -> u32 {
         match self {
             Self::Together(timed) | Self::Repeated { timed, .. } => timed,
@@ -91,7 +91,7 @@ impl Calls {
         }
     }
 
-    /// How much later than the start the last rank may arrive, in seconds.
+    /// The latest arrival of the last rank after the start, in seconds.
     pub fn latest_seconds(self) -> f64 {
         match self {
             Self::Skewed {
@@ -119,7 +119,7 @@ impl Calls {
         self.starts() as u32 * self.timed()
     }
 
-    /// The fewest repetitions, where a single call is to be repeated `minimum` times.
+    /// The fewest repetitions, if a single call is to be repeated `minimum` times.
     pub(crate) fn least_repetitions(self, minimum: u32) -> u32 {
         match self {
             Self::Repeated { .. } => minimum.min(LEAST_BLOCKS),
@@ -127,7 +127,7 @@ impl Calls {
         }
     }
 
-    /// The calls of the repetition that follows `repetitions` others.
+    /// The calls of the repetition after `repetitions` others.
     pub(crate) fn after(self, repetitions: usize) -> Self {
         match self {
             Self::Skewed {

@@ -1,12 +1,12 @@
-//! Races between the candidates of a cell, in the words of plans and records.
+//! Races between the candidates of a cell, as used in plans and records.
 
 use vocabulary::{Candidate, Elimination, Racing, Repetition};
 
 use crate::{Race, RaceRules, Role};
 
 impl Race {
-    /// A race of these candidates. The default is what all others are compared with and stays to
-    /// the end; without `racing` all do.
+    /// A race of these candidates. The default, with which all others are compared, stays to the end; without `racing`
+    /// all do.
     pub fn between<'a>(
         candidates: impl IntoIterator<Item = &'a Candidate>,
         racing: Option<Racing>,
@@ -25,8 +25,8 @@ impl Race {
         Self::new(&roles, rules, wanted)
     }
 
-    /// How each entrant left, if it did, in the order in which they entered. `indices` are the entrants'
-    /// places among the task's candidates.
+    /// The elimination of each entrant, if any, in the order in which they entered. `indices` are the entrants' places
+    /// among the task's candidates.
     pub fn left(&self, indices: &[u32]) -> Vec<Option<Elimination>> {
         let mut left = vec![None; indices.len()];
         for &(entrant, how) in self.leavers() {

@@ -1,4 +1,4 @@
-//! Candidates compared in one cell of one launch.
+//! The comparison of candidates in one cell of one launch.
 
 use std::num::NonZero;
 
@@ -8,33 +8,34 @@ use wire::{Measurement, TimeBreakdown};
 
 use crate::{Attempt, Calls, Executor, Failure, Race, Samples, is_unaffordable};
 
-/// The benchmark of a cell's candidates, or of an experiment, in one launch: the loop that measures.
+/// The benchmark of a cell's candidates, or of an experiment, in one launch.
 ///
-/// Each candidate is called once and its result checked, warmed up, and left out if the cell cannot
-/// afford it; then they take turns until all are known well enough or have left. All ranks see the same
-/// times and hence decide alike.
+/// Each candidate is called once and its result checked; it is warmed up, or left out if the cell cannot afford it.
+/// Then the candidates take turns until all are known well enough or have left. All ranks see the same times and so
+/// make the same decisions.
 #[derive(Clone, Copy, Debug)]
 pub struct CellBenchmark<'a> {
-    /// What is compared; results name a candidate by its index here.
+    /// The candidates; results refer to them by index.
     pub candidates: &'a [Candidate],
-    /// How calls follow each other.
+    /// The pattern of calls.
     pub pattern: Pattern,
-    /// How many calls that begin together are a repetition; otherwise the clock and the fastest candidate decide.
+    /// The number of calls per repetition of calls that begin together; by default it depends on the clock and the
+    /// fastest candidate.
     pub together: Option<NonZero<u32>>,
-    /// When a candidate has been repeated often enough.
+    /// The conditions under which a candidate is repeated no further.
     pub repetition: &'a Repetition,
-    /// When a slow candidate is not repeated any further, if ever.
+    /// The condition under which slow candidates leave early, if any.
     pub racing: Option<Racing>,
-    /// The coarsest of all ranks' clocks.
+    /// The resolution of the coarsest clock of all ranks.
     pub timer: ClockResolution,
-    /// How long a watchdog lets a turn last, in seconds.
+    /// The time limit of a turn by the watchdog, in seconds.
     pub patience_seconds: f64,
-    /// What orders are drawn from, the same on all ranks and another in each launch. Without it, as where
-    /// no order makes a difference, candidates keep theirs.
+    /// The seed of random orders, the same on all ranks and different in each launch. Without it, as where the order
+    /// does not matter, candidates keep theirs.
     pub seed: Option<u64>,
 }
 
-/// A candidate that was admitted.
+/// An admitted candidate.
 #[derive(Debug)]
 pub(crate) struct Entrant<P> {
     /// Its place among the task's candidates.
@@ -42,22 +43,22 @@ pub(crate) struct Entrant<P> {
     pub(crate) prepared: P,
     /// All repetitions since it was warmed up.
     pub(crate) samples: Samples,
-    /// Seconds of a call, by the last turn of warming up.
+    /// The time of a call in seconds, in the last turn of warm-up.
     pub(crate) call_seconds: f64,
-    /// Seconds of a repetition, its common start included.
+    /// The time of a repetition in seconds, common start included.
     pub(crate) estimate_seconds: f64,
-    /// Calls before it was measured.
+    /// Calls before measuring.
     pub(crate) warmup: u32,
     /// The calls of a repetition.
     pub(crate) calls: Calls,
 }
 
 impl CellBenchmark<'_> {
-    /// Checks, warms up and measures every candidate; those that fail are recorded and left out. Says
-    /// where the time went, too.
+    /// Checks, warms up and measures every candidate; those that fail are recorded and left out. Also returns the parts
+    /// of the time.
     ///
     /// # Errors
-    /// What the executor takes for a reason to end the launch.
+    /// The executor's errors, which end the launch.
     pub fn run<E: Executor>(
         &self,
         executor: &mut E,
@@ -89,13 +90,13 @@ impl CellBenchmark<'_> {
         Ok((measured.collect(), spent))
     }
 
-    /// Draws the orders of this launch, from the first one on.
+    /// The generator of the orders of this launch.
     pub(crate) fn random(&self) -> Option<fastrand::Rng> {
         self.seed.map(fastrand::Rng::with_seed)
     }
 
-    /// Lets the candidates take turns, in an order shuffled anew each round, until all are known
-    /// well enough or have left. One that fails leaves its place empty.
+    /// Lets the candidates take turns, in an order shuffled anew each round, until all are known well enough or have
+    /// left. A candidate that fails is dropped.
     fn race<E: Executor>(
         &self,
         executor: &mut E,
@@ -105,7 +106,7 @@ impl CellBenchmark<'_> {
         let admitted = || entrants.iter().flatten();
         let candidates = admitted().map(|entrant| self.candidate(entrant));
         let mut wanted = *self.repetition;
-        // The calls are the same for all.
+        // All candidates have the same calls.
         if let Some(entrant) = admitted().next() {
             wanted.minimum = entrant.calls.least_repetitions(wanted.minimum);
         }
@@ -130,7 +131,7 @@ impl CellBenchmark<'_> {
                         executor.record_failure(entrant.index, failure)?;
                         race.withdraw(place);
                         entrants[place] = None;
-                        // Candidates that had no turn yet miss this round.
+                        // Candidates without a turn so far miss this round.
                         break;
                     }
                 };
@@ -142,7 +143,7 @@ impl CellBenchmark<'_> {
                 let is_unaffordable =
                     is_unaffordable(&race, place, fastest_seconds, self.repetition);
                 if seconds.is_empty() || is_unaffordable {
-                    // That must do for this launch.
+                    // Its repetitions so far must suffice for this launch.
                     race.withdraw(place);
                 }
                 if is_unaffordable && *self.candidate(entrant) != Candidate::Default {
@@ -160,8 +161,8 @@ impl CellBenchmark<'_> {
         &self.candidates[entrant.index as usize]
     }
 
-    /// Repeats a candidate, again where too few repetitions are valid and the slice is not used up. None
-    /// may be valid in the end.
+    /// Repeats a candidate, and again if too few repetitions are valid and the slice is not used up. Possibly none is
+    /// valid in the end.
     pub(crate) fn repeat<E: Executor>(
         &self,
         executor: &mut E,

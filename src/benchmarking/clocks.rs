@@ -1,8 +1,8 @@
-//! A global clock for ranks that each have one of their own, and starts that are agreed upon on it.
+//! A global clock for ranks with separate clocks, and starts at agreed times.
 //!
-//! An [`Offset`] between two clocks comes from messages there and back, a [`Clock`] from offsets over
-//! some time ([`Learning`]), and [`rounds`] says who learns from whom. [`Windows`] are the agreed starts of
-//! repetitions, a [`Pace`] how long they must be, and [`judge`] which repetitions kept to them.
+//! An [`Offset`] between two clocks comes from an exchange of messages, a [`Clock`] from offsets over some time
+//! ([`Learning`]), and [`rounds`] determines the pairs of ranks that exchange messages. [`Windows`] are the agreed
+//! starts of repetitions, [`Pace`] determines their length, and [`judge`] finds the repetitions that kept to them.
 //!
 //! After Hunold and Carpen-Amarie 2018, "Hierarchical clock synchronization in MPI" (HCA3), and the
 //! windows of their ReproMPI (2016, "Reproducible MPI benchmarking is still not as easy as you
@@ -15,8 +15,8 @@ mod pace;
 mod tree;
 mod window;
 
-/// A reading of a clock, or a span between two, in nanoseconds. As integers, because a clock that has
-/// run for years has no nanoseconds left in a double.
+/// A reading of a clock, or a span between two, in nanoseconds. An integer, because a double does not resolve
+/// nanoseconds on a clock that has run for years.
 pub type Nanoseconds = i64;
 
 pub use clock::Clock;

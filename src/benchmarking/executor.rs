@@ -1,54 +1,51 @@
-//! What carries out the calls that are measured.
+//! The interface to calls of candidates.
 
 use vocabulary::Candidate;
 
 use crate::{Calls, Failure, Samples};
 
-/// What became of something that a candidate did: how it failed stands inside, what ends the launch
-/// outside.
+/// The result of a candidate's action: the inner error is its failure, the outer one ends the launch.
 pub type Attempt<T, E> = Result<Result<T, Failure>, E>;
 
-/// What carries out the calls of a task's candidates: MPI, a simulated machine, or the script of a test.
+/// Carries out the calls of a task's candidates: on MPI, on a simulated machine, or by the script of a test.
 ///
-/// Where several ranks measure, each runs the same [`crate::CellBenchmark`] with an executor of its own.
-/// They stay together because methods tell all of them the same: the time of the slowest, and one
-/// [`Failure`] where any rank has one.
+/// If several ranks measure, each runs the same [`crate::CellBenchmark`] with its own executor. They stay in step
+/// because methods return the same on all of them: the time of the slowest rank, and a [`Failure`] if any rank has one.
 pub trait Executor {
     /// A candidate that can be called.
     type Prepared;
-    /// What ends the launch.
+    /// An error that ends the launch.
     type Error;
 
-    /// A candidate's turn begins: whatever happens until the next one begins is its doing.
+    /// Begins a candidate's turn: any failure until the next turn is attributed to it.
     fn begin_turn(&mut self, candidate: u32) -> Result<(), Self::Error>;
 
-    /// A candidate failed, and is left out from now on.
+    /// Records the failure of a candidate, which is left out from now on.
     fn record_failure(&mut self, candidate: u32, failure: Failure) -> Result<(), Self::Error>;
 
-    /// Gets a candidate ready to be called. `index` is its place among the task's candidates.
+    /// Prepares a candidate for calls. `index` is its place among the task's candidates.
     fn prepare(
         &mut self,
         index: u32,
         candidate: &Candidate,
     ) -> Attempt<Self::Prepared, Self::Error>;
 
-    /// Calls a candidate for the first time and checks its result; gives the time of the call in
-    /// seconds.
+    /// Calls a candidate for the first time and checks its result; returns the time of the call in seconds.
     fn first_call(&mut self, prepared: &mut Self::Prepared) -> Attempt<f64, Self::Error>;
 
-    /// The times of a candidate that need not be found out, as on a simulated machine. Without them it is
-    /// warmed up, and its times are expected to be what they were in the turn before.
+    /// The times of a candidate if they are known in advance, as on a simulated machine. Otherwise it is warmed up, and
+    /// its times are expected to be those of the turn before.
     fn known_times(&self, _prepared: &Self::Prepared) -> Option<KnownTimes> {
         None
     }
 
-    /// The most repetitions that [`Executor::repeat`] should be asked for at a time.
+    /// The most repetitions of one call of [`Executor::repeat`].
     fn most_repetitions(&self, _prepared: &Self::Prepared) -> usize {
         usize::MAX
     }
 
-    /// Repeats a candidate. Each repetition is a common start followed by these calls; its time is that of
-    /// all that are timed.
+    /// Repeats a candidate. Each repetition is a common start followed by these calls; its time is that of all timed
+    /// calls.
     fn repeat(
         &mut self,
         prepared: &mut Self::Prepared,
@@ -59,15 +56,15 @@ pub trait Executor {
     /// The largest disagreement of the ranks' clocks, in seconds; `None` without a global clock.
     fn residual_seconds(&mut self) -> Result<Option<f64>, Self::Error>;
 
-    /// The time since work on the task began, in seconds, by whatever clock the calls take their time.
+    /// The time since the task began, in seconds, by the clock of the calls.
     fn elapsed_seconds(&self) -> f64;
 }
 
-/// What a candidate takes.
+/// The times of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KnownTimes {
-    /// A call, in the task's pattern where calls overlap.
+    /// The time of a call, in the task's pattern if calls overlap.
     pub call_seconds: f64,
-    /// A repetition of one call, its common start included.
+    /// The time of a repetition of one call, common start included.
     pub repetition_seconds: f64,
 }

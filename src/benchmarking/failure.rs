@@ -1,4 +1,4 @@
-//! How a candidate fails, and how all ranks come to know of it.
+//! The failure of a candidate, and the agreement of all ranks on it.
 
 use serde::{Deserialize, Serialize};
 use vocabulary::units::format_seconds;
@@ -6,17 +6,17 @@ use wire::FailureKind;
 
 use crate::Attempt;
 
-/// Why a candidate is left out of a task.
+/// The failure for which a candidate is left out of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     /// The kind of failure.
     pub kind: FailureKind,
-    /// What was seen.
+    /// A description of the failure.
     pub message: String,
 }
 
 impl Failure {
-    /// For a candidate that its cell cannot afford, by the times of a call.
+    /// The failure of a candidate that its cell cannot afford, by the times of a call.
     pub(crate) fn too_slow(call_seconds: f64, fastest_seconds: f64) -> Self {
         Self {
             kind: FailureKind::TooSlow,
@@ -29,24 +29,24 @@ impl Failure {
     }
 }
 
-/// The ranks that measure together, as one of them sees them.
+/// The ranks that measure together, from the view of one of them.
 pub trait Ranks {
-    /// What ends the launch.
+    /// An error that ends the launch.
     type Error: From<serde_json::Error>;
 
     /// The rank's number, from 0.
     fn rank(&self) -> u32;
 
-    /// How many there are.
+    /// The number of ranks.
     fn size(&self) -> u32;
 
-    /// Makes each number the largest of all ranks'. Collective.
+    /// Replaces each number by the maximum over all ranks. Collective.
     fn maximum(&self, values: &mut [f64]) -> Result<(), Self::Error>;
 
-    /// Gives one rank's bytes to all. Collective.
+    /// Broadcasts one rank's bytes. Collective.
     fn share(&self, bytes: &mut Vec<u8>, root: u32) -> Result<(), Self::Error>;
 
-    /// Makes one rank's failure known to all: the failure of the lowest rank that has one. Collective.
+    /// Distributes a failure to all ranks: that of the lowest rank with one. Collective.
     fn agree<T>(&self, mine: Result<T, Failure>) -> Attempt<T, Self::Error> {
         let size = self.size();
         let mut failing = [match &mine {

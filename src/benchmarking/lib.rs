@@ -1,15 +1,14 @@
-//! The loop that measures, and the rules that it goes by; generic over what carries out a call.
+//! The measuring loop and its rules, generic over the execution of calls.
 //!
-//! [`CellBenchmark`] compares candidates in one cell of one launch. It asks an [`Executor`] for every
-//! call: the driver carries them out with MPI, the simulator on simulated time, tests by a script, as
-//! hyperfine's executors do with shells. All ranks decide by the same times, those of the slowest rank,
-//! and therefore make the same decisions.
+//! [`CellBenchmark`] compares candidates in one cell of one launch. An [`Executor`] carries out every call: the driver
+//! on MPI, the simulator on simulated time, tests by a script, as hyperfine's executors do with shells. All ranks use
+//! the same times, those of the slowest rank, and so make the same decisions.
 //!
-//! [`Progress`] says when a candidate has been repeated often enough, [`Race`] which candidates need no
-//! further repetitions because another one is faster, [`is_too_slow`] which ones take too long for their
-//! cell, and [`batch`] how many calls make a repetition that is long enough for the clock. [`Calls`] are
-//! those of a repetition in each [`vocabulary::Pattern`], [`Arrivals`] when ranks arrive where they do not
-//! begin together. [`clocks`] builds a global clock from messages, and agreed starts on it.
+//! [`Progress`] determines when a candidate has been repeated often enough, [`Race`] eliminates candidates because
+//! another one is faster, [`is_too_slow`] finds those that take too long for their cell, and [`batch`] the number of
+//! calls for a repetition that is long enough for the clock. [`Calls`] are those of a repetition in each
+//! [`vocabulary::Pattern`], [`Arrivals`] the arrivals of ranks at skewed calls. [`clocks`] builds a global clock from
+//! messages, and agreed starts on it.
 //!
 //! The crate knows no MPI and reads no clock, file or environment.
 

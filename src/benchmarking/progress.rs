@@ -1,10 +1,10 @@
-//! When a candidate has been repeated often enough.
+//! The progress of a candidate's repetitions.
 
 use statistics::{median, median_interval};
 use vocabulary::Repetition;
 
-/// A candidate takes at least this many turns, unless it uses up its slice or maximum before: only
-/// then do its repetitions and those of the others share good and bad moments.
+/// The fewest turns of a candidate, unless it uses up its slice or maximum before, so that all candidates meet the same
+/// disturbances.
 const TURNS: u32 = 5;
 
 /// The most calls of a turn, and of each of the first [`TURNS`] if the minimum is low.
@@ -18,12 +18,12 @@ pub struct Progress {
     seconds: Vec<f64>,
     spent_seconds: f64,
     turns: u32,
-    /// The number of repetitions at which the interval is looked at next: looking costs a sort.
+    /// The number of repetitions at which the interval is computed next, since this costs a sort.
     next_look: usize,
 }
 
 impl Progress {
-    /// Adds a turn: the slowest ranks' times, and the time that all of it took.
+    /// Adds a turn: the slowest ranks' times, and the total time of the turn.
     pub fn add(&mut self, seconds: &[f64], spent_seconds: f64) {
         self.seconds.extend(seconds);
         self.spent_seconds += spent_seconds;
@@ -32,10 +32,10 @@ impl Progress {
 
     /// Whether no further repetition is wanted.
     ///
-    /// Stopping when the interval is narrow prefers moments at which it is narrow by chance. On
-    /// independent times that costs up to 1 % of its coverage, so that one of 95 % may have 94, and
-    /// nothing else: high and low play no part, so that the median is not biased. That is little
-    /// since the interval is looked at seldom, each time after a quarter more repetitions.
+    /// Stopping when the interval is narrow favours times at which it is narrow by chance. On independent times this
+    /// costs up to 1 % of its coverage, so an interval of 95 % may have 94 %. It has no other effect: the median is not
+    /// biased, since high and low values play no part. The loss is small because the interval is computed rarely, each
+    /// time after a quarter more repetitions.
     pub fn is_enough(&mut self, wanted: &Repetition) -> bool {
         let count = self.seconds.len();
         if count < wanted.minimum as usize {
@@ -63,8 +63,8 @@ impl Progress {
         self.spent_seconds
     }
 
-    /// About how many more repetitions it would take, and how many seconds, until no further one is
-    /// wanted: intervals narrow with the square root of the number of repetitions.
+    /// The approximate numbers of further repetitions and of seconds until no more are wanted: the width of intervals
+    /// falls with the square root of the number of repetitions.
     pub fn expected_rest(&self, wanted: &Repetition) -> (f64, f64) {
         let count = self.seconds.len() as f64;
         let (Some(median), Some(interval)) = (
@@ -93,9 +93,8 @@ impl Progress {
         &self.seconds
     }
 
-    /// How many repetitions the next turn should have: a tenth of the slice, so that candidates
-    /// alternate often, no more than are still wanted, and so few that no watchdog of that patience
-    /// takes them for one that hangs.
+    /// The number of repetitions of the next turn: a tenth of the slice, so that candidates alternate often; no more
+    /// than are still wanted; and so few that a watchdog of that patience does not take them for a hang.
     pub fn turn(&self, estimate_seconds: f64, wanted: &Repetition, patience_seconds: f64) -> usize {
         let maximum = wanted.maximum as usize;
         let left = maximum.saturating_sub(self.seconds.len()).max(1);
@@ -121,11 +120,11 @@ fn is_precise(seconds: &[f64], wanted: &Repetition) -> bool {
         && interval.high - interval.low <= wanted.precision * median
 }
 
-/// Whether warming up has settled: the medians of the last two turns differ by less than a tenth.
+/// Whether warm-up has settled: the medians of the last two turns differ by less than a tenth.
 ///
-/// What settles over no more calls than two turns have is seen. What gets faster by less than a
-/// tenth from turn to turn passes for settled, however far it still has to go: with turns of 1 and
-/// 25 calls, what is three times as slow at first and settles over 100 calls passes at once.
+/// This detects settling within the calls of two turns. A candidate that gets faster by less than a tenth per turn
+/// counts as settled, however far it still has to go: with turns of 1 and 25 calls, one that is three times as slow at
+/// first and settles over 100 calls passes at once.
 pub fn has_settled(before: &[f64], after: &[f64]) -> bool {
     match (median(before), median(after)) {
         (Some(before), Some(after)) => (after - before).abs() <= 0.1 * before,

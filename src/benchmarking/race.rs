@@ -1,14 +1,14 @@
-//! Which of several candidates need not be measured any further.
+//! The elimination of slow candidates.
 
 use statistics::{median, paired_ratios, sequential_median_interval};
 use vocabulary::{Elimination, Repetition};
 
 use crate::Progress;
 
-/// Rounds with short turns: certainty takes many rounds, not long ones.
+/// Rounds with short turns: certainty needs many rounds, not long ones.
 const OPENING_ROUNDS: u32 = 24;
 
-/// A turn of the opening may take this part of what an ordinary turn may.
+/// The share of an ordinary turn that a turn of these rounds may take.
 const OPENING_SHARE: f64 = 0.125;
 
 /// Whether an entrant may leave the race.
@@ -20,18 +20,18 @@ pub enum Role {
     Contender,
 }
 
-/// When an entrant leaves.
+/// The conditions under which an entrant leaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RaceRules {
-    /// The probability with which an entrant that is as fast as any may be sent away, over the
-    /// whole race and all that it is compared with.
+    /// The probability with which an entrant that is as fast as any may be eliminated, over the whole race and all
+    /// comparisons.
     pub error: f64,
-    /// The amount by which the median ratio of its times to the leader's must exceed 1: the campaign's
-    /// materiality, which should be what decisions call a tie, or more: a candidate that leaves is measured
+    /// The amount by which the median ratio of its times to the leader's must exceed 1: the campaign's materiality,
+    /// which should be at least the difference that decisions call a tie, since an eliminated candidate is measured
     /// less well.
     pub materiality: f64,
-    /// No candidate leaves in an earlier round. The rule for `error` itself takes 8 rounds with two
-    /// entrants, 12 with ten, 15 with a hundred.
+    /// The first round in which a candidate may leave. The rule for `error` alone needs 8 rounds with two entrants, 12
+    /// with ten, 15 with a hundred.
     pub minimum_rounds: u32,
 }
 
@@ -45,50 +45,48 @@ impl Default for RaceRules {
     }
 }
 
-/// An entrant that left, by the order in which they entered, and how. The leader is named in the same way.
+/// An eliminated entrant by its index, and its elimination. The leader is also given by its index.
 pub type EliminatedEntrant = (usize, Elimination);
 
-/// Candidates of one cell in one launch, taking turns in rounds, the slow ones leaving.
+/// Candidates of one cell in one launch that take turns in rounds, while slow ones leave.
 ///
 /// # The rule
 ///
-/// What slows a launch for a while slows all who take their turns meanwhile. So after each round
-/// everyone is compared with the leader by the ratios of the medians of their turns in the same
-/// round. An entrant leaves if its ratio is above 1 for certain and more than
-/// [`RaceRules::materiality`] above 1 by its median.
+/// A disturbance of a launch affects all candidates whose turns it meets. So after each round every entrant is compared
+/// with the leader by the ratios of the medians of their turns in the same round. An entrant leaves if its ratio is
+/// certainly above 1 and its median ratio exceeds 1 by more than [`RaceRules::materiality`].
 ///
-/// Certain means: the confidence sequence for the median ratio
-/// ([`statistics::sequential_median_interval`]) lies above 1. It holds for all rounds at once, so
-/// that looking after each of them costs nothing (Ville 1939; Howard and Ramdas 2022, "Sequential
-/// estimation of quantiles with applications to A/B testing and best-arm identification"). Since
-/// the leader is chosen by the same times, an entrant must be prepared to meet every other, and
-/// each gets an equal part of [`RaceRules::error`] (Bonferroni). Racing itself is that of Maron and
-/// Moore 1997, "The racing algorithm".
+/// Certainly means that the confidence sequence for the median ratio ([`statistics::sequential_median_interval`]) lies
+/// above 1. It holds for all rounds at once, so the test after each of them costs nothing (Ville 1939; Howard and
+/// Ramdas 2022, "Sequential estimation of quantiles with applications to A/B testing and best-arm identification").
+/// Since the leader is chosen by the same times, an entrant may be compared with every other, and each comparison gets
+/// an equal part of [`RaceRules::error`] (Bonferroni). Racing itself follows Maron and Moore 1997, "The racing
+/// algorithm".
 ///
-/// It assumes that rounds are independent once paired, with turns in an order shuffled anew each
-/// round. What slows one candidate alone for some rounds is not seen as chance; materiality then
-/// protects the fastest, up to a point: if it is faster by 2 % and every candidate has moods of
-/// 10 % that last five rounds, it is kept in just under 99 % of the races. What slows one alone for
-/// a whole launch cannot be seen in that launch at all: races are run anew in each.
+/// The test assumes that paired rounds are independent, with turns in an order shuffled anew each round. A disturbance
+/// of one candidate alone over several rounds violates this; materiality then protects the fastest, up to a point: if
+/// it is faster by 2 % and every candidate has independent disturbances of 10 % that last five rounds, it is kept in
+/// just under 99 % of the races. A disturbance of one candidate over a whole launch cannot be detected in that launch;
+/// but each launch has a new race.
 ///
-/// A candidate leaves at a moment at which it looks slow. The closer it is to the leader, the more
-/// seldom it leaves, and the more its median of that launch is too high when it does: by 4 % for
-/// what is 8 % slower, with noise of 30 %, in one launch of twenty.
+/// A candidate leaves at a time at which it looks slow. The closer it is to the leader, the more rarely it leaves, and
+/// the more its median in that launch is then too high: by 4 % for a candidate that is 8 % slower, with noise of 30 %,
+/// in one launch of twenty.
 ///
-/// An entrant whose time is known precisely rests. The leader goes on as long as others take turns
-/// that may still leave, since it is what they are compared with. Where all are soon precise, that
-/// costs a few turns more than racing saves.
+/// An entrant whose time is known precisely takes no more turns. The leader continues as long as others that may still
+/// leave take turns, since they are compared with it. If all are soon precise, that costs a few turns more than racing
+/// saves.
 ///
-/// [`crate::CellBenchmark`] is the loop around it. Entrants are those candidates that passed their
-/// check and are warmed up. Where a failed call ends the round for all, those who had no turn yet
-/// simply miss it. All ranks add the same times and hence decide alike.
+/// [`crate::CellBenchmark`] is the loop around it. Entrants are the candidates that passed their check and are warmed
+/// up. If a failed call ends the round for all, entrants without a turn so far miss it. All ranks add the same times
+/// and so make the same decisions.
 #[derive(Clone, Debug)]
 pub struct Race {
     rules: RaceRules,
     wanted: Repetition,
     entrants: Vec<Runner>,
     leader: Option<usize>,
-    /// The round under way, from 1.
+    /// The current round, from 1.
     round: u32,
     leavers: Vec<EliminatedEntrant>,
 }
@@ -97,7 +95,7 @@ pub struct Race {
 struct Runner {
     role: Role,
     progress: Progress,
-    /// Median of the turn in each round in which there was one.
+    /// Median of the turn in each round with a turn.
     turns: Vec<(u32, f64)>,
     is_precise: bool,
     is_gone: bool,
@@ -114,7 +112,7 @@ impl Runner {
 }
 
 impl Race {
-    /// A race of entrants that are named by their place in `roles`.
+    /// A race of entrants, which are identified by their indices in `roles`.
     pub fn new(roles: &[Role], rules: RaceRules, wanted: Repetition) -> Self {
         let entrants = roles.iter().map(|&role| Runner {
             role,
@@ -140,7 +138,7 @@ impl Race {
             .collect()
     }
 
-    /// Whether no candidate takes turns any more.
+    /// Whether all candidates have finished or left.
     pub fn is_over(&self) -> bool {
         !(0..self.entrants.len()).any(|entrant| self.is_running(entrant))
     }
@@ -150,17 +148,17 @@ impl Race {
         runner.is_undecided(&self.wanted)
             || (self.leader == Some(entrant)
                 && runner.can_go_on(&self.wanted)
-                && self.may_anybody_leave())
+                && self.may_any_leave())
     }
 
-    fn may_anybody_leave(&self) -> bool {
+    fn may_any_leave(&self) -> bool {
         self.entrants
             .iter()
             .any(|entrant| entrant.role == Role::Contender && entrant.is_undecided(&self.wanted))
     }
 
-    /// How many repetitions the next turn of an entrant should have, as [`Progress::turn`], but an
-    /// eighth as long in the first 24 rounds.
+    /// The number of repetitions of the next turn of an entrant: as [`Progress::turn`], but an eighth as long in the
+    /// first 24 rounds.
     pub fn turn(&self, entrant: usize, estimate_seconds: f64, patience_seconds: f64) -> usize {
         let share = if self.round <= OPENING_ROUNDS {
             OPENING_SHARE
@@ -176,20 +174,20 @@ impl Race {
             .turn(estimate_seconds, &wanted, patience_seconds)
     }
 
-    /// Adds an entrant's turn in this round: the slowest ranks' times, and the time that all of it
-    /// took. It has one turn a round.
+    /// Adds an entrant's turn in this round: the slowest ranks' times, and the total time of the turn. An entrant has
+    /// one turn per round.
     pub fn add(&mut self, entrant: usize, seconds: &[f64], spent_seconds: f64) {
         let runner = &mut self.entrants[entrant];
         runner.progress.add(seconds, spent_seconds);
         runner.is_precise |=
             runner.progress.is_enough(&self.wanted) && !runner.progress.is_used_up(&self.wanted);
-        // What takes no time by the clock has no ratio to anything.
+        // A time of 0 has no ratio.
         if let Some(median) = median(seconds).filter(|&median| median > 0.0) {
             runner.turns.push((self.round, median));
         }
     }
 
-    /// Takes an entrant out that failed.
+    /// Removes an entrant that failed.
     pub fn withdraw(&mut self, entrant: usize) {
         self.entrants[entrant].is_gone = true;
     }
@@ -211,8 +209,8 @@ impl Race {
         leavers
     }
 
-    /// The fastest of those that can take further turns: each next that is faster, by the median
-    /// ratio in the rounds that both took part in, than the fastest before it.
+    /// The fastest of those that can take further turns: in sequence, each one that is faster, by the median ratio in
+    /// common rounds, than the fastest before it.
     fn fastest(&self) -> Option<usize> {
         let able = (0..self.entrants.len())
             .filter(|&entrant| self.entrants[entrant].can_go_on(&self.wanted));
@@ -236,7 +234,7 @@ impl Race {
             return None;
         }
         let others = self.entrants.len().saturating_sub(1).max(1) as f64;
-        // Only the lower end matters: the interval may be wrong on one side twice as often.
+        // Only the lower end matters: so the interval may be wrong on one side twice as often.
         let confidence = 1.0 - 2.0 * self.rules.error / others;
         let ratios = self.ratios(entrant, leader);
         let interval = sequential_median_interval(&ratios, confidence)?;
@@ -261,13 +259,13 @@ impl Race {
         &self.leavers
     }
 
-    /// The time that all turns took, in seconds, barriers included.
+    /// The total time of all turns, in seconds, barriers included.
     pub fn spent_seconds(&self) -> f64 {
         let spent = |runner: &Runner| runner.progress.spent_seconds();
         self.entrants.iter().map(spent).sum()
     }
 
-    /// What an entrant has taken so far.
+    /// The repetitions of an entrant so far.
     pub fn progress(&self, entrant: usize) -> &Progress {
         &self.entrants[entrant].progress
     }

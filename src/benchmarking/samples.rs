@@ -1,10 +1,10 @@
-//! Repetitions of a candidate, as all ranks together saw them.
+//! Repetitions of a candidate, as seen by all ranks together.
 
 use crate::batch::seconds_a_call;
 
-/// A turn takes at most this many times the repetitions that were asked for, until half of these are valid.
+/// The most repetitions of a turn, as a multiple of the requested number, until half of these are valid.
 const MOST_TIMES: usize = 6;
-/// A turn of fewer repetitions than this may try as often as one of this many.
+/// A turn of fewer requested repetitions may try as many as one of this number.
 const FEW_CALLS: usize = 16;
 
 /// Repetitions, the same on all ranks.
@@ -12,19 +12,19 @@ const FEW_CALLS: usize = 16;
 pub struct Samples {
     /// The time of each.
     pub seconds: Vec<f64>,
-    /// The places of invalid repetitions, ascending.
+    /// The indices of invalid repetitions, ascending.
     pub invalid: Vec<u32>,
-    /// The time of all, waiting included.
+    /// The total time, waiting included.
     pub elapsed_seconds: f64,
-    /// What of it passed within the calls, on the slowest rank of each.
+    /// The part within the calls, on the slowest rank of each.
     pub calling_seconds: f64,
-    /// What of it passed in coming to common starts, and looking at clocks before.
+    /// The part for common starts and for reading clocks before them.
     pub starting_seconds: f64,
 }
 
 impl Samples {
-    /// Repetitions that took `elapsed_seconds` in all. Of these, `own_seconds` were spent neither in calls nor
-    /// on common starts, on the rank where that was most.
+    /// Repetitions that took `elapsed_seconds` in total. Of these, `own_seconds` were spent neither in calls nor on
+    /// common starts, as the maximum over ranks.
     pub fn new(
         seconds: Vec<f64>,
         invalid: Vec<u32>,
@@ -41,8 +41,8 @@ impl Samples {
         }
     }
 
-    /// Joins `starts` samples to a repetition, whose time is their sum divided by `calls`. A repetition is
-    /// invalid if one of its samples is; samples that do not fill a repetition are left out.
+    /// Merges `starts` samples into a repetition, whose time is their sum divided by `calls`. A repetition is invalid
+    /// if one of its samples is; samples that do not fill a repetition are dropped.
     pub(crate) fn a_call(self, starts: usize, calls: u32) -> Self {
         let repetitions = self.seconds.chunks_exact(starts);
         let sums = repetitions.map(|starts| starts.iter().sum());
@@ -59,7 +59,7 @@ impl Samples {
         }
     }
 
-    /// Adds others that were taken later.
+    /// Appends samples that were taken later.
     pub fn add(&mut self, more: Self) {
         let before = self.seconds.len() as u32;
         self.seconds.extend(more.seconds);
@@ -70,8 +70,8 @@ impl Samples {
         self.starting_seconds += more.starting_seconds;
     }
 
-    /// How many more repetitions a turn of `calls` repetitions needs, if any. It needs more than `calls` if
-    /// fewer than half of `calls` are valid, up to a limit.
+    /// The number of further repetitions that a turn of `calls` repetitions needs, if any. It needs more than `calls`
+    /// if fewer than half of `calls` are valid, up to a limit.
     pub fn missing(&self, calls: usize) -> Option<usize> {
         let taken = self.seconds.len();
         let valid = taken - self.invalid.len();
@@ -82,7 +82,7 @@ impl Samples {
         (taken < most && 2 * valid < calls).then_some(calls - valid)
     }
 
-    /// The times that may be used, in the order in which they were taken.
+    /// The valid times, in the order in which they were taken.
     pub fn valid(&self) -> Vec<f64> {
         let mut invalid = self.invalid.iter().peekable();
         let is_valid = |place: u32| invalid.next_if_eq(&&place).is_none();

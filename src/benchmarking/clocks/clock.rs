@@ -2,13 +2,13 @@
 
 use super::{Nanoseconds, Offset, seconds};
 
-/// How many standard errors of the slope the drift may be off.
+/// The assumed largest error of the drift, in standard errors of the slope.
 const STANDARD_ERRORS: f64 = 3.0;
 
-/// Clocks are read in steps about so large.
+/// The approximate resolution of clock readings.
 const STEP_SECONDS: f64 = 20e-9;
 
-/// What is noticed at the least, beyond what a round trip leaves open.
+/// The least deviation that counts, in addition to the uncertainty of a round trip.
 const TOLERANCE_SECONDS: f64 = 0.5e-6;
 
 /// The global time as a function of the local one: `local + offset + drift (local - anchor)`.
@@ -22,7 +22,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The clock that all others go by, at home.
+    /// The global clock itself.
     pub const GLOBAL: Self = Self {
         anchor: 0,
         offset: 0,
@@ -31,8 +31,7 @@ impl Clock {
         drift_error: 0.0,
     };
 
-    /// A clock that has always been found to be the other one, as within a node; it was read through
-    /// messages of such a half round trip.
+    /// A clock that was always found to equal the other one, as within a node, by messages of such a half round trip.
     pub fn shared(with: &Offset) -> Self {
         Self {
             anchor: with.at,
@@ -41,11 +40,10 @@ impl Clock {
         }
     }
 
-    /// The line through offsets, each the best of a batch, that were found over some time; none
-    /// without offsets, no drift with one.
+    /// The line through offsets over some time, each the best of a batch; `None` without offsets, no drift with one.
     ///
-    /// Least squares, weighted with the inverse square of the round trip: a batch that was disturbed
-    /// throughout says little.
+    /// Least squares, weighted with the inverse square of the round trip, since a batch that was disturbed throughout
+    /// is inaccurate.
     pub fn fit(offsets: &[Offset]) -> Option<Self> {
         let first = offsets.first()?;
         let shortest = offsets.iter().map(|offset| offset.half_round_trip).min()?;
@@ -82,8 +80,8 @@ impl Clock {
         })
     }
 
-    /// This clock's readings taken for those of another, which has a global clock of its own: what a
-    /// rank knows that learned from one that had learned before. Errors add up along the way.
+    /// The composition of this clock with another one, whose readings are its global time: for a rank that synchronised
+    /// with one that had synchronised before. Errors add up.
     pub fn then(&self, other: &Self) -> Self {
         let between = self.global(self.anchor);
         Self {
@@ -107,12 +105,12 @@ impl Clock {
         self.anchor + (since / (1.0 + self.drift)).round() as Nanoseconds
     }
 
-    /// The global time less the local one at a local time, in seconds.
+    /// The global time minus the local one at a local time, in seconds.
     pub fn offset_seconds(&self, local: Nanoseconds) -> f64 {
         seconds(self.global(local) - local)
     }
 
-    /// Seconds by which the global clock gains, per second.
+    /// Seconds that the global clock gains per second.
     pub fn drift(&self) -> f64 {
         self.drift
     }
@@ -122,10 +120,10 @@ impl Clock {
         self.drift_error
     }
 
-    /// The largest error of the global time at a local one, as far as learning has shown.
+    /// The largest error of the global time at a local one, according to the synchronisation.
     pub fn error_seconds(&self, local: Nanoseconds) -> f64 {
         let age_seconds = seconds(local - self.anchor).abs();
-        // An unknown drift has done no harm yet at the anchor.
+        // At the anchor, an unknown drift has no effect yet.
         let growth = if age_seconds > 0.0 {
             self.drift_error * age_seconds
         } else {
@@ -144,16 +142,16 @@ impl Clock {
         self.disagreement_seconds(fresh) + seconds(fresh.half_round_trip)
     }
 
-    /// Whether a fresh offset to the global time shows that it must be learned anew: the clocks
-    /// disagree by more than the round trip leaves open, and by something that matters. Errors of the
-    /// one that was asked, in seconds, are no fault of this clock.
+    /// Whether a fresh offset to the global time shows that the clock must be synchronised again: they disagree by more
+    /// than the uncertainty of the round trip, and by a relevant amount. The error of the other clock, in seconds, is
+    /// not attributed to this one.
     pub fn is_stale(&self, fresh: &Offset, asked_error_seconds: f64) -> bool {
         self.disagreement_seconds(fresh)
             > seconds(fresh.half_round_trip) + TOLERANCE_SECONDS + asked_error_seconds
     }
 
-    /// Whether so much time has passed since a clock with such an error of its drift was last found
-    /// right that it must be looked at again.
+    /// Whether a clock with this error of its drift must be checked again, as this much time has passed since it was
+    /// last found right.
     pub fn may_have_gone_astray(drift_error: f64, age_seconds: f64) -> bool {
         age_seconds > 0.0 && drift_error * age_seconds > TOLERANCE_SECONDS
     }

@@ -1,8 +1,8 @@
-//! What a pupil makes of its lesson.
+//! The synchronisation of one clock with another.
 
 use super::{Clock, Exchange, Offset};
 
-/// One lesson: batches of exchanges over some time, until there is a clock.
+/// One synchronisation: batches of exchanges over some time, until there is a clock.
 ///
 /// ```
 /// use benchmarking::clocks::{Exchange, Learning};
@@ -24,22 +24,21 @@ pub struct Learning {
 }
 
 impl Learning {
-    /// Batches of a lesson, unless the clock is the same.
+    /// The number of batches, unless both clocks are the same.
     pub const BATCHES: usize = 12;
 
-    /// Adds a batch of exchanges with the teacher's own clock.
+    /// Adds a batch of exchanges with the other clock.
     pub fn add(&mut self, exchanges: &[Exchange]) {
         self.offsets.extend(Offset::by_shortest(exchanges));
     }
 
-    /// Whether another batch is wanted, some milliseconds later. One is enough where both clocks
-    /// seem to be the same: that two agree within microseconds by chance is most unlikely, and if
-    /// they part later, that is noticed.
+    /// Whether another batch is needed, some milliseconds later. One batch is enough if both clocks seem to be the
+    /// same: a chance agreement within microseconds is very unlikely, and a later divergence would be noticed.
     pub fn is_unfinished(&self) -> bool {
         self.offsets.len() < Self::BATCHES && self.shared().is_none()
     }
 
-    /// The teacher's own clock as a function of the pupil's; none without any exchange.
+    /// The other clock as a function of this one; `None` without exchanges.
     pub fn clock(&self) -> Option<Clock> {
         self.shared().or_else(|| Clock::fit(&self.offsets))
     }

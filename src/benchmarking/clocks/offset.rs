@@ -1,32 +1,32 @@
-//! How far two clocks are apart, by messages there and back.
+//! The offset between two clocks, from an exchange of messages.
 
 use super::Nanoseconds;
 
 /// A message to another clock and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// When the message was sent, on the asking clock.
+    /// The time when the message was sent, on the asking clock.
     pub sent: Nanoseconds,
-    /// When it was answered, on the other clock.
+    /// The time when it was answered, on the other clock.
     pub answered: Nanoseconds,
-    /// When the answer had arrived, on the asking clock.
+    /// The time when the answer had arrived, on the asking clock.
     pub received: Nanoseconds,
 }
 
-/// What must be added to one clock at some moment to get the other one.
+/// The difference between two clocks at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
-    /// The moment, on the asking clock.
+    /// The time, on the asking clock.
     pub at: Nanoseconds,
-    /// The other clock then, less the asking one.
+    /// The other clock's time minus the asking one's.
     pub offset: Nanoseconds,
     /// The largest error of the offset: the whole round trip may have been spent in one direction.
     pub half_round_trip: Nanoseconds,
 }
 
 impl Offset {
-    /// The offset by the exchange that came back soonest, which bounds it most closely (Cristian 1989,
-    /// "Probabilistic clock synchronization"); none without exchanges.
+    /// The offset by the exchange with the shortest round trip, which bounds it most closely (Cristian 1989,
+    /// "Probabilistic clock synchronization"); `None` without exchanges.
     pub fn by_shortest(exchanges: &[Exchange]) -> Option<Self> {
         let shortest = exchanges
             .iter()
@@ -40,8 +40,8 @@ impl Offset {
         })
     }
 
-    /// Whether both may be the same clock: the answer was read after the message was sent and before
-    /// the answer arrived.
+    /// Whether both may be the same clock: the answer was read after the message was sent and before the answer
+    /// arrived.
     pub fn may_be_none(&self) -> bool {
         self.offset.abs() <= self.half_round_trip
     }

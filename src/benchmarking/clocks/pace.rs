@@ -1,40 +1,40 @@
-//! How much time a candidate's repetitions are given.
+//! The length of the windows for a candidate's repetitions.
 
 use std::collections::VecDeque;
 
 use super::{Nanoseconds, RepetitionTimes, Windows, nanoseconds};
 
-/// The first estimate of the time from a plan to its first start: ranks must have received the plan before.
+/// The first estimate of the time from a plan to its first start, before which all ranks must have the plan.
 const FIRST_LEAD_SECONDS: f64 = 200e-6;
 
-/// The least and the most of it.
+/// The least and the largest estimate.
 const LEAST_LEAD_SECONDS: f64 = 50e-6;
 const MOST_LEAD_SECONDS: f64 = 0.1;
 
-/// A window before anything is known of the candidate.
+/// The length of a window without any knowledge of the candidate.
 const FIRST_LENGTH_SECONDS: f64 = 1e-3;
 
-/// In every window, beside what the candidate takes: reading clocks, and waiting.
+/// The part of every window for reading clocks and waiting.
 const PAUSE_SECONDS: f64 = 2e-6;
 
-/// About how long a series lasts, and its most repetitions: a rank that is late in one stays late until it has
-/// caught up, or until the next plan, which costs about the lead.
+/// The approximate length of a series, and its least number of repetitions. A rank that is late in one repetition stays
+/// late until it has caught up, or until the next plan, which costs about the lead.
 const SERIES_SECONDS: f64 = 500e-6;
 const LEAST_CALLS: usize = 4;
 
-/// What something took the last times, and how much time it should therefore be given.
+/// The latest times of an operation, and the time to allow for the next one.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Usual {
+struct RecentTimes {
     seconds: VecDeque<f64>,
 }
 
-impl Usual {
+impl RecentTimes {
     /// The number of latest times that count.
     const MEMORY: usize = 64;
 
-    /// More than nine of ten take; but never more than this multiple of the median: what takes so much
-    /// longer was disturbed, and a long wait is the more easily disturbed.
-    const ROOM: f64 = 1.5;
+    /// The allowance as a multiple of the time that nine of ten do not exceed; at most so many medians. Longer times are
+    /// disturbances, which a long wait makes more likely.
+    const ALLOWANCE: f64 = 1.5;
     const MOST_MEDIANS: f64 = 8.0;
 
     fn add(&mut self, seconds: f64) {
@@ -44,23 +44,23 @@ impl Usual {
         self.seconds.push_back(seconds);
     }
 
-    fn room_seconds(&self) -> Option<f64> {
+    fn allowance_seconds(&self) -> Option<f64> {
         let mut ascending: Vec<f64> = self.seconds.iter().copied().collect();
         ascending.sort_by(f64::total_cmp);
         let most = Self::MOST_MEDIANS * statistics::quantile(&ascending, 0.5)?;
-        let usual = Self::ROOM * statistics::quantile(&ascending, 0.9)?;
-        Some(usual.min(most))
+        let allowance = Self::ALLOWANCE * statistics::quantile(&ascending, 0.9)?;
+        Some(allowance.min(most))
     }
 }
 
-/// How long a candidate's windows must be, by how it kept to earlier ones.
+/// The length of a candidate's windows, adapted to earlier ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pace {
     lead_seconds: f64,
     length_seconds: f64,
-    /// How long plans took to reach the last rank.
-    plans: Usual,
-    repetitions: Usual,
+    /// The times in which plans reached the last rank.
+    plans: RecentTimes,
+    repetitions: RecentTimes,
 }
 
 impl Default for Pace {
@@ -68,15 +68,15 @@ impl Default for Pace {
         Self {
             lead_seconds: FIRST_LEAD_SECONDS,
             length_seconds: FIRST_LENGTH_SECONDS,
-            plans: Usual::default(),
-            repetitions: Usual::default(),
+            plans: RecentTimes::default(),
+            repetitions: RecentTimes::default(),
         }
     }
 }
 
 impl Pace {
-    /// The next windows, as planned at a global time where clocks may be wrong by so much, and where the last
-    /// rank is to arrive so much later than the start.
+    /// The next windows, planned at a global time with clocks of this largest error, for a last rank that arrives this
+    /// much later than the start.
     pub fn plan(&self, now: Nanoseconds, residual_seconds: f64, latest_seconds: f64) -> Windows {
         let length_seconds = self.length_seconds + 2.0 * residual_seconds + latest_seconds;
         Windows {
@@ -85,7 +85,7 @@ impl Pace {
         }
     }
 
-    /// The most repetitions that should be planned at a time.
+    /// The most repetitions to plan at a time.
     pub fn most_calls(&self) -> usize {
         ((SERIES_SECONDS / self.length_seconds) as usize).max(LEAST_CALLS)
     }
@@ -95,20 +95,20 @@ impl Pace {
         2 * windows.length.max(nanoseconds(self.lead_seconds)) + 1_000_000
     }
 
-    /// Learns from a series, as all ranks together saw it.
+    /// Adapts to a series, as seen by all ranks together.
     pub fn adapt(&mut self, spans: &[RepetitionTimes]) {
         let Some(first) = spans.first() else {
             return;
         };
         self.plans.add(self.lead_seconds + first.ready_seconds);
         for span in spans {
-            // A rank that began late has not made the call longer.
+            // A late start of a rank does not lengthen the call.
             self.repetitions.add(span.end_seconds - span.latest_seconds);
         }
-        if let Some(seconds) = self.plans.room_seconds() {
+        if let Some(seconds) = self.plans.allowance_seconds() {
             self.lead_seconds = seconds.clamp(LEAST_LEAD_SECONDS, MOST_LEAD_SECONDS);
         }
-        if let Some(seconds) = self.repetitions.room_seconds() {
+        if let Some(seconds) = self.repetitions.allowance_seconds() {
             self.length_seconds = seconds + PAUSE_SECONDS;
         }
     }

@@ -1,20 +1,20 @@
-//! Which ranks learn the time from which others.
+//! The pairs of ranks that synchronise their clocks.
 
-/// One learns the global time from another that knows it already.
+/// A synchronisation of one rank with another that already has the global time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lesson {
-    /// The rank that knows it.
+    /// The rank with the global time.
     pub teacher: u32,
-    /// The rank that learns it.
+    /// The rank without it.
     pub pupil: u32,
 }
 
-/// The rounds of lessons by which all ranks of all nodes learn from the first rank of the first node;
-/// no rank has two lessons in a round.
+/// The rounds of lessons by which all ranks of all nodes synchronise with the first rank of the first node; no rank has
+/// two lessons in a round.
 ///
-/// First the first ranks of the nodes, in `ceil(log2 nodes)` rounds, since ways between nodes are
-/// the longer ones and few should lie one behind the other; then the ranks of each node, all nodes
-/// at a time. In each round everyone who knows teaches one more.
+/// The first ranks of the nodes come first, in `ceil(log2 nodes)` rounds, since paths between nodes are longer and few
+/// should follow one another; then the ranks of each node, all nodes at a time. In each round every synchronised rank
+/// teaches one more.
 pub fn rounds(nodes: &[Vec<u32>]) -> Vec<Vec<Lesson>> {
     let leaders: Vec<u32> = nodes
         .iter()

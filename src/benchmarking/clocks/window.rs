@@ -1,11 +1,11 @@
-//! Agreed starts, and which repetitions kept to them.
+//! Agreed starts, and the repetitions that kept to them.
 
 use vocabulary::Pattern;
 
 use super::{Nanoseconds, seconds};
 
-/// A rank that waits for a start and has a core begins at most this much later: a few readings of the
-/// clock, or an interrupt; or at most this share of the window, since what takes long does not depend on it.
+/// The largest delay of a rank that waits for a start and has a core: a few readings of the clock, or an interrupt; or
+/// this share of the window, since long calls do not depend on it.
 const PUNCTUAL_SECONDS: f64 = 5e-6;
 const PUNCTUAL_SHARE: f64 = 0.02;
 
@@ -24,13 +24,13 @@ impl Windows {
         self.first + self.length * repetition as Nanoseconds
     }
 
-    /// How much later than a start a rank that waits for it may begin.
+    /// The largest allowed delay of a waiting rank after a start.
     pub fn punctuality_seconds(&self) -> f64 {
         PUNCTUAL_SECONDS.max(PUNCTUAL_SHARE * seconds(self.length))
     }
 
-    /// What a rank did in a repetition in which it was to arrive `offset` after the start, by its readings
-    /// of the global clock.
+    /// The times of a rank in a repetition in which it was to arrive `offset` after the start, by its readings of the
+    /// global clock.
     pub fn span(
         &self,
         repetition: usize,
@@ -75,18 +75,18 @@ impl Windows {
 /// A rank's readings of its clock in a repetition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readings {
-    /// When it began to wait for its start.
+    /// It began to wait for its start.
     pub ready: Nanoseconds,
-    /// When it started.
+    /// It started.
     pub begin: Nanoseconds,
-    /// When its calls began to be timed.
+    /// Its timed calls began.
     pub timed: Nanoseconds,
-    /// When it was done.
+    /// It finished.
     pub end: Nanoseconds,
 }
 
 impl Readings {
-    /// The same by another clock.
+    /// The readings by another clock.
     pub fn map(self, clock: impl Fn(Nanoseconds) -> Nanoseconds) -> Self {
         Self {
             ready: clock(self.ready),
@@ -97,26 +97,25 @@ impl Readings {
     }
 }
 
-/// A repetition on one rank, or on all: seconds since its start was due.
+/// A repetition on one rank, or on all, in seconds since its start was due.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RepetitionTimes {
-    /// When a rank began to wait, less when it was to arrive: of the rank that did so last. Not negative if
-    /// it was late.
+    /// The time at which a rank began to wait minus its arrival, for the last rank. Not negative if it was late.
     pub ready_seconds: f64,
-    /// How much later than it was to arrive a rank started.
+    /// The delay of a rank's start after its arrival.
     pub late_seconds: f64,
-    /// When the first rank started.
+    /// The start of the first rank.
     pub begin_seconds: f64,
-    /// When the last rank started.
+    /// The start of the last rank.
     pub latest_seconds: f64,
-    /// When the last one was done.
+    /// The end of the last rank.
     pub end_seconds: f64,
-    /// The slowest rank's own time for the calls that are timed.
+    /// The slowest rank's own time for the timed calls.
     pub own_seconds: f64,
 }
 
 impl RepetitionTimes {
-    /// Numbers whose maxima over ranks are those of the repetition on all.
+    /// Values whose maxima over ranks represent the repetition on all ranks.
     pub fn to_maxima(self) -> [f64; 6] {
         [
             self.ready_seconds,
@@ -140,14 +139,14 @@ impl RepetitionTimes {
         }
     }
 
-    /// Whether a rank was not yet waiting when the start was due, or lost its core while it waited and
-    /// began so much later.
+    /// Whether a rank was not yet waiting when the start was due, or started too late because it lost its core while
+    /// waiting.
     fn is_late(&self, punctuality_seconds: f64) -> bool {
         self.ready_seconds >= 0.0 || self.late_seconds > punctuality_seconds
     }
 
-    /// The time of the repetition: from the first rank's start to the last one's end; of repeated calls the
-    /// slowest rank's own; of skewed ones from the last rank's start.
+    /// The time of the repetition: from the first rank's start to the last rank's end; for repeated calls the slowest
+    /// rank's own time; for skewed calls from the last rank's start.
     pub fn seconds(&self, pattern: Pattern) -> f64 {
         match pattern {
             Pattern::Together => self.end_seconds - self.begin_seconds,
@@ -157,19 +156,18 @@ impl RepetitionTimes {
     }
 }
 
-/// What became of a series.
+/// The result of a series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judged {
     /// The time of each repetition ([`RepetitionTimes::seconds`]).
     pub seconds: Vec<f64>,
-    /// The places of invalid repetitions, ascending.
+    /// The indices of invalid repetitions, ascending.
     pub invalid: Vec<u32>,
 }
 
-/// Tells which repetitions of a series, as all ranks together saw them, are valid: every rank waited
-/// for the start and then began within `punctuality_seconds`, so that they started together, or when they
-/// were to arrive, and all were done before the next start was due, so that none was disturbed by those
-/// who had gone on.
+/// Determines which repetitions of a series, as seen by all ranks together, are valid: every rank waited for the start
+/// and then began within `punctuality_seconds` of its arrival, and all finished before the next start was due, so that
+/// no rank was disturbed by others in the next repetition.
 pub fn judge(
     spans: &[RepetitionTimes],
     pattern: Pattern,

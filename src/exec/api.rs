@@ -47,19 +47,19 @@ pub fn library() -> Library {
     libraries::library(&library_text())
 }
 
-/// More characters than any library says of itself.
+/// Longer than the description of any library.
 const MOST_DESCRIBED: usize = 1 << 14;
 
-/// All of it.
+/// The library's whole description of itself.
 pub(crate) fn library_description() -> String {
     // SAFETY: a constant of the library.
     let room = unsafe { ffi::RSMPI_MAX_LIBRARY_VERSION_STRING } as usize;
-    // Another library may answer than that of the constant, when one is preloaded into the wrong
-    // program: MPICH says up to 8192 characters.
+    // If a library is preloaded into a program of another one, its texts may be longer than this constant: MPICH's
+    // have up to 8192 characters.
     let room = room.max(MOST_DESCRIBED);
     let mut text = vec![0 as c_char; room + 1];
     let mut length = 0;
-    // SAFETY: `text` holds what the library may write and one zero more.
+    // SAFETY: `text` has room for what the library may write and a final zero.
     unsafe {
         ffi::MPI_Get_library_version(text.as_mut_ptr(), &mut length);
         CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned()
@@ -97,13 +97,13 @@ pub(crate) fn byte() -> ffi::MPI_Datatype {
     datatype(Datatype::Byte)
 }
 
-/// The argument for calls whose status is not wanted.
+/// The argument of calls whose status is not needed.
 pub(crate) fn status_ignore() -> *mut ffi::MPI_Status {
     // SAFETY: a constant of the library.
     unsafe { ffi::RSMPI_STATUS_IGNORE }
 }
 
-/// Whether MPI has ended, and with it all handles.
+/// Whether MPI has been finalised, which invalidates all handles.
 pub(crate) fn is_finalized() -> bool {
     let mut finalized = 0;
     // SAFETY: may be called at any time.
@@ -119,12 +119,12 @@ pub fn is_running() -> bool {
     initialized != 0 && !is_finalized()
 }
 
-/// A length as an MPI count.
+/// Converts a length to an MPI count.
 pub(crate) fn count(units: u64) -> Result<c_int, ExecError> {
     c_int::try_from(units).map_err(|_| ExecError::TooLarge { bytes: units })
 }
 
-/// A length as one of memory.
+/// Converts a length in bytes to a `usize`.
 pub(crate) fn length(bytes: u64) -> Result<usize, ExecError> {
     let length = usize::try_from(bytes).ok();
     let length = length.filter(|length| *length <= isize::MAX as usize);

@@ -1,4 +1,4 @@
-//! Collectives as applications call them: on any memory, datatype and operator.
+//! Collectives as applications call them: on any memory, with any datatype and operator.
 
 use std::ffi::c_void;
 
@@ -12,35 +12,33 @@ use crate::{Arguments, Communicator, ExecError, ScheduleExecutor, Wait};
 
 /// An algorithm bound to an application's call.
 ///
-/// Where data is combined, the schedule's unit is an element, and elements stay where they are:
-/// dense ones move as bytes, others as what they are. Numbers are combined by our own loops,
-/// everything else by `MPI_Reduce_local`. Where data is only moved, ranks may describe equal data by
-/// different datatypes, so that the unit is a packed byte: dense buffers are worked on where they
-/// are, others are packed before and unpacked after.
+/// In reductions, the schedule's unit is an element, and elements stay in the application's buffers: dense ones are
+/// sent as bytes, others with their own datatype. Numbers are combined by our own loops, everything else by
+/// `MPI_Reduce_local`. In data movement, ranks may describe equal data by different datatypes, so the unit is a
+/// packed byte: dense buffers are used directly, others are packed before the call and unpacked after it.
 ///
-/// Nothing is written but the output's elements, not even the gaps between these. A second call does
-/// not allocate.
+/// Only the output's elements are written, not the gaps between them. A second call does not allocate.
 #[derive(Debug)]
 pub struct ApplicationCall {
     executor: ScheduleExecutor,
-    /// The input and the output where data is moved.
+    /// The input and the output, in data movement.
     sides: [Option<Side>; 2],
-    /// No rank has any data.
+    /// Whether no rank has any data.
     is_empty: bool,
 }
 
 impl ApplicationCall {
-    /// Prepares this rank's part. All ranks must name the same algorithm and parameters, and pass
-    /// arguments that fit as MPI asks of them.
+    /// Prepares this rank's part. All ranks must name the same algorithm and parameters, and pass matching arguments,
+    /// as MPI requires.
     ///
-    /// `in_place` says whether this rank gives `MPI_IN_PLACE`; other ranks than the root need not
-    /// know that the root does.
+    /// `in_place` says whether this rank passes `MPI_IN_PLACE`; ranks other than the root need not know whether the
+    /// root does.
     ///
     /// # Errors
     ///
-    /// If the algorithm cannot serve the call, an unordered one with an operator that does not
-    /// commute for instance, the arguments contradict each other, a message would be too large, or the
-    /// communicator has no channels and the parameters ask for them.
+    /// If the algorithm cannot serve the call (for instance, it is not ordered and the operator does not commute), if
+    /// the arguments contradict each other, if a message would be too large, or if the parameters need channels and
+    /// the communicator has none.
     pub fn new(
         algorithm: &'static Algorithm,
         parameters: &Parameters,
@@ -94,13 +92,13 @@ impl ApplicationCall {
         })
     }
 
-    /// Carries out the collective on this rank's buffers, of which a broadcast has only `recv`.
-    /// A buffer for which `MPI_IN_PLACE` is given, or that the rank does not have, is not looked at.
+    /// Carries out the collective on this rank's buffers; a broadcast has only `recv`. A buffer for which
+    /// `MPI_IN_PLACE` is passed, or that the rank does not have, is not accessed.
     ///
     /// # Safety
     ///
-    /// The buffers hold what the arguments say, the output may be written, they do not overlap, and
-    /// all handles are valid still.
+    /// The buffers match the arguments, the output is writable, the buffers do not overlap, and all handles are still
+    /// valid.
     ///
     /// # Errors
     ///

@@ -8,14 +8,14 @@ use crate::handle::{DatatypeHandle, OperatorHandle};
 /// Elements of a datatype.
 #[derive(Clone, Copy, Debug)]
 pub struct Elements {
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// The type of the elements.
     pub datatype: DatatypeHandle,
 }
 
 impl Elements {
-    /// Bytes of their data, gaps not counted.
+    /// The size of their data in bytes, without gaps.
     pub fn bytes(&self) -> Result<u64, ExecError> {
         let size = self.datatype.size() as u64;
         let bytes = self.count.checked_mul(size);
@@ -23,22 +23,22 @@ impl Elements {
     }
 }
 
-/// A call but for its buffers, as one rank passes it; names and meanings are those of MPI.
+/// A collective's arguments on one rank except for the buffers, with MPI's names and meanings.
 ///
-/// What MPI says to be significant only at the root is read only there, and what goes with a buffer
-/// that is given as `MPI_IN_PLACE` not at all.
+/// Arguments that are significant only at the root are read only there. Arguments that belong to a buffer passed as
+/// `MPI_IN_PLACE` are not read.
 #[derive(Clone, Copy, Debug)]
 pub enum Arguments<'a> {
     /// `MPI_Bcast`.
     Bcast {
-        /// What the root gives and the others get.
+        /// The data that the root sends and the others receive.
         data: Elements,
         /// The root.
         root: u32,
     },
     /// `MPI_Reduce`.
     Reduce {
-        /// What every rank gives.
+        /// The input of every rank.
         data: Elements,
         /// The operator.
         operator: OperatorHandle,
@@ -47,39 +47,39 @@ pub enum Arguments<'a> {
     },
     /// `MPI_Allreduce`.
     Allreduce {
-        /// What every rank gives.
+        /// The input of every rank.
         data: Elements,
         /// The operator.
         operator: OperatorHandle,
     },
     /// `MPI_Gather`.
     Gather {
-        /// What this rank gives.
+        /// The data that this rank sends.
         send: Elements,
-        /// What the root gets from one rank.
+        /// The data that the root receives from each rank.
         recv: Elements,
         /// The root.
         root: u32,
     },
     /// `MPI_Scatter`.
     Scatter {
-        /// What the root gives to one rank.
+        /// The data that the root sends to each rank.
         send: Elements,
-        /// What this rank gets.
+        /// The data that this rank receives.
         recv: Elements,
         /// The root.
         root: u32,
     },
     /// `MPI_Allgather`.
     Allgather {
-        /// What this rank gives.
+        /// The data that this rank sends.
         send: Elements,
-        /// What it gets from one rank.
+        /// The data that it receives from each rank.
         recv: Elements,
     },
     /// `MPI_Reduce_scatter`.
     ReduceScatter {
-        /// Elements of each rank's part of the result.
+        /// The number of elements in each rank's part of the result.
         counts: &'a [u64],
         /// Their type.
         datatype: DatatypeHandle,
@@ -110,7 +110,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// The root; 0 where there is none.
+    /// The root; 0 if the collective has none.
     pub fn root(&self) -> u32 {
         match *self {
             Self::Bcast { root, .. }
@@ -121,7 +121,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// What is combined, and how; `None` where data is only moved.
+    /// The datatype and operator of a reduction; `None` in data movement.
     pub fn reduction(&self) -> Option<(DatatypeHandle, OperatorHandle)> {
         match *self {
             Self::Reduce { data, operator, .. } | Self::Allreduce { data, operator } => {
@@ -135,8 +135,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// The length of the call in the schedule's units: elements where data is combined, bytes where
-    /// it is moved.
+    /// The length of the call in the schedule's units: elements in reductions, bytes in data movement.
     pub(crate) fn units(&self, is_root: bool, in_place: bool) -> Result<u64, ExecError> {
         match *self {
             Self::Bcast { data, .. } => data.bytes(),

@@ -10,9 +10,8 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// `length` bytes of zero. Until it is written, large memory costs nothing: all of its pages
-    /// may be the kernel's one page of zeros, which stays in the cache. To be timed, see
-    /// [`Bytes::filled`].
+    /// `length` bytes of zero. Until a page is written it may be the kernel's shared page of zeros, which stays in
+    /// the cache. For timing, use [`Bytes::filled`].
     pub fn zeroed(length: usize) -> Self {
         Self {
             words: vec![0; length.div_ceil(size_of::<u128>())],
@@ -32,7 +31,7 @@ impl Bytes {
         &cast_slice(&self.words)[..self.length]
     }
 
-    /// The bytes, to be written.
+    /// The bytes, mutable.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         &mut cast_slice_mut(&mut self.words)[..self.length]
     }

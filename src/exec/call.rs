@@ -1,4 +1,4 @@
-//! What is called.
+//! Calls of collectives.
 
 use schedule::{Collective, Nodes, Placed, Request, Schedule};
 use vocabulary::{Cell, Datatype, Operator, Parameters};
@@ -25,7 +25,7 @@ pub struct Call {
 }
 
 impl From<&Cell> for Call {
-    /// The call that a cell measures: its root is rank 0, and nothing is in place.
+    /// The call that a cell measures: its root is rank 0, and it is not in place.
     fn from(cell: &Cell) -> Self {
         let Cell {
             collective,
@@ -46,7 +46,7 @@ impl From<&Cell> for Call {
 }
 
 impl Call {
-    /// Bytes of the schedule's unit: an element where data is combined, a byte where it is moved.
+    /// The size of the schedule's unit in bytes: of an element in reductions, 1 in data movement.
     pub fn unit_bytes(&self) -> u64 {
         if self.collective.is_reduction() {
             self.datatype.size_bytes()
@@ -55,7 +55,7 @@ impl Call {
         }
     }
 
-    /// What an algorithm of ours does for the call on these nodes.
+    /// The schedule of one of our algorithms for the call on these nodes.
     ///
     /// # Errors
     ///
@@ -83,8 +83,8 @@ impl Call {
         Ok(Schedule::new(found, &request)?)
     }
 
-    /// Bytes that a rank's input holds among `ranks`; 0 if the rank has none. In place it has none,
-    /// but for the root of a scatter, whose part stays where it is.
+    /// The size in bytes of a rank's input among `ranks` ranks; 0 if the rank has none. In place only the root of a
+    /// scatter has one, and its own part of that stays where it is.
     pub fn input_bytes(&self, rank: u32, ranks: u32) -> u64 {
         let is_root = rank == self.root;
         match self.collective {
@@ -102,8 +102,8 @@ impl Call {
         }
     }
 
-    /// Bytes that a rank's output holds among `ranks`; 0 if the rank has none. Where parts are
-    /// combined in place it is the whole vector, and the result its beginning.
+    /// The size in bytes of a rank's output among `ranks` ranks; 0 if the rank has none. In an in-place collective
+    /// that combines parts it is the whole vector, and the result is its beginning.
     pub fn output_bytes(&self, rank: u32, ranks: u32) -> u64 {
         let is_root = rank == self.root;
         match self.collective {
@@ -128,7 +128,7 @@ impl Call {
         self.bytes.saturating_mul(ranks.into())
     }
 
-    /// Elements of a rank's part of a `reduce_scatter`: as even as can be, the larger ones first.
+    /// The number of elements in a rank's part of a `reduce_scatter`: as even as possible, the larger parts first.
     pub(crate) fn part_elements(&self, rank: u32, ranks: u32) -> u64 {
         let (elements, ranks) = (self.bytes / self.datatype.size_bytes(), u64::from(ranks));
         elements / ranks + u64::from(u64::from(rank) < elements % ranks)

@@ -13,7 +13,7 @@ use crate::steps::{INPUT, OUTPUT, Place, Step, Transfer, Ways, mark_repeated};
 use crate::unit::Unit;
 use crate::{Communicator, ExecError, NodeChannels, Wait};
 
-/// Messages between ranks of one node, carried out as rounds of a schedule are.
+/// Messages between ranks of one node, carried out like the rounds of a schedule.
 pub struct ChannelMessages<'a> {
     communicator: &'a Communicator,
     channels: Rc<NodeChannels>,
@@ -24,7 +24,7 @@ pub struct ChannelMessages<'a> {
 }
 
 impl<'a> ChannelMessages<'a> {
-    /// Messages of bytes; with a datatype and an operator, of elements that may be combined.
+    /// Prepares messages of bytes; with a datatype and an operator, messages of elements that can be combined.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl<'a> ChannelMessages<'a> {
                 Some(Combiner::of_elements(datatype, operator)?),
             ),
         };
-        // How ranks wait makes a difference to messages through MPI alone.
+        // How ranks wait affects only messages through MPI.
         let (unit, wait) = (Unit::bytes(unit), Wait::Block);
         Ok(Self {
             communicator,
@@ -58,7 +58,7 @@ impl<'a> ChannelMessages<'a> {
     ///
     /// # Errors
     ///
-    /// If one of them is not on this rank's node, or its message has another length.
+    /// If one of the ranks is not on this rank's node, or its message has another length.
     pub fn transfer(
         &mut self,
         send: &[u8],
@@ -81,7 +81,7 @@ impl<'a> ChannelMessages<'a> {
         self.carry_out(send, recv)
     }
 
-    /// Receives a vector from a rank and combines it with `into`, straight out of the channel.
+    /// Receives a vector from a rank and combines it with `into`, directly from the channel.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl<'a> ChannelMessages<'a> {
             slot,
             runs,
             start,
-            // Messages go through MPI alone.
+            // Used only for messages through MPI.
             count: 0,
             datatype: byte(),
             is_repeated: false,

@@ -1,4 +1,4 @@
-//! How units are combined: by our loops, or by the library.
+//! Combining units, by our loops or by the library.
 
 use std::ffi::c_void;
 
@@ -15,7 +15,7 @@ use crate::{Bytes, Call, ExecError};
 /// An operator on elements of a datatype.
 pub(crate) struct Combiner {
     kernel: Option<Kernel>,
-    /// The bits that are zero in an address that the kernel can use.
+    /// The bits that are zero in an address with sufficient alignment for the kernel.
     pub(crate) alignment_mask: usize,
     local: Option<Local>,
 }
@@ -25,11 +25,11 @@ struct Local {
     operator: OperatorHandle,
     datatype: DatatypeHandle,
     stride: usize,
-    /// Room for a piece of the right operand, where the result goes into the left one.
+    /// Memory for a piece of the right operand, for results that go into the left one.
     piece: Piece,
 }
 
-/// Memory for a few units, to work on.
+/// Memory for a few units.
 struct Piece {
     _memory: Bytes,
     base: *mut u8,
@@ -57,7 +57,7 @@ pub(crate) struct Addresses {
 }
 
 impl Addresses {
-    /// The same for what comes `bytes` later.
+    /// The same, `bytes` further on.
     pub(crate) fn after(self, bytes: usize) -> Self {
         Self {
             left: self.left.wrapping_add(bytes),
@@ -68,7 +68,7 @@ impl Addresses {
 }
 
 impl Combiner {
-    /// The selection for a call of ours; `None` if it combines nothing.
+    /// The combiner for one of our own calls; `None` if it is not a reduction.
     pub(crate) fn of(call: &Call) -> Result<Option<Self>, ExecError> {
         if !call.collective.is_reduction() {
             return Ok(None);
@@ -85,7 +85,7 @@ impl Combiner {
         })
     }
 
-    /// The selection for an application's call.
+    /// The combiner for an application's call.
     pub(crate) fn of_handles(
         datatype: DatatypeHandle,
         operator: OperatorHandle,
@@ -110,23 +110,23 @@ impl Combiner {
         })
     }
 
-    /// Whether it is done by a loop of ours.
+    /// Whether one of our loops does the work.
     pub(crate) fn has_kernel(&self) -> bool {
         self.kernel.is_some()
     }
 
-    /// Whether combining needs aligned memory, for want of another way.
+    /// Whether combining needs aligned memory, because there is no fallback.
     pub(crate) fn insists_on_alignment(&self) -> bool {
         self.local.is_none()
     }
 
-    /// Combines `length` bytes of memory, gaps included.
+    /// Combines `length` bytes of memory, including gaps.
     ///
     /// # Safety
     ///
-    /// The addresses are those of so much memory, which may be read, and `into`'s written. The
-    /// target is an operand or disjoint from both, and the operands are disjoint. Where alignment is
-    /// insisted on, they are aligned.
+    /// The addresses point to `length` bytes, which are readable; those of `into` are writable. The target is an
+    /// operand or disjoint from both, and the operands are disjoint. If [`Combiner::insists_on_alignment`], they are
+    /// aligned.
     pub(crate) unsafe fn combine(
         &self,
         at: Addresses,
@@ -192,7 +192,7 @@ impl Local {
             if self.operator.is_commutative() {
                 return self.reduce(right, into, units);
             }
-            // The right operand must survive.
+            // The right operand must not be overwritten.
             let mut done = 0;
             while done < units {
                 let count = self.piece.units.min(units - done);

@@ -1,4 +1,4 @@
-//! Communicators with checked calls, and what the driver needs of them beside collectives.
+//! Communicators with checked calls, and the driver's needs besides collectives.
 
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
@@ -13,11 +13,11 @@ use crate::{ExecError, NodeChannels};
 
 /// MPI, initialised.
 ///
-/// Finalising waits for all ranks, so it is asked for with [`Universe::finish`] and not done on
-/// the way out of an error, which other ranks may know nothing about.
+/// Finalising waits for all ranks. It is done by [`Universe::finish`] and not on drop, because on the way out of an
+/// error other ranks may not follow.
 pub struct Universe {
     world: Communicator,
-    /// Kept open, so that no other one is the last.
+    /// Kept open, so that no other instance is the last one to close.
     tool: Tool,
 }
 
@@ -46,12 +46,12 @@ impl Universe {
         &self.world
     }
 
-    /// Finalises MPI. Collective; communicators that still exist must not be used any more, and
-    /// runners of the library's own algorithms must be gone.
+    /// Finalises MPI. Collective; communicators that still exist must not be used afterwards, and runners of the
+    /// library's own algorithms must have been dropped.
     ///
     /// # Errors
     ///
-    /// If the library reports one.
+    /// If the library reports an error.
     pub fn finish(mut self) -> Result<(), ExecError> {
         self.world.free();
         drop(self.tool);
@@ -60,8 +60,8 @@ impl Universe {
     }
 }
 
-/// Ends this process at once, without finalising anything: for watchdogs, when a rank may hang
-/// inside MPI. The launcher then ends the other ranks.
+/// Ends this process at once without finalising MPI, for watchdogs of ranks that may hang inside MPI. The launcher
+/// then ends the other ranks.
 pub fn exit_now(code: i32) -> ! {
     unsafe extern "C" {
         fn _exit(code: c_int) -> !;
@@ -70,8 +70,8 @@ pub fn exit_now(code: i32) -> ! {
     unsafe { _exit(code) }
 }
 
-/// A communicator of our own: errors are returned, and no message of the application's or of
-/// another candidate's can be mistaken for one of ours.
+/// A communicator of our own: errors are returned, and its messages cannot be confused with those of the application
+/// or of another candidate.
 #[derive(Debug)]
 pub struct Communicator {
     raw: ffi::MPI_Comm,
@@ -82,9 +82,8 @@ pub struct Communicator {
 }
 
 impl Communicator {
-    /// A communicator of the same ranks as an application's, with traffic of its own. Collective.
-    /// Nothing else is taken over: `MPI_Comm_dup` would call back the owners of attributes of the
-    /// application's.
+    /// A communicator with the ranks of an application's, but with its own messages. Collective. Copies nothing else:
+    /// `MPI_Comm_dup` would call the copy functions of the application's attributes.
     ///
     /// # Safety
     ///
@@ -131,7 +130,7 @@ impl Communicator {
         })
     }
 
-    /// The library's handle, as long as this value exists.
+    /// The library's handle, valid as long as this value exists.
     #[inline]
     pub fn raw(&self) -> ffi::MPI_Comm {
         self.raw
@@ -147,38 +146,38 @@ impl Communicator {
         self.size
     }
 
-    /// The nodes of its ranks, as far as [`Communicator::set_nodes`] was told; one node for all ranks before.
+    /// The nodes of its ranks, as set by [`Communicator::set_nodes`]; a single node by default.
     pub fn nodes(&self) -> &Nodes {
         &self.nodes
     }
 
-    /// Says which of its ranks share a node, for algorithms that know nodes. All ranks must say the same.
+    /// Sets which of its ranks share a node, for algorithms that know nodes. All ranks must set the same.
     pub fn set_nodes(&mut self, nodes: Nodes) {
         self.nodes = nodes;
     }
 
-    /// Gives calls on this communicator channels of shared memory, which were opened for the same ranks. What is called
-    /// on communicators with the same channels must be called in the same order on all ranks.
+    /// Gives calls on this communicator channels of shared memory, opened for the same ranks. Calls on all
+    /// communicators with the same channels must have the same order on all ranks.
     pub fn set_channels(&mut self, channels: Rc<NodeChannels>) {
         self.channels = Some(channels);
     }
 
-    /// Has calls on this communicator do without channels.
+    /// Makes calls on this communicator work without channels.
     pub fn close_channels(&mut self) {
         self.channels = None;
     }
 
-    /// Its channels, if it was given any.
+    /// Its channels, if it has any.
     pub fn channels(&self) -> Option<&Rc<NodeChannels>> {
         self.channels.as_ref()
     }
 
-    /// A communicator of the same ranks with traffic of its own. Collective.
+    /// A communicator of the same ranks with its own messages. Collective.
     pub fn duplicate(&self) -> Result<Self, ExecError> {
         Self::duplicate_of(self.raw)
     }
 
-    /// The ranks that call this with `member`, in rank order; `None` on the others. Collective.
+    /// A communicator of the ranks that call this with `member`, in rank order; `None` on the others. Collective.
     pub fn subset(&self, member: bool) -> Result<Option<Self>, ExecError> {
         // SAFETY: the handle is written by the call; MPI_UNDEFINED yields the null communicator.
         unsafe {
@@ -196,7 +195,7 @@ impl Communicator {
         }
     }
 
-    /// The ranks that share memory with this one, in rank order: a node. Collective.
+    /// A communicator of the ranks that share memory with this one (a node), in rank order. Collective.
     pub fn node(&self) -> Result<Self, ExecError> {
         // SAFETY: the handle is written by the call.
         unsafe {
@@ -226,8 +225,8 @@ impl Communicator {
         Ok(())
     }
 
-    /// Waits for all ranks without occupying a core: for ranks that have nothing to measure.
-    /// Every rank of the communicator calls it; ranks that come late find no other rank spinning.
+    /// Waits for all ranks without using a core, for ranks that have nothing to measure. Every rank of the
+    /// communicator calls it, so late ranks find no other rank spinning.
     pub fn sleeping_barrier(&self, nap: Duration) -> Result<(), ExecError> {
         // SAFETY: the request is written by the first call and owned by this function until the
         // test reports it complete.
@@ -246,7 +245,7 @@ impl Communicator {
         }
     }
 
-    /// Element-wise maximum over all ranks, on all ranks. Collective.
+    /// Computes the element-wise maximum over all ranks, on all ranks. Collective.
     pub fn maximum(&self, values: &mut [f64]) -> Result<(), ExecError> {
         let mine = values.to_vec();
         let length = count(values.len() as u64)?;
@@ -264,7 +263,7 @@ impl Communicator {
         check("MPI_Allreduce", code)
     }
 
-    /// The root's bytes, on all ranks; the length need only be known to the root. Collective.
+    /// Broadcasts the root's bytes to all ranks; only the root needs to know the length. Collective.
     pub fn share(&self, bytes: &mut Vec<u8>, root: u32) -> Result<(), ExecError> {
         let mut length = bytes.len() as u64;
         let raw_length: *mut u64 = &mut length;

@@ -1,12 +1,11 @@
-//! MPI's own types and the constants that its bindings lack, for libraries that take the place of
-//! MPI calls.
+//! MPI's own types, and constants that the bindings lack, for libraries that intercept MPI calls.
 
 use std::ffi::{c_int, c_void};
 
 use mpi::ffi;
 pub use mpi::ffi::{MPI_Comm, MPI_Datatype, MPI_Op};
 
-// `shim.c`, compiled with the library's own compiler: there the constants are macros.
+// Compiled from `shim.c` with the library's own compiler, as the constants are macros in C.
 unsafe extern "C" {
     safe fn colltune_in_place() -> *const c_void;
     safe fn colltune_double_int() -> ffi::MPI_Datatype;
@@ -14,22 +13,22 @@ unsafe extern "C" {
     safe fn colltune_class(datatype: ffi::MPI_Datatype) -> c_int;
 }
 
-/// `MPI_IN_PLACE`, as it comes in place of a buffer.
+/// `MPI_IN_PLACE`, as a buffer argument.
 pub fn in_place() -> *const c_void {
     colltune_in_place()
 }
 
-/// `MPI_DOUBLE_INT`: a pair of a value and a place, with a gap at its end.
+/// `MPI_DOUBLE_INT`: pairs of a value and an index, with a gap at the end.
 pub fn double_int() -> MPI_Datatype {
     colltune_double_int()
 }
 
-/// `MPI_MINLOC`: the least value of pairs, and the least place where it is found.
+/// `MPI_MINLOC`: the least value of pairs, with the least index where it occurs.
 pub fn minloc() -> MPI_Op {
     colltune_minloc()
 }
 
-/// How built-in operators read a named datatype.
+/// The interpretation of a named datatype by the built-in operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     Signed,

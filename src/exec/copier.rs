@@ -7,17 +7,17 @@ use schedule::Run;
 use crate::unit::Unit;
 use crate::{Bytes, ExecError};
 
-/// Work that needs memory of its own is done in pieces of about this size, which stay in the cache.
+/// The size of the pieces in which work with temporary memory is done; they stay in the cache.
 const PIECE_BYTES: usize = 32 << 10;
 
-/// Copies units; between elements with gaps it touches nothing.
+/// Copies units without touching the gaps between elements.
 pub(crate) struct Copier {
     unit: Unit,
     /// Packed elements of a datatype with gaps.
     packed: Bytes,
 }
 
-/// Units that are worked on at once.
+/// The number of units processed at once.
 pub(crate) fn piece_units(unit_bytes: usize) -> usize {
     (PIECE_BYTES / unit_bytes.max(1)).max(1)
 }
@@ -33,11 +33,11 @@ impl Copier {
         }
     }
 
-    /// Copies `length` bytes of memory, gaps not included.
+    /// Copies `length` bytes of memory, without gaps.
     ///
     /// # Safety
     ///
-    /// So much memory may be read and written, and does not overlap unless it is the same.
+    /// The memory is readable and writable, and does not overlap unless it is identical.
     pub(crate) unsafe fn copy(
         &mut self,
         from: *const u8,
@@ -45,7 +45,7 @@ impl Copier {
         length: usize,
     ) -> Result<(), ExecError> {
         let Some(datatype) = self.unit.sparse else {
-            // A rank's own part may be where it goes already. SAFETY: the caller's.
+            // A rank's own part may already be in place. SAFETY: the caller's.
             unsafe { std::ptr::copy(from, into, length) };
             return Ok(());
         };
@@ -66,13 +66,13 @@ impl Copier {
     }
 }
 
-/// Pieces of a message, whose data is packed: one unit after the other, without gaps.
+/// Pieces of a message. The data of a message is packed: one unit after the other, without gaps.
 impl Copier {
-    /// Fills `packet` with a message's packed data from `offset` on. Runs begin at `base`.
+    /// Fills `packet` with the packed data of a message from `offset` on. `base` is the origin of the runs.
     ///
     /// # Safety
     ///
-    /// The memory of the runs may be read, and the message is long enough.
+    /// The memory of the runs is readable, and the message is long enough.
     #[inline]
     pub(crate) unsafe fn take_out(
         &mut self,
@@ -86,7 +86,7 @@ impl Copier {
             && rest.is_empty()
         {
             let from = base.wrapping_add(run.start as usize + offset);
-            // SAFETY: the caller's; a packet of a channel lies in no rank's memory.
+            // SAFETY: the caller's; a channel's packet is outside of all ranks' memory.
             unsafe { std::ptr::copy_nonoverlapping(from, packet.as_mut_ptr(), packet.len()) };
             return Ok(());
         }
@@ -96,11 +96,11 @@ impl Copier {
         })
     }
 
-    /// Puts packed data of a message in its place, from `offset` on. Runs begin at `base`.
+    /// Unpacks a part of a message to its destination, from `offset` on. `base` is the origin of the runs.
     ///
     /// # Safety
     ///
-    /// The memory of the runs may be written, and the message is long enough.
+    /// The memory of the runs is writable, and the message is long enough.
     #[inline]
     pub(crate) unsafe fn put_in(
         &mut self,
@@ -114,7 +114,7 @@ impl Copier {
             && rest.is_empty()
         {
             let into = base.wrapping_add(run.start as usize + offset);
-            // SAFETY: the caller's; a packet of a channel lies in no rank's memory.
+            // SAFETY: the caller's; a channel's packet is outside of all ranks' memory.
             unsafe { std::ptr::copy_nonoverlapping(packet.as_ptr(), into, packet.len()) };
             return Ok(());
         }
@@ -124,9 +124,9 @@ impl Copier {
         })
     }
 
-    /// Calls `with` for each piece of memory that `length` bytes of a message from `offset` on lie in: with where the
-    /// piece begins, how many packed bytes of it lie before those that are meant, and where these stand among the
-    /// `length` bytes.
+    /// Calls `with` for each piece of memory that contains a part of `length` message bytes from `offset` on. Passes
+    /// the start of the piece, the number of packed bytes of the piece before this part, and the range of the part
+    /// among the `length` bytes.
     fn each_piece(
         &mut self,
         runs: &[Run; 2],
@@ -157,7 +157,7 @@ impl Copier {
 
     /// # Safety
     ///
-    /// The units from `memory` on that are meant may be read.
+    /// The needed units from `memory` on are readable.
     unsafe fn take_out_piece(
         &mut self,
         memory: *const u8,
@@ -185,7 +185,7 @@ impl Copier {
 
     /// # Safety
     ///
-    /// The units from `memory` on that are meant may be written.
+    /// The needed units from `memory` on are writable.
     unsafe fn put_in_piece(
         &mut self,
         memory: *mut u8,
@@ -194,7 +194,7 @@ impl Copier {
     ) -> Result<(), ExecError> {
         let Some(datatype) = self.unit.sparse else {
             let into = memory.wrapping_add(within);
-            // SAFETY: the caller's; a packet of a channel lies in no rank's memory.
+            // SAFETY: the caller's; a channel's packet is outside of all ranks' memory.
             unsafe { std::ptr::copy_nonoverlapping(packet.as_ptr(), into, packet.len()) };
             return Ok(());
         };
@@ -206,7 +206,7 @@ impl Copier {
             // SAFETY: the caller's.
             unsafe {
                 if part.bytes.len() < packed.len() {
-                    // The other pieces of the unit stay what they are.
+                    // Keeps the other bytes of the unit unchanged.
                     datatype.pack(into, part.units, packed)?;
                 }
                 packed[part.bytes.clone()].copy_from_slice(&packet[done..done + part.bytes.len()]);
@@ -218,16 +218,17 @@ impl Copier {
     }
 }
 
-/// The units that are packed at once, among those that some packed bytes belong to.
+/// The units to pack at once in order to access some packed bytes.
 struct Part {
     first: usize,
     units: usize,
-    /// The bytes among those of the units.
+    /// The range of these bytes among the packed bytes of the units.
     bytes: Range<usize>,
 }
 
 impl Part {
-    /// The units of `length` bytes that begin `start` bytes after a unit's beginning; a unit has `size`.
+    /// The units that contain `length` packed bytes from `start` on, counted from the start of a unit; `size` is a
+    /// unit's.
     fn of(size: usize, start: usize, length: usize) -> Self {
         let (first, skipped) = (start / size, start % size);
         let units = (skipped + length).div_ceil(size).min(piece_units(size));

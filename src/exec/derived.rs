@@ -1,4 +1,4 @@
-//! Datatypes that we make for messages in pieces.
+//! Datatypes that we create for messages in pieces.
 
 use std::ffi::c_int;
 
@@ -9,14 +9,14 @@ use crate::ExecError;
 use crate::api::{check, count, is_finalized};
 use crate::unit::Unit;
 
-/// A datatype of ours; freed when dropped.
+/// A datatype that we created; freed when dropped.
 #[derive(Debug)]
 pub(crate) struct Derived {
     raw: ffi::MPI_Datatype,
 }
 
 impl Derived {
-    /// Pieces of a buffer, in bytes, as one element of a datatype that begins where the buffer does.
+    /// A datatype whose single element is made of pieces of a buffer, with offsets in bytes from the buffer's start.
     // Long programs make such datatypes in every round, so nothing is allocated here.
     pub(crate) fn of_runs(unit: &Unit, runs: [Run; 2]) -> Result<Self, ExecError> {
         let lengths = [
@@ -49,8 +49,8 @@ impl Derived {
         }
     }
 
-    /// A vector datatype of the pieces of a run, each of `elements` elements, beginning at the first piece. It is not
-    /// committed: only datatypes that contain it are communicated.
+    /// A vector datatype of the pieces of a run, each of `elements` elements, starting at the first piece. Not
+    /// committed, as it is only used inside other datatypes.
     fn of_run(run: Run, elements: c_int, datatype: ffi::MPI_Datatype) -> Result<Self, ExecError> {
         let (pieces, stride) = (count(run.count)?, run.stride as ffi::MPI_Aint);
         // SAFETY: the handle is written by the call.
@@ -62,7 +62,7 @@ impl Derived {
         }
     }
 
-    /// Elements of a datatype, at a distance in bytes from where they are said to begin, as one element.
+    /// A datatype whose single element consists of several elements, at a distance in bytes from its nominal start.
     pub(crate) fn of_elements(
         elements: c_int,
         displacement: ffi::MPI_Aint,
@@ -86,10 +86,10 @@ impl Derived {
         }
     }
 
-    /// Commits a datatype, which is freed when what is returned is dropped.
+    /// Commits a datatype, which is freed when the result is dropped.
     ///
     /// # Safety
-    /// The handle is that of a datatype that was just made, and of which nobody else has a handle.
+    /// The handle is of a datatype that was just created, and there is no other copy of it.
     unsafe fn committed(mut raw: ffi::MPI_Datatype) -> Result<Self, ExecError> {
         let derived = Self { raw };
         // SAFETY: the caller's.

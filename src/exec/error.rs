@@ -1,10 +1,10 @@
-//! What can go wrong when a collective is carried out.
+//! Errors of carrying out a collective.
 
 use schedule::{Collective, Unsupported};
 use thiserror::Error;
 use vocabulary::Candidate;
 
-/// A collective that could not be carried out.
+/// The reason why a collective could not be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum ExecError {
@@ -18,7 +18,7 @@ pub enum ExecError {
     /// The algorithm cannot serve the call.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// There is no such algorithm in this build.
+    /// This build has no such algorithm.
     #[error("there is no algorithm `{0}` in this build of colltune")]
     UnknownAlgorithm(String),
     /// The library lists no such algorithm, or forcing it has no effect.
@@ -26,10 +26,10 @@ pub enum ExecError {
         "the library has no algorithm `{0}` that can be forced here; `colltune-driver --natives` lists those that it has"
     )]
     NoSuchNative(String),
-    /// Parameters that do not reach the library's algorithm.
+    /// Some parameters would not reach the library's algorithm.
     #[error("{0}: not all of these parameters reach the algorithm")]
     NativeParameters(Box<Candidate>),
-    /// The library's own algorithms would be asked for and not be used.
+    /// Another component of the library takes precedence, so a forced algorithm would not be used.
     #[error("the library's component {0} comes first and cannot be told what to use: exclude it")]
     Shadowed(&'static str),
     /// A control variable that should be there is not.
@@ -39,37 +39,37 @@ pub enum ExecError {
     #[error("{call} failed for the control variable `{variable}` (code {code})")]
     Tool {
         call: &'static str,
-        /// The variable; empty where it is about none.
+        /// The variable; empty if the error concerns none.
         variable: String,
         /// The return code; -1 if the call was not made.
         code: i32,
     },
-    /// Mock-ups have no in-place form.
+    /// Mock-ups do not support `MPI_IN_PLACE`.
     #[error("{0} cannot be had in place")]
     NotInPlace(String),
-    /// One message would exceed what an MPI count holds.
+    /// A message is too long for an MPI count.
     #[error(
         "a message of {bytes} bytes exceeds the {} that one MPI call can move",
         i32::MAX
     )]
     TooLarge { bytes: u64 },
-    /// The datatype and operator have no meaning together.
+    /// The operator is not defined for the datatype.
     #[error("{operator} of {datatype} is not defined")]
     NoSuchOperation {
         datatype: &'static str,
         operator: &'static str,
     },
-    /// The elements of a datatype do not follow one another upwards in memory.
+    /// The elements of a datatype are not in ascending order in memory.
     #[error("elements of a datatype with an extent of {extent} bytes cannot be combined here")]
     Extent { extent: isize },
-    /// The library packs data in another way than one byte after the other.
+    /// The library's packed data is not simply the bytes in order.
     #[error("packed data of {expected} bytes took {found}")]
     Packing { expected: usize, found: usize },
     /// A rank sends itself more or less than it receives.
     #[error("{collective}: {sent} bytes sent to a rank, but {received} bytes received from one")]
     Lengths {
         collective: Collective,
-        /// Bytes of the data for, or of, one rank.
+        /// The size in bytes of the data for, or of, one rank.
         sent: u64,
         received: u64,
     },
@@ -79,10 +79,10 @@ pub enum ExecError {
     /// An earlier call failed, which may have left messages in the channels.
     #[error("channels of shared memory cannot be used any more since an earlier call failed")]
     ChannelsLost,
-    /// A rank sends more or less than another one receives.
+    /// A sender and a receiver disagree on the length of a message.
     #[error("a message has another length at its sender than at its receiver")]
     MessageLength,
-    /// A reduction was asked for without an operator.
+    /// A reduction has no operator.
     #[error("a reduction needs an operator")]
     NoOperator,
 }

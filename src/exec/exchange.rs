@@ -11,21 +11,22 @@ use crate::requests::Requests;
 use crate::steps::{Place, Step, Transfer};
 use crate::{Communicator, ExecError, NodeChannels};
 
-/// How many times a rank looks for messages without doing anything else.
+/// The number of times that a rank polls for messages before it does anything else.
 const SPINS: u32 = 256;
-/// The same where ranks outnumber cores: the one that is waited for may need this rank's.
+/// The same if ranks outnumber cores, as the awaited rank may need this rank's core.
 const CROWDED_SPINS: u32 = 16;
-/// Looks between two at which MPI may move other messages on.
+/// The number of polls between two calls that let MPI make progress.
 const PROBE_EVERY: u32 = 16;
-/// After so many looks a rank gives up its core, even if every rank should have one.
+/// The number of polls after which a rank yields its core, even if every rank should have one.
 const LONG: u32 = 1 << 14;
 
-/// The length from which on a packet is combined piece by piece, and each piece prefetched while an earlier one is
-/// combined. On two cores that exchange a cache line in 250 ns, an allreduce of 16 KiB or more takes 10 to 20 % less time
-/// so; on two cores that do it in 50 ns, one of 16 KiB takes 8 % more, and longer ones take the same.
+/// The least length in bytes of packets that are combined in pieces, each piece being prefetched while an earlier one
+/// is combined. This reduces the time of an allreduce of 16 KiB or more by 10 to 20 % on two cores that exchange a
+/// cache line in 250 ns. On two cores that exchange one in 50 ns it increases that of 16 KiB by 8 %, and does not
+/// change that of longer ones.
 const LEAST_FETCHED: usize = 8 << 10;
 const PIECE: usize = 1 << 10;
-/// The distance from the piece that is combined to the one that is prefetched.
+/// The distance in bytes from the piece being combined to the one being prefetched.
 const FETCHED_AHEAD: usize = 2 * PIECE;
 const LINE: usize = 64;
 
@@ -33,17 +34,17 @@ const LINE: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Exchange {
     channels: Rc<NodeChannels>,
-    /// How far the messages of the round are, sends first.
+    /// The progress of each message of the round, sends first.
     progress: Vec<TransferProgress>,
-    /// The last look at which a message to or from a place on the node had not ended, by place: messages of a pair go
-    /// one after the other.
+    /// For each peer on the node, the last poll at which a message to or from it had not ended: the messages of a
+    /// pair are moved one after the other.
     waiting: [Vec<u64>; 2],
     looks: u64,
 }
 
-/// What a message is copied from or to.
+/// The memory that messages are copied from or to.
 pub(crate) struct Memories<'a> {
-    /// Where the memories of transfers begin.
+    /// The start of each memory of transfers.
     pub(crate) bases: &'a [*mut u8],
     pub(crate) copier: &'a mut Copier,
     pub(crate) combiner: Option<&'a Combiner>,
@@ -55,8 +56,8 @@ impl Exchange {
         let ranks = places.max().map_or(0, |last| *last as usize + 1);
         Self {
             channels,
-            // A round of `Ways::Packet` needs room for two only if its packet finds no slot, which may first happen in a
-            // later call; and later calls allocate nothing.
+            // A round of `Ways::Packet` needs two entries only if no slot is free for its packet, which may first
+            // happen in a later call; and later calls must not allocate.
             progress: Vec::with_capacity(2),
             waiting: [vec![0; ranks], vec![0; ranks]],
             looks: 0,
@@ -86,12 +87,11 @@ impl Exchange {
         self.progress.extend(step.recvs.iter().map(message));
     }
 
-    /// Moves all messages on as far as that goes without waiting. Returns whether all have ended.
+    /// Moves all messages as far as possible without waiting. Returns whether all have ended.
     ///
     /// # Safety
     ///
-    /// The messages lie in the memories, which may be read, and written where messages are received; the same step has
-    /// been begun.
+    /// The messages are in the memories, which are readable, and writable for receives; the same step has been begun.
     pub(crate) unsafe fn advance(
         &mut self,
         step: Step<'_>,
@@ -128,7 +128,7 @@ impl Exchange {
         Ok(has_ended)
     }
 
-    /// Sends a message of [`crate::steps::Ways::Packet`], if there is room for it.
+    /// Sends a message of [`crate::steps::Ways::Packet`], if a slot is free.
     ///
     /// # Safety
     ///
@@ -145,7 +145,7 @@ impl Exchange {
         })
     }
 
-    /// Receives a message of [`crate::steps::Ways::Packet`], if it has come.
+    /// Receives a message of [`crate::steps::Ways::Packet`], if it has arrived.
     ///
     /// # Safety
     ///
@@ -168,8 +168,8 @@ impl Exchange {
         outcome.map(|()| has_come)
     }
 
-    /// Passes the time until another look is worth while. `looks` counts those of this round that were in vain,
-    /// `others` are the round's messages through MPI.
+    /// Waits a little before the next poll. `looks` is the number of unsuccessful polls in this round; `others` are
+    /// the round's messages through MPI.
     #[inline]
     pub(crate) fn pause(
         &self,
@@ -181,7 +181,7 @@ impl Exchange {
         let spins = if is_crowded { CROWDED_SPINS } else { SPINS };
         if looks.is_multiple_of(PROBE_EVERY) && (looks > spins || !others.is_empty()) {
             match others.is_empty() {
-                // A peer may wait for another message of this rank's, of which MPI has to send the rest.
+                // A peer may be waiting for another message of this rank, which needs MPI's progress.
                 true => communicator.make_progress()?,
                 false => others.test().map(drop)?,
             }
@@ -194,7 +194,7 @@ impl Exchange {
     }
 }
 
-/// The place of the peer, if the message goes through a channel, has not ended, and none before it waits.
+/// The index of the peer, if the message goes through a channel, has not ended, and follows no unfinished one.
 #[inline]
 fn turn(
     message: &Transfer,
@@ -255,7 +255,7 @@ impl Memories<'_> {
 
     /// # Safety
     ///
-    /// The packet has the message's data from the offset on, which lies in memory that may be written.
+    /// The packet is the message's data from the offset on, and the message's memory is writable.
     #[inline]
     unsafe fn arrive(
         &mut self,

@@ -12,18 +12,17 @@ use crate::steps::{Resolver, Steps};
 use crate::unit::Unit;
 use crate::{Call, Communicator, ExecError, NodeChannels};
 
-/// One rank's part in a schedule, with the scratch memory it needs. Calling it a second time does
-/// not allocate.
+/// One rank's part in a schedule, with its scratch memory. A second call does not allocate.
 pub struct ScheduleExecutor {
     resolver: Resolver,
     program: Box<dyn Program>,
-    /// All rounds, or none if the program is too long.
+    /// All rounds; empty if the program is too long.
     steps: Steps,
     is_resolved: bool,
     round: Round,
-    /// A round of a long program, and the one after it.
+    /// The current round of a long program, and the next one.
     window: [Steps; 2],
-    /// Bytes of the input and the output.
+    /// The sizes of the input and the output in bytes.
     lengths: [usize; 2],
     machine: Machine,
 }
@@ -37,7 +36,7 @@ impl std::fmt::Debug for ScheduleExecutor {
 }
 
 impl ScheduleExecutor {
-    /// Prepares this rank's part. Messages within a node go through what is said.
+    /// Prepares this rank's part. `through` selects the transport within nodes.
     ///
     /// # Errors
     ///
@@ -54,7 +53,7 @@ impl ScheduleExecutor {
         Self::with_unit(schedule, unit, combiner, communicator, through, wait)
     }
 
-    /// The same for units of any kind.
+    /// The same for any kind of unit.
     pub(crate) fn with_unit(
         schedule: &Schedule,
         unit: Unit,
@@ -91,7 +90,7 @@ impl ScheduleExecutor {
             .count((schedule.vector_units() as usize).saturating_mul(unit.stride))
             .is_err()
         {
-            // No message may turn out to be too large when others are under way.
+            // A message that is too large must be found before others are under way.
             executor.try_all()?;
         }
         Ok(executor)
@@ -122,7 +121,7 @@ impl ScheduleExecutor {
     ///
     /// # Errors
     ///
-    /// If MPI reports an error; the communicator must then not be used again, and channels are not.
+    /// If MPI reports an error; then neither the communicator nor its channels may be used again.
     ///
     /// # Panics
     ///
@@ -133,7 +132,7 @@ impl ScheduleExecutor {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), ExecError> {
-        // All that could panic later, when messages may be under way.
+        // Everything that could panic must do so now, before messages are under way.
         let combiner = self.machine.combiner.as_ref();
         let mask = combiner
             .filter(|combiner| combiner.insists_on_alignment())
@@ -164,7 +163,8 @@ impl ScheduleExecutor {
             true => self.run_resolved(communicator),
             false => self.run_long(communicator),
         };
-        // Not handed on as a whole: moving what would hold an error is felt in a call of a few bytes.
+        // Not returned as a whole: moving a value with room for an error costs measurable time in calls of a few
+        // bytes.
         match outcome {
             Ok(()) => Ok(()),
             Err(error) => Err(self.abandoned(error)),
@@ -214,7 +214,7 @@ impl ScheduleExecutor {
     }
 }
 
-/// Bytes of the input and the output.
+/// The sizes of the input and the output in bytes.
 fn lengths(layout: &Layout, unit: &Unit) -> Result<[usize; 2], ExecError> {
     let bytes = |buffer| {
         let units = layout.capacity(buffer);

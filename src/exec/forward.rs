@@ -1,4 +1,4 @@
-//! Calls handed to the library.
+//! Calls passed on to the library.
 
 use std::ffi::c_int;
 

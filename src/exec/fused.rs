@@ -1,10 +1,10 @@
-//! Receives whose data is combined as it arrives, straight out of a channel.
+//! Receives that are combined on arrival, directly from a channel.
 
 use schedule::Run;
 
 use crate::steps::{Place, SCRATCH, Step, Steps, Transfer, Work};
 
-/// What becomes of data that is not put where the message goes, but combined at once.
+/// How received data is combined on arrival instead of being stored as the message's target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     /// The other operand.
@@ -15,16 +15,16 @@ pub(crate) struct Arrival {
 }
 
 impl Arrival {
-    /// What is read and written beside the message, and in which memories.
+    /// The places that are read and written besides the message, with their memories.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (usize, Run)> {
         [self.other, self.into].into_iter().map(|place| place.run())
     }
 }
 
 impl Steps {
-    /// Combines in a round what the next one would, where the message itself is not needed then.
+    /// Combines in a round what the next one would combine, if the received data is not needed for anything else.
     ///
-    /// A rank spares itself the copy into a receive buffer, and reading that again. Its peers see no difference.
+    /// This avoids copying the data to a receive buffer and reading it from there. The peers see no difference.
     pub(crate) fn fuse(&mut self) {
         for index in 1..self.len() {
             for work in self.works(index) {
@@ -36,7 +36,7 @@ impl Steps {
         self.leave_out_empty();
     }
 
-    /// The receive of the round before that is one operand of a combination, and needed for nothing else.
+    /// The receive of the previous round that is an operand of a combination and is needed for nothing else.
     fn arrival(&self, index: usize, work: usize) -> Option<(usize, Arrival)> {
         let (before, step) = (self.get(index - 1)?, self.get(index)?);
         let Work::Combine { left, right, into } = *self.work_at(work)? else {
@@ -67,7 +67,7 @@ impl Steps {
         (is_free && !is_needed).then_some((self.recvs(index - 1).start + at, arrival))
     }
 
-    /// Whether a place is read in a round behind this one, before it is written.
+    /// Whether a later round reads a place before it is written.
     fn is_read_after(&self, index: usize, place: &Place) -> bool {
         let behind = (index + 1..self.len()).filter_map(|behind| self.get(behind));
         for step in behind {
@@ -92,7 +92,7 @@ impl Step<'_> {
         self.reads_but(place, usize::MAX)
     }
 
-    /// Whether it reads a place, but for one of its combinations.
+    /// Whether the round reads a place, except in one of its combinations.
     fn reads_but(&self, place: &Place, but: usize) -> bool {
         let meets = |send: &Transfer| {
             let mut runs = send.runs.iter();
@@ -112,7 +112,7 @@ impl Step<'_> {
                 })
     }
 
-    /// Whether it writes to a place, of its receives only by some.
+    /// Whether the round writes to a place; considers only the receives for which `by` is true.
     fn writes(&self, place: &Place, by: impl Fn(usize) -> bool) -> bool {
         let recvs = self.recvs.iter().enumerate().filter(|(at, _)| by(*at));
         let meets = |recv: &Transfer| match recv.arrival {
@@ -127,7 +127,7 @@ impl Step<'_> {
     }
 }
 
-/// Where a message lies that is in one piece.
+/// The place of a message that is in one piece.
 fn whole(transfer: &Transfer) -> Option<Place> {
     let [
         Run {

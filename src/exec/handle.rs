@@ -11,7 +11,7 @@ use crate::derived::Derived;
 use crate::kernel::{BuiltIn, Element};
 use crate::{Bytes, ExecError};
 
-/// A datatype's handle, and what the library says about it.
+/// A datatype's handle, with its properties as reported by the library.
 ///
 /// Displacements and lengths are in bytes, as in MPI 4.0, section 5.1.7.
 #[derive(Clone, Copy, Debug)]
@@ -25,21 +25,21 @@ pub struct DatatypeHandle {
     is_dense: bool,
 }
 
-/// Types of up to this size are probed for gaps; larger derived ones are taken to have some.
+/// Datatypes up to this size are examined for gaps; larger derived ones are assumed to have some.
 const PROBED_BYTES: usize = 1 << 20;
 
 impl DatatypeHandle {
-    /// Asks the library about a datatype. For a derived one this takes time in proportion to its
-    /// size: keep what it returns with the type.
+    /// Queries the properties of a datatype. For a derived one this takes time proportional to its size, so keep the
+    /// result.
     ///
     /// # Safety
     ///
-    /// MPI is initialised, and `raw` is a committed datatype. It is not freed while this value, or
-    /// what is made of it, is in use.
+    /// MPI is initialised, and `raw` is a committed datatype. It is not freed while this value, or anything made from
+    /// it, is in use.
     ///
     /// # Errors
     ///
-    /// If the library reports one, or the type is too large for it.
+    /// If the library reports an error, or the type is too large for it.
     pub unsafe fn new(raw: MPI_Datatype) -> Result<Self, ExecError> {
         let mut size: c_int = 0;
         let (mut lower_bound, mut extent) = (0, 0);
@@ -52,7 +52,7 @@ impl DatatypeHandle {
             let code = ffi::MPI_Type_get_true_extent(raw, &mut true_lower_bound, &mut true_extent);
             check("MPI_Type_get_true_extent", code)?;
         }
-        // The library says MPI_UNDEFINED, which is negative.
+        // The library returns MPI_UNDEFINED, which is negative.
         let size = usize::try_from(size).map_err(|_| ExecError::TooLarge { bytes: u64::MAX })?;
         let mut handle = Self {
             raw,
@@ -77,32 +77,32 @@ impl DatatypeHandle {
         self.raw
     }
 
-    /// Bytes of data in an element.
+    /// The size of an element's data in bytes.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Bytes from one element to the next.
+    /// The distance in bytes from one element to the next.
     pub fn extent(&self) -> isize {
         self.extent
     }
 
-    /// Where an element's data begins, from its address.
+    /// The offset of an element's data from its address, in bytes.
     pub fn true_lower_bound(&self) -> isize {
         self.true_lower_bound
     }
 
-    /// Bytes from the beginning of an element's data to their end.
+    /// The distance in bytes from the start of an element's data to their end.
     pub fn true_extent(&self) -> isize {
         self.true_extent
     }
 
-    /// Whether elements stand in memory as they are packed: without gaps, in order.
+    /// Whether elements are the same in memory as packed: without gaps, in order.
     pub fn is_dense(&self) -> bool {
         self.is_dense
     }
 
-    /// The number that an element is, if it is one that our loops can combine.
+    /// The number type of an element, if our loops can combine it.
     pub fn element(&self) -> Option<Element> {
         if !(self.is_named && self.is_dense) {
             return None;
@@ -122,13 +122,13 @@ impl DatatypeHandle {
         })
     }
 
-    /// Whether packing an element copies it. Equal size and extent do not say so: the type may
-    /// name a byte twice and another never, or name them in another order.
+    /// Whether packing an element just copies it. Equal size and extent do not imply this: the type may contain a
+    /// byte twice and omit another, or have another order.
     fn is_its_own_packing(&self) -> Result<bool, ExecError> {
         if self.size > PROBED_BYTES {
             return Ok(false);
         }
-        // Every byte's place, one digit of it after the other.
+        // Packs the index of every byte, one digit at a time.
         for shift in [0, 8, 16] {
             let mut element = Bytes::zeroed(self.size);
             for (place, byte) in element.as_mut_slice().iter_mut().enumerate() {
@@ -144,7 +144,7 @@ impl DatatypeHandle {
         Ok(true)
     }
 
-    /// Packs `elements` from `data` into `packed`, which is as long as their data.
+    /// Packs `elements` from `data` into `packed`, whose length is that of their data.
     ///
     /// # Safety
     ///
@@ -210,8 +210,8 @@ impl DatatypeHandle {
         check("MPI_Unpack", code)
     }
 
-    /// Elements to be packed or unpacked. MPICH 4.0 takes `MPI_BOTTOM`, which is zero, for a buffer
-    /// that was forgotten: from there they are one element of a type that begins elsewhere.
+    /// Elements to be packed or unpacked. MPICH 4.0 takes `MPI_BOTTOM`, which is zero, for a missing buffer; such
+    /// elements become one element of a type with an offset.
     fn elements(&self, data: *const u8, elements: usize) -> Result<Packable, ExecError> {
         let elements = count(elements as u64)?;
         if !data.is_null() {
@@ -231,11 +231,11 @@ impl DatatypeHandle {
     }
 }
 
-/// What is packed or unpacked.
+/// The arguments of packing or unpacking.
 struct Packable {
     data: *const u8,
     count: c_int,
-    /// Their type, if it is not their own.
+    /// Their datatype, if it is not the original one.
     moved: Option<Derived>,
 }
 
@@ -245,14 +245,14 @@ impl Packable {
     }
 }
 
-/// An address's difference, whose type is the library's choice.
+/// Converts a distance to the library's address type.
 fn bytes(length: impl TryInto<isize>) -> Result<isize, ExecError> {
     length
         .try_into()
         .map_err(|_| ExecError::TooLarge { bytes: u64::MAX })
 }
 
-/// Whether a datatype is one of MPI's own, a pair perhaps.
+/// Whether a datatype is predefined by MPI, including pairs.
 ///
 /// # Safety
 ///
@@ -260,7 +260,7 @@ fn bytes(length: impl TryInto<isize>) -> Result<isize, ExecError> {
 ///
 /// # Errors
 ///
-/// If the library reports one.
+/// If the library reports an error.
 pub unsafe fn is_named(raw: MPI_Datatype) -> Result<bool, ExecError> {
     let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
     // SAFETY: the caller's; the results are written by the call.
@@ -274,11 +274,11 @@ pub unsafe fn is_named(raw: MPI_Datatype) -> Result<bool, ExecError> {
         )
     };
     check("MPI_Type_get_envelope", code)?;
-    // Only the combiner of named types has nothing that it was made of (MPI 4.0, section 5.1.13).
+    // Only named types have no constituents (MPI 4.0, section 5.1.13).
     Ok(integers == 0 && addresses == 0 && datatypes == 0)
 }
 
-/// An operator's handle, and what the library says about it.
+/// An operator's handle, with its properties as reported by the library.
 #[derive(Clone, Copy, Debug)]
 pub struct OperatorHandle {
     raw: MPI_Op,
@@ -286,16 +286,16 @@ pub struct OperatorHandle {
 }
 
 impl OperatorHandle {
-    /// Asks the library about an operator.
+    /// Queries the properties of an operator.
     ///
     /// # Safety
     ///
-    /// MPI is initialised, and `raw` is an operator. It is not freed while this value, or what is
-    /// made of it, is in use.
+    /// MPI is initialised, and `raw` is an operator. It is not freed while this value, or anything made from it, is
+    /// in use.
     ///
     /// # Errors
     ///
-    /// If the library reports one.
+    /// If the library reports an error.
     pub unsafe fn new(raw: MPI_Op) -> Result<Self, ExecError> {
         let mut commutes = 0;
         // SAFETY: the caller's.
@@ -312,12 +312,12 @@ impl OperatorHandle {
         self.raw
     }
 
-    /// Whether operands may change places.
+    /// Whether the operator commutes.
     pub fn is_commutative(&self) -> bool {
         self.is_commutative
     }
 
-    /// The operator of MPI's own that it is, if our loops know it.
+    /// The corresponding built-in operator, if our loops know it.
     pub fn built_in(&self) -> Option<BuiltIn> {
         // SAFETY: constants that the library has set before `main`.
         let known = unsafe {

@@ -1,4 +1,4 @@
-//! Combining vectors of built-in types without a detour through the library.
+//! Combining vectors of built-in types with our own loops.
 //!
 //! `MPI_Reduce_local` overwrites its second operand, which costs a copy wherever the result
 //! belongs elsewhere. These loops write where the schedule says and are vectorised.
@@ -20,7 +20,7 @@ pub enum Operands<'a> {
     Into(&'a [u8], &'a [u8], &'a mut [u8]),
 }
 
-/// A number as the machine knows it.
+/// A number type of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Element {
     /// Signed, 8 bits.
@@ -46,7 +46,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// What the datatype holds; nothing that can be combined in [`Datatype::Byte`].
+    /// The number type of a datatype; `None` for [`Datatype::Byte`], which cannot be combined.
     pub fn of(datatype: Datatype) -> Option<Self> {
         match datatype {
             Datatype::Byte => None,
@@ -58,7 +58,7 @@ impl Element {
     }
 }
 
-/// An operator of MPI's own (MPI 4.0, section 6.9.2); all of these commute.
+/// A predefined operator (MPI 4.0, section 6.9.2); all of these commute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BuiltIn {
     /// `MPI_SUM`; integers wrap around.
@@ -84,7 +84,7 @@ pub enum BuiltIn {
 }
 
 impl BuiltIn {
-    /// What the operator is, if it is one of MPI's own.
+    /// The corresponding predefined operator, if there is one.
     fn of(operator: Operator) -> Option<Self> {
         match operator {
             Operator::Sum => Some(Self::Sum),
@@ -96,7 +96,7 @@ impl BuiltIn {
 
 /// A loop that combines vectors of equal length, element by element.
 ///
-/// It panics if a slice is not aligned for the element or holds no whole number of elements.
+/// Panics if a slice is not aligned for the element or does not hold a whole number of elements.
 pub type Kernel = fn(Operands<'_>);
 
 /// The loops for an integer type.
@@ -154,7 +154,7 @@ pub fn kernel(element: Element, operator: BuiltIn) -> Option<Kernel> {
     }
 }
 
-/// The loop for what is measured. Fails if the operator is not defined for the datatype.
+/// The loop for a measured call. Fails if the operator is not defined for the datatype.
 pub(crate) fn kernel_for(datatype: Datatype, operator: Operator) -> Result<Kernel, ExecError> {
     let built_in = || kernel(Element::of(datatype)?, BuiltIn::of(operator)?);
     let own: Option<Kernel> = match (operator, datatype.size_bytes()) {
@@ -174,7 +174,7 @@ pub(crate) fn kernel_for(datatype: Datatype, operator: Operator) -> Result<Kerne
 ///
 /// # Panics
 ///
-/// If a slice is not aligned for the datatype or holds no whole number of elements.
+/// If a slice is not aligned for the datatype or does not hold a whole number of elements.
 pub fn combine(
     datatype: Datatype,
     operator: Operator,

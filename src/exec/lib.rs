@@ -1,13 +1,12 @@
 //! Schedules and the library's own collectives, executed on MPI.
 //!
-//! This crate alone speaks MPI's C interface, and it checks every return code. What is measured is
-//! a [`Runner`]: the library's default, one of its own algorithms forced through the tool interface,
-//! a mock-up made of its other collectives, or a [`schedule::Schedule`] whose rounds are posted as
-//! the cheapest MPI calls that fit: a lone send is `MPI_Send`, a send with a receive `MPI_Sendrecv`,
-//! anything wider nonblocking with the local work in between. Large receives are posted a round
-//! ahead where they disturb nothing. Messages between ranks of one node can go through [`NodeChannels`]
-//! instead. What a library calls that takes the place of MPI is an
-//! [`ApplicationCall`]: the same schedules on any memory, datatype and operator.
+//! Only this crate calls MPI's C interface, and it checks every return code. A measured candidate is a [`Runner`]:
+//! the library's default, one of its own algorithms forced through the tool interface, a mock-up made of its other
+//! collectives, or a [`schedule::Schedule`]. The rounds of a schedule are carried out by the cheapest suitable MPI
+//! calls: a single send by `MPI_Send`, a send with a receive by `MPI_Sendrecv`, and anything wider by nonblocking
+//! calls with the local work in between. Large receives are posted a round ahead if that is safe. Messages within a
+//! node can go through [`NodeChannels`] instead. An [`ApplicationCall`] runs the same schedules on any memory,
+//! datatype and operator, for libraries that intercept MPI.
 //!
 //! Nothing here prints or reads the environment.
 

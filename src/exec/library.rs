@@ -7,23 +7,23 @@ use schedule::Collective;
 use crate::api::{check, count, datatype, length, operator};
 use crate::{Call, Communicator, ExecError, RawCall, constants};
 
-/// A collective as the library carries it out by itself.
+/// A collective carried out by the library's own decision.
 #[derive(Debug)]
 pub struct LibraryCall {
     /// `MPI_Bcast` and so on.
     name: &'static str,
-    /// All but buffers and counts.
+    /// All arguments except buffers and counts.
     arguments: RawCall,
-    /// Elements of each rank's part of a `reduce_scatter`.
+    /// The number of elements in each rank's part of a `reduce_scatter`.
     counts: Vec<c_int>,
-    /// Bytes that the input and the output of this rank must hold.
+    /// The least sizes in bytes of this rank's input and output.
     lengths: [usize; 2],
-    /// Whether this rank gives `MPI_IN_PLACE`.
+    /// Whether this rank passes `MPI_IN_PLACE`.
     is_in_place: bool,
 }
 
 impl LibraryCall {
-    /// Prepares the call of one of `ranks`.
+    /// Prepares the call of one of `ranks` ranks.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl LibraryCall {
     ///
     /// # Panics
     ///
-    /// If a buffer is shorter than the call says.
+    /// If a buffer is too short for the call.
     #[inline]
     pub fn arguments(&self, input: &[u8], output: &mut [u8]) -> RawCall {
         assert!(input.len() >= self.lengths[0] && output.len() >= self.lengths[1]);
@@ -95,7 +95,7 @@ impl LibraryCall {
     ///
     /// # Panics
     ///
-    /// If a buffer is shorter than the call says.
+    /// If a buffer is too short for the call.
     #[inline]
     pub(crate) fn call(
         &self,
@@ -108,11 +108,11 @@ impl LibraryCall {
         check(self.name, unsafe { arguments.call(communicator.raw()) })
     }
 
-    /// Makes a broadcast's call at its root, which only reads.
+    /// Makes the root's call of a broadcast, which only reads.
     ///
     /// # Panics
     ///
-    /// If the data is shorter than the call says, or another collective was prepared.
+    /// If the data is too short for the call, or the call is of another collective.
     pub(crate) fn send_bcast(
         &self,
         communicator: &Communicator,

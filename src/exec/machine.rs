@@ -1,4 +1,4 @@
-//! One rank's memory, and the carrying out of rounds on it.
+//! One rank's memory, and the execution of rounds on it.
 
 use std::rc::Rc;
 
@@ -13,17 +13,16 @@ use crate::steps::{INPUT, OUTPUT, Place, SCRATCH, Step, Transfer, Ways, Work};
 use crate::unit::Unit;
 use crate::{Bytes, Communicator, ExecError, NodeChannels};
 
-/// The memory that steps name and what is needed to work on it.
+/// The memory that steps refer to, and everything needed to work on it.
 ///
-/// What makes the pointers sound: the input and output are lent for the whole of a call and are as
-/// long as the layout says; [`crate::steps::Resolver`] has checked that places lie inside their
-/// memories and that targets and operands do not overlap; the verifier has proved that no schedule
-/// writes the input or touches a place twice in a round; receives that are posted a round ahead
-/// touch nothing that the round uses; and no call ends, with or without an error, before MPI has let
-/// go of what it was given.
+/// The pointers are sound for these reasons. Input and output are borrowed for a whole call and are as long as the
+/// layout says. [`crate::steps::Resolver`] has checked that places are inside their memories and that targets and
+/// operands do not overlap. The verifier has proved that no schedule writes the input or accesses a place twice in a
+/// round. Receives that are posted a round ahead access nothing that the round uses. No call returns, with or without
+/// an error, before MPI has completed all requests.
 pub(crate) struct Machine {
     bases: Vec<*mut u8>,
-    /// Keeps the memory of the scratch bases; reached only through them.
+    /// Owns the memory of the scratch bases, which is accessed only through these.
     _scratch: Vec<Bytes>,
     current: Requests,
     /// Receives of the next round.
@@ -35,8 +34,8 @@ pub(crate) struct Machine {
     exchange: Option<Box<Exchange>>,
 }
 
-/// Below this, local work is done before messages and not beside them: it takes less time than the
-/// calls do that nonblocking messages need in addition.
+/// Local work on less than this many bytes is done before the messages and not in between, since it takes less time
+/// than the additional calls of nonblocking messages.
 const BESIDE_BYTES: usize = 1 << 10;
 
 impl Machine {
@@ -57,7 +56,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// One for rounds that name only what is lent.
+    /// A machine for rounds that use only the caller's buffers.
     pub(crate) fn without_scratch(
         unit: &Unit,
         combiner: Option<Combiner>,
@@ -76,7 +75,7 @@ impl Machine {
         }
     }
 
-    /// Says where the call's buffers are.
+    /// Sets the call's buffers.
     pub(crate) fn lend(&mut self, input: *const u8, output: *mut u8) {
         self.bases[INPUT] = input.cast_mut();
         self.bases[OUTPUT] = output;
@@ -97,7 +96,7 @@ impl Machine {
         }
     }
 
-    /// Carries out a round. Receives of the next one are posted if that is marked so.
+    /// Carries out a round, and posts the receives of the next one if it is marked for that.
     #[inline(always)]
     pub(crate) fn carry_out(
         &mut self,
@@ -142,8 +141,8 @@ impl Machine {
         }
     }
 
-    /// The same, nonblocking with the work in between.
-    // Out of the way of the short paths, which are inlined: a call of a few bytes is felt there.
+    /// The same with nonblocking messages and the work in between.
+    // Kept out of the short paths, which are inlined: this matters in calls of a few bytes.
     #[inline(never)]
     fn start_and_finish(
         &mut self,
@@ -153,7 +152,7 @@ impl Machine {
     ) -> Result<(), ExecError> {
         let mut outcome = self.start_all_recvs(step, next, communicator);
         match step.sends {
-            // All that is to be received has been posted, so that it cannot be waited for in vain.
+            // All receives have been posted, so a blocking send cannot deadlock.
             [send] if self.wait == Wait::Block && step.work.is_empty() => {
                 // SAFETY: in bounds, and read only, see `Machine`.
                 outcome = outcome.and(unsafe { communicator.send(self.message(send)) });
@@ -166,19 +165,19 @@ impl Machine {
         outcome.and(self.current.finish(self.wait))
     }
 
-    /// Posts the receives of a round, unless the round before it has done so, and those of the next one.
+    /// Posts the receives of a round, unless the previous round has done so, and those of the next one.
     fn start_all_recvs(
         &mut self,
         step: Step<'_>,
         next: Option<Step<'_>>,
         communicator: &Communicator,
     ) -> Result<(), ExecError> {
-        // The two change places, so that either may need what one needed in an earlier call.
+        // The two are swapped each round, so either must have room for what the other needed.
         let ahead = next.map_or(0, |next| next.recvs.len());
         for requests in [&mut self.current, &mut self.ahead] {
             requests.reserve(ahead.max(step.recvs.len()) + step.sends.len());
         }
-        // After an error too, all is started that can be: peers may be waiting for it.
+        // Even after an error, start everything that can be started, as peers may be waiting for it.
         let mut outcome = Ok(());
         if !step.is_posted_ahead {
             outcome = self.start_recvs(step.recvs, communicator);
@@ -190,7 +189,8 @@ impl Machine {
         outcome
     }
 
-    /// Carries out a round of [`Ways::Packet`]. Returns false, having done nothing, if no slot is free for its packet.
+    /// Carries out a round of [`Ways::Packet`]. Returns false without doing anything if no slot is free for its
+    /// packet.
     fn exchange_packets(
         &mut self,
         step: Step<'_>,
@@ -229,7 +229,7 @@ impl Machine {
         outcome.map(|()| true)
     }
 
-    /// A round with messages through channels, and perhaps others.
+    /// Carries out a round with messages through channels, and perhaps others.
     fn exchange(
         &mut self,
         step: Step<'_>,
@@ -258,7 +258,7 @@ impl Machine {
             outcome = outcome.and(self.start_sends(step.sends, communicator));
         }
         exchange.begin(step);
-        // What others wait for goes first.
+        // Send first, as peers wait for that.
         let mut has_ended = self.advance(exchange, step);
         for work in step.work {
             outcome = outcome.and(self.work(work));
@@ -276,7 +276,7 @@ impl Machine {
         }
     }
 
-    /// Moves all messages of a round on. Returns whether those that go through channels have ended.
+    /// Moves all messages of a round. Returns whether those through channels have ended.
     #[inline]
     fn advance(&mut self, exchange: &mut Exchange, step: Step<'_>) -> Result<bool, ExecError> {
         let memories = Memories {
@@ -302,7 +302,7 @@ impl Machine {
         outcome
     }
 
-    /// Posts receives, to be finished with the next round.
+    /// Posts receives, which are completed with the next round.
     fn start_recvs(
         &mut self,
         recvs: &[Transfer],
@@ -319,13 +319,13 @@ impl Machine {
 
     /// # Errors
     ///
-    /// If the channels that are needed have been lost.
+    /// If the channels are needed and have been lost.
     pub(crate) fn check(&self) -> Result<(), ExecError> {
         let exchange = self.exchange.as_ref();
         exchange.map_or(Ok(()), |exchange| exchange.channels().check())
     }
 
-    /// After an error: gives up what was posted ahead, and the channels, in which messages may stand.
+    /// After an error: cancels what was posted ahead, and abandons the channels, which may contain messages.
     pub(crate) fn abandon(&mut self) {
         self.ahead.cancel();
         if let Some(exchange) = &self.exchange {

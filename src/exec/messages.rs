@@ -8,13 +8,13 @@ use crate::api::{byte, check, count, status_ignore};
 use crate::requests::Requests;
 use crate::{Communicator, ExecError, Wait};
 
-/// All messages of ours: communicators are private and messages of a pair match in order.
+/// The tag of all our messages: communicators are private, and messages of a pair match in order.
 const TAG: c_int = 0;
 
 /// One end of a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
-    /// Where it begins; only written if it is received.
+    /// Its start; only written in receives.
     pub(crate) data: *mut c_void,
     pub(crate) count: c_int,
     pub(crate) datatype: ffi::MPI_Datatype,
@@ -40,7 +40,7 @@ impl Communicator {
         unsafe { self.send(message) }
     }
 
-    /// Receives exactly as many bytes as the slice holds.
+    /// Receives exactly the length of the slice.
     pub fn recv_bytes(&self, bytes: &mut [u8], from: u32) -> Result<(), ExecError> {
         let message = Message::bytes(bytes.as_mut_ptr(), bytes.len(), from)?;
         // SAFETY: the slice is valid for the length given.
@@ -61,7 +61,7 @@ impl Communicator {
         unsafe { self.exchange(send, recv) }
     }
 
-    /// Lets MPI move messages on.
+    /// Lets MPI make progress.
     pub(crate) fn make_progress(&self) -> Result<(), ExecError> {
         let mut is_there = 0;
         // SAFETY: the result is written by the call, which receives nothing.
@@ -72,9 +72,9 @@ impl Communicator {
         check("MPI_Iprobe", code)
     }
 
-    /// Sends the same bytes to each rank of `to` while receiving from each of `from`, all at once. A
-    /// rank that is named twice has two messages. What is received stands in `recv` in pieces of equal
-    /// length, in the order of `from`; what a division leaves over is not touched.
+    /// Sends the same bytes to each rank of `to` while receiving from each of `from`, all at once. A rank that occurs
+    /// twice exchanges two messages. `recv` is divided into pieces of equal length, in the order of `from`; a
+    /// remainder is not touched.
     pub fn transfer_bytes(
         &self,
         send: &[u8],
@@ -99,7 +99,7 @@ impl Communicator {
     ///
     /// # Safety
     ///
-    /// The slices are kept until all requests have ended.
+    /// The slices stay valid until all requests have ended.
     unsafe fn start_transfer(
         &self,
         send: &[u8],

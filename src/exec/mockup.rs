@@ -1,8 +1,8 @@
-//! Collectives made of the library's other collectives: what performance guidelines compare with.
+//! Mock-ups: collectives composed of the library's other collectives, for comparison with performance guidelines.
 //!
-//! A library whose collective is slower than its mock-up would do better to call that (Träff, Gropp,
-//! Thakur 2010; Hunold, Carpen-Amarie 2018). Temporary memory is allocated beforehand, and copies are
-//! made only where the parts of the vector would not be of one size.
+//! A library whose collective is slower than its mock-up should call the mock-up (Träff, Gropp, Thakur 2010; Hunold,
+//! Carpen-Amarie 2018). Temporary memory is allocated in advance, and data are copied only if the parts of the vector
+//! have different sizes.
 
 use std::ffi::c_int;
 
@@ -13,19 +13,19 @@ use vocabulary::{Candidate, Datatype, Operator};
 use crate::api::{check, count, datatype, length};
 use crate::{Bytes, Call, Communicator, ExecError, LibraryCall};
 
-/// A collective made of others, prepared for one rank.
+/// A composed collective, prepared for one rank.
 #[derive(Debug)]
 pub struct MockupCall {
     recipe: Recipe,
-    /// The collectives that it is made of, one after the other.
+    /// The constituent collectives, in order.
     calls: Vec<LibraryCall>,
     scratch: Bytes,
     rank: usize,
     is_root: bool,
-    /// Bytes of the vector, of a rank's part, and of a rank's result.
+    /// The sizes in bytes of the vector, of a rank's part, and of a rank's result.
     whole: usize,
     part: usize,
-    /// Whether the parts of all ranks make up the vector, so that they can stand in the result.
+    /// Whether the parts of all ranks make up the vector exactly, so that they can be in the result.
     is_even: bool,
     scatterv: Option<Scatterv>,
 }
@@ -64,36 +64,36 @@ impl Recipe {
     }
 }
 
-/// What `MPI_Scatterv` is told at its root, rank 0.
+/// The arguments of `MPI_Scatterv` at its root, rank 0.
 #[derive(Debug)]
 struct Scatterv {
     counts: Vec<c_int>,
     displacements: Vec<c_int>,
     datatype: ffi::MPI_Datatype,
-    /// Elements that this rank gets.
+    /// The number of elements that this rank receives.
     mine: c_int,
 }
 
 impl MockupCall {
-    /// Prepares the mock-up for one of `ranks`.
+    /// Prepares the mock-up for one of `ranks` ranks.
     pub(crate) fn new(name: &str, call: &Call, rank: u32, ranks: u32) -> Result<Self, ExecError> {
         let recipe = Recipe::find(call.collective, name)
             .ok_or_else(|| ExecError::UnknownAlgorithm(name.to_owned()))?;
         if call.in_place && call.collective.allows_in_place() {
             return Err(ExecError::NotInPlace(name.to_owned()));
         }
-        // Whole elements, where they are combined.
+        // Whole elements, in reductions.
         let share = call.unit_bytes() * (call.bytes / call.unit_bytes()).div_ceil(ranks.into());
         let (whole, part) = match call.collective.is_sized_by_part() {
             true => (call.bytes.saturating_mul(ranks.into()), call.bytes),
             false => (call.bytes, share),
         };
-        // MPICH 4.0 takes `MPI_IN_PLACE` of other roots than 0 for an address.
+        // MPICH 4.0 mistakes `MPI_IN_PLACE` for an address at roots other than 0.
         let is_even = part.saturating_mul(ranks.into()) == whole && call.root == 0;
         let is_root = rank == call.root;
         let scratch = match recipe {
             Recipe::ScatterAllgather | Recipe::ReduceScatterAllgather if is_even => 0,
-            // The padded vector, and a part of it.
+            // The padded vector, and one part.
             Recipe::ScatterAllgather | Recipe::ReduceScatterAllgather => {
                 part.saturating_mul(u64::from(ranks) + 1)
             }
@@ -126,7 +126,7 @@ impl MockupCall {
     ///
     /// # Panics
     ///
-    /// If a buffer is shorter than the call says.
+    /// If a buffer is too short for the call.
     pub(crate) fn call(
         &mut self,
         communicator: &Communicator,
@@ -184,13 +184,13 @@ impl MockupCall {
         self.calls[1].call(communicator, &[], output)
     }
 
-    /// Puts a vector into scratch, in front of the padding.
+    /// Copies a vector to scratch, before the padding.
     fn pad(&mut self, vector: &[u8]) {
         self.scratch.as_mut_slice()[..self.whole].copy_from_slice(&vector[..self.whole]);
     }
 
-    /// The first call makes of the padded vector in scratch this rank's part, the second of all parts
-    /// the whole again.
+    /// The first call computes this rank's part from the padded vector in scratch, the second one the whole from all
+    /// parts.
     fn divide_and_gather(
         &mut self,
         communicator: &Communicator,
@@ -241,7 +241,7 @@ impl MockupCall {
     }
 }
 
-/// The calls that a recipe is made of. Where data is only moved they move bytes.
+/// The calls of a recipe. In data movement their datatype is bytes.
 fn parts(recipe: Recipe, call: &Call, [whole, part]: [u64; 2], in_place: bool) -> Vec<Call> {
     let of = |collective, bytes, root| Call {
         collective,
@@ -255,11 +255,11 @@ fn parts(recipe: Recipe, call: &Call, [whole, part]: [u64; 2], in_place: bool) -
         ..of(collective, bytes, root)
     };
     let root = call.root;
-    // On its own result, where each rank's part already stands at its place.
+    // In the result itself, where each rank's part is already in place.
     let on_result = |call| Call { in_place, ..call };
     let allgather = on_result(moving(Collective::Allgather, part, 0));
     match recipe {
-        // At the root the part stays where it is.
+        // The root's part stays in place.
         Recipe::ScatterAllgather => {
             vec![
                 on_result(moving(Collective::Scatter, part, root)),
@@ -276,7 +276,7 @@ fn parts(recipe: Recipe, call: &Call, [whole, part]: [u64; 2], in_place: bool) -
         }
         Recipe::Allgather => vec![moving(Collective::Allgather, part, 0)],
         Recipe::Reduce => vec![Call {
-            // All but one give zeros. The widest type that fits.
+            // All ranks but one contribute zeros. The widest type that fits.
             datatype: match part {
                 part if part.is_multiple_of(8) => Datatype::Int64,
                 part if part.is_multiple_of(4) => Datatype::Int32,
@@ -321,8 +321,8 @@ impl Scatterv {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), ExecError> {
-        // SAFETY: rank 0's input is the vector that the counts divide, on the others it is not
-        // looked at; the output has been made for this rank's part.
+        // SAFETY: rank 0's input is the vector that the counts divide, other ranks' input is not accessed; the output
+        // is large enough for this rank's part.
         let code = unsafe {
             ffi::MPI_Scatterv(
                 input.as_ptr().cast(),

@@ -17,20 +17,19 @@ struct Listed {
     number: i32,
 }
 
-/// Lets algorithms be forced that the library would not let one force otherwise, and leaves
-/// everything else as it is. To be called first of all: before MPI or the tool interface is opened,
-/// and before other threads are started.
+/// Enables forcing of algorithms in libraries that need to be prepared for that; changes nothing else. Must be called
+/// before MPI or the tool interface is opened, and before other threads are started.
 ///
-/// Open MPI heeds its control variables only under `coll_tuned_use_dynamic_rules`, which is read at
-/// start. Where no rules file is named and no algorithm forced, its decisions remain what they are:
-/// if the environment has any other setting of `coll/tuned`, this must not be called.
+/// Open MPI obeys its control variables only under `coll_tuned_use_dynamic_rules`, which is read at the start. As
+/// long as no rules file is named and no algorithm forced, its decisions do not change. Must not be called if the
+/// environment has any other setting of `coll/tuned`.
 pub fn allow_forcing() {
     for variable in enabling_variables() {
         change_environment(variable, Some("1"));
     }
 }
 
-/// Sets an environment variable of this process, or removes it. No other thread may read the environment meanwhile.
+/// Sets or removes an environment variable of this process. No other thread may read the environment meanwhile.
 pub fn change_environment(name: &str, value: Option<&str>) {
     // SAFETY: no other thread may read the environment meanwhile: the caller's.
     unsafe {
@@ -41,43 +40,42 @@ pub fn change_environment(name: &str, value: Option<&str>) {
     }
 }
 
-/// A file of rules that the library would read.
+/// A rules file that the library would read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RulesInFiles {
     /// The control variable that names it.
     pub setting: &'static str,
     /// The file.
     pub file: String,
-    /// The library's files of settings, which may name it, as the library lists them.
+    /// The library's settings files, which may name it, as listed by the library.
     pub settings: String,
 }
 
-/// How the library is steered before MPI is started, by the environment and by its files of settings.
+/// The configuration of the library before MPI is started, from the environment and from its settings files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartSettings {
-    /// The file of rules that it would read; none of a library that reads no files of settings.
+    /// The rules file that it would read; `None` for a library without settings files.
     pub rules: Option<RulesInFiles>,
-    /// Whether algorithms that are forced have an effect: Open MPI has a switch for that, which [`allow_forcing`] turns
-    /// on.
+    /// Whether forcing an algorithm has an effect. Open MPI has a switch for that, which [`allow_forcing`] turns on.
     is_forcing_allowed: bool,
     /// Whether algorithms are forced.
     is_any_forced: bool,
 }
 
 impl StartSettings {
-    /// Asks the library. Call it before MPI is started.
+    /// Queries the library. Must be called before MPI is started.
     ///
     /// # Errors
     ///
-    /// If the tool interface reports one.
+    /// If the tool interface reports an error.
     pub fn ask() -> Result<Self, ExecError> {
         let mut found = Self {
             rules: None,
             is_forcing_allowed: true,
             is_any_forced: false,
         };
-        // Others have no such switch. MPICH, which reads no files of settings, must not be asked: once its tool
-        // interface is closed, it forgets its variables.
+        // Other libraries have no such switch. MPICH, which reads no settings files, must not be queried: it loses
+        // its variables when its tool interface is closed.
         let library = libraries::described_by(&crate::library_text());
         let facts = library.map(|library| library.facts());
         let Some((facts, settings)) = facts.and_then(|facts| Some((facts, facts.files_setting?)))
@@ -102,8 +100,8 @@ impl StartSettings {
         Ok(found)
     }
 
-    /// Whether something is set that would have an effect only if forcing were allowed: an algorithm that is forced, or
-    /// the file of rules if that is not `set_aside`.
+    /// Whether there are settings that would have an effect only if forcing were allowed: a forced algorithm, or the
+    /// rules file unless it is `set_aside`.
     pub fn is_forced_in_vain(&self, set_aside: bool) -> bool {
         let has_rules = self.rules.is_some() && !set_aside;
         !self.is_forcing_allowed && (self.is_any_forced || has_rules)
@@ -116,26 +114,25 @@ pub fn enabling_variables() -> impl Iterator<Item = &'static str> {
     libraries.filter_map(|library| library.facts().enabling_variable)
 }
 
-/// The algorithms that the library lets one force, in the order of collectives and as the library
-/// lists them. Needs no `MPI_Init`.
+/// The algorithms that can be forced, ordered by collective and then as the library lists them. Needs no `MPI_Init`.
 ///
-/// None where forcing would have no effect: under Open MPI if [`allow_forcing`] was not called, or
-/// if a file of rules is loaded, which comes first.
+/// Empty if forcing would have no effect: under Open MPI without [`allow_forcing`], or if a rules file is loaded, as
+/// that takes precedence.
 ///
 /// # Errors
 ///
-/// If the tool interface reports one.
+/// If the tool interface reports an error.
 pub fn natives() -> Result<Vec<NativeAlgorithm>, ExecError> {
     let listed = list(&Tool::open()?)?.into_iter();
     Ok(listed.map(|listed| listed.algorithm).collect())
 }
 
-/// The algorithms of [`natives`] that users have forced already, in the environment or a file of settings:
-/// they are what the default is.
+/// The algorithms of [`natives`] that users have already forced, in the environment or a settings file. They are the
+/// default.
 ///
 /// # Errors
 ///
-/// If the tool interface reports one.
+/// If the tool interface reports an error.
 pub fn preset() -> Result<Vec<NativeAlgorithm>, ExecError> {
     let tool = Tool::open()?;
     let mut preset = Vec::new();
@@ -157,7 +154,7 @@ fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
     Ok(listed)
 }
 
-/// A collective as one of the library's algorithms carries it out.
+/// A collective carried out by one of the library's algorithms.
 #[derive(Debug)]
 pub struct NativeCall {
     call: LibraryCall,
@@ -167,9 +164,9 @@ pub struct NativeCall {
 /// How the algorithm is forced.
 #[derive(Debug)]
 enum Way {
-    /// Open MPI: for as long as this communicator lives.
+    /// Open MPI: while this communicator exists.
     Communicator(Communicator),
-    /// MPICH: while these have these values.
+    /// MPICH: while these variables have these values.
     Switches(Vec<(Variable, i32)>),
 }
 
@@ -208,8 +205,8 @@ impl NativeCall {
         Ok(Self { call, way })
     }
 
-    /// Forces the algorithm until the value is dropped, where that is not so all the time. Other
-    /// collectives must not be called meanwhile.
+    /// Forces the algorithm until the value is dropped, if it is not forced permanently. Other collectives must not
+    /// be called meanwhile.
     pub(crate) fn force(
         &self,
     ) -> Result<(&LibraryCall, Option<&Communicator>, Switched<'_>), ExecError> {
@@ -226,7 +223,7 @@ impl NativeCall {
     }
 }
 
-/// A variable that must be there.
+/// A variable that must exist.
 fn required(tool: &Tool, name: &str) -> Result<Variable, ExecError> {
     let found = tool.variable(name)?;
     found.ok_or_else(|| ExecError::NoVariable(name.to_owned()))

@@ -12,21 +12,22 @@ use thiserror::Error;
 use crate::api::{byte, check};
 use crate::{Communicator, ExecError};
 
-/// Why a communicator has no channels; the same on all of its ranks. Of several reasons the last of these counts.
+/// The reason why a communicator has no channels; the same on all of its ranks. If there are several, the last one of
+/// this list counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[repr(u64)]
 pub enum NoChannels {
     /// Every rank is alone on its node.
     #[error("no two ranks share a node")]
     Alone = 1,
-    /// The kernel refused memory, or ranks of one node may not look at each other's, as those of different
-    /// containers or users.
+    /// The kernel refused the memory, or ranks of one node may not access each other's, for instance in different
+    /// containers or for different users.
     #[error("ranks cannot share memory")]
     Refused = 2,
-    /// Channels would take more memory than a rank may use, beside what it uses already.
+    /// The channels would exceed the memory that a rank may use.
     #[error("the limit of shared memory is reached")]
     Limit = 3,
-    /// A rank may use no shared memory at all.
+    /// A rank may not use any shared memory.
     #[error("shared memory is switched off")]
     SwitchedOff = 4,
 }
@@ -35,27 +36,28 @@ impl NoChannels {
     const ALL: [Self; 4] = [Self::Alone, Self::Refused, Self::Limit, Self::SwitchedOff];
 }
 
-/// One communicator's channels take this part of a process's limit at most, unless they do not fit into it. That does
-/// not depend on what others have taken: channels are to be as large as those that were measured.
+/// The channels of one communicator take at most this fraction of a process's limit, unless they do not fit into it.
+/// The fraction does not depend on other communicators, so that the channels are as large as the measured ones.
 const PART: u64 = 4;
 
-/// Bytes of all segments that this process has.
+/// The size in bytes of all segments of this process.
 static TAKEN: AtomicU64 = AtomicU64::new(0);
 
-/// Channels of shared memory from this rank to the others of its node, for one communicator, or for several of the
-/// same ranks that are used one after the other.
+/// The channels from this rank to the others of its node, for one communicator, or for several with the same ranks
+/// that are used one at a time.
 #[derive(Debug)]
 pub struct NodeChannels {
-    /// None for a rank that is alone on its node.
+    /// `None` for a rank that is alone on its node.
     channels: Option<RefCell<Channels>>,
-    /// For each rank of the communicator its place on this rank's node; `None` for this rank and those elsewhere.
+    /// For each rank of the communicator, its index on this rank's node; `None` for this rank and for ranks on other
+    /// nodes.
     places: Box<[Option<u32>]>,
     taken: Taken,
     is_crowded: bool,
     is_lost: Cell<bool>,
 }
 
-/// Memory that counts towards the limit as long as this exists.
+/// Memory that counts towards the limit while this value exists.
 #[derive(Debug)]
 struct Taken(u64);
 
@@ -73,16 +75,16 @@ impl Drop for Taken {
 }
 
 impl NodeChannels {
-    /// Opens channels between the ranks of each node of a communicator. Collective over it; all ranks get channels,
-    /// or the same reason why there are none.
+    /// Opens channels between the ranks of each node of a communicator. Collective over it; either all ranks get
+    /// channels, or all get the same reason why there are none.
     ///
-    /// `node` has the ranks that share memory with this one, as [`Communicator::node`]. All channels of this process
-    /// together take `limit` bytes of memory at most. `is_crowded` says whether the ranks of this node outnumber its
-    /// cores.
+    /// `node` has the ranks that share memory with this one, as returned by [`Communicator::node`]. All channels of
+    /// this process together take at most `limit` bytes of memory. `is_crowded` says whether the ranks of this node
+    /// outnumber its cores.
     ///
     /// # Errors
     ///
-    /// If MPI reports one.
+    /// If MPI reports an error.
     pub fn open(
         communicator: &Communicator,
         node: &Communicator,
@@ -116,17 +118,17 @@ impl NodeChannels {
         })
     }
 
-    /// Bytes of memory that they take on this node, those of the other ranks included.
+    /// The size of the channels' memory on this node in bytes, for all of its ranks.
     pub fn bytes(&self) -> u64 {
         self.taken.0
     }
 
-    /// For each rank of the communicator its place on this rank's node.
+    /// For each rank of the communicator, its index on this rank's node.
     pub(crate) fn places(&self) -> &[Option<u32>] {
         &self.places
     }
 
-    /// The largest unit that is never cut in two; 0 for a rank that is alone on its node.
+    /// The largest unit that is never split; 0 for a rank that is alone on its node.
     pub(crate) fn largest_unit(&self) -> usize {
         self.borrow()
             .map_or(0, |channels| channels.layout().largest_unit())
@@ -137,12 +139,12 @@ impl NodeChannels {
         self.is_crowded
     }
 
-    /// The ends of this rank; `None` if it is alone on its node.
+    /// This rank's ends of the channels; `None` if it is alone on its node.
     pub(crate) fn borrow(&self) -> Option<RefMut<'_, Channels>> {
         self.channels.as_ref().map(RefCell::borrow_mut)
     }
 
-    /// After an error messages may have been left behind: nothing is sent or received any more.
+    /// Disables the channels after an error, which may have left messages in them.
     pub(crate) fn lose(&self) {
         self.is_lost.set(true);
     }
@@ -160,10 +162,10 @@ impl NodeChannels {
 
 type Opened = (Option<Channels>, Taken);
 
-/// Opens the channels of one node. Collective over its ranks, which may come to different results.
+/// Opens the channels of one node. Collective over its ranks, which may get different results.
 fn open_on(node: &Communicator, limit: u64) -> Result<Result<Opened, NoChannels>, ExecError> {
     let left = limit.saturating_sub(TAKEN.load(Ordering::Relaxed));
-    // The least of each, as the complement of the greatest complement.
+    // The minimum of each, computed as the complement of the maximum of complements.
     let least = greatest(node, [!limit, !left])?;
     let [limit, left] = least.map(|complement| !complement);
     if limit == 0 {
@@ -200,9 +202,10 @@ fn open_on(node: &Communicator, limit: u64) -> Result<Result<Opened, NoChannels>
     })
 }
 
-// What follows calls MPI by its other names, since a program's calls of these may be intercepted by ours.
+// The following functions call MPI by its profiling names, as a program's calls of the others may be intercepted by
+// ours.
 
-/// For each rank of a communicator its place on this rank's node. Collective over the node.
+/// For each rank of a communicator, its index on this rank's node. Collective over the node.
 fn places(
     communicator: &Communicator,
     node: &Communicator,
@@ -230,7 +233,7 @@ fn places(
     Ok(places.into())
 }
 
-/// The greatest of each number over all ranks. Collective.
+/// The maximum of each number over all ranks. Collective.
 fn greatest(communicator: &Communicator, numbers: [u64; 2]) -> Result<[u64; 2], ExecError> {
     let mut most = numbers;
     // SAFETY: both hold two numbers.
@@ -247,7 +250,7 @@ fn greatest(communicator: &Communicator, numbers: [u64; 2]) -> Result<[u64; 2], 
     Ok(most)
 }
 
-/// The first rank's bytes, on all ranks. Collective.
+/// Broadcasts the first rank's bytes. Collective.
 fn share(communicator: &Communicator, bytes: &mut [u8]) -> Result<(), ExecError> {
     let length = bytes.len() as c_int;
     // SAFETY: as many bytes as there are.

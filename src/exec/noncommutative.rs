@@ -1,4 +1,4 @@
-//! The operator of our own that does not commute.
+//! Our own noncommutative operator.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -9,13 +9,13 @@ use vocabulary::{Datatype, Operator};
 use crate::ExecError;
 use crate::api::check;
 
-/// Functions `a x + b` of numbers with half the bits of an element, which has `a` in its lower half.
+/// Functions `a x + b` on numbers of half an element's width; `a` is the lower half of the element.
 pub(crate) trait Function: Copy {
-    /// The right function, then the left one; wraps around.
+    /// Composition: the right function first, then the left one; wraps around.
     fn after(left: Self, right: Self) -> Self;
 }
 
-/// `a (a' x + b') + b` has the factor `a a'` and adds `a b' + b`.
+/// `a (a' x + b') + b` has the factor `a a'` and the summand `a b' + b`.
 macro_rules! function {
     ($element:ty, $half:ty) => {
         impl Function for $element {
@@ -35,8 +35,7 @@ function!(u32, u16);
 function!(u64, u32);
 
 thread_local! {
-    /// The handles for elements of 4 and of 8 bytes, made when they are first asked for. They are there until
-    /// MPI ends.
+    /// The handles for elements of 4 and of 8 bytes, created at first use. They exist until MPI ends.
     static HANDLES: Cell<[Option<ffi::MPI_Op>; 2]> = const { Cell::new([None; 2]) };
 }
 
@@ -44,7 +43,7 @@ thread_local! {
 ///
 /// # Errors
 ///
-/// If elements have no halves that are numbers, or the library reports one.
+/// If elements do not have two numeric halves, or the library reports an error.
 pub(crate) fn handle(datatype: Datatype) -> Result<ffi::MPI_Op, ExecError> {
     let (place, function): (usize, UserFunction) = match datatype.size_bytes() {
         4 => (0, combine::<u32>),

@@ -1,4 +1,4 @@
-//! A collective as MPI's C interface has it.
+//! Collectives in terms of MPI's C interface.
 
 use std::ffi::{c_int, c_void};
 
@@ -7,30 +7,30 @@ use schedule::Collective;
 
 use crate::constants::{MPI_Datatype, MPI_Op};
 
-/// A collective's arguments but for the communicator, as one rank passes them.
+/// A collective's arguments on one rank, except for the communicator.
 ///
-/// Where a collective has one count and datatype, or one buffer, these are the receiving ones.
+/// A collective's only count, datatype or buffer is stored as the receiving one.
 #[derive(Clone, Copy, Debug)]
 pub struct RawCall {
-    /// What is called.
+    /// The collective.
     pub collective: Collective,
-    /// The buffer that is only read.
+    /// The input buffer.
     pub send: *const c_void,
-    /// The buffer that is written, by a broadcast's root read.
+    /// The output buffer; a broadcast's root reads it.
     pub recv: *mut c_void,
-    /// Elements sent, of a scatter to one rank.
+    /// The number of elements sent; in a scatter, to each rank.
     pub send_count: c_int,
     /// Their type.
     pub send_type: MPI_Datatype,
-    /// Elements received, of a gather from one rank.
+    /// The number of elements received; in a gather, from each rank.
     pub recv_count: c_int,
     /// Their type.
     pub recv_type: MPI_Datatype,
-    /// For `MPI_Reduce_scatter`, the elements of each rank's part.
+    /// The number of elements in each rank's part, for `MPI_Reduce_scatter`.
     pub counts: *const c_int,
-    /// Where data is combined.
+    /// The operator of a reduction.
     pub operator: MPI_Op,
-    /// Where there is one, otherwise 0.
+    /// The root; 0 if there is none.
     pub root: c_int,
 }
 
@@ -74,7 +74,7 @@ impl RawCall {
         Self { operator, ..self }
     }
 
-    /// Sets the number and the datatype of the elements that are sent.
+    /// Sets the number and the datatype of the sent elements.
     #[inline(always)]
     pub fn sending(self, send_count: c_int, send_type: MPI_Datatype) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl RawCall {
         Self { counts, ..self }
     }
 
-    /// Whether both buffers are one, which MPI forbids.
+    /// Whether both buffers are the same, which MPI forbids.
     #[inline(always)]
     pub fn is_aliased(&self) -> bool {
         !self.recv.is_null() && self.send == self.recv

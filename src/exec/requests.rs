@@ -1,4 +1,4 @@
-//! Messages under way, and how to wait for them.
+//! Pending messages, and waiting for them.
 
 use std::ffi::c_int;
 
@@ -11,17 +11,16 @@ use crate::tool::Tool;
 /// How a rank waits for messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wait {
-    /// Ranks wait in the library's blocking calls, which usually spin: the quickest where each rank has a core.
+    /// Ranks wait in the library's blocking calls, which usually spin: the fastest way if each rank has a core.
     #[default]
     Block,
-    /// Ranks poll, and give up the core in between: where ranks outnumber cores and the
-    /// library spins all the same ([`leaves_core`]).
+    /// Ranks poll and yield the core in between: for oversubscribed nodes where the library spins nevertheless
+    /// ([`leaves_core`]).
     Yield,
 }
 
-/// Whether the library leaves the core to others while it waits in its blocking calls, as Open MPI where
-/// its launcher knows that ranks outnumber cores. Asking takes half as long again then (4 ranks on 2
-/// cores), and is of no use.
+/// Whether the library yields the core while it waits in blocking calls, as Open MPI does if its launcher knows that
+/// ranks outnumber cores. Polling is then useless and takes half as long again (4 ranks on 2 cores).
 ///
 /// # Errors
 /// [`ExecError`] if the library's tool interface fails.
@@ -36,14 +35,14 @@ pub fn leaves_core() -> Result<bool, ExecError> {
     Ok(value.is_some_and(|value| value != 0))
 }
 
-/// Requests that have been started together.
+/// Requests that were started together.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     started: Vec<ffi::MPI_Request>,
 }
 
 impl Requests {
-    /// Makes room for `requests` more.
+    /// Reserves memory for `requests` more.
     pub(crate) fn reserve(&mut self, requests: usize) {
         self.started.reserve(requests);
     }
@@ -52,7 +51,7 @@ impl Requests {
         self.started.push(request);
     }
 
-    /// Waits for all of them, after an error as well.
+    /// Waits for all of them, even after an error.
     pub(crate) fn finish(&mut self, wait: Wait) -> Result<(), ExecError> {
         let outcome = match (wait, &mut self.started[..]) {
             (_, []) => return Ok(()),
@@ -65,7 +64,7 @@ impl Requests {
                 self.started.clear();
                 Ok(())
             }
-            // Some may be under way still.
+            // Some may still be pending.
             Err(error) => {
                 let _ = self.finish_each();
                 Err(error)
@@ -74,7 +73,7 @@ impl Requests {
     }
 
     fn wait_for_all(&mut self) -> Result<(), ExecError> {
-        // SAFETY: as many valid requests as are named; those that have ended become null.
+        // SAFETY: the requests are valid and as many as passed; completed ones become null.
         let code = unsafe {
             ffi::MPI_Waitall(
                 self.started.len() as c_int,
@@ -92,7 +91,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Whether all of them have ended.
+    /// Whether all of them have completed.
     pub(crate) fn test(&mut self) -> Result<bool, ExecError> {
         let mut done = 0;
         // SAFETY: as in `wait_for_all`.
@@ -120,7 +119,7 @@ impl Requests {
         outcome
     }
 
-    /// Gives up receives that may never get a message.
+    /// Cancels receives that may never get a message.
     pub(crate) fn cancel(&mut self) {
         for request in &mut self.started {
             // SAFETY: a receive's request: cancelling it is local and lets the wait end.

@@ -10,23 +10,23 @@ use crate::{
 /// A candidate bound to a call on a communicator. Calling it again does not allocate.
 #[derive(Debug)]
 pub enum Runner {
-    /// The library's own collective.
+    /// The library's own decision.
     Library(LibraryCall),
-    /// One of its algorithms.
+    /// One of the library's algorithms.
     Native(Box<NativeCall>),
-    /// The library's other collectives in its place.
+    /// A mock-up of the library's other collectives.
     Mockup(Box<MockupCall>),
     /// One of our schedules.
     Ours(Box<ScheduleExecutor>),
 }
 
 impl Runner {
-    /// Prepares a candidate. How the library's own collectives wait is up to the library.
-    /// Collective over the communicator, which a forced algorithm of the library may duplicate.
+    /// Prepares a candidate. `wait` does not apply to the library's own collectives. Collective over the
+    /// communicator, which a forced algorithm of the library may duplicate.
     ///
     /// # Errors
     ///
-    /// If this build does not know the candidate or it cannot serve the call.
+    /// If this build does not know the candidate, or the candidate cannot serve the call.
     pub fn new(
         candidate: &Candidate,
         call: &Call,
@@ -62,8 +62,8 @@ impl Runner {
         }
     }
 
-    /// Makes everything ready for calls one after the other. Until the turn has ended nothing else
-    /// may call the library's collectives, which would be carried out by a forced algorithm too.
+    /// Prepares for a series of calls. Until the turn has ended nothing else may call the library's collectives, as a
+    /// forced algorithm would carry them out, too.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Runner {
         }))
     }
 
-    /// Carries out the collective once, in a turn of its own: [`Turn::call`].
+    /// Carries out the collective once, in its own turn: [`Turn::call`].
     ///
     /// # Errors
     ///
@@ -101,22 +101,22 @@ impl Runner {
     }
 }
 
-/// A candidate that is ready to be called again and again.
+/// A candidate during its turn, ready for repeated calls.
 #[derive(Debug)]
 pub struct Turn<'a>(Ready<'a>);
 
 #[derive(Debug)]
 enum Ready<'a> {
-    /// A call of the library, on the candidate's own communicator where it has one.
+    /// A call of the library, on the candidate's own communicator if it has one.
     Library(&'a LibraryCall, Option<&'a Communicator>, Switched<'a>),
     Mockup(&'a mut MockupCall),
     Ours(&'a mut ScheduleExecutor),
 }
 
 impl Turn<'_> {
-    /// Carries out the collective. `input` and `output` hold what [`Call::input_bytes`] and
-    /// [`Call::output_bytes`] say for this rank; what a rank does not have may be empty. In a
-    /// reduction both are aligned to the size of the datatype, as [`crate::Bytes`] always are.
+    /// Carries out the collective. The sizes of `input` and `output` are [`Call::input_bytes`] and
+    /// [`Call::output_bytes`] for this rank; buffers that the rank does not have may be empty. In a reduction both
+    /// are aligned to the size of the datatype, as [`crate::Bytes`] always are.
     ///
     /// # Errors
     ///
@@ -138,12 +138,11 @@ impl Turn<'_> {
         }
     }
 
-    /// Leaves the library to its own decisions again. A turn that is dropped does the same, but does
-    /// not tell of errors.
+    /// Restores the library's own decisions. Dropping a turn does the same, but ignores errors.
     ///
     /// # Errors
     ///
-    /// If the library reports one.
+    /// If the library reports an error.
     pub fn end(self) -> Result<(), ExecError> {
         match self.0 {
             Ready::Library(_, _, switched) => switched.restore(),

@@ -1,18 +1,17 @@
-//! The values that the library's control variables have.
+//! The values of the library's control variables.
 
 use std::collections::BTreeMap;
 
 use crate::ExecError;
 use crate::tool::Tool;
 
-/// The control variables of the names that are `wanted`, with their values as texts: what the
-/// library was built with, unless its files of settings, the environment or a launcher say otherwise.
-/// Variables of a type that is unknown are left out. Needs no `MPI_Init`; after it, Open MPI has only
-/// those of components that it uses.
+/// The control variables with `wanted` names, and their values as text: the built-in values, unless settings files,
+/// the environment or a launcher override them. Variables of unknown types are left out. Needs no `MPI_Init`; after
+/// it, Open MPI has only the variables of the components in use.
 ///
 /// # Errors
 ///
-/// If the tool interface reports one.
+/// If the tool interface reports an error.
 pub fn control_variables(
     wanted: impl Fn(&str) -> bool,
 ) -> Result<BTreeMap<String, String>, ExecError> {

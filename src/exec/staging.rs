@@ -5,17 +5,17 @@ use crate::arguments::{Arguments, Elements};
 use crate::handle::DatatypeHandle;
 use crate::{Bytes, ExecError};
 
-/// One buffer of an application's call that moves data.
+/// A buffer of an application's call, in data movement.
 #[derive(Debug)]
 pub(crate) struct Side {
     datatype: DatatypeHandle,
-    /// The data of one rank's part, or of all of a vector that has no parts.
+    /// The number of elements in one rank's part, or in the whole vector if it has no parts.
     elements: usize,
-    /// The packed copy; empty if the elements are dense, which are worked on where they are.
+    /// The packed copy; empty if the elements are dense and used directly.
     packed: Bytes,
-    /// The parts that hold data before the call.
+    /// The parts with data before the call.
     before: Parts,
-    /// The parts that hold data after the call that were not there before.
+    /// The parts that get data during the call.
     after: Parts,
 }
 
@@ -36,7 +36,7 @@ impl Side {
         let bytes = elements.bytes()?.checked_mul(parts);
         let bytes = bytes.ok_or(ExecError::TooLarge { bytes: u64::MAX })?;
         if !datatype.is_dense() {
-            // Packing counts in these.
+            // Packing uses counts of this type.
             count(bytes)?;
             count(elements.count.saturating_mul(parts))?;
         }
@@ -53,7 +53,7 @@ impl Side {
         })
     }
 
-    /// The input and the output of a rank, as far as it has them.
+    /// The input and the output of a rank, if it has them.
     pub(crate) fn of(
         arguments: &Arguments<'_>,
         rank: u32,
@@ -105,7 +105,7 @@ impl Side {
         })
     }
 
-    /// The memory to work on, with what is given in it.
+    /// The memory to work on, filled with the input data.
     ///
     /// # Safety
     ///
@@ -129,11 +129,11 @@ impl Side {
         Ok(self.packed.as_mut_slice().as_mut_ptr())
     }
 
-    /// Puts the result where it belongs.
+    /// Copies the result to the buffer.
     ///
     /// # Safety
     ///
-    /// `data` points to the buffer, which may be written if it gets anything.
+    /// `data` points to the buffer, which is writable if it gets any data.
     pub(crate) unsafe fn leave(&mut self, data: *mut u8) -> Result<(), ExecError> {
         if self.datatype.is_dense() {
             return Ok(());
@@ -164,7 +164,7 @@ impl Side {
     }
 }
 
-/// Some parts of a buffer: in the application's memory and in the packed copy.
+/// Some parts of a buffer, in the application's memory and in the packed copy.
 struct Range {
     address: *mut u8,
     elements: usize,

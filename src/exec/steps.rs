@@ -1,4 +1,4 @@
-//! Rounds with their spans resolved to bytes of memory.
+//! Rounds whose spans are resolved to bytes of memory.
 
 use std::ffi::c_int;
 use std::ops::Range;
@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-/// The place of a memory in the executor's list: input, output, then the scratch buffers.
+/// The index of a memory in the executor's list: input, output, then the scratch buffers.
 fn slot(buffer: Buffer) -> usize {
     match buffer {
         Buffer::Input => INPUT,
@@ -58,23 +58,23 @@ pub(crate) const SCRATCH: usize = 2;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
     pub(crate) peer: c_int,
-    /// The peer's place on this rank's node, if the message goes through a channel.
+    /// The peer's index on this rank's node, if the message goes through a channel.
     pub(crate) place: Option<u32>,
     /// The number of the memory, see [`slot`].
     pub(crate) slot: usize,
-    /// What is moved, in bytes of memory; the second run is empty unless the message wraps around.
+    /// The moved bytes of memory; the second run is empty unless the message wraps around.
     pub(crate) runs: [Run; 2],
-    /// Where the message begins in its memory.
+    /// The start of the message in its memory.
     pub(crate) start: usize,
     pub(crate) count: c_int,
-    /// The unit's, or one that [`Steps`] keep.
+    /// The unit's datatype, or one that [`Steps`] owns.
     pub(crate) datatype: ffi::MPI_Datatype,
-    /// Whether it is sent through a channel and has its data in common with the one that goes through a channel before
-    /// it in its round.
+    /// Whether it is sent through a channel and has the same data as the previous message through a channel in its
+    /// round.
     pub(crate) is_repeated: bool,
-    /// What becomes of it, if it is received through a channel and not kept.
+    /// How it is combined on arrival, if it is received through a channel and not stored.
     pub(crate) arrival: Option<Arrival>,
-    /// The message through a channel before any of it has been moved.
+    /// The progress of the message through a channel, before any of it has been moved.
     pub(crate) message: TransferProgress,
 }
 
@@ -83,7 +83,7 @@ impl Transfer {
         self.runs.iter().map(|run| run.units() as usize).sum()
     }
 
-    /// What is moved, and in which memory.
+    /// The moved bytes, with their memory.
     fn runs(&self) -> impl Iterator<Item = (usize, Run)> + Clone {
         let slot = self.slot;
         self.runs.into_iter().map(move |run| (slot, run))
@@ -102,12 +102,12 @@ pub(crate) enum Work {
         from: Place,
         into: Place,
     },
-    /// What has been done by an [`Arrival`].
+    /// Done by an [`Arrival`].
     Nothing,
 }
 
 impl Work {
-    /// What is read and written, and in which memories.
+    /// The bytes that are read and written, with their memories.
     fn runs(&self) -> impl Iterator<Item = (usize, Run)> {
         let places = match self {
             Self::Combine { left, right, into } => [Some(left), Some(right), Some(into)],
@@ -118,9 +118,9 @@ impl Work {
     }
 }
 
-/// What rounds of a program become. Rounds, transfers and work that move nothing are left out.
+/// The resolved rounds of a program. Rounds, transfers and work without data are left out.
 ///
-/// It keeps its memory when it is cleared, so that rounds can be resolved without allocating.
+/// Keeps its memory when it is cleared, so that rounds can be resolved without allocating.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     rounds: Vec<Ranges>,
@@ -142,13 +142,13 @@ struct Ranges {
 /// The transports of a round's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ways {
-    /// MPI, or there are none.
+    /// MPI only, or no messages.
     Mpi,
-    /// Some through MPI, some through channels.
+    /// MPI and channels.
     Mixed,
-    /// Channels.
+    /// Channels only.
     Channels,
-    /// Channels, and there is at most one message each way, in one piece of memory and one packet.
+    /// Channels only, with at most one message each way, in one piece of memory and one packet.
     Packet,
 }
 
@@ -177,8 +177,7 @@ pub(crate) struct Step<'a> {
     pub(crate) recvs: &'a [Transfer],
     pub(crate) work: &'a [Work],
     pub(crate) ways: Ways,
-    /// Whether its receives from MPI are posted before the round begins, together with those of the round
-    /// before it.
+    /// Whether its receives from MPI are posted together with those of the previous round.
     pub(crate) is_posted_ahead: bool,
 }
 
@@ -188,13 +187,13 @@ impl Step<'_> {
         self.recvs.iter().filter(|recv| recv.place.is_none())
     }
 
-    /// What is combined as it is received.
+    /// The data that is combined on arrival.
     pub(crate) fn arrivals(&self) -> impl Iterator<Item = &Arrival> {
         self.recvs.iter().filter_map(|recv| recv.arrival.as_ref())
     }
 
-    /// Whether the receives of the next round are posted together with this one. What comes through channels is
-    /// not posted.
+    /// Whether the receives of the next round may be posted together with those of this one. Receives through
+    /// channels are not posted.
     pub(crate) fn admits(&self, next: &Step<'_>) -> bool {
         let transfers = self.sends.iter().chain(self.recvs);
         let work = self.work.iter().flat_map(Work::runs);
@@ -212,7 +211,7 @@ impl Step<'_> {
 }
 
 impl Steps {
-    /// Forgets all rounds and keeps the memory.
+    /// Removes all rounds but keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.rounds.clear();
         self.sends.clear();
@@ -237,7 +236,7 @@ impl Steps {
         })
     }
 
-    /// Where the work of a round stands among all.
+    /// The range of a round's work among all work.
     pub(crate) fn works(&self, index: usize) -> Range<usize> {
         self.rounds[index].work.clone()
     }
@@ -246,18 +245,18 @@ impl Steps {
         self.work.get(work)
     }
 
-    /// Where the receives of a round stand among all.
+    /// The range of a round's receives among all receives.
     pub(crate) fn recvs(&self, index: usize) -> Range<usize> {
         self.rounds[index].recvs.clone()
     }
 
-    /// Combines the data of a receive as it arrives instead of later.
+    /// Combines a receive on arrival instead of later.
     pub(crate) fn arrive(&mut self, recv: usize, arrival: Arrival, work: usize) {
         self.recvs[recv].arrival = Some(arrival);
         self.work[work] = Work::Nothing;
     }
 
-    /// Leaves out the rounds that have nothing to do any more.
+    /// Removes rounds that have become empty.
     pub(crate) fn leave_out_empty(&mut self) {
         let work = &self.work;
         self.rounds.retain(|round| {
@@ -267,7 +266,7 @@ impl Steps {
         });
     }
 
-    /// Says which rounds have their receives posted with the round before them.
+    /// Marks the rounds whose receives are posted with the previous round.
     pub(crate) fn post_all_ahead(&mut self) {
         for next in 1..self.len() {
             if let (Some(step), Some(following)) = (self.get(next - 1), self.get(next))
@@ -278,7 +277,7 @@ impl Steps {
         }
     }
 
-    /// The round, if its receives are posted with the round before it.
+    /// The round, if its receives are posted with the previous round.
     #[inline]
     pub(crate) fn posted_ahead(&self, index: usize) -> Option<Step<'_>> {
         match self.rounds.get(index) {
@@ -287,13 +286,13 @@ impl Steps {
         }
     }
 
-    /// Says that the receives of a round are posted with the round before it.
+    /// Marks a round whose receives are posted with the previous round.
     pub(crate) fn post_ahead(&mut self, index: usize) {
         self.rounds[index].is_posted_ahead = true;
     }
 }
 
-/// Finds the messages of a round that send the same to several ranks, one after the other.
+/// Marks consecutive messages of a round that send the same data to several ranks.
 pub(crate) fn mark_repeated(sends: &mut [Transfer]) {
     let mut last = None;
     for send in sends.iter_mut().filter(|send| send.place.is_some()) {
@@ -312,7 +311,7 @@ pub(crate) struct Resolver {
 }
 
 impl Resolver {
-    /// Messages go through the channels where these lead.
+    /// `channels` carry the messages to the ranks that they reach.
     pub(crate) fn new(layout: Layout, unit: Unit, channels: Option<Rc<NodeChannels>>) -> Self {
         Self {
             layout,
@@ -321,20 +320,20 @@ impl Resolver {
         }
     }
 
-    /// The place of a peer that is reached through a channel.
+    /// The index of a peer that is reached through a channel.
     fn place_of(&self, peer: u32) -> Option<u32> {
         *self.channels.as_ref()?.places().get(peer as usize)?
     }
 
-    /// Adds the step of a round; none if the round moves nothing.
+    /// Adds the step of a round; nothing if the round moves no data.
     ///
     /// # Errors
     ///
-    /// If a message is too large, or the library refuses a datatype. The steps are then of no use.
+    /// If a message is too large, or the library refuses a datatype. The steps must then not be used.
     ///
     /// # Panics
     ///
-    /// If a span leaves its buffer, or operands overlap in part, which no verified schedule does.
+    /// If a span exceeds its buffer, or operands overlap partly, which no verified schedule does.
     pub(crate) fn resolve(&self, round: &Round, steps: &mut Steps) -> Result<(), ExecError> {
         let before = [steps.sends.len(), steps.recvs.len(), steps.work.len()];
         for action in round.actions() {
@@ -371,7 +370,7 @@ impl Resolver {
         Ok(())
     }
 
-    /// The memory in which a span stands, and where, in bytes.
+    /// The memory and the byte ranges of a span.
     fn runs(&self, span: &Span) -> (usize, [Run; 2]) {
         let place = self.layout.locate(span);
         let Some(place) = place else {

@@ -1,7 +1,6 @@
 //! The MPI tool interface: control variables by name.
 //!
-//! Works before `MPI_Init` too. There `MPI_Error_string` may not be called, so that errors carry the
-//! code alone.
+//! Also works before `MPI_Init`. As `MPI_Error_string` is not allowed then, errors contain only the code.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::rc::Rc;
@@ -10,7 +9,7 @@ use mpi::ffi;
 
 use crate::ExecError;
 
-// `shim.c`: macros of `mpi.h`, and handles that may only be compared there.
+// From `shim.c`: macros of `mpi.h`, and handles that can only be compared in C.
 unsafe extern "C" {
     safe fn colltune_is_int(datatype: ffi::MPI_Datatype) -> c_int;
     safe fn colltune_layout(datatype: ffi::MPI_Datatype) -> c_int;
@@ -18,15 +17,15 @@ unsafe extern "C" {
     safe fn colltune_is_enumeration(enumeration: ffi::MPI_T_enum) -> c_int;
 }
 
-/// Room for a name or an item of an enumeration.
+/// The length of buffers for a name or an item of an enumeration.
 const NAME_BYTES: usize = 1024;
-/// Room for a description, or for a value.
+/// The length of buffers for a description or a value.
 const TEXT_BYTES: usize = 1 << 16;
 
-/// The tool interface, open. The library counts how often it was opened and closed.
+/// An open instance of the tool interface. The library counts how often it is opened and closed.
 ///
-/// MPICH forgets its variables with the last one, also for itself, and Open MPI fails in
-/// `MPI_Finalize` if any is left: [`crate::Universe`] keeps one from start to end.
+/// MPICH loses its variables when the last instance is closed, even for its own use, and Open MPI fails in
+/// `MPI_Finalize` if any instance is left. So [`crate::Universe`] keeps one from start to end.
 #[derive(Clone, Debug)]
 pub(crate) struct Tool {
     _session: Rc<Session>,
@@ -46,7 +45,7 @@ impl Tool {
         })
     }
 
-    /// A variable of the library, if it has one of that name.
+    /// The control variable of a name, if the library has it.
     pub(crate) fn variable(&self, name: &str) -> Result<Option<Variable>, ExecError> {
         let text = CString::new(name).map_err(|_| error("MPI_T_cvar_get_index", name, -1))?;
         let mut index = 0;
@@ -59,7 +58,7 @@ impl Tool {
         Variable::open(self, name, index).map(Some)
     }
 
-    /// The names of all variables that belong to no object.
+    /// The names of all variables that are not bound to an object.
     pub(crate) fn names(&self) -> Result<Vec<String>, ExecError> {
         let mut count = 0;
         // SAFETY: `count` is written.
@@ -71,13 +70,13 @@ impl Tool {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // SAFETY: opened once for each session. Nothing can be done about an error.
+        // SAFETY: opened once per instance. Errors are ignored.
         unsafe { ffi::MPI_T_finalize() };
     }
 }
 
-/// The name of the variable of this number, unless it belongs to an object or is gone, as those of
-/// components are that were closed.
+/// The name of the variable with this index, unless it is bound to an object or belongs to a component that was
+/// closed.
 fn name_of(index: c_int) -> Option<String> {
     let mut name = [0 as c_char; NAME_BYTES];
     let (mut name_length, mut text_length) = (NAME_BYTES as c_int, 0);
@@ -102,20 +101,20 @@ fn name_of(index: c_int) -> Option<String> {
     (code == 0 && colltune_is_object(bind) == 0).then(|| text(&name))
 }
 
-/// A control variable that belongs to no object.
+/// A control variable that is not bound to an object.
 #[derive(Debug)]
 pub(crate) struct Variable {
     name: String,
     handle: ffi::MPI_T_cvar_handle,
     count: usize,
     is_int: bool,
-    /// `colltune_layout` of its elements.
+    /// The `colltune_layout` of its elements.
     layout: c_int,
     /// The values and names of an enumeration.
     pub(crate) items: Vec<(i32, String)>,
-    /// What the library says about it.
+    /// The library's description.
     pub(crate) description: String,
-    /// Dropped after the handle.
+    /// Must be dropped after the handle.
     _tool: Tool,
 }
 
@@ -168,7 +167,7 @@ impl Variable {
         })
     }
 
-    /// The value, of a truth value 0 or 1.
+    /// The value; 0 or 1 for a boolean.
     pub(crate) fn read(&self) -> Result<i32, ExecError> {
         if self.count > 1 {
             return Err(error("MPI_T_cvar_read", &self.name, -1));
@@ -182,7 +181,7 @@ impl Variable {
         })
     }
 
-    /// The value of a variable that is a text.
+    /// The value of a text variable.
     pub(crate) fn read_text(&self) -> Result<String, ExecError> {
         let mut value = vec![0; self.count.max(TEXT_BYTES / 8)];
         self.read_into(&mut value)?;
@@ -190,8 +189,8 @@ impl Variable {
         Ok(text.to_string_lossy().into_owned())
     }
 
-    /// The value as a text, whatever it is: names of enumerations, several numbers with colons
-    /// between them. Absent if the type of the value is unknown.
+    /// The value as text: names of enumeration items, several numbers separated by colons. `None` if the type is
+    /// unknown.
     pub(crate) fn show(&self) -> Result<Option<String>, ExecError> {
         let is_text = self.layout == 5 && self.count != 1;
         if self.layout == 0 || is_text {
@@ -212,20 +211,20 @@ impl Variable {
         Ok(Some(elements.join(":")))
     }
 
-    /// What a value is called, if it has a name.
+    /// The name of a value, or the value as text.
     fn name(&self, value: i32) -> String {
         let named = self.items.iter().find(|(number, _)| *number == value);
         named.map_or_else(|| value.to_string(), |(_, name)| name.clone())
     }
 
-    /// Reads into words, which are aligned and wide enough for an element of any type.
+    /// Reads the value into words, which are aligned and wide enough for elements of any type.
     fn read_into(&self, value: &mut [u64]) -> Result<(), ExecError> {
         // SAFETY: the handle is valid, the value has room for `count` elements.
         let code = unsafe { ffi::MPI_T_cvar_read(self.handle, value.as_mut_ptr().cast()) };
         check("MPI_T_cvar_read", &self.name, code)
     }
 
-    /// Changes a number.
+    /// Sets a numeric value.
     pub(crate) fn write(&self, value: i32) -> Result<(), ExecError> {
         if !self.is_int || self.count > 1 {
             return Err(error("MPI_T_cvar_write", &self.name, -1));
@@ -272,7 +271,7 @@ fn items(enumeration: ffi::MPI_T_enum, name: &str) -> Result<Vec<(i32, String)>,
     (0..count).map(item).collect()
 }
 
-/// What stands before the first zero.
+/// The text before the first zero.
 fn text(characters: &[c_char]) -> String {
     let bytes: Vec<u8> = characters
         .iter()
@@ -297,10 +296,10 @@ fn error(call: &'static str, variable: &str, code: c_int) -> ExecError {
     }
 }
 
-/// Variables that have other values for a while.
+/// Variables with temporary values.
 #[derive(Debug, Default)]
 pub(crate) struct Switched<'a> {
-    /// The variables that were written, with the values that they had.
+    /// The changed variables, with their previous values.
     before: Vec<(&'a Variable, i32)>,
 }
 
@@ -312,7 +311,7 @@ impl<'a> Switched<'a> {
         Ok(())
     }
 
-    /// Gives all their values back.
+    /// Restores all values.
     pub(crate) fn restore(mut self) -> Result<(), ExecError> {
         self.undo()
     }
@@ -328,7 +327,7 @@ impl<'a> Switched<'a> {
 
 impl Drop for Switched<'_> {
     fn drop(&mut self) {
-        // Another error is under way, which is the one to report.
+        // Another error is being returned, which is more important.
         let _ = self.undo();
     }
 }

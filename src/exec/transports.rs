@@ -1,17 +1,16 @@
-//! What the library communicates with.
+//! The transports of the library.
 
 use libraries::LibraryName;
 
 use crate::tool::Tool;
 use crate::{ExecError, api};
 
-/// What the library communicates with, as far as it tells: `pml/ob1`, `btl/self` and so on of Open
-/// MPI, the device with its network module, such as `ch4:ofi`, of MPICH. To be asked after
-/// `MPI_Init`.
+/// The transports that the library reports: `pml/ob1`, `btl/self` and so on for Open MPI, the device and its network
+/// module, such as `ch4:ofi`, for MPICH. Must be called after `MPI_Init`.
 ///
 /// # Errors
 ///
-/// If the tool interface reports one.
+/// If the tool interface reports an error.
 pub fn transports() -> Result<Vec<String>, ExecError> {
     let tool = Tool::open()?;
     let description = api::library_description();

@@ -1,4 +1,4 @@
-//! What a schedule's unit is in memory and in a message.
+//! A schedule's unit in memory and in messages.
 
 use channel::TransferProgress;
 use mpi::ffi;
@@ -11,14 +11,14 @@ use crate::{Bytes, ExecError};
 /// A schedule's unit: some bytes, or an element of a datatype with gaps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unit {
-    /// Bytes from one unit to the next.
+    /// The distance in bytes from one unit to the next.
     pub(crate) stride: usize,
-    /// The datatype of a message of units: bytes, or the sparse one.
+    /// The datatype of messages: bytes, or the sparse datatype.
     pub(crate) datatype: ffi::MPI_Datatype,
-    /// The bytes that hold a unit's data, from its address.
+    /// The offset of a unit's data from its address, in bytes.
     first_byte: isize,
     span: usize,
-    /// The datatype, where a unit is not simply some bytes.
+    /// The datatype, unless a unit is a contiguous range of bytes.
     pub(crate) sparse: Option<DatatypeHandle>,
 }
 
@@ -53,21 +53,21 @@ impl Unit {
         }
     }
 
-    /// How many elements of the message's datatype `length` bytes of memory are.
+    /// The number of elements of the message's datatype in `length` bytes of memory.
     pub(crate) fn count(&self, length: usize) -> Result<i32, ExecError> {
         match self.sparse {
-            // No division: messages of long programs are counted while they are timed.
+            // No division, since messages of long programs are counted while they are timed.
             None => count(length as u64),
             Some(_) => count((length / self.stride) as u64),
         }
     }
 
-    /// Bytes of a packed unit.
+    /// The size of a packed unit in bytes.
     pub(crate) fn packed_size(&self) -> usize {
         self.sparse.map_or(self.stride, |datatype| datatype.size())
     }
 
-    /// Bytes of `length` bytes of memory when they are packed.
+    /// The packed size of `length` bytes of memory.
     pub(crate) fn packed(&self, length: u64) -> usize {
         match self.sparse {
             None => length as usize,
@@ -75,19 +75,19 @@ impl Unit {
         }
     }
 
-    /// Bytes of a run when it is packed.
+    /// The packed size of a run.
     pub(crate) fn packed_length(&self, run: Run) -> usize {
         self.packed(run.length) * run.count as usize
     }
 
-    /// A message of units, in runs of bytes of memory, through a channel.
+    /// A message of units through a channel; `runs` are its ranges of memory.
     pub(crate) fn message(&self, runs: &[Run]) -> TransferProgress {
         let bytes = runs.iter().map(|run| self.packed_length(*run)).sum();
         TransferProgress::new(bytes, self.packed_size())
     }
 
-    /// Memory for units, and the address of the first one. It is aligned as the allocation is, for
-    /// data may stand below it.
+    /// Allocates memory for units. Returns it with the address of the first unit, which has the alignment of the
+    /// allocation, as data may be below that address.
     pub(crate) fn allocate(&self, units: u64) -> Result<(Bytes, *mut u8), ExecError> {
         const ALIGNMENT: isize = align_of::<u128>() as isize;
         let below = self.first_byte.div_euclid(ALIGNMENT) * ALIGNMENT;

@@ -1,4 +1,4 @@
-//! MPICH: a variable a collective, read at each call, for all communicators.
+//! MPICH: one variable per collective, read at each call, for all communicators.
 
 use libraries::LibraryName;
 use schedule::Collective;
@@ -7,18 +7,18 @@ use super::{Listed, required};
 use crate::ExecError;
 use crate::tool::{Tool, Variable};
 
-/// What a restriction that is not met leads to, and whether devices may take collectives apart.
+/// Controls what happens if a restriction is not met, and whether devices may decompose collectives.
 const FALLBACK: &str = "MPIR_CVAR_COLLECTIVE_FALLBACK";
 const DEVICE: &str = "MPIR_CVAR_DEVICE_COLLECTIVES";
 
 /// The library's own decision.
 const AUTOMATIC: &str = "auto";
-/// Not algorithms of their own: the nonblocking collective, and compositions of one collective on
-/// every node and one between them.
+/// Not independent algorithms: the nonblocking collective, and compositions of one collective on every node and one
+/// between nodes.
 const INDIRECT: [&str; 2] = ["nb", "smp"];
 
-/// All names of algorithms of 4.0 to 5.0. Descriptions have lost their line ends: a name stands right
-/// behind the last word about the one before.
+/// The names of all algorithms of 4.0 to 5.0. The descriptions have lost their line ends, so a name directly follows
+/// the last word of the previous entry.
 const NAMES: [&str; 33] = [
     "auto",
     "binomial",
@@ -78,8 +78,8 @@ pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
     Ok(listed)
 }
 
-/// The values of a variable and their names: its enumeration, or else what its description lists as
-/// `name - what it is`. Both are made from one list, in its order, numbered from 0.
+/// The values of a variable and their names: its enumeration, or the list `name - meaning` of its description. Both
+/// come from one list, in its order, numbered from 0.
 fn values(variable: &Variable) -> Vec<(i32, String)> {
     match variable.items.is_empty() {
         false => variable.items.clone(),
@@ -94,7 +94,7 @@ fn described(description: &str) -> Vec<(i32, String)> {
         let word = part.split_whitespace().next_back().unwrap_or_default();
         let ends = |name: &&&str| {
             let rest = word.strip_suffix(**name);
-            // Else it would be the end of a name that is not known.
+            // Otherwise it would be the end of an unknown name.
             rest.is_some_and(|rest| !rest.ends_with(['_', '-']))
         };
         NAMES.iter().filter(ends).max_by_key(|name| name.len())
@@ -105,7 +105,7 @@ fn described(description: &str) -> Vec<(i32, String)> {
         .collect()
 }
 
-/// What forces the algorithm, on the communicator as a whole, without a silent replacement.
+/// The variables that force the algorithm, on the whole communicator, without a silent replacement.
 pub(super) fn switches(tool: &Tool, listed: &Listed) -> Result<Vec<(Variable, i32)>, ExecError> {
     let named = |name: &str, value: &str| {
         let variable = required(tool, name)?;
@@ -140,7 +140,7 @@ mod tests {
             (2, "nb"),
             (3, "smp"),
             (4, "scatter_ring_allgather"),
-            // One that is not known keeps its place.
+            // An unknown name keeps its number.
             (6, "ring"),
             (7, "pipelined_tree"),
             (8, "tree"),

@@ -1,4 +1,4 @@
-//! Open MPI, component `coll/tuned`: a variable a collective, read when a communicator is made.
+//! Open MPI, component `coll/tuned`: one variable per collective, read when a communicator is created.
 
 use libraries::LibraryName;
 use schedule::Collective;
@@ -11,12 +11,12 @@ use crate::{Communicator, ExecError};
 /// The built-in decision.
 const AUTOMATIC: i32 = 0;
 
-/// A variable about a collective's algorithm: which it is, or something `_of` it.
+/// The variable for a collective's algorithm, or for a property of it such as `_of`.
 pub(super) fn name(collective: Collective, what: &str) -> String {
     format!("coll_tuned_{}_algorithm{what}", collective)
 }
 
-/// Whether this is the library.
+/// Whether the library is Open MPI.
 pub(super) fn is_it(tool: &Tool) -> Result<bool, ExecError> {
     let variable = tool.variable(&name(Collective::Bcast, ""))?;
     Ok(variable.is_some())
@@ -41,7 +41,7 @@ pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
     Ok(listed)
 }
 
-/// Whether what is forced is done: rules of a file would come first.
+/// Whether forcing has an effect; rules of a file would take precedence.
 fn is_heeded(tool: &Tool) -> Result<bool, ExecError> {
     let Some(enabled) = tool.variable("coll_tuned_use_dynamic_rules")? else {
         return Ok(false);
@@ -53,7 +53,7 @@ fn is_heeded(tool: &Tool) -> Result<bool, ExecError> {
     Ok(enabled.read()? != 0 && file.is_empty())
 }
 
-/// Whether algorithms that are forced, and files of rules, are heeded.
+/// Whether forced algorithms and rules files have an effect.
 pub(super) fn is_forcing_allowed(tool: &Tool) -> Result<bool, ExecError> {
     match tool.variable("coll_tuned_use_dynamic_rules")? {
         Some(allowed) => Ok(allowed.read()? != 0),
@@ -73,9 +73,8 @@ pub(super) fn is_any_forced(tool: &Tool) -> Result<bool, ExecError> {
     Ok(false)
 }
 
-/// A communicator on which the collective is carried out by the algorithm, and all others by the
-/// library's own decision: some algorithms call other collectives. Collective; `parameters` must
-/// be those that reach the algorithm.
+/// A communicator on which the algorithm carries out the collective, and the library's own decisions all others, as
+/// some algorithms call other collectives. Collective; `parameters` must be those that reach the algorithm.
 pub(super) fn duplicate(
     tool: &Tool,
     communicator: &Communicator,
@@ -86,7 +85,7 @@ pub(super) fn duplicate(
     let collective = listed.algorithm.collective;
     let mut settings: Vec<(Variable, i32)> = Vec::new();
     for other in Collective::MEASURED {
-        // If a release has no variable, nothing can be forced.
+        // If a release lacks a variable, that collective cannot be forced.
         let Some(variable) = tool.variable(&name(other, ""))? else {
             continue;
         };
@@ -116,7 +115,7 @@ pub(super) fn duplicate(
     Ok(duplicate)
 }
 
-/// From 5.0 on the component `han` takes collectives over several nodes before `tuned` sees them.
+/// From 5.0 on the component `han` handles collectives over several nodes before `tuned` does.
 fn refuse_han(tool: &Tool, communicator: &Communicator) -> Result<(), ExecError> {
     let priority = |component: &str| match tool.variable(&format!("coll_{component}_priority"))? {
         Some(priority) => priority.read(),

@@ -13,12 +13,12 @@ use crate::{SegmentError, SegmentLayout, SharedSegment, TransferProgress};
 /// order in which they are sent; a message begins when the one before it has ended. No call allocates.
 #[derive(Debug)]
 pub struct Channels {
-    /// None is this rank's own.
+    /// `None` at this rank's own index.
     links: Box<[Option<Link>]>,
     pool: Pool,
-    /// Stages handed out.
+    /// The number of stages so far.
     stages: u64,
-    /// The rank that was looked at last when buffers were lacking.
+    /// The rank that was checked last when buffers were lacking.
     looked_at: usize,
     layout: SegmentLayout,
     segment: SharedSegment,
@@ -28,14 +28,14 @@ pub struct Channels {
 unsafe impl Send for Channels {}
 
 impl Channels {
-    /// The channels of `rank` in a segment that this rank has created or opened, and reserves the rank's
-    /// part of the memory.
+    /// Makes the channels of `rank` in a segment that this rank has created or opened, and reserves the rank's part
+    /// of the memory.
     ///
     /// # Errors
-    /// [`SegmentError::Reserve`]. No rank may send before all of them have their channels.
+    /// [`SegmentError::Reserve`].
     ///
     /// # Panics
-    /// If there is no such rank, or the segment is not as long as the layout says.
+    /// If there is no such rank, or the segment is shorter than the layout.
     pub fn new(
         segment: SharedSegment,
         layout: SegmentLayout,
@@ -44,7 +44,7 @@ impl Channels {
         let (start, bytes) = segment.memory();
         assert!(rank < layout.ranks() && bytes >= layout.bytes());
         segment.reserve(layout.part_of(rank))?;
-        // SAFETY: what is in the layout lies inside its bytes, which the segment has.
+        // SAFETY: the layout's ranges are inside its bytes, which the segment has.
         let at = |range: Range<usize>| unsafe { start.add(range.start) };
         let buffers = |rank| Buffers {
             memory: at(layout.buffers_of(rank)),
@@ -61,8 +61,8 @@ impl Channels {
             }
         };
         let link = |peer| {
-            // SAFETY: channels lie apart from each other, aligned to slots, in memory that was created as
-            // zeros and is kept by the value that keeps the link; a rank's two ends are in its own link.
+            // SAFETY: channels are disjoint, aligned to slots, and in memory that was created as zeros and lives as
+            // long as the link's owner; a rank's two ends are in its own link.
             (peer != rank).then(|| unsafe { Link::new(memory(rank, peer), memory(peer, rank)) })
         };
         let links = (0..layout.ranks()).map(link).collect();
@@ -76,34 +76,34 @@ impl Channels {
         })
     }
 
-    /// The ranks of the node.
+    /// The number of ranks of the node.
     pub fn ranks(&self) -> usize {
         self.links.len()
     }
 
-    /// How the memory is used.
+    /// The layout of the memory.
     pub fn layout(&self) -> SegmentLayout {
         self.layout
     }
 
-    /// Closes the segment's file on this rank, which is needed only until all have opened it.
+    /// Closes the segment's file on this rank. The file is needed only until all ranks have opened it.
     pub fn close_file(&mut self) {
         self.segment.close_file();
     }
 
-    /// A stage for messages that begin now and have all their data in common, as they have if the same is sent to several
-    /// ranks: what is the same is written to shared memory once, where that is possible.
+    /// A stage for messages that start now and have the same data, such as one message to several ranks. The data are
+    /// written to shared memory only once, if possible.
     #[inline]
     pub fn stage(&mut self) -> u64 {
         self.stages += 1;
         self.stages
     }
 
-    /// Sends as much of a message as there is room for, and tells whether that is all of it: then the caller's
-    /// memory is no longer needed. `fill(offset, piece)` writes the bytes of the message from `offset` on.
-    /// Pieces follow one another, begin at a multiple of 16 bytes in memory and consist of whole units, if
-    /// these are no longer than [`SegmentLayout::largest_unit`]. It is not called for pieces that another message
-    /// of the stage has written.
+    /// Sends as much of a message as there is room for. Returns whether that completes the message, and the caller's
+    /// memory is no longer needed. `fill(offset, piece)` writes the bytes of the message from `offset` on. Pieces are
+    /// consecutive, start at a multiple of 16 bytes in memory, and consist of whole units if these are not longer
+    /// than [`SegmentLayout::largest_unit`]. `fill` is not called for pieces that another message of the stage has
+    /// written.
     ///
     /// # Panics
     /// If there is no such rank, or it is this one.
@@ -124,7 +124,8 @@ impl Channels {
         is_over
     }
 
-    /// Sends a message that is one packet ([`TransferProgress::is_packet`]), if there is room for it. `fill` writes its bytes.
+    /// Sends a message that fits into one packet ([`TransferProgress::is_packet`]), if there is room for it. `fill`
+    /// writes its bytes.
     ///
     /// # Panics
     /// If there is no such rank, it is this one, or the message is longer.
@@ -141,10 +142,10 @@ impl Channels {
         }
     }
 
-    /// Receives a message that is one packet, if it has come. `take` copies, or combines, its bytes.
+    /// Receives a message that fits into one packet, if it has arrived. `take` copies, or combines, its bytes.
     ///
     /// # Errors
-    /// If the message has not the length that is expected. The channels must not be used again.
+    /// If the message does not have the expected length. The channels must then not be used again.
     ///
     /// # Panics
     /// If there is no such rank, or it is this one.
@@ -161,8 +162,8 @@ impl Channels {
         }
     }
 
-    /// Looks whether one more of the ranks has taken buffers that it was sent: those of messages that have ended are not
-    /// asked for otherwise.
+    /// Checks whether one more of the ranks has taken buffers sent to it. Buffers of completed messages are not
+    /// checked otherwise.
     #[cold]
     fn collect(&mut self) {
         self.looked_at = (self.looked_at + 1) % self.links.len();
@@ -171,11 +172,11 @@ impl Channels {
         }
     }
 
-    /// Receives as much of a message as has come, and tells whether that is all of it. `take(offset, piece)`
-    /// copies, or combines, the bytes of the message from `offset` on. Pieces are as the sender has cut them.
+    /// Receives as much of a message as has arrived. Returns whether that completes the message. `take(offset,
+    /// piece)` copies, or combines, the bytes of the message from `offset` on. The sender determines the pieces.
     ///
     /// # Errors
-    /// If the message has not the length that is expected. The channels must not be used again.
+    /// If the message does not have the expected length. The channels must then not be used again.
     ///
     /// # Panics
     /// If there is no such rank, or it is this one.

@@ -1,26 +1,25 @@
-//! Where the channels of a node lie in their segment.
+//! The layout of a node's channels in their segment.
 
 use std::ops::Range;
 
 use crate::link::{Answer, INLINE, LEAST_BUFFER, Slot};
 use crate::pool::BUFFERS;
 
-/// Every rank's part begins at a page, so that the rank decides in which memory it lies.
+/// Every rank's part starts at a page, so that the rank determines the NUMA domain of the memory.
 const PAGE: usize = 4096;
-/// Slots that a channel has at most. Half of them should last until a receiver that was interrupted for a
-/// moment reads on.
+/// The most slots of a channel. Half of them should last until a receiver that was briefly interrupted continues.
 const SLOTS: usize = 32;
 const LEAST_SLOTS: usize = 4;
-/// Bytes of a buffer at most: a rank's buffers stay in a core's second cache. Buffers of half the length, twice as
-/// many, take a tenth longer where cores are far from each other.
+/// The largest buffer in bytes: a rank's buffers stay in a core's second-level cache. Twice as many buffers of half
+/// the size take a tenth longer if cores are far from each other.
 const BUFFER: usize = 64 << 10;
-/// Buffers of a rank that has but one other to send to, and keeps none for others.
+/// The number of buffers of a rank that sends to only one other, so that none are kept for others.
 const BUFFERS_FOR_ONE: usize = BUFFERS / 2;
 
 /// How the channels of some ranks share a segment.
 ///
-/// Each rank has a part of its own: the slots of its incoming channels and its answers, in the order of the other
-/// ranks, then the buffers that it sends in. So pairs of ranks that send each other nothing take little.
+/// Each rank has its own part: the slots of its incoming channels and its answers, in the order of the other ranks,
+/// then its send buffers. So pairs of ranks without messages need little memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentLayout {
     ranks: usize,
@@ -29,14 +28,14 @@ pub struct SegmentLayout {
 }
 
 impl SegmentLayout {
-    /// The largest channels of all pairs of `ranks` ranks that fit into `limit` bytes: none if that is not
-    /// enough for any, or if there are less than two ranks.
+    /// The largest channels between all pairs of `ranks` ranks that fit into `limit` bytes; `None` if even the
+    /// smallest do not fit, or if there are fewer than two ranks.
     pub fn within(ranks: usize, limit: usize) -> Option<Self> {
         let peers = ranks.checked_sub(1).filter(|peers| *peers > 0)?;
-        // A part, without what it may lose to its alignment.
+        // One part, minus what its alignment may cost.
         let part = (limit / ranks).checked_sub(PAGE)?;
         let mut slots = SLOTS;
-        // Short messages are what channels are best at, but slots are not to crowd out the buffers.
+        // Channels are best for short messages, but slots must leave room for the buffers.
         while slots > LEAST_SLOTS && peers * slots * size_of::<Slot>() > part / 4 {
             slots /= 2;
         }
@@ -56,7 +55,7 @@ impl SegmentLayout {
         self.ranks
     }
 
-    /// What the segment must have.
+    /// The size of the segment in bytes.
     pub fn bytes(&self) -> usize {
         self.ranks * self.part()
     }
@@ -65,7 +64,7 @@ impl SegmentLayout {
     pub fn largest_unit(&self) -> usize {
         match self.ranks {
             2 => self.buffer,
-            // Pieces may have to go in slots.
+            // Pieces may have to be sent in slots.
             _ => INLINE,
         }
     }
@@ -90,7 +89,7 @@ impl SegmentLayout {
         self.slots * size_of::<Slot>()
     }
 
-    /// What belongs to a rank.
+    /// The part of a rank.
     pub(crate) fn part_of(&self, rank: usize) -> Range<usize> {
         let start = rank * self.part();
         start..start + self.part()
@@ -108,18 +107,18 @@ impl SegmentLayout {
         self.buffer
     }
 
-    /// Where the buffers lie that a rank sends in.
+    /// The send buffers of a rank.
     pub(crate) fn buffers_of(&self, rank: usize) -> Range<usize> {
         let channels = (self.ranks - 1) * (self.slots_bytes() + size_of::<Answer>());
         let start = self.part_of(rank).start + channels;
         start..start + self.buffer_count() * self.buffer
     }
 
-    /// Where the channel from one rank to another lies: its slots and its answer.
+    /// The channel from one rank to another: its slots and its answer.
     pub(crate) fn channel(&self, from: usize, to: usize) -> [Range<usize>; 2] {
         assert!(from != to && from.max(to) < self.ranks);
         let peers = self.ranks - 1;
-        // A rank's part has no place for itself.
+        // A rank's part has no entry for the rank itself.
         let index = from - usize::from(from > to);
         let range = |before: usize, bytes: usize| {
             let start = self.part_of(to).start + peers * before + index * bytes;

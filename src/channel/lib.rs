@@ -1,7 +1,7 @@
 //! Messages between the ranks of a node, through memory that they share.
 //!
-//! One rank creates a [`SharedSegment`] as large as its [`SegmentLayout`] says and tells the others its [`Ticket`]; each makes
-//! its [`Channels`] of it. Two ranks of one process show how:
+//! One rank creates a [`SharedSegment`] of the size of its [`SegmentLayout`] and sends its [`Ticket`] to the others;
+//! each rank makes its [`Channels`] from the segment. This example has two ranks in one process:
 //!
 //! ```
 //! use channel::{Channels, SegmentLayout, SharedSegment, TransferProgress};
@@ -28,14 +28,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The protocol stands at the top of `link.rs`. The other ranks of a node are trusted: they run the same program
-//! for the same user. Whatever they write to the memory, nothing outside of it is read or written.
+//! `link.rs` describes the protocol. The other ranks of a node are trusted: they run the same program for the same
+//! user. Whatever they write to the memory, no access leaves the memory.
 //!
-//! Long messages are copied twice, by both ranks at the same time, and not once through the kernel: between two
-//! cores with a common cache, `process_vm_readv` took 3.4 times as long for 1 MiB (66 us instead of 19 us) and 8 times
-//! as long for 16 KiB. `cargo bench -p channel` tells what channels cost on a machine.
+//! Long messages are copied twice, by both ranks at the same time, and not once through the kernel: between two cores
+//! with a common cache, `process_vm_readv` took 3.4 times as long for 1 MiB (66 us instead of 19 us) and 8 times as
+//! long for 16 KiB. `cargo bench -p channel` measures channels on a machine.
 //!
-//! Nothing here knows MPI, waits, locks, prints or reads the environment.
+//! This crate does not know MPI, and does not wait, lock, print or read the environment.
 
 mod channels;
 mod layout;

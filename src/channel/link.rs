@@ -1,29 +1,28 @@
 //! The protocol: two channels, one in each direction, between this rank and one other.
 //!
-//! A message is cut into *packets*, which are numbered from 1 and taken in order. Packet `n` of a channel
-//! stands in slot `n - 1` modulo the number of slots; what does not fit beside its head stands in one of the
-//! sender's buffers, which the packet names, and which packets to other ranks may name as well (`pool.rs`). What is
-//! shared has one writer each:
+//! A message is divided into *packets*, which are numbered from 1 and taken in order. Packet `n` of a channel is in
+//! slot `n - 1` modulo the number of slots. Data that do not fit into the slot are in one of the sender's buffers.
+//! The packet names the buffer, and so may packets to other ranks (`pool.rs`). Each shared item has one writer:
 //!
 //! | what | written by | read by |
 //! |---|---|---|
 //! | a slot's packet | the sender, while the slot is free | the receiver, once it has seen the number |
 //! | a buffer | the sender, while no packet that names it is under way | the receivers of such packets, once they have seen the number |
 //! | a slot's number | the sender: *released* after the packet and the buffer have been written | the receiver: *acquired* before it reads them |
-//! | the answer, how many packets have been taken | the receiver: *released* after it has read them | the sender: *acquired* before it writes to what they stood in |
+//! | the answer, the number of packets taken | the receiver: *released* after it has read them | the sender: *acquired* before it reuses their slots and buffers |
 //!
-//! A packet also carries what its sender has taken of the opposite channel, an answer that costs no line of
-//! its own: ranks that exchange short messages move nothing but the packets. That does not replace the
-//! answer's own line: a sender that waits for it may not be reading its opposite channel. The line is
-//! written after each buffer, and after packets without one whenever half of the slots have not been told, so
-//! that it is never so old that a sender waits in vain.
+//! A packet also carries the number of packets that its sender has taken from the opposite channel. This answer costs
+//! no additional cache line: ranks that exchange short messages transfer nothing but the packets. It does not replace
+//! the answer's own line, because a sender that waits for an answer may not be reading its opposite channel. The line
+//! is written after each packet with a buffer, and also when half of the slots have been taken since the last write.
+//! So it is always recent enough that no sender waits forever.
 //!
-//! A message whose receiver has nothing to read, while all buffers wait for other ranks, goes on in slots alone:
-//! the others may not come before that message has arrived.
+//! If all buffers wait for other ranks, and the receiver of a message has nothing to read, the message continues in
+//! slots alone: the other ranks may not come before this message has arrived.
 //!
-//! No offset follows from what stands in shared memory: both ends count packets by themselves. A packet's length is
-//! compared with what is expected and with the buffer's size, its buffer with the number of buffers; an answer counts
-//! only if it lies between the packets that were known to be taken and those that were sent.
+//! No offset is computed from values in shared memory: both ends count packets themselves. A packet's length is
+//! compared with the expected one and with the buffer's size, and its buffer number with the number of buffers. An
+//! answer is used only if it is between the number of packets known to be taken and the number sent.
 
 use std::ptr::NonNull;
 
@@ -31,14 +30,14 @@ use super::pool::{BUFFERS, Buffers, Found, Piece, Pool};
 use super::progress::TransferProgress;
 use super::sync::{AtomicU32, AtomicU64, Ordering, PATIENCE, SENT_BEFORE, UnsafeCell};
 
-/// What fits into a packet's slot.
+/// The largest payload in a slot, in bytes.
 pub(crate) const INLINE: usize = 112;
-/// Bytes that a buffer has at least.
+/// The smallest buffer, in bytes.
 pub(crate) const LEAST_BUFFER: usize = 256;
-/// Set in a packet's length: the message ends with it.
+/// The flag in a packet's length that marks the last packet of its message.
 const LAST: u32 = 1 << 31;
 
-/// Two cache lines, which processors like to fetch together. Short payloads stand in the first.
+/// A slot: two cache lines, which processors tend to fetch together. Short payloads are in the first one.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct Slot {
@@ -50,32 +49,32 @@ pub(crate) struct Slot {
 #[repr(C)]
 pub(crate) struct Packet {
     pub(crate) length: u32,
-    /// The packets of the opposite channel that the sender of this one has taken.
+    /// The number of packets that the sender of this one has taken from the opposite channel.
     pub(crate) taken: u32,
-    /// The data, or for a longer packet the number of its buffer in the first byte.
+    /// The data; or for a longer packet, the number of its buffer in the first byte.
     pub(crate) payload: [u8; INLINE],
 }
 
-/// The packets that the receiver has taken.
+/// The number of packets that the receiver has taken.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct Answer(pub(crate) AtomicU32);
 
-/// Where a channel lies.
+/// The memory of a channel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Memory {
     pub(crate) slots: NonNull<Slot>,
     /// A power of two, at least 2.
     pub(crate) slot_count: u32,
     pub(crate) answer: NonNull<Answer>,
-    /// The sender's.
+    /// The sender's buffers.
     pub(crate) buffers: Buffers,
 }
 
 impl Memory {
     fn slot(&self, index: u64) -> &Slot {
         let index = index & u64::from(self.slot_count - 1);
-        // SAFETY: one of `slot_count` slots; they live as long as the link, which `Link::new` asks for.
+        // SAFETY: one of `slot_count` slots, which live as long as the link, as `Link::new` requires.
         unsafe { self.slots.add(index as usize).as_ref() }
     }
 
@@ -85,12 +84,12 @@ impl Memory {
     }
 }
 
-/// A message that came has not the length that was expected.
+/// A received message does not have the expected length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a message has another length at its sender than at its receiver")]
 pub struct Mismatch;
 
-/// The buffers that one receiver has still to read, in the order of their packets.
+/// The buffers that one receiver has not read yet, in the order of their packets.
 #[derive(Debug, Default)]
 struct Held {
     packets: [(u64, usize); BUFFERS],
@@ -104,7 +103,7 @@ impl Held {
         self.count += 1;
     }
 
-    /// The buffer of the first packet, if that is among the first `taken`.
+    /// Removes and returns the buffer of the first packet, if that is among the first `taken`.
     fn pop(&mut self, taken: u64) -> Option<usize> {
         let (packet, buffer) = self.packets[self.first];
         if self.count == 0 || packet > taken {
@@ -120,14 +119,14 @@ impl Held {
 #[derive(Debug)]
 pub(crate) struct Link {
     outgoing: Memory,
-    /// Packets sent, and how many of them are known to have been taken.
+    /// The number of packets sent, and the number of those known to be taken.
     sent: u64,
     answered: u64,
     held: Held,
-    /// How often in a row there was no buffer for a message although none is held.
+    /// The number of consecutive times that no buffer was available although the receiver held none.
     refusals: u32,
     incoming: Memory,
-    /// Packets taken, and what the answer's line says of them.
+    /// The number of packets taken, and the number last written to the answer's line.
     taken: u64,
     told: u64,
 }
@@ -135,9 +134,9 @@ pub(crate) struct Link {
 impl Link {
     /// # Safety
     ///
-    /// Both memories are as large as they say, were zero before either end used them, and live as long as
-    /// the link. One link writes to `outgoing`, one reads from it; the same holds for `incoming`. The buffers of
-    /// `outgoing` are those of the pool that the link is always given.
+    /// Both memories have the given sizes, were zero before either end used them, and live as long as the link. Only
+    /// one link writes to `outgoing` and only one reads from it; the same holds for `incoming`. The buffers of
+    /// `outgoing` are those of the pool that is passed to the link each time.
     pub(crate) unsafe fn new(outgoing: Memory, incoming: Memory) -> Self {
         Self {
             outgoing,
@@ -151,7 +150,7 @@ impl Link {
         }
     }
 
-    /// Sends as much of a message as there is room for, and tells whether that is all of it.
+    /// Sends as much of a message as there is room for. Returns whether that completes the message.
     #[inline]
     pub(crate) fn send(
         &mut self,
@@ -207,7 +206,7 @@ impl Link {
         is_sent
     }
 
-    /// Sends a little in a slot, if all buffers have waited for others for a while.
+    /// Sends a few bytes in a slot, if all buffers have been waiting for other ranks for a while.
     #[cold]
     fn do_without(
         &mut self,
@@ -216,7 +215,7 @@ impl Link {
     ) -> bool {
         self.refusals = match self.held.count {
             0 => self.refusals.saturating_add(1),
-            // What it has still to read moves it on.
+            // The receiver still has packets to read, which will free buffers.
             _ => 0,
         };
         self.refusals > PATIENCE && {
@@ -225,7 +224,7 @@ impl Link {
         }
     }
 
-    /// Gives back the buffers that the receiver has taken in the meantime.
+    /// Frees the buffers that the receiver has taken in the meantime.
     pub(crate) fn collect(&mut self, pool: &mut Pool) {
         if self.held.count > 0 {
             self.look_for_answer();
@@ -233,14 +232,14 @@ impl Link {
         }
     }
 
-    /// Gives back the buffers that the receiver is known to have taken.
+    /// Frees the buffers that the receiver is known to have taken.
     fn give_back(&mut self, pool: &mut Pool) {
         while let Some(buffer) = self.held.pop(self.answered) {
             pool.give_back(buffer);
         }
     }
 
-    /// Whether there is a slot for another packet.
+    /// Whether a slot is free for another packet.
     #[inline]
     fn has_slot(&mut self) -> bool {
         let count = u64::from(self.outgoing.slot_count);
@@ -250,13 +249,14 @@ impl Link {
         self.sent - self.answered < count
     }
 
-    /// Sends a packet for which there is a slot. `write` is given the slot's payload and writes what leads to `length`
-    /// bytes: themselves, or their buffer.
+    /// Sends a packet; a slot must be free. `write` gets the slot's payload and writes either `length` bytes of data
+    /// or the number of their buffer.
     #[inline]
     fn publish(&mut self, length: usize, is_last: bool, write: impl FnOnce(*mut [u8; INLINE])) {
         let slot = self.outgoing.slot(self.sent);
         slot.packet.with_mut(|packet| {
-            // SAFETY: the receiver has taken what stood in the slot and reads it again when it has seen the number.
+            // SAFETY: the receiver has taken the slot's previous packet, and reads the slot again only after it sees
+            // the new number.
             unsafe {
                 write(&raw mut (*packet).payload);
                 let last = if is_last { LAST } else { 0 };
@@ -268,7 +268,7 @@ impl Link {
         slot.number.store(self.sent, Ordering::Release);
     }
 
-    /// Sends a packet without a buffer, if there is a slot for it.
+    /// Sends a packet without a buffer, if a slot is free.
     #[inline]
     pub(crate) fn send_packet(
         &mut self,
@@ -280,14 +280,14 @@ impl Link {
         let has_slot = self.has_slot();
         if has_slot {
             self.publish(length, is_last, |payload| {
-                // SAFETY: this rank's until it is published.
+                // SAFETY: exclusive to this rank until it is published.
                 fill(unsafe { &mut (&mut *payload)[..length] });
             });
         }
         has_slot
     }
 
-    /// Sends a piece of a message that stands in a buffer, or is written there now, if there is a slot.
+    /// Sends a piece of a message in a buffer, writing the piece unless it is already there, if a slot is free.
     fn send_buffer(
         &mut self,
         length: usize,
@@ -298,8 +298,8 @@ impl Link {
         let has_slot = self.has_slot();
         if has_slot {
             self.publish(length, length == message.left(), |payload| {
-                // SAFETY: the payload is this rank's until it is published. A buffer in which the piece is not staged is
-                // read by none, and at least as long as the piece.
+                // SAFETY: the payload is exclusive to this rank until it is published. A buffer in which the piece is
+                // not staged has no readers, and is at least as long as the piece.
                 unsafe {
                     (*payload)[0] = buffer.index as u8;
                     if !buffer.is_staged {
@@ -316,7 +316,7 @@ impl Link {
         has_slot
     }
 
-    /// Sends the next bytes of a message without a buffer, if there is a slot.
+    /// Sends the next bytes of a message without a buffer, if a slot is free.
     #[inline]
     fn send_inline(
         &mut self,
@@ -332,7 +332,7 @@ impl Link {
         is_sent
     }
 
-    /// Receives as much of a message as has come, and tells whether that is all of it.
+    /// Receives as much of a message as has arrived. Returns whether that completes the message.
     #[inline]
     pub(crate) fn receive(
         &mut self,
@@ -350,14 +350,14 @@ impl Link {
                 }
                 let data = match is_short {
                     true => payload.cast(),
-                    // SAFETY: the payload may be read until the packet has been taken.
+                    // SAFETY: the payload is readable until the packet is marked as taken.
                     false => buffers
                         .at(unsafe { (*payload)[0] }.into())
                         .ok_or(Mismatch)?
                         .as_ptr()
                         .cast_const(),
                 };
-                // SAFETY: the sender writes here again when it has been told that the packet is taken.
+                // SAFETY: the sender writes here again only after the packet is marked as taken.
                 take(done, unsafe { std::slice::from_raw_parts(data, length) });
                 Ok(())
             })?;
@@ -369,7 +369,7 @@ impl Link {
         Ok(true)
     }
 
-    /// Receives a message that is one packet, if it has come.
+    /// Receives a message that fits into one packet, if it has arrived.
     #[inline]
     pub(crate) fn receive_packet(
         &mut self,
@@ -380,7 +380,7 @@ impl Link {
             if length != expected || !is_last {
                 return Err(Mismatch);
             }
-            // SAFETY: the sender writes here again when it has been told that the packet is taken.
+            // SAFETY: the sender writes here again only after the packet is marked as taken.
             let payload = unsafe { &*payload };
             take(payload.get(..length).ok_or(Mismatch)?);
             Ok(())
@@ -388,8 +388,8 @@ impl Link {
         Ok(taken.is_some())
     }
 
-    /// Takes the next packet, if it has come. `take` is given its length, whether its message ends with it, and its
-    /// payload, which may be read until it returns. Returns the length.
+    /// Takes the next packet, if it has arrived. `take` gets its length, whether it ends its message, and its
+    /// payload, which is readable until `take` returns. Returns the length.
     #[inline]
     fn take_packet(
         &mut self,
@@ -400,7 +400,7 @@ impl Link {
             return Ok(None);
         }
         let (length, taken) = slot.packet.with(|packet| {
-            // SAFETY: the sender writes here again when it has been told that the packet is taken.
+            // SAFETY: the sender writes here again only after the packet is marked as taken.
             unsafe {
                 let (length, taken) = ((*packet).length, (*packet).taken);
                 let (length, is_last) = ((length & !LAST) as usize, length & LAST != 0);
@@ -409,7 +409,7 @@ impl Link {
             }
         })?;
         self.taken += 1;
-        // The next packet comes there, or has come already if the sender is ahead.
+        // The slot of the next packet, which may have arrived already.
         prefetch(self.incoming.slot(self.taken));
         self.hear(taken);
         let untold = self.taken - self.told;
@@ -429,21 +429,21 @@ impl Link {
         self.hear(self.outgoing.answer().load(Ordering::Acquire));
     }
 
-    /// Counts packets as taken, given how many they are, modulo 2^32.
+    /// Processes an answer: the number of packets taken, modulo 2^32.
     #[inline]
     fn hear(&mut self, taken: u32) {
         let more = u64::from(taken.wrapping_sub(self.answered as u32));
-        // Otherwise it is older than what is known.
+        // Otherwise the answer is older than what is known.
         if more <= self.sent - self.answered {
             self.answered += more;
         }
     }
 }
 
-/// Asks for the cache line that begins at an address, to be read soon.
+/// Prefetches the cache line at an address.
 #[inline]
 pub fn prefetch<Data>(data: &Data) {
-    // SAFETY: the instruction may be given any address.
+    // SAFETY: prefetching is allowed for any address.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -453,13 +453,13 @@ pub fn prefetch<Data>(data: &Data) {
     let _ = data;
 }
 
-/// Both ranks copy at the same time if a message has several pieces.
+/// With several pieces per message, both ranks copy at the same time.
 const PIECES: usize = 3;
-/// A piece that is shorter is copied in less time than its packet takes to be seen.
+/// Copying a shorter piece takes less time than it takes the receiver to see its packet.
 const LEAST_PIECE: usize = 16 << 10;
 
-/// How long the next piece of a message is: all are equally long and consist of whole units, if one fits into a
-/// buffer. What was sent in slots instead is left out of the piece to which it belongs.
+/// The length of a message's next piece. All pieces have the same length and consist of whole units, if one fits into
+/// a buffer. Bytes that were sent in slots are subtracted from their piece.
 fn piece(message: &TransferProgress, buffer_bytes: usize) -> usize {
     let piece = message.length().div_ceil(PIECES).next_multiple_of(128);
     let limit = piece.max(LEAST_PIECE).max(message.unit()).min(buffer_bytes);
@@ -467,7 +467,7 @@ fn piece(message: &TransferProgress, buffer_bytes: usize) -> usize {
     (piece - message.done() % piece).min(message.left())
 }
 
-/// So much of `limit` bytes as is whole units; all of it if not one fits.
+/// The largest multiple of whole units in `limit` bytes; `limit` if no unit fits.
 fn whole_units(message: &TransferProgress, limit: usize) -> usize {
     match limit - limit % message.unit() {
         0 => limit,

@@ -1,18 +1,18 @@
-//! The buffers in which a rank sends what does not fit into a slot.
+//! The send buffers of a rank, for data that do not fit into a slot.
 //!
-//! A rank has a few buffers for all ranks that it sends to. Data that goes to several of them is copied into a buffer
-//! once, and all of them read it there; while it stands there it is *staged*. A buffer
-//! is free when all packets that led to it have been taken. Only the sender keeps these books, in its own memory.
+//! A rank has a few buffers for all ranks that it sends to. Data for several of them are copied into a buffer once
+//! and read there by all; while they are there, they are *staged*. A buffer is free when all packets that refer to it
+//! have been taken. Only the sender keeps track of this, in its own memory.
 //!
-//! A receiver that does not come keeps some buffers. It must not keep all of them, for the others may have to get their
-//! messages before it comes: it gets another only as long as it has fewer than are free.
+//! A receiver that does not read keeps some buffers. It must not keep all of them, because other ranks may need their
+//! messages before it can read. So it gets another buffer only while it has fewer than are free.
 
 use std::ptr::NonNull;
 
-/// Buffers that a rank has at most.
+/// The most buffers of a rank.
 pub(crate) const BUFFERS: usize = 8;
 
-/// Where a rank's buffers lie.
+/// The location of a rank's buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buffers {
     pub(crate) memory: NonNull<u8>,
@@ -23,28 +23,28 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// Where a buffer begins; `None` if there is no such buffer.
+    /// The address of a buffer; `None` if there is no such buffer.
     pub(crate) fn at(&self, index: usize) -> Option<NonNull<u8>> {
         // SAFETY: one of `count` buffers.
         (index < self.count).then(|| unsafe { self.memory.add(index * self.bytes) })
     }
 }
 
-/// A piece of what some messages have in common.
+/// A piece of data that several messages share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// What they have in common; 0 for a message that has nothing in common with others.
+    /// The stage of the messages; 0 for a message that shares no data.
     pub(crate) stage: u64,
     pub(crate) offset: usize,
     pub(crate) length: usize,
 }
 
-/// A buffer that a piece may be sent in.
+/// A buffer for a piece.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub(crate) index: usize,
     pub(crate) memory: NonNull<u8>,
-    /// Whether the piece stands there already.
+    /// Whether it already contains the piece.
     pub(crate) is_staged: bool,
 }
 
@@ -52,10 +52,10 @@ pub(crate) struct Found {
 #[derive(Debug)]
 pub(crate) struct Pool {
     buffers: Buffers,
-    /// What stands in each, and how many packets that lead to it are not known to have been taken.
+    /// The piece in each buffer, and the number of packets that refer to it and are not known to be taken.
     pieces: [(Piece, u32); BUFFERS],
     free: usize,
-    /// Where to look for a free one first.
+    /// The buffer at which the search for a free one starts.
     next: usize,
     has_one_receiver: bool,
 }
@@ -75,12 +75,12 @@ impl Pool {
         self.buffers.bytes
     }
 
-    /// Whether other receivers may have buffers that are not known to be free.
+    /// Whether some buffers are not known to be free.
     pub(crate) fn lacks_some(&self) -> bool {
         !self.has_one_receiver && self.free < self.buffers.count
     }
 
-    /// A buffer for a piece to a receiver that has `held` buffers still to read.
+    /// Finds a buffer for a piece to a receiver that still has `held` buffers to read.
     pub(crate) fn find(&self, piece: &Piece, held: usize) -> Option<Found> {
         if held >= self.buffers.count {
             return None;
@@ -107,7 +107,7 @@ impl Pool {
         found(indices.find(|index| pieces[*index].1 == 0)?, false)
     }
 
-    /// Notes that a packet leads to a buffer, in which the piece stands now.
+    /// Records that a packet refers to a buffer, which contains the piece.
     pub(crate) fn lend(&mut self, index: usize, piece: Piece) {
         let (staged, readers) = &mut self.pieces[index];
         if *readers == 0 {
@@ -118,7 +118,7 @@ impl Pool {
         *readers += 1;
     }
 
-    /// Notes that such a packet has been taken.
+    /// Records that such a packet has been taken.
     pub(crate) fn give_back(&mut self, index: usize) {
         let (_, readers) = &mut self.pieces[index];
         *readers -= 1;

@@ -1,8 +1,8 @@
-//! How far a message has come.
+//! The progress of a message.
 
 use super::link::INLINE;
 
-/// How far a message has come at one of its ends.
+/// The progress of a message at one of its ends.
 #[derive(Clone, Copy, Debug)]
 pub struct TransferProgress {
     length: usize,
@@ -13,8 +13,8 @@ pub struct TransferProgress {
 }
 
 impl TransferProgress {
-    /// A message of `length` bytes of which nothing has been moved. `unit` is the size of what must stay
-    /// together, such as an element that is combined, or 1; `length` is a multiple of it.
+    /// A message of `length` bytes that has not been started. `unit` is the number of bytes that must not be split,
+    /// such as those of an element to be combined, or 1; `length` is a multiple of it.
     #[inline]
     pub fn new(length: usize, unit: usize) -> Self {
         debug_assert!(unit > 0 && length.is_multiple_of(unit));
@@ -27,25 +27,25 @@ impl TransferProgress {
         }
     }
 
-    /// The same for a message that has its data in common with all others of a stage ([`crate::Channels::stage`]).
+    /// The same for a message that shares its data with all others of a stage ([`crate::Channels::stage`]).
     #[inline]
     pub fn of_stage(self, stage: u64) -> Self {
         Self { stage, ..self }
     }
 
-    /// Whether the message is sent in one packet, without a buffer ([`crate::Channels::send_packet`]).
+    /// Whether the message is sent as one packet without a buffer ([`crate::Channels::send_packet`]).
     #[inline]
     pub fn is_packet(&self) -> bool {
         self.length <= INLINE
     }
 
-    /// Whether all of the message has been moved. An empty message has to be moved, too.
+    /// Whether the message is complete. An empty message must be moved, too.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// The bytes that have been moved.
+    /// The number of bytes moved so far.
     #[inline]
     pub fn done(&self) -> usize {
         self.done

@@ -14,29 +14,29 @@ use rustix::mm::{MapFlags, ProtFlags};
 use rustix::process::{Resource, getrlimit};
 use rustix::rand::GetRandomFlags;
 
-/// Why there is no shared memory.
+/// The reason why there is no shared memory.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum SegmentError {
-    /// The kernel makes no file in memory.
+    /// The kernel cannot create a file in memory.
     #[error("cannot create a file in memory of {bytes} bytes: {source}")]
     Create { bytes: usize, source: io::Error },
-    /// The kernel cannot give the memory.
+    /// The kernel cannot provide the memory.
     #[error("cannot reserve {bytes} bytes of shared memory: {source}")]
     Reserve { bytes: usize, source: io::Error },
-    /// The file of another process cannot be opened: it runs elsewhere or belongs to another user, or
-    /// there is no `/proc`.
+    /// The file of another process cannot be opened: the process is on another node or belongs to another user, or
+    /// `/proc` is not available.
     #[error("cannot open the shared memory of process {process}: {source}")]
     Open { process: u32, source: io::Error },
-    /// A process of the same number has another file there: it is not the one that created the segment.
+    /// The process with this number has a different file: it is not the one that created the segment.
     #[error("process {process} here is not the one that has the shared memory")]
     Foreign { process: u32 },
-    /// The memory does not fit into the process.
+    /// The memory does not fit into the process's address space.
     #[error("cannot map {bytes} bytes of shared memory: {source}")]
     Map { bytes: usize, source: io::Error },
 }
 
-/// The address by which other processes of the node find a segment: it can be sent to them as bytes.
+/// The address of a segment for other processes of the node. It can be sent to them as bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket {
     process: u32,
@@ -59,8 +59,7 @@ impl Ticket {
         bytes
     }
 
-    /// The ticket that was sent as bytes. Bytes that no ticket has given, such as zeros, make one that
-    /// cannot be opened.
+    /// Decodes a ticket. Bytes that do not come from a ticket, such as zeros, give one that cannot be opened.
     pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
         let part = |from: usize| bytes[from..].first_chunk().copied().unwrap_or_default();
         let (low, high) = (part(8), part(12));
@@ -76,13 +75,13 @@ impl Ticket {
         }
     }
 
-    /// The name of the segment's file, which no other file has.
+    /// The name of the segment's file, which is unique.
     fn name(&self) -> String {
         let nonce = u128::from_ne_bytes(self.nonce);
         format!("colltune-{nonce:032x}")
     }
 
-    /// What `/proc` says that a descriptor of the file leads to.
+    /// Whether a descriptor in `/proc` refers to the file.
     fn is_at(&self, path: &Path) -> io::Result<bool> {
         let expected = format!("/memfd:{} (deleted)", self.name());
         Ok(std::fs::read_link(path)? == Path::new(&expected))
@@ -93,13 +92,13 @@ impl Ticket {
     }
 }
 
-/// Memory that the ranks of one node share: a file that is in memory only and has no name in any file
-/// system. Nothing of it is left when the last process that has it ends, however it ends; `/dev/shm` is not
-/// used, nor does its size matter.
+/// Memory shared by the ranks of one node: a file that exists only in memory and has no name in any file system. It
+/// disappears when the last process that has it ends, in whatever way. It does not use `/dev/shm` and does not depend
+/// on its size.
 ///
-/// Each rank reserves its part of the memory before it writes there: if the kernel lacks memory, reserving
-/// fails, and the later write does not end in SIGBUS. The kernel places what a rank reserves in the rank's own
-/// NUMA domain.
+/// Each rank reserves its part of the memory before it writes there. So if the kernel lacks memory, reserving fails,
+/// and no later write ends in SIGBUS. The kernel places the memory that a rank reserves in the rank's own NUMA
+/// domain.
 #[derive(Debug)]
 pub struct SharedSegment {
     memory: NonNull<u8>,
@@ -111,13 +110,13 @@ pub struct SharedSegment {
 // SAFETY: it is memory of the process, not of a thread.
 unsafe impl Send for SharedSegment {}
 
-/// The file keeps its length, so that access to a mapping of it cannot fail.
+/// The file cannot be truncated, so accesses to a mapping cannot fail.
 const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::GROW)
     .union(SealFlags::SEAL);
 
 impl SharedSegment {
-    /// Creates a segment of zeros, of which nothing is reserved yet.
+    /// Creates a segment of zeros; no part is reserved yet.
     ///
     /// # Errors
     /// [`SegmentError::Create`] and [`SegmentError::Map`].
@@ -132,12 +131,12 @@ impl SharedSegment {
         rustix::rand::getrandom(&mut ticket.nonce, GetRandomFlags::empty())
             .map_err(|error| failed(error.into()))?;
         let file = file(&ticket).map_err(failed)?;
-        // What the kernel hands out is not negative.
+        // Descriptors from the kernel are not negative.
         ticket.descriptor = file.as_raw_fd() as u32;
         Self::map(file, ticket)
     }
 
-    /// Opens what another process, or this one, has created.
+    /// Opens a segment that another process, or this one, has created.
     ///
     /// # Errors
     /// [`SegmentError::Open`], [`SegmentError::Foreign`] and [`SegmentError::Map`].
@@ -146,7 +145,7 @@ impl SharedSegment {
         let failed = |source: io::Error| SegmentError::Open { process, source };
         let foreign = SegmentError::Foreign { process };
         let path = ticket.path();
-        // Asked before as well: opening what is something else may have consequences.
+        // Checked before as well, as opening another kind of file may have side effects.
         if !ticket.is_at(&path).map_err(failed)? {
             return Err(foreign);
         }
@@ -191,15 +190,15 @@ impl SharedSegment {
         self.ticket
     }
 
-    /// Closes the file: the memory stays, and can no longer be opened or reserved.
+    /// Closes the file: the memory stays, but can no longer be opened or reserved.
     pub fn close_file(&mut self) {
         self.file = None;
     }
 
-    /// Has the kernel provide the memory for a part.
+    /// Reserves the kernel's memory for a part.
     ///
     /// # Errors
-    /// [`SegmentError::Reserve`] if there is not enough, or the file is closed.
+    /// [`SegmentError::Reserve`] if there is not enough memory, or the file is closed.
     pub(crate) fn reserve(&self, part: Range<usize>) -> Result<(), SegmentError> {
         let reserved = match &self.file {
             Some(file) => rustix::fs::fallocate(
@@ -216,7 +215,7 @@ impl SharedSegment {
         })
     }
 
-    /// Where the memory begins, and how much it is.
+    /// The start and the size of the memory.
     pub(crate) fn memory(&self) -> (NonNull<u8>, usize) {
         (self.memory, self.bytes)
     }
@@ -230,13 +229,13 @@ impl Drop for SharedSegment {
 }
 
 fn file(ticket: &Ticket) -> io::Result<File> {
-    // A limit on the size of files holds for those in memory, too, and the kernel ends a process that exceeds it.
+    // The limit on file sizes also applies to files in memory, and the kernel kills a process that exceeds it.
     let limit = getrlimit(Resource::Fsize).current;
     if limit.is_some_and(|limit| ticket.bytes > limit) {
         return Err(Errno::FBIG.into());
     }
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    // Where files in memory must not be executable the kernel wants to be told; old ones do not know it.
+    // Some kernels require that files in memory are explicitly not executable; old ones do not know the flag.
     let file = rustix::fs::memfd_create(ticket.name(), flags | MemfdFlags::NOEXEC_SEAL);
     let file = match file {
         Err(Errno::INVAL) => rustix::fs::memfd_create(ticket.name(), flags)?,

@@ -1,15 +1,15 @@
-//! What the protocol is written over. The tests put loom's types in the place of these.
+//! Synchronisation primitives of the protocol. The tests replace them by loom's.
 
 use std::cell;
 pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Where packets are counted from.
+/// The number at which the count of packets starts.
 pub(crate) const SENT_BEFORE: u64 = 0;
 
-/// How often a message is kept waiting for a buffer before it goes on in slots.
+/// The number of times that a message waits for a buffer before it continues in slots.
 pub(crate) const PATIENCE: u32 = 64;
 
-/// Memory that one rank writes and another reads, never at the same time.
+/// Memory that one rank writes and another one reads, never at the same time.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct UnsafeCell<T>(cell::UnsafeCell<T>);

@@ -1,4 +1,4 @@
-//! What all ranks of a communicator have in common.
+//! Agreement between all ranks of a communicator.
 
 use std::ffi::c_int;
 
@@ -6,7 +6,7 @@ use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
 use exec::{ExecError, check};
 use mpi::ffi;
 
-/// Whether all ranks give the same numbers. Collective.
+/// Whether all ranks pass the same numbers. Collective.
 ///
 /// # Safety
 ///
@@ -17,7 +17,7 @@ pub(crate) unsafe fn is_same(communicator: MPI_Comm, numbers: &[u64]) -> Result<
     Ok(!same.contains(&false))
 }
 
-/// Whether all ranks give the same, for each number. Collective.
+/// For each number, whether all ranks pass the same. Collective.
 ///
 /// # Safety
 ///
@@ -26,7 +26,7 @@ pub(crate) unsafe fn are_same(
     communicator: MPI_Comm,
     numbers: &[u64],
 ) -> Result<Vec<bool>, ExecError> {
-    // The greatest is the least if it is the complement of the greatest complement.
+    // The maximum equals the minimum if it equals the complement of the maximum of complements.
     let mut both: Vec<u64> = numbers.to_vec();
     both.extend(numbers.iter().map(|number| !number));
     // SAFETY: the caller's.
@@ -38,7 +38,7 @@ pub(crate) unsafe fn are_same(
         .collect())
 }
 
-/// The text of the first rank that has one, on all ranks. Collective.
+/// Broadcasts the text of the first rank that has one. Collective.
 ///
 /// # Safety
 ///
@@ -47,11 +47,11 @@ pub(crate) unsafe fn first_text(
     communicator: MPI_Comm,
     mine: Option<&String>,
 ) -> Result<Option<String>, ExecError> {
-    // SAFETY: the caller's; the buffer is as long as is said.
+    // SAFETY: the caller's; the buffer has the given length.
     unsafe {
         let (rank, ranks) = rank_and_size(communicator)?;
         let text = mine.map_or(&[][..], |text| text.as_bytes());
-        // The greatest of these is the first rank's.
+        // The maximum of these is the first rank's.
         let mut most = [mine.map_or(0, |_| ranks - rank), text.len() as c_int];
         greatest(communicator, &mut most)?;
         let [from_end, length] = most;
@@ -75,7 +75,7 @@ pub(crate) unsafe fn first_text(
     }
 }
 
-/// This process's rank, and how many there are.
+/// This process's rank, and the number of ranks.
 ///
 /// # Safety
 ///
@@ -103,7 +103,7 @@ pub(crate) unsafe fn is_first(communicator: MPI_Comm) -> Result<bool, ExecError>
     Ok(rank == 0)
 }
 
-/// The greatest of each number over all ranks. Collective.
+/// Computes the maximum of each number over all ranks. Collective.
 ///
 /// # Safety
 ///
@@ -118,7 +118,7 @@ pub(crate) unsafe fn greatest<N: Number>(
 
 /// Numbers that can be reduced.
 pub(crate) trait Number: Copy {
-    /// What they are to MPI.
+    /// Their MPI datatype.
     fn datatype() -> MPI_Datatype;
 }
 
@@ -136,7 +136,7 @@ impl Number for u64 {
     }
 }
 
-/// The sum of each number over all ranks. Collective.
+/// Computes the sum of each number over all ranks. Collective.
 ///
 /// # Safety
 ///
@@ -156,7 +156,7 @@ unsafe fn reduce<N: Number>(
 ) -> Result<(), ExecError> {
     let mine = numbers.to_vec();
     let count = numbers.len() as c_int;
-    // SAFETY: both hold as many numbers; PMPI, since MPI's own name may be intercepted by us.
+    // SAFETY: both have the same length. PMPI, since MPI's own name may be intercepted by us.
     check("MPI_Allreduce", unsafe {
         ffi::PMPI_Allreduce(
             mine.as_ptr().cast(),

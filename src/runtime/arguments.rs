@@ -1,4 +1,4 @@
-//! What a call's arguments say: how many bytes, and what the executor is told.
+//! The arguments of a call: its length, and their conversion for the executor.
 
 use std::ffi::c_int;
 
@@ -11,19 +11,19 @@ use schedule::Collective;
 
 use crate::FallbackReason;
 
-/// A call's length, from what is significant on this rank and equal on all of them.
+/// The length of a call, from arguments that are significant on this rank and equal on all ranks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Length {
     /// The size, as [`table::message_size`] defines it.
     pub(crate) bytes: u64,
-    /// The bytes of the vector that the collective as a whole moves.
+    /// The size in bytes of the vector that the whole collective moves.
     pub(crate) vector_bytes: u64,
 }
 
-/// The elements that a call's length is counted in.
+/// The elements that count for a call's length.
 ///
-/// Ranks may describe equal data by different counts and datatypes where data is only moved: bytes of
-/// data are what they agree in.
+/// In data movement, ranks may describe equal data by different counts and datatypes; they agree only on the size of
+/// the data in bytes.
 #[inline(always)]
 pub(crate) fn measured(call: &RawCall, rank: c_int) -> (c_int, MPI_Datatype) {
     let sends = match call.collective {
@@ -37,15 +37,16 @@ pub(crate) fn measured(call: &RawCall, rank: c_int) -> (c_int, MPI_Datatype) {
     }
 }
 
-/// How long a call is.
+/// Computes the length of a call.
 ///
 /// # Errors
 ///
-/// The inner one where the library is left to say what is wrong, or has nothing to do.
+/// The inner error means that the call is left to the library, which will report wrong arguments, or has nothing to
+/// do.
 ///
 /// # Safety
 ///
-/// The handles are valid, and `counts` holds a count a rank where it is of significance.
+/// The handles are valid, and `counts` has one count per rank where it is significant.
 pub(crate) unsafe fn length(
     call: &RawCall,
     rank: c_int,
@@ -70,7 +71,7 @@ pub(crate) unsafe fn length(
         elements = counts.iter().map(|count| *count as u64).sum();
         receives = counts.get(rank as usize).is_none_or(|mine| *mine > 0);
     }
-    // Libraries refuse that, and end the program. Nothing else of one rank's may decide here.
+    // Libraries refuse this and end the program. No other argument of a single rank may influence the decision here.
     if receives && call.is_aliased() {
         return Ok(Err(FallbackReason::Invalid));
     }
@@ -79,7 +80,7 @@ pub(crate) unsafe fn length(
     check("MPI_Type_size", unsafe {
         ffi::PMPI_Type_size(datatype, &mut size)
     })?;
-    // MPI_UNDEFINED, a negative number, for sizes that an int cannot hold.
+    // MPI_UNDEFINED, a negative number, for sizes that do not fit into an int.
     let Ok(size) = u64::try_from(size) else {
         return Ok(Err(FallbackReason::TooLarge));
     };
@@ -98,11 +99,11 @@ pub(crate) unsafe fn length(
     })
 }
 
-/// The parts of an `MPI_Reduce_scatter`; none of any other.
+/// The parts of an `MPI_Reduce_scatter`; empty for other collectives.
 ///
 /// # Safety
 ///
-/// `counts` holds a count a rank where it is of significance.
+/// `counts` has one count per rank where it is significant.
 #[inline(always)]
 pub(crate) unsafe fn parts<'a>(call: &RawCall, ranks: c_int) -> &'a [c_int] {
     if call.collective != Collective::ReduceScatter || call.counts.is_null() {
@@ -112,11 +113,11 @@ pub(crate) unsafe fn parts<'a>(call: &RawCall, ranks: c_int) -> &'a [c_int] {
     unsafe { std::slice::from_raw_parts(call.counts, ranks as usize) }
 }
 
-/// What the executor is told.
+/// The arguments for the executor.
 ///
 /// # Safety
 ///
-/// The handles are valid where they are of significance, and stay so while the result is in use.
+/// The handles are valid where they are significant, and stay valid while the result is in use.
 pub(crate) unsafe fn arguments<'a>(
     call: &RawCall,
     counts: &'a [u64],
@@ -124,7 +125,7 @@ pub(crate) unsafe fn arguments<'a>(
     let root = call.root as u32;
     // SAFETY: the caller's.
     let elements = |count: c_int, datatype: MPI_Datatype| unsafe {
-        // What is blank is not looked at; it only has to be some type.
+        // A blank datatype is not used; it only has to be valid.
         let datatype = match datatype == ffi::RSMPI_DATATYPE_NULL {
             true => ffi::RSMPI_UINT8_T,
             false => datatype,
@@ -136,7 +137,7 @@ pub(crate) unsafe fn arguments<'a>(
     };
     let send = elements(call.send_count, call.send_type)?;
     let data = elements(call.recv_count, call.recv_type)?;
-    // SAFETY: the caller's; a valid one stands there where nothing is combined.
+    // SAFETY: the caller's; a blank operator is a valid one.
     let operator = unsafe { OperatorHandle::new(call.operator)? };
     Ok(match call.collective {
         Collective::Bcast => Arguments::Bcast { data, root },
@@ -169,8 +170,8 @@ pub(crate) unsafe fn arguments<'a>(
     })
 }
 
-/// Whether a call's operator is known to be defined on its datatype. If it is not, combining would fail
-/// when messages are under way already, and other ranks would wait for the rest of them.
+/// Whether a call's operator is known to be defined for its datatype. If it is not, combining would fail when
+/// messages are already under way, and other ranks would wait for the rest of them.
 pub(crate) fn is_defined(arguments: &Arguments<'_>) -> bool {
     let Some((datatype, operator)) = arguments.reduction() else {
         return true;
@@ -179,7 +180,7 @@ pub(crate) fn is_defined(arguments: &Arguments<'_>) -> bool {
         Some(built_in) => datatype
             .element()
             .is_some_and(|element| kernel(element, built_in).is_some()),
-        // The application's own are defined on whatever it gives them.
+        // The application's own operators are defined for all datatypes that it uses them with.
         None => operator.raw() != minloc() || datatype.raw() == double_int(),
     }
 }

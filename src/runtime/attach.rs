@@ -1,4 +1,4 @@
-//! What is found out once a communicator.
+//! The state of a communicator, determined at its first use.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -20,28 +20,28 @@ use crate::place::{firsts, is_of_this_world, place};
 use crate::plan::Plans;
 use crate::versions::{Version, Versions};
 
-/// What is known of a communicator of the application's.
+/// The state of an application's communicator.
 #[derive(Debug)]
 pub(crate) struct State {
-    /// The application's.
+    /// The application's communicator.
     pub(crate) communicator: MPI_Comm,
     pub(crate) rank: c_int,
     pub(crate) ranks: c_int,
-    /// What may be ours here, or why nothing is; by collective.
+    /// The state for tuned calls, or for each collective the reason why there are none.
     pub(crate) tuned: Result<Tuned, Reasons>,
-    /// Calls that are known to be left to the library; by collective.
+    /// For each collective, the calls that are known to be left to the library.
     pub(crate) passed: [Option<Passed>; Collective::MEASURED.len()],
 }
 
-/// Calls of one collective that are known to be left to the library, whatever else they say.
+/// Calls of one collective that are known to be left to the library, whatever their other arguments are.
 #[derive(Clone, Debug)]
 pub(crate) struct Passed {
-    /// Their datatype and their largest number of elements; all calls if absent. The datatype is MPI's own, which
+    /// Their datatype and their largest number of elements; all calls if absent. The datatype is predefined, so it
     /// cannot be freed.
     pub(crate) few: Option<(MPI_Datatype, c_int)>,
-    /// The row of the summary that they belong to.
+    /// The row of the summary that they count for.
     pub(crate) row: usize,
-    /// The number of these calls, which the row does not include.
+    /// The number of these calls; the row does not include them.
     pub(crate) calls: Rc<Cell<u64>>,
 }
 
@@ -54,53 +54,53 @@ impl Passed {
     }
 }
 
-/// Why calls are passed on, by collective.
+/// The reasons why calls are passed on, by collective.
 pub(crate) type Reasons = [FallbackReason; Collective::MEASURED.len()];
 
-/// Nothing is ours, for the same reason in all collectives.
+/// Passes on all calls, for the same reason in all collectives.
 fn none<T>(reason: FallbackReason) -> Result<T, Reasons> {
     Err([reason; Collective::MEASURED.len()])
 }
 
-/// What a communicator on which something is ours has.
+/// The state of a communicator on which some calls are carried out by our algorithms.
 #[derive(Debug)]
 pub(crate) struct Tuned {
     pub(crate) version: Rc<Version>,
     pub(crate) rules: Rc<CommunicatorRules>,
-    /// The smallest size in bytes, by collective.
+    /// The least size in bytes of calls that may be ours, by collective.
     least_bytes: [u64; Collective::MEASURED.len()],
-    // Datatypes of plans are freed before the communicator.
+    // Declared first, because the datatypes of plans must be freed before the communicator.
     pub(crate) plans: Plans,
     pub(crate) private: Communicator,
-    /// Why there are no channels, if rules ask for them.
+    /// The reason why there are no channels, if rules need them.
     pub(crate) lacking: Option<NoChannels>,
-    /// What [`crate::Dispatcher`] had counted of calls of ours when the last one was made here.
+    /// The value of [`crate::Dispatcher`]'s count of our calls at the last one on this communicator.
     pub(crate) used: Cell<u64>,
 }
 
 impl Tuned {
-    /// The size of the shortest calls that the rules may not leave to the library's default, in bytes;
-    /// `u64::MAX` if they leave all of them to it.
+    /// The least size in bytes of calls that the rules may not leave to the library's default; `u64::MAX` if they
+    /// leave all calls to it.
     pub(crate) fn least_bytes(&self, collective: Collective) -> u64 {
         self.least_bytes[collective as usize]
     }
 }
 
-/// What there is for communicators.
+/// The resources for communicators.
 #[derive(Debug)]
 pub(crate) struct Means {
-    /// Whether programs that have loaded a driver of accelerators are served.
+    /// Whether to serve programs that have loaded an accelerator's driver.
     pub(crate) allows_devices: bool,
-    /// What this process may share with others of its node.
+    /// The limit of memory that this process may share with others of its node, in bytes.
     pub(crate) shared_bytes: u64,
     /// Whether the ranks of this node outnumber its cores.
     pub(crate) is_oversubscribed: bool,
-    /// Channels for all communicators, which have the same ranks; otherwise each has its own.
+    /// The channels of all communicators, if these have the same ranks; otherwise each opens its own.
     pub(crate) channels: Option<Rc<NodeChannels>>,
 }
 
 impl Means {
-    /// Gives a communicator channels, if there are any. Collective; all ranks come to the same.
+    /// Gives a communicator channels, if available. Collective, with the same outcome on all ranks.
     pub(crate) fn open_channels(
         &self,
         private: &mut Communicator,
@@ -122,8 +122,8 @@ impl Means {
     }
 }
 
-/// Private communicators at a time. Libraries have few to give, some two thousand, and the
-/// application needs them.
+/// The most private communicators at a time. Libraries provide few, about two thousand, and the application needs
+/// them.
 const MOST_PRIVATE: i32 = 256;
 
 impl State {
@@ -134,7 +134,7 @@ impl State {
         passed.filter(|passed| passed.has(measured(call, self.rank)))
     }
 
-    /// Finds out. Collective; all ranks come to the same.
+    /// Determines the state of a communicator. Collective, with the same outcome on all ranks.
     ///
     /// # Safety
     ///
@@ -173,7 +173,7 @@ impl State {
     }
 }
 
-/// A communicator whose error handler is not called for what we do with it.
+/// A communicator whose error handler is replaced while we use it.
 struct Silenced {
     communicator: MPI_Comm,
     handler: ffi::MPI_Errhandler,
@@ -198,11 +198,12 @@ impl Silenced {
         }
     }
 
-    /// What may be ours. What fails on one rank only is agreed upon, where the library can do so.
+    /// Determines whether some calls may be ours. The ranks agree on failures that may affect single ranks only, as
+    /// far as the library makes that possible.
     ///
     /// # Safety
     ///
-    /// An intracommunicator of this world.
+    /// An intracommunicator whose ranks are in `MPI_COMM_WORLD`.
     unsafe fn tune(
         &self,
         versions: &Versions,
@@ -333,7 +334,7 @@ impl Silenced {
 
 impl Drop for Silenced {
     fn drop(&mut self) {
-        // SAFETY: the handler that was there; freeing gives back what asking for it has taken.
+        // SAFETY: the previous handler; freeing it releases the reference from querying it.
         unsafe {
             ffi::PMPI_Comm_set_errhandler(self.communicator, self.handler);
             ffi::PMPI_Errhandler_free(&mut self.handler);
@@ -341,7 +342,7 @@ impl Drop for Silenced {
     }
 }
 
-/// All that may be chosen for a collective.
+/// All choices of the rules for a collective.
 fn choices(rules: &CommunicatorRules, collective: Collective) -> impl Iterator<Item = &Choice> {
     let of_class = move |class| rules.choices(collective, class).iter();
     OperatorClass::ALL.into_iter().flat_map(of_class)

@@ -12,7 +12,7 @@ use crate::attach::State;
 use crate::datatypes::Datatypes;
 use crate::recent::Recent;
 
-/// What is kept with communicators: found by their handles, and freed with them, or when MPI ends.
+/// The states of communicators: found by handle, and freed with the communicator or when MPI ends.
 #[derive(Debug)]
 pub(crate) struct Attributes {
     /// The key of the states.
@@ -22,16 +22,16 @@ pub(crate) struct Attributes {
     is_closed: Cell<bool>,
     /// Owned by the attributes of live communicators, in the order of their creation.
     live: RefCell<Vec<*mut State>>,
-    /// The states of the last calls.
+    /// The states of recently used communicators.
     pub(crate) recent: Recent,
     /// The attributes of datatypes.
     pub(crate) datatypes: Datatypes,
 }
 
 impl Attributes {
-    /// Asks the library for places.
+    /// Creates the keys.
     ///
-    /// The library keeps the address of what it gives back until [`Attributes::close`].
+    /// The library keeps the address of the result until [`Attributes::close`].
     pub(crate) fn open() -> Result<Rc<Self>, ExecError> {
         let attributes = Rc::new(Self {
             keyval: Cell::new(0),
@@ -64,7 +64,7 @@ impl Attributes {
         Ok(keyval)
     }
 
-    /// Whether nothing can be kept any more.
+    /// Whether the attributes can no longer be used.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.get()
     }
@@ -92,7 +92,7 @@ impl Attributes {
         value
     }
 
-    /// Keeps a state with its communicator.
+    /// Attaches a state to its communicator.
     pub(crate) fn set(&self, state: Box<State>) -> Result<*mut State, ExecError> {
         let communicator = state.communicator;
         let state = Box::into_raw(state);
@@ -109,12 +109,12 @@ impl Attributes {
         Ok(state)
     }
 
-    /// All states, in the order of their creation, which is the same on all ranks of any two communicators.
+    /// All states in the order of their creation, which is the same on all ranks that two communicators share.
     pub(crate) fn live(&self) -> Vec<*mut State> {
         self.live.borrow().clone()
     }
 
-    /// Communicators that have a private one.
+    /// The number of communicators that have a private one.
     pub(crate) fn private(&self) -> usize {
         let live = self.live.borrow();
         // SAFETY: states that are live have not been freed.
@@ -123,7 +123,7 @@ impl Attributes {
             .count()
     }
 
-    /// Frees all states and the places. Collective over all communicators that have a state.
+    /// Frees all states and the keys. Collective over all communicators that have a state.
     pub(crate) fn close(&self) {
         if self.is_closed.get() {
             return;
@@ -154,14 +154,14 @@ impl Attributes {
 
 type OnDelete = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
 
-/// MPI ends, or the table is not used any more.
+/// Called when MPI ends, or when the table is no longer used.
 unsafe extern "C" fn on_end(_: MPI_Comm, _: c_int, _: *mut c_void, extra: *mut c_void) -> c_int {
     // SAFETY: given to MPI by `open`, and not freed before `close`.
     unsafe { (*extra.cast::<Attributes>()).free() };
     0
 }
 
-/// A duplicate has nothing to do with what is kept here: it gets something of its own when it is used.
+/// Attributes are not copied to a duplicate, which gets its own when it is used.
 pub(crate) unsafe extern "C" fn do_not_copy<Handle>(
     _: Handle,
     _: c_int,
@@ -175,7 +175,7 @@ pub(crate) unsafe extern "C" fn do_not_copy<Handle>(
     0
 }
 
-/// A communicator is being freed, or the program ends.
+/// Called when a communicator is freed, or the program ends.
 unsafe extern "C" fn on_delete(
     _: MPI_Comm,
     _: c_int,

@@ -1,4 +1,4 @@
-//! What tells calls apart.
+//! Keys of calls.
 
 use std::ffi::{c_int, c_void};
 
@@ -7,7 +7,8 @@ use exec::constants::{MPI_Datatype, MPI_Op, in_place};
 use mpi::ffi;
 use schedule::Collective;
 
-/// What tells one call from another, buffers apart. What is of no significance on this rank is blank.
+/// The key of a call: all its arguments except the buffers. Arguments that are not significant on this rank are
+/// blank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Key {
     pub(crate) collective: Collective,
@@ -22,14 +23,14 @@ pub(crate) struct Key {
     pub(crate) operator: MPI_Op,
 }
 
-/// Blanks what MPI says to be of no significance on this rank, and tells calls apart.
+/// Blanks the arguments that are not significant on this rank, and returns the key.
 #[inline(always)]
 pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, Key) {
     // SAFETY: a constant that the library has set before `main`.
     let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
     let is_root = call.root == rank;
-    // Programs that say so instead of `MPI_IN_PLACE` do it on the rank whose part is the first, and
-    // libraries let them: a rank must not go another way for it.
+    // Programs that pass the same buffer twice instead of `MPI_IN_PLACE` do so on the rank with the first part, and
+    // libraries accept that. It must not affect this rank's decision.
     let has_parts = matches!(
         call.collective,
         Collective::Gather | Collective::Allgather | Collective::Scatter
@@ -76,7 +77,7 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, Key) {
 }
 
 impl Key {
-    /// A number that few calls of a program share.
+    /// A hash of the key.
     #[inline(always)]
     pub(crate) fn hash(&self) -> u64 {
         let flags = u64::from(self.is_aliased) << 9
@@ -93,13 +94,13 @@ impl Key {
     }
 }
 
-/// Fibonacci hashing, whose upper bits tell most (Knuth, The Art of Computer Programming 3, section 6.4).
+/// Fibonacci hashing, whose upper bits are the best (Knuth, The Art of Computer Programming 3, section 6.4).
 #[inline(always)]
 pub(crate) fn mix(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// A handle, an integer or an address, as a number.
+/// Converts a handle, an integer or an address to a number.
 #[inline(always)]
 pub(crate) fn bits<Handle: Copy>(handle: Handle) -> u64 {
     const { assert!(size_of::<Handle>() <= size_of::<u64>()) };

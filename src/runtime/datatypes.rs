@@ -1,4 +1,4 @@
-//! Datatypes of the program's own, and whether they are still there.
+//! Tracks whether the program's own datatypes still exist.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
@@ -10,24 +10,24 @@ use mpi::ffi;
 
 use crate::attribute::do_not_copy;
 
-/// Whether a datatype has not been freed. What is kept by its handle is worthless afterwards: the
-/// handle comes back as that of another.
+/// Whether a datatype has not been freed. Data stored under a freed handle are invalid, because the handle may be
+/// reused for another datatype.
 pub(crate) type HandleLiveness = Rc<Cell<bool>>;
 
-/// The place of the lives among the attributes of datatypes (MPI 4.0, section 7.7.4).
+/// The key of the attributes that track datatypes (MPI 4.0, section 7.7.4).
 ///
-/// A library deletes a datatype's attributes before it gives its handle to another. It may do so
-/// later than the program frees it, as long as other datatypes or messages need it, and with any
-/// call that frees these: deleting only ends the life.
+/// A library deletes a datatype's attributes before it reuses the handle. It may do so later than the program frees
+/// it, if other datatypes or messages still need it, and in any call that frees these. Deleting the attribute only
+/// marks the datatype as freed.
 #[derive(Debug)]
 pub(crate) struct Datatypes {
     keyval: c_int,
-    /// Datatypes that have been seen; some may have been freed.
+    /// The datatypes seen so far; some may have been freed.
     known: RefCell<Vec<(MPI_Datatype, HandleLiveness)>>,
 }
 
 impl Datatypes {
-    /// Asks the library for a place.
+    /// Creates the key.
     pub(crate) fn open() -> Result<Self, ExecError> {
         let mut keyval = 0;
         // SAFETY: the callbacks have the types that MPI gives them.
@@ -41,7 +41,7 @@ impl Datatypes {
         })
     }
 
-    /// Ends all lives and gives the place back: nothing in the library leads here any more.
+    /// Marks all datatypes as freed and frees the key, after which the library has no reference to this value.
     pub(crate) fn close(&self) {
         let mut keyval = self.keyval;
         for (datatype, life) in self.known.take() {
@@ -54,7 +54,7 @@ impl Datatypes {
         unsafe { ffi::PMPI_Type_free_keyval(&mut keyval) };
     }
 
-    /// The life of a datatype.
+    /// The liveness of a datatype.
     ///
     /// # Safety
     ///
@@ -62,7 +62,8 @@ impl Datatypes {
     pub(crate) unsafe fn life(&self, datatype: MPI_Datatype) -> Result<HandleLiveness, ExecError> {
         let (mut value, mut flag) = (std::ptr::null::<Cell<bool>>(), 0);
         let keyval = self.keyval;
-        // SAFETY: the caller's; what was set is a life's address, which the attribute owns a share of.
+        // SAFETY: the caller's; a stored value is the address of a liveness flag, of which the attribute owns a
+        // share.
         unsafe {
             let code =
                 ffi::PMPI_Type_get_attr(datatype, keyval, (&raw mut value).cast(), &mut flag);
@@ -92,7 +93,7 @@ unsafe extern "C" fn on_delete(
     value: *mut c_void,
     _: *mut c_void,
 ) -> c_int {
-    // SAFETY: the attribute's share of a life.
+    // SAFETY: the attribute's share of the flag.
     let life = unsafe { Rc::from_raw(value.cast_const().cast::<Cell<bool>>()) };
     life.set(false);
     0

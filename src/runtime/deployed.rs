@@ -1,4 +1,4 @@
-//! One algorithm of ours, called as programs with a table call it.
+//! A single algorithm of ours, called in the same way as by programs with a table.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -12,10 +12,10 @@ use vocabulary::{Candidate, CommShape, Pattern, RankOrder};
 
 use crate::{Dispatcher, Loaded, RuntimeError, Settings};
 
-/// A candidate of ours bound to a call, carried out the way in which `libcolltune.so` carries it out: the
-/// communicator's state is looked up, the call is recognised, and its plan runs on a private communicator.
+/// A candidate of ours for a call, carried out in the same way as by `libcolltune.so`: it looks up the communicator's
+/// state, recognises the call, and runs its plan on a private communicator.
 ///
-/// What a call costs here is what it costs a program that uses a table. Dropping it is collective.
+/// So a call costs the same as in a program that uses a table. Dropping the value is collective.
 #[derive(Debug)]
 pub struct DeployedCall {
     dispatcher: Dispatcher,
@@ -23,8 +23,8 @@ pub struct DeployedCall {
 }
 
 impl DeployedCall {
-    /// Prepares the call. Collective over the communicator, which must outlive the value. A candidate through shared
-    /// memory uses the given channels, which were opened for the same ranks, or opens its own.
+    /// Prepares the call. Collective over the communicator, which must outlive the value. A candidate that uses
+    /// shared memory uses the given channels, which must have been opened for the same ranks, or opens its own.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl DeployedCall {
             parameters,
         } = candidate
         {
-            // Where the algorithm cannot serve the call, a table leaves it to the library and does not say why.
+            // Report this error now: a table would silently leave such a call to the library.
             call.schedule(algorithm, parameters, communicator.nodes())?;
         }
         let prepared = LibraryCall::new(call, communicator.rank(), communicator.size())?;
@@ -64,8 +64,8 @@ impl DeployedCall {
         })
     }
 
-    /// Carries out the collective. `input` and `output` hold what [`Call::input_bytes`] and
-    /// [`Call::output_bytes`] say for this rank.
+    /// Carries out the collective. The sizes of `input` and `output` are [`Call::input_bytes`] and
+    /// [`Call::output_bytes`] for this rank.
     ///
     /// # Errors
     ///
@@ -81,8 +81,8 @@ impl DeployedCall {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), ExecError> {
-        // Like the hooks of `preload`: calls that are known to be left to the library go there at once, for all
-        // others there is a function of its own.
+        // As in the hooks of `preload`: calls that are known to be left to the library are passed on at once, and a
+        // separate function handles all others.
         let arguments = self.call.arguments(input, output);
         // SAFETY: the buffers are as long as the call says and do not overlap.
         check(self.call.name(), unsafe {
@@ -103,8 +103,8 @@ impl DeployedCall {
         unsafe { self.dispatcher.call(communicator.raw(), arguments) }
     }
 
-    /// Why the library carried out the last kind of call instead of the candidate; `None` if the candidate
-    /// did. To be asked after the first call.
+    /// The reason why the library carried out the last kind of call instead of the candidate; `None` if the candidate
+    /// did. Valid after the first call.
     pub fn passed_on(&self) -> Option<String> {
         let summary = self.dispatcher.summary();
         match summary.rows.last() {
@@ -115,7 +115,7 @@ impl DeployedCall {
     }
 }
 
-/// A table that chooses the candidate whatever the shape and the size.
+/// A table that chooses the candidate for every shape and size.
 fn only(candidate: &Candidate, call: &Call) -> Table {
     let entry = ShapeRules {
         shape: CommShape { nodes: 1, ppn: 1 },

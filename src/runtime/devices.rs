@@ -1,16 +1,16 @@
 //! Accelerators, whose memory our loops cannot read.
 
-/// Libraries through which programs get memory of devices: of CUDA, ROCm and Level Zero.
+/// Libraries that provide device memory: of CUDA, ROCm and Level Zero.
 const DRIVERS: [&str; 3] = ["libcuda.so", "libamdhip64.so", "libze_loader.so"];
 
-/// Whether this process has loaded a library that gives out memory of devices, which buffers may be in then.
+/// Whether this process has loaded a library that provides device memory, which buffers may then be in.
 pub(crate) fn may_be_in_use() -> bool {
-    // Without it that cannot be told, and few programs have such buffers.
+    // If the file cannot be read, assume that there is none, as in most programs.
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     maps.lines().any(is_driver)
 }
 
-/// Whether a line of `/proc/PID/maps` is of such a library.
+/// Whether a line of `/proc/PID/maps` names such a library.
 fn is_driver(line: &str) -> bool {
     let name = line.rsplit('/').next().unwrap_or_default();
     DRIVERS.iter().any(|driver| name.starts_with(driver))

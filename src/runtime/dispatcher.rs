@@ -1,4 +1,4 @@
-//! A table at work on MPI's own handles.
+//! Applies a table to calls with MPI's own handles.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -22,59 +22,59 @@ use crate::versions::Versions;
 use crate::watch::Watch;
 use crate::{CallSummary, Loaded, RuntimeError};
 
-/// How a table is used.
+/// Settings for the use of a table.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
-    /// Use a table that was made for another library, version or type of node too, and in programs that
-    /// have loaded a driver of accelerators: no buffer of a collective is in their memory.
+    /// Use a table that was made for another library, version or type of node, too. Also use tables in programs that
+    /// have loaded an accelerator's driver; then no buffer of a collective may be in device memory.
     pub force: bool,
-    /// The rules of the table that are used, and whether they are used on shapes that were not measured.
+    /// The rules that are deployed, and whether they are deployed on shapes that were not measured.
     pub policy: Policy,
-    /// Look at the table's file again where a communicator is used for the first time.
+    /// Check the table's file for changes whenever a communicator is used for the first time.
     pub reload: bool,
-    /// Called on one rank with warnings: that such a table is used, why a changed one is not, or that the policy
-    /// deploys no rule of a table, unless the summary says so.
+    /// Called on one rank with warnings: a table made for another system is used, a changed table is not used, or the
+    /// policy deploys no rule of the table (unless the summary reports that).
     pub warn: Option<fn(&str)>,
-    /// Take the time of every call, for the summary. Costs some 50 ns a call.
+    /// Measure the time of every call, for the summary. Costs about 50 ns per call.
     pub timed: bool,
-    /// Bytes of memory that this process may share with others of its node, all communicators together;
-    /// [`environment::shared_memory::DEFAULT_BYTES`] if absent.
+    /// The limit of memory in bytes that this process may share with others of its node, for all communicators
+    /// together; [`environment::shared_memory::DEFAULT_BYTES`] if absent.
     pub shared_memory_bytes: Option<u64>,
 }
 
-/// A table at work: decides about calls, carries them out or passes them on.
+/// A table in use: decides about calls, and carries them out or passes them on.
 ///
-/// For one thread at a time, as MPI itself below `MPI_THREAD_MULTIPLE`. What it keeps with
-/// communicators is freed with them, when MPI is finalised, and when it is dropped; dropping it is
-/// collective over all communicators that it was used on.
+/// For one thread at a time, like MPI itself below `MPI_THREAD_MULTIPLE`. The states of communicators are freed with
+/// these, when MPI is finalised, and when the dispatcher is dropped. Dropping is collective over all communicators
+/// that it was used on.
 #[derive(Debug)]
 pub struct Dispatcher {
     versions: Versions,
     pub(crate) timed: bool,
     pub(crate) wait: Wait,
     pub(crate) means: Means,
-    /// The function that prints warnings, on the first rank of those that the table was loaded over.
+    /// Prints warnings; set on the first rank of those that loaded the table.
     warn: Option<fn(&str)>,
-    /// Whether it has been said that there are no channels.
+    /// Whether the lack of channels has been reported.
     has_said: Cell<bool>,
     pub(crate) attributes: Rc<Attributes>,
-    /// Calls of ours, on all communicators.
+    /// The number of calls carried out by our algorithms, on all communicators.
     pub(crate) calls: Cell<u64>,
-    /// Whether a call of ours is under way.
+    /// Whether a call of ours is running.
     pub(crate) is_busy: Cell<bool>,
     pub(crate) summary: RefCell<CallSummary>,
-    /// Calls that were passed on at once, which the summary does not have, by its rows.
+    /// The numbers of calls that were passed on immediately, by rows of the summary, which does not include them.
     passed: RefCell<BTreeMap<usize, Rc<Cell<u64>>>>,
 }
 
 impl Dispatcher {
-    /// Puts a table to use that each rank has tried to read. Collective over the communicator, on
-    /// which and on parts of which it may then be used.
+    /// Starts using a table that each rank has tried to read. Collective over the communicator; the table may then be
+    /// used on it and on its parts.
     ///
     /// # Errors
     ///
-    /// On all ranks alike: if it could not be read everywhere, it or the settings are not the same everywhere,
-    /// it was made for another library, or threads may call MPI at the same time.
+    /// On all ranks alike: if the table could not be read everywhere, if it or the settings differ between ranks, if
+    /// it was made for another library, or if threads may call MPI at the same time.
     ///
     /// # Safety
     ///
@@ -151,7 +151,7 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// What may fail on one rank and not on another.
+    /// The steps that may fail on single ranks.
     ///
     /// # Safety
     ///
@@ -190,30 +190,29 @@ impl Dispatcher {
         })
     }
 
-    /// The table that it was made with, as the policy deploys it: with the default in place of the rules that
-    /// are not used.
+    /// The table in use, as the policy deploys it: with the default in place of rules that are not deployed.
     pub fn table(&self) -> &Table {
         &self.versions.first().deployed
     }
 
-    /// What this table decides on communicators of a shape and order of ranks.
+    /// The rules of this table for communicators of a shape and order of ranks.
     pub fn rules(&self, shape: CommShape, order: RankOrder) -> Rc<CommunicatorRules> {
         self.versions.first().rules(shape, order)
     }
 
-    /// Whether shapes that were not measured are served by the nearest one that was.
+    /// Whether shapes that were not measured use the rules of the nearest measured one.
     pub fn extrapolates(&self) -> bool {
         self.versions.first().policy.extrapolate
     }
 
-    /// How many rules the policy deploys of the table that this rank used last.
+    /// The number of rules that the policy deploys of the table that this rank used last.
     fn usage(&self) -> Usage {
         let last = self.versions.last();
         last.loaded.table.usage(last.policy, Deployment::Colltune)
     }
 
-    /// How many rules of the table the policy does not deploy, why, and what to do about it; `None` if it deploys
-    /// all.
+    /// Reports the rules of the table that the policy does not deploy, with reasons and remedies; `None` if it
+    /// deploys all.
     pub fn unused(&self) -> Option<String> {
         let usage = self.usage();
         let mut text = match usage.unused() {
@@ -234,12 +233,12 @@ impl Dispatcher {
         Some(text)
     }
 
-    /// How often a table read later has taken the place of the one before, on this rank.
+    /// The number of times that this rank has replaced the table by a changed one.
     pub fn replacements(&self) -> u64 {
         self.versions.replacements()
     }
 
-    /// What was decided and done so far, on this rank.
+    /// The calls so far on this rank, with what carried them out.
     pub fn summary(&self) -> CallSummary {
         let mut summary = self.summary.borrow().clone();
         for (row, calls) in self.passed.borrow().iter() {
@@ -248,13 +247,13 @@ impl Dispatcher {
         summary
     }
 
-    /// Counts the calls that are passed on at once and belong to a row of the summary.
+    /// The counter of calls that are passed on immediately and belong to a row of the summary.
     pub(crate) fn passed_calls(&self, row: usize) -> Rc<Cell<u64>> {
         Rc::clone(self.passed.borrow_mut().entry(row).or_default())
     }
 
-    /// Makes a call: by one of our algorithms, or the library's own. Returns MPI's error code;
-    /// the communicator's error handler has been called then.
+    /// Carries out a call, by one of our algorithms or by the library. Returns MPI's error code; in case of an error
+    /// the communicator's error handler has been called.
     ///
     /// # Safety
     ///
@@ -275,7 +274,7 @@ impl Dispatcher {
     /// The communicator is valid or null.
     #[inline(always)]
     unsafe fn state(&self, communicator: MPI_Comm) -> Option<*mut State> {
-        // An operator of the application's that calls collectives is wrong, but shall not harm us.
+        // An application's operator must not call collectives, but if it does, this must not fail.
         if self.is_busy.get() {
             return None;
         }
@@ -287,7 +286,7 @@ impl Dispatcher {
         }
     }
 
-    /// The state of a communicator that is not among the recent ones.
+    /// The state of a communicator that was not used recently.
     ///
     /// # Safety
     ///
@@ -313,14 +312,14 @@ impl Dispatcher {
             let calls = self.calls.get();
             State::new(communicator, &self.versions, private, calls, &self.means)
         };
-        // An error here is one that the library has nothing to say about but to this rank.
+        // Errors here concern only this rank.
         let mut state = Box::new(state.ok()?);
         self.make_room(&mut state).ok()?;
         self.tell_if_without_channels(&state);
         self.attributes.set(state).ok()
     }
 
-    /// Warns, once, of rules that cannot be carried out for lack of channels.
+    /// Warns once about rules that cannot be carried out because there are no channels.
     fn tell_if_without_channels(&self, state: &State) {
         let lacking = state.tuned.as_ref().ok().and_then(|tuned| tuned.lacking);
         if let (Some(warn), Some(reason)) = (self.warn, lacking)
@@ -339,7 +338,7 @@ impl Drop for Dispatcher {
     }
 }
 
-/// Whether a table may be used on a communicator; all ranks come to the same. Collective.
+/// Checks that a table may be used on a communicator; the same outcome on all ranks. Collective.
 ///
 /// # Safety
 ///
@@ -372,7 +371,7 @@ fn is_oversubscribed(node_ranks: c_int) -> bool {
     node_ranks as usize > cores && !is_bound(cores)
 }
 
-/// How ranks wait in MPI: crowded ones give up their cores, unless the library does so.
+/// How ranks wait in MPI: oversubscribed ones yield their cores, unless the library does so itself.
 fn wait(is_oversubscribed: bool) -> Result<Wait, ExecError> {
     Ok(match is_oversubscribed && !exec::leaves_core()? {
         true => Wait::Yield,
@@ -380,7 +379,7 @@ fn wait(is_oversubscribed: bool) -> Result<Wait, ExecError> {
     })
 }
 
-/// Whether the launcher has given this rank few of the node's cores, which then are its own.
+/// Whether the launcher has restricted this rank to a few of the node's cores, which are then its own.
 fn is_bound(cores: usize) -> bool {
     let list = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     let last = list.trim().rsplit([',', '-']).next();

@@ -1,4 +1,4 @@
-//! What can go wrong when a table is put to use.
+//! Errors of using a table.
 
 use std::ffi::c_int;
 
@@ -8,14 +8,14 @@ use thiserror::Error;
 
 use crate::TableMismatch;
 
-/// A table that cannot be used, or a collective that failed.
+/// The reason why a table cannot be used, or a failed collective.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum RuntimeError {
     /// The table could not be read.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// Another rank could not read the table, has read another one, or has other settings.
+    /// Another rank could not read the table, has read a different one, or has different settings.
     #[error(
         "not all ranks have read the same table, or they have different settings (variables COLLTUNE_*)"
     )]
@@ -27,7 +27,7 @@ pub enum RuntimeError {
         value: String,
         expected: &'static str,
     },
-    /// The table was made for something else than the program runs with.
+    /// The table was made for a different system.
     #[error("{0}: set COLLTUNE_FORCE=1 to use it all the same")]
     TableMismatch(#[from] TableMismatch),
     /// Threads may call MPI at the same time.
@@ -36,13 +36,13 @@ pub enum RuntimeError {
     /// MPI has not been initialised, or has been finalised.
     #[error("MPI is not running")]
     NotRunning,
-    /// A slice does not have the length that the others say it has.
+    /// A slice does not have the expected length.
     #[error("a buffer of {expected} elements was expected, and one of {found} was given")]
     Length { expected: usize, found: usize },
     /// There is no such rank.
     #[error("there is no rank {root} among {ranks}")]
     Root { root: i32, ranks: i32 },
-    /// An MPI call failed while the table was being put to use.
+    /// An MPI call failed while the table was being prepared.
     #[error(transparent)]
     Exec(#[from] ExecError),
     /// A collective failed; the communicator's error handler has been called.

@@ -1,4 +1,4 @@
-//! Taking shared memory from communicators that are idle, for a new one.
+//! Releases the shared memory of idle communicators for a new one.
 
 use std::collections::HashSet;
 use std::ffi::c_int;
@@ -13,27 +13,27 @@ use crate::attach::State;
 use crate::place::world_ranks;
 use crate::plan::Plans;
 
-/// The number of calls of ours on other communicators after which a communicator counts as idle. A program that uses
-/// some communicators in turn keeps their channels, even if it uses another one once.
+/// The number of our calls on other communicators after which a communicator is idle. A program that alternates
+/// between some communicators thus keeps their channels even if it uses another one once.
 const IDLE_CALLS: u64 = 1000;
 
-/// An idle communicator all of whose ranks belong to another.
+/// An idle communicator whose ranks all belong to the new one.
 struct Idle {
     state: *mut State,
-    /// Calls of ours since the last one on it.
+    /// The number of our calls since its last one.
     calls: u64,
-    /// The same on all of its ranks, and another one for another communicator.
+    /// An identifier that is the same on all of its ranks, and differs between communicators.
     name: u64,
 }
 
 impl Dispatcher {
-    /// If the limit of shared memory has left a new communicator without channels, closes those of idle communicators,
-    /// the least recently used one first, until there is room. Collective over the new communicator.
+    /// If the limit of shared memory has left a new communicator without channels, closes the channels of idle
+    /// communicators, the least recently used first, until there is room. Collective over the new communicator.
     ///
-    /// All ranks of a communicator must stop using its channels between the same two calls. The first call on a
-    /// communicator to which all of them belong is such a place, since programs call the collectives of any two
-    /// communicators in the same order on all ranks that belong to both (MPI 4.0, section 6.14). So only those
-    /// communicators are considered.
+    /// All ranks of a communicator must stop using its channels between the same two calls. The first call on a new
+    /// communicator that contains all of them is such a point, because programs call the collectives of two
+    /// communicators in the same order on all ranks that belong to both (MPI 4.0, section 6.14). So only
+    /// communicators whose ranks all belong to the new one are considered.
     pub(crate) fn make_room(&self, new: &mut State) -> Result<(), ExecError> {
         let Ok(tuned) = &mut new.tuned else {
             return Ok(());
@@ -41,7 +41,7 @@ impl Dispatcher {
         if tuned.lacking != Some(NoChannels::Limit) {
             return Ok(());
         }
-        // Errors of this one are returned, and not the application's.
+        // Errors on this communicator are returned to us, unlike on the application's.
         let private = tuned.private.raw();
         // SAFETY: ours.
         let idle = unsafe { self.idle(private)? };
@@ -51,7 +51,7 @@ impl Dispatcher {
                 break;
             };
             if let Some(idle) = idle.iter().find(|idle| idle.name == name) {
-                // SAFETY: live, and not the new one, nor in the middle of a call.
+                // SAFETY: live, not the new one, and not in a call.
                 unsafe { give_up(&mut *idle.state) };
             }
             tuned.lacking = self.means.open_channels(&mut tuned.private)?;
@@ -72,13 +72,13 @@ impl Dispatcher {
             let Ok(tuned) = tuned else {
                 continue;
             };
-            // SAFETY: so are their communicators.
+            // SAFETY: their communicators are live, too.
             let ranks = unsafe { world_ranks(other)? };
             let is_within = ranks.iter().all(|rank| members.contains(rank));
             if tuned.private.channels().is_none() || !is_within {
                 continue;
             }
-            // Those of the same ranks were created in the same order on all of them.
+            // Communicators with the same ranks were created in the same order on all of them.
             let mut hasher = DefaultHasher::new();
             ranks.hash(&mut hasher);
             let mut name = hasher.finish();
@@ -92,7 +92,7 @@ impl Dispatcher {
     }
 }
 
-/// The name of the least recently used one; `None` if no rank knows one that is idle. Collective.
+/// The identifier of the least recently used one; `None` if no rank knows an idle one. Collective.
 ///
 /// # Safety
 ///
@@ -119,7 +119,7 @@ unsafe fn least_recent(idle: &[Idle], communicator: MPI_Comm) -> Result<Option<u
     Ok((longest[0] > 0).then_some(name[0]))
 }
 
-/// Closes a communicator's channels: its calls that need them are left to the library from now on.
+/// Closes a communicator's channels: calls that need them are now left to the library.
 fn give_up(state: &mut State) {
     if let Ok(tuned) = &mut state.tuned {
         tuned.plans = Plans::default();

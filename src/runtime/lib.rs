@@ -1,7 +1,7 @@
-//! Decision tables at work inside MPI programs.
+//! Decision tables inside MPI programs.
 //!
-//! A [`Runtime`] has read a table, on all ranks the same. Its collectives take rsmpi's communicators
-//! and slices, and do what the table says: one of our algorithms, or the library's own collective.
+//! A [`Runtime`] has read a table, the same on all ranks. Its collectives take rsmpi's communicators and slices, and
+//! are carried out as the table says: by one of our algorithms, or by the library.
 //!
 //! ```no_run
 //! use mpi::collective::SystemOperation;
@@ -17,19 +17,18 @@
 //! # Ok::<(), runtime::RuntimeError>(())
 //! ```
 //!
-//! [`Dispatcher`] is the same on MPI's own handles and addresses, for libraries that stand between an
-//! application and MPI. What holds for both:
+//! [`Dispatcher`] does the same for MPI's own handles and addresses, for libraries that intercept MPI. Both have
+//! these properties:
 //!
-//! - *Ranks cannot disagree.* A decision depends only on the table, the shape of the
-//!   communicator and what MPI demands to be equal on all ranks: the collective, the root, bytes of
-//!   data, the operator. All ranks of the communicator that a table is loaded over compare what they
-//!   have read and their settings; on any difference none uses it. So do those of a new communicator where the
-//!   file is looked at again.
-//! - *Traffic does not meet.* Messages of ours go through a private communicator, made at the first
-//!   call and freed with the application's.
-//! - *Only confirmed rules decide*, of medium confidence or more and on the shapes that were measured, unless
-//!   [`Settings::policy`] says otherwise.
-//! - *What cannot be served is passed on* to the library: see [`PassedOn`].
+//! - *Ranks never disagree.* A decision depends only on the table, the shape of the communicator, and arguments that
+//!   MPI requires to be equal on all ranks: the collective, the root, bytes of data, the operator. When a table is
+//!   loaded over a communicator, its ranks compare tables and settings, and none uses the table if there is a
+//!   difference. If the file is checked for changes, the ranks of each new communicator compare again.
+//! - *Messages do not interfere.* Our messages use a private communicator, which is created at the first call and
+//!   freed with the application's.
+//! - *Only confirmed rules apply*, of medium or high confidence and on measured shapes, unless [`Settings::policy`]
+//!   says otherwise.
+//! - *Calls that cannot be served are passed on* to the library: see [`FallbackReason`].
 
 mod agree;
 mod arguments;

@@ -1,4 +1,4 @@
-//! A table as it was read from a file.
+//! A table read from a file.
 
 use std::fs::{File, Metadata};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,20 +8,20 @@ use std::path::{Path, PathBuf};
 
 use table::{Table, TableError};
 
-/// A table, and a digest of it by which ranks recognise that they have the same.
+/// A table with a digest, by which ranks check that they have the same table.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The table.
     pub table: Table,
-    /// The same for the same table, among programs of one build.
+    /// The digest; equal for equal tables among programs of one build.
     pub digest: u64,
     /// Its file.
     pub(crate) path: PathBuf,
-    /// The file as it was then.
+    /// The file's state when it was read.
     pub(crate) stamp: Stamp,
 }
 
-/// What a file shows of being changed or replaced.
+/// Properties of a file that show whether it was changed or replaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Stamp {
     file: (u64, u64),
@@ -41,12 +41,12 @@ impl Loaded {
         Self::read_open(path, &file, stamp)
     }
 
-    /// Reads a table from a file that has been opened.
+    /// Reads a table from an opened file.
     pub(crate) fn read_open(path: &Path, file: &File, stamp: Stamp) -> Result<Self, TableError> {
         let text = files::text_of(file).map_err(|source| unreadable(path, source))?;
         let table = Table::parse(&text, path)?;
         Ok(Self {
-            // The program may go elsewhere.
+            // Absolute, as the program may change its working directory.
             path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
             stamp,
             ..Self::from(table)
@@ -55,9 +55,9 @@ impl Loaded {
 }
 
 impl From<Table> for Loaded {
-    /// A table that is in no file.
+    /// A table that comes from no file.
     fn from(table: Table) -> Self {
-        // The table and not the text: what counts is what was understood.
+        // A digest of the parsed table, not of its text.
         let mut hasher = DefaultHasher::new();
         format!("{table:?}").hash(&mut hasher);
         env!("CARGO_PKG_VERSION").hash(&mut hasher);
@@ -70,7 +70,7 @@ impl From<Table> for Loaded {
     }
 }
 
-/// Opens a file, and says what it shows. Opening is what makes network file systems look again.
+/// Opens a file and reads its state. Network file systems update this only when a file is opened.
 pub(crate) fn open(path: &Path) -> io::Result<(File, Stamp)> {
     let file = files::open(path)?;
     let stamp = Stamp::of(&file.metadata()?);

@@ -1,4 +1,4 @@
-//! Where the ranks of a communicator stand.
+//! The placement of a communicator's ranks on nodes.
 
 use std::ffi::c_int;
 
@@ -14,11 +14,11 @@ use crate::agree::rank_and_size;
 pub(crate) struct Place {
     /// The rank, and those of its node.
     pub(crate) rank: RankPlace,
-    /// Ranks of the communicator on its node.
+    /// The number of the communicator's ranks on its node.
     pub(crate) node_ranks: c_int,
 }
 
-/// Finds the place. Collective.
+/// Determines the place. Collective.
 ///
 /// # Safety
 ///
@@ -37,7 +37,7 @@ pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
         );
         check("MPI_Comm_split_type", code)?;
         let place = rank_and_size(node)?;
-        // Its first rank is the lowest: the split has kept their order.
+        // The first rank of the node is the lowest, as splitting keeps the order.
         let mut first = rank;
         let buffer = (&raw mut first).cast();
         let code = ffi::PMPI_Bcast(buffer, 1, ffi::RSMPI_INT32_T, 0, node);
@@ -55,13 +55,13 @@ pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
     })
 }
 
-/// For each rank of a communicator the first one on its node, of which every rank knows its own. Collective.
+/// For each rank of a communicator, the first rank on its node; `own` is this rank's. Collective.
 ///
 /// # Safety
 ///
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn firsts(communicator: MPI_Comm, own: u32) -> Result<Vec<u32>, ExecError> {
-    // SAFETY: the caller's; there is room for a number of each rank.
+    // SAFETY: the caller's; there is room for one number per rank.
     unsafe {
         let (_, ranks) = rank_and_size(communicator)?;
         let mut firsts = vec![0_u32; ranks as usize];
@@ -79,8 +79,8 @@ pub(crate) unsafe fn firsts(communicator: MPI_Comm, own: u32) -> Result<Vec<u32>
     }
 }
 
-/// Whether all ranks of a communicator are among those of `MPI_COMM_WORLD`. All of them come to the
-/// same answer: ranks of two worlds see each other as strangers.
+/// Whether all ranks of a communicator belong to `MPI_COMM_WORLD`. All of them get the same answer, since ranks of
+/// different worlds are foreign to each other.
 ///
 /// # Safety
 ///
@@ -90,7 +90,7 @@ pub(crate) unsafe fn is_of_this_world(communicator: MPI_Comm) -> Result<bool, Ex
     unsafe { Ok(!world_ranks(communicator)?.contains(&ffi::RSMPI_UNDEFINED)) }
 }
 
-/// For each rank of a communicator its rank in `MPI_COMM_WORLD`; `MPI_UNDEFINED` if it is not in there.
+/// For each rank of a communicator, its rank in `MPI_COMM_WORLD`, or `MPI_UNDEFINED`.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! What has been decided about calls that have been seen before.
+//! Plans: decisions about calls that were seen before.
 
 use std::ffi::c_int;
 
@@ -12,45 +12,45 @@ use crate::user_handles::UserHandles;
 pub(crate) enum Way {
     /// The library carries it out.
     PassOn,
-    /// An algorithm of ours carries it out.
+    /// One of our algorithms carries it out.
     Ours(Box<ApplicationCall>),
 }
 
-/// What has been decided about a call.
+/// A decision about a call.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) key: Key,
     /// The parts of an `MPI_Reduce_scatter`.
     pub(crate) counts: Box<[c_int]>,
-    /// What it relies on that the program may free.
+    /// The program's own handles that it depends on.
     pub(crate) own: Option<Box<UserHandles>>,
     pub(crate) way: Way,
-    /// Where its calls are counted.
+    /// The row of the summary that counts its calls.
     pub(crate) row: usize,
-    /// How much longer the library's default takes, by the table's times.
+    /// The additional time of the library's default according to the table, in seconds.
     pub(crate) gain_seconds: f64,
-    /// Memory that it may hold, an estimate.
+    /// An estimate of the memory that it may keep, in bytes.
     pub(crate) bytes: u64,
 }
 
 impl Plan {
-    /// Whether it was made for these parts.
+    /// Whether the plan was made for these parts.
     ///
-    /// Two empty slices are not compared: glibc's `memcmp` reads through masks, and a mask of nothing
-    /// on the address that an empty slice has, where no memory is, costs a hundred nanoseconds.
+    /// Empty slices are not compared: glibc's `memcmp` uses masked loads, and an empty mask on the unmapped address
+    /// of an empty slice costs a hundred nanoseconds.
     #[inline(always)]
     fn has(&self, counts: &[c_int]) -> bool {
         self.counts.len() == counts.len() && (counts.is_empty() || *self.counts == *counts)
     }
 
-    /// Whether its handles are still what they were.
+    /// Whether its handles are still valid.
     #[inline(always)]
     fn is_good(&self) -> bool {
         self.own.as_deref().is_none_or(UserHandles::is_there)
     }
 }
 
-/// Plans of one communicator: as many as there are places, and no more memory than allowed.
+/// The plans of one communicator, limited in number and in memory.
 #[derive(Debug)]
 pub(crate) struct Plans {
     places: [Option<Box<Plan>>; PLACES],
@@ -60,7 +60,7 @@ pub(crate) struct Plans {
 const BITS: u32 = 6;
 const PLACES: usize = 1 << BITS;
 
-/// Bytes of scratch memory that the plans of one communicator may keep between calls.
+/// The scratch memory in bytes that the plans of one communicator may keep between calls.
 pub(crate) const KEPT_BYTES: u64 = 64 << 20;
 
 impl Default for Plans {
@@ -73,15 +73,15 @@ impl Default for Plans {
 }
 
 impl Plans {
-    /// The plan for a call, if there is one.
+    /// The plan for a call, if it is known.
     #[inline(always)]
     pub(crate) fn find(&mut self, key: &Key, counts: &[c_int]) -> Option<&mut Plan> {
         let plan = self.places[place(key)].as_deref_mut()?;
         (plan.key == *key && plan.has(counts) && plan.is_good()).then_some(plan)
     }
 
-    /// Keeps a plan, in place of one that stands where it goes; of all others too if they would hold
-    /// too much memory together, and not at all if it alone does.
+    /// Stores a plan in place of one with the same index. If all plans together would keep too much memory, the
+    /// others are dropped; if this plan alone does, it is not stored.
     pub(crate) fn keep(&mut self, plan: Plan) {
         if plan.bytes > KEPT_BYTES {
             return;

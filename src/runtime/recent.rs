@@ -1,4 +1,4 @@
-//! The communicators of the last calls.
+//! A cache of recently used communicators.
 
 use std::cell::Cell;
 
@@ -8,8 +8,8 @@ use mpi::ffi;
 use crate::attach::State;
 use crate::call::{bits, mix};
 
-/// Some communicators with their states, each where its handle says: asking MPI for an attribute
-/// takes longer than all else that a call costs.
+/// Some communicators with their states, indexed by handle. Querying an MPI attribute would take longer than
+/// everything else in a call.
 #[derive(Debug)]
 pub(crate) struct Recent([Cell<(MPI_Comm, *mut State)>; PLACES]);
 
@@ -22,7 +22,7 @@ impl Recent {
         Self(std::array::from_fn(|_| Cell::new(vacant())))
     }
 
-    /// The state of a communicator, if it is here; otherwise null.
+    /// The state of a communicator, or null if it is not in the cache.
     #[inline(always)]
     pub(crate) fn get(&self, communicator: MPI_Comm) -> *mut State {
         match self.place(communicator).get() {
@@ -31,12 +31,12 @@ impl Recent {
         }
     }
 
-    /// Remembers a communicator, in place of one that stands where it goes.
+    /// Adds a communicator, in place of one with the same index.
     pub(crate) fn set(&self, communicator: MPI_Comm, state: *mut State) {
         self.place(communicator).set((communicator, state));
     }
 
-    /// Forgets a state that is about to be freed.
+    /// Removes a state that is about to be freed.
     pub(crate) fn forget(&self, state: *mut State) {
         for place in &self.0 {
             if place.get().1 == state {

@@ -14,11 +14,10 @@ use table::{Decision, Query, Table};
 
 use crate::{CallSummary, Dispatcher, Loaded, RuntimeError, Settings};
 
-/// A table, and collectives that do what it says.
+/// A table, and collectives that follow it.
 ///
-/// Every collective is one of MPI's, with its meaning, and is called by all ranks of the
-/// communicator. What cannot be served by an algorithm of ours is done by the library. Dropping the
-/// runtime is collective too.
+/// Every collective has the meaning of MPI's, and is called by all ranks of the communicator. Calls that no algorithm
+/// of ours can serve are carried out by the library. Dropping the runtime is collective, too.
 #[derive(Debug)]
 pub struct Runtime {
     dispatcher: Dispatcher,
@@ -54,9 +53,9 @@ impl Runtime {
         self.dispatcher.table()
     }
 
-    /// What the table says about a call: [`Table::lookup`] among the rules that the policy deploys, interpolated ones
-    /// included if it deploys these; the default on other shapes that were not measured, unless the policy
-    /// extrapolates.
+    /// The table's decision about a call: [`Table::lookup`] among the rules that the policy deploys, including
+    /// interpolated ones if it deploys these. On other shapes that were not measured the decision is the default,
+    /// unless the policy extrapolates.
     pub fn decide(&self, query: &Query) -> Decision<'_> {
         let decision = self.table().lookup(query);
         match decision.matched.is_stand_in() && !self.dispatcher.extrapolates() {
@@ -65,16 +64,16 @@ impl Runtime {
         }
     }
 
-    /// What was decided and done so far, on this rank.
+    /// The calls so far on this rank, with what carried them out.
     pub fn summary(&self) -> CallSummary {
         self.dispatcher.summary()
     }
 
-    /// `MPI_Bcast`: the root's elements reach every rank.
+    /// `MPI_Bcast`: sends the root's elements to every rank.
     ///
     /// # Errors
     ///
-    /// If there is no such root, or as MPI says.
+    /// If there is no such root, or MPI reports an error.
     pub fn bcast<T: Equivalence>(
         &self,
         communicator: &impl Communicating,
@@ -87,11 +86,11 @@ impl Runtime {
         })
     }
 
-    /// `MPI_Reduce`: the combination of all ranks' elements, at the root, which gives room for it.
+    /// `MPI_Reduce`: combines all ranks' elements into the root's buffer.
     ///
     /// # Errors
     ///
-    /// If there is no such root, the root's room is of another length, or as MPI says.
+    /// If there is no such root, the root's buffer has another length, or MPI reports an error.
     pub fn reduce<T: Equivalence>(
         &self,
         communicator: &impl Communicating,
@@ -108,11 +107,11 @@ impl Runtime {
         })
     }
 
-    /// `MPI_Allreduce`: the combination of all ranks' elements, everywhere.
+    /// `MPI_Allreduce`: combines all ranks' elements, on all ranks.
     ///
     /// # Errors
     ///
-    /// If the slices differ in length, or as MPI says.
+    /// If the slices differ in length, or MPI reports an error.
     pub fn allreduce<T: Equivalence>(
         &self,
         communicator: &impl Communicating,
@@ -132,7 +131,7 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// As MPI says.
+    /// If MPI reports an error.
     pub fn allreduce_in_place<T: Equivalence>(
         &self,
         communicator: &impl Communicating,
@@ -146,11 +145,11 @@ impl Runtime {
         })
     }
 
-    /// `MPI_Gather`: all ranks' elements, in rank order, at the root, which gives room for them.
+    /// `MPI_Gather`: collects all ranks' elements, in rank order, in the root's buffer.
     ///
     /// # Errors
     ///
-    /// If there is no such root, the root's room is of another length, or as MPI says.
+    /// If there is no such root, the root's buffer has another length, or MPI reports an error.
     pub fn gather<T: Equivalence>(
         &self,
         communicator: &impl Communicating,
@@ -166,11 +165,11 @@ impl Runtime {
         })
     }
 
-    /// `MPI_Scatter`: every rank gets its part of the root's elements.
+    /// `MPI_Scatter`: sends to every rank its part of the root's elements.
     ///
     /// # Errors
     ///
-    /// If there is no such root, the root's elements are of another number, or as MPI says.
+    /// If there is no such root, the root's slice has another length, or MPI reports an error.
     pub fn scatter<T: Equivalence>(
         &self,
         communicator: &impl Communicating,
@@ -190,11 +189,11 @@ impl Runtime {
         })
     }
 
-    /// `MPI_Allgather`: all ranks' elements, in rank order, everywhere.
+    /// `MPI_Allgather`: collects all ranks' elements, in rank order, on all ranks.
     ///
     /// # Errors
     ///
-    /// If the slices do not fit together, or as MPI says.
+    /// If the lengths of the slices do not match, or MPI reports an error.
     pub fn allgather<T: Equivalence>(
         &self,
         communicator: &impl Communicating,
@@ -206,11 +205,11 @@ impl Runtime {
         self.call::<T>(communicator, Collective::Allgather, &buffers, |call| call)
     }
 
-    /// `MPI_Reduce_scatter`: every rank gets its part of the combination, of `counts[rank]` elements.
+    /// `MPI_Reduce_scatter`: combines all ranks' elements, and gives every rank its part of `counts[rank]` elements.
     ///
     /// # Errors
     ///
-    /// If slices and counts do not fit together, or as MPI says.
+    /// If the lengths of slices and counts do not match, or MPI reports an error.
     pub fn reduce_scatter<T: Equivalence>(
         &self,
         communicator: &impl Communicating,
@@ -230,11 +229,12 @@ impl Runtime {
         })
     }
 
-    /// `MPI_Reduce_scatter_block`: every rank gets its part of the combination, all of one length.
+    /// `MPI_Reduce_scatter_block`: combines all ranks' elements, and gives every rank its part, all of the same
+    /// length.
     ///
     /// # Errors
     ///
-    /// If the slices do not fit together, or as MPI says.
+    /// If the lengths of the slices do not match, or MPI reports an error.
     pub fn reduce_scatter_block<T: Equivalence>(
         &self,
         communicator: &impl Communicating,
@@ -302,7 +302,7 @@ impl Runtime {
 struct Buffers {
     send: *const c_void,
     recv: *mut c_void,
-    /// Elements of a part, or of all where there are no parts.
+    /// The number of elements in a part, or in the whole vector if there are no parts.
     count: usize,
 }
 

@@ -1,4 +1,4 @@
-//! One call, from its arguments to its end.
+//! The handling of one call.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -19,17 +19,17 @@ use crate::plan::{Plan, Way};
 use crate::user_handles::UserHandles;
 use crate::{By, Dispatcher, FallbackReason};
 
-/// What became of a call. Small: it is made of every call.
+/// The outcome of a call. Small, as it is created for every call.
 struct Served {
-    /// Where it is counted.
+    /// The row of the summary that counts it.
     row: usize,
     gain_seconds: f64,
-    /// `None` if the library is still to be called.
+    /// `None` if the library has not been called yet.
     outcome: Option<Result<(), Box<ExecError>>>,
 }
 
 impl Dispatcher {
-    /// Whether a call is known to be left to the library. If so, it is counted, and the caller must call the
+    /// Whether a call is known to be left to the library. If so, it is counted here, and the caller must call the
     /// library. Always false if calls are timed.
     ///
     /// # Safety
@@ -52,8 +52,8 @@ impl Dispatcher {
     }
 }
 
-// What is marked `inline(always)` is what a call that comes again goes through. In the hooks, which know
-// the collective, most of it is then decided at compile time.
+// Functions marked `inline(always)` are on the path of repeated calls. In the hooks, where the collective is known,
+// most of this path is evaluated at compile time.
 impl Dispatcher {
     /// # Safety
     ///
@@ -65,8 +65,8 @@ impl Dispatcher {
         communicator: MPI_Comm,
         call: RawCall,
     ) -> c_int {
-        // SAFETY: the caller's. An error handler may free the communicator, and with it the state,
-        // which is not touched any more then.
+        // SAFETY: the caller's. An error handler may free the communicator with its state, so the state is not
+        // accessed after that.
         unsafe {
             let start = self.timed.then(Instant::now);
             let served = match (*state).passed(&call) {
@@ -134,7 +134,7 @@ impl Dispatcher {
         }
     }
 
-    /// A call that has not been seen before.
+    /// Handles a call that has not been seen before.
     ///
     /// # Safety
     ///
@@ -182,8 +182,8 @@ impl Dispatcher {
         }
     }
 
-    /// The datatype and number of a call's elements, if the rules leave all calls of no more elements to the
-    /// library's default, and calls are not timed: then the summary gives the reason of each.
+    /// The datatype and number of a call's elements, if the rules leave all calls of at most this many elements to
+    /// the library's default. `None` if calls are timed, since the summary then contains the reason of each.
     ///
     /// # Safety
     ///
@@ -196,7 +196,7 @@ impl Dispatcher {
             let length = length(call, state.rank, state.ranks).ok()?.ok()?;
             (length, is_named(datatype).ok()?)
         };
-        // The parts of an `MPI_Reduce_scatter` are not looked at where calls are passed on at once.
+        // For the parts of an `MPI_Reduce_scatter` there is no immediate check.
         let is_few = is_named
             && !self.timed
             && call.collective != Collective::ReduceScatter
@@ -204,7 +204,7 @@ impl Dispatcher {
         is_few.then_some((datatype, elements))
     }
 
-    /// Calls that are passed on at once from now on, and counted for a row of the summary.
+    /// Registers calls that are passed on immediately from now on, and counted for a row of the summary.
     fn known(&self, row: usize, few: Option<(MPI_Datatype, c_int)>) -> Passed {
         Passed {
             few,
@@ -217,7 +217,7 @@ impl Dispatcher {
     ///
     /// # Errors
     ///
-    /// Those of which other ranks may know nothing: they may be about to carry it out.
+    /// Errors that other ranks may not know about, so they may be about to carry out the call.
     ///
     /// # Safety
     ///
@@ -275,7 +275,7 @@ impl Dispatcher {
         let tuned = tuned.map_err(|reasons| reasons[collective as usize])?;
         // SAFETY: the caller's.
         let length = unsafe { length(call, state.rank, state.ranks) };
-        // What the library says of wrong handles it shall say to the application.
+        // The library reports wrong handles to the application.
         let Length {
             bytes,
             vector_bytes,
@@ -303,7 +303,7 @@ impl Dispatcher {
         if !is_defined(&arguments) {
             return Err(FallbackReason::Unsuited.into());
         }
-        // Nothing has been sent yet: whatever happens, the library can take over.
+        // Nothing has been sent yet, so the library can still take over.
         let prepared = catch_unwind(AssertUnwindSafe(|| {
             ApplicationCall::new(
                 algorithm,
@@ -350,7 +350,7 @@ impl Dispatcher {
     }
 }
 
-/// A call of ours.
+/// A decision for one of our algorithms.
 struct Decided {
     call: ApplicationCall,
     name: String,
@@ -360,11 +360,11 @@ struct Decided {
     bytes: u64,
 }
 
-/// No call of ours.
+/// The reason why none of our algorithms is used.
 enum Refused {
-    /// The call is left to the library, on all ranks alike.
+    /// The call is left to the library, on all ranks.
     PassedOn(FallbackReason),
-    /// The call failed on this rank, perhaps on no other.
+    /// The call failed on this rank, and perhaps only here.
     Failed(ExecError),
 }
 
@@ -377,9 +377,9 @@ impl From<FallbackReason> for Refused {
 impl From<ExecError> for Refused {
     fn from(error: ExecError) -> Self {
         match error {
-            // The library failed, or the ranks' arguments do not fit together: seen by this rank.
+            // The library failed, or the ranks' arguments do not match: other ranks may not notice.
             ExecError::Mpi { .. } | ExecError::Lengths { .. } => Self::Failed(error),
-            // These follow from what is equal on all ranks.
+            // Other errors follow from arguments that are equal on all ranks.
             _ => Self::PassedOn(FallbackReason::Unsuited),
         }
     }
@@ -394,7 +394,7 @@ fn passed(row: usize) -> Served {
     }
 }
 
-/// Why all calls of a collective on a communicator are passed on.
+/// The reason why all calls of a collective on a communicator are passed on.
 #[cold]
 fn why_all(tuned: &Result<Tuned, Reasons>, collective: Collective) -> FallbackReason {
     match tuned {
@@ -409,13 +409,13 @@ fn class(call: &RawCall) -> Result<OperatorClass, Refused> {
     if !call.collective.is_reduction() {
         return Ok(OperatorClass::Commutative);
     }
-    // SAFETY: the caller of the collective has given a valid one.
+    // SAFETY: the caller of the collective passed a valid one.
     let operator = unsafe { OperatorHandle::new(call.operator) };
     let operator = operator.map_err(|_| FallbackReason::Invalid)?;
     Ok(OperatorClass::of(operator.is_commutative()))
 }
 
-/// Calls the communicator's error handler (MPI 4.0, section 9.3), and returns the code.
+/// Calls the communicator's error handler (MPI 4.0, section 9.3) and returns the error code.
 ///
 /// # Safety
 ///

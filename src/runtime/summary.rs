@@ -1,4 +1,4 @@
-//! What was decided and done, counted.
+//! Statistics of calls.
 
 use std::fmt;
 
@@ -28,27 +28,26 @@ impl fmt::Display for By {
     }
 }
 
-/// The calls of one kind, as one rank has seen them.
+/// The calls of one kind on one rank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummaryRow {
-    /// What was called.
+    /// The collective.
     pub collective: Collective,
-    /// The algorithm that carried it out, with its parameters and, if it stands in, the shape that was
-    /// measured; or why it was the library's own.
+    /// The algorithm with its parameters and, if the rule is the nearest shape's, that shape; or the reason why the
+    /// library carried out the calls.
     pub decision: String,
     /// What carried it out.
     pub by: By,
-    /// What carried its messages within nodes, if one of our algorithms did.
+    /// The transport of messages within nodes, if one of our algorithms carried out the calls.
     pub through: Through,
-    /// How often.
+    /// The number of calls.
     pub calls: u64,
-    /// How long all of them took, in seconds, waiting for other ranks included; 0 if not timed.
+    /// The total time in seconds, including waiting for other ranks; 0 if calls are not timed.
     pub seconds: f64,
-    /// How much longer the library's default is expected to take for these calls by the table's times, in seconds:
-    /// a promise, not a measurement of these calls. 0 where the table has no times for the shape, or calls are not
-    /// timed.
+    /// The expected additional time of the library's default for these calls in seconds, from the table's times, not
+    /// from measuring these calls. 0 if the table has no times for the shape, or calls are not timed.
     ///
-    /// There is no measured gain, since each call is carried out in one way alone.
+    /// There is no measured gain, because each call is carried out in only one way.
     pub expected_gain_seconds: f64,
 }
 
@@ -59,7 +58,7 @@ impl SummaryRow {
     }
 }
 
-/// All calls that one rank has made.
+/// All calls of one rank.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallSummary {
     /// The rows by collective and decision, in the order of first calls.
@@ -67,12 +66,12 @@ pub struct CallSummary {
 }
 
 impl CallSummary {
-    /// Calls of any kind.
+    /// The total number of calls.
     pub fn calls(&self) -> u64 {
         self.rows.iter().map(|row| row.calls).sum()
     }
 
-    /// Calls by what carried them out, in the order of first calls.
+    /// The numbers of calls by what carried them out, in the order of first calls.
     pub fn calls_by(&self) -> Vec<(By, u64)> {
         let mut all: Vec<(By, u64)> = Vec::new();
         for row in &self.rows {
@@ -84,14 +83,14 @@ impl CallSummary {
         all
     }
 
-    /// Calls of our algorithms whose messages within nodes went through shared memory.
+    /// The number of calls of our algorithms that used shared memory within nodes.
     pub fn shared_calls(&self) -> u64 {
         let shared = self.rows.iter();
         let shared = shared.filter(|row| row.through == Through::Shared);
         shared.map(|row| row.calls).sum()
     }
 
-    /// The row of a decision, made if it is not there.
+    /// The row of a decision, added if necessary.
     pub(crate) fn row(
         &mut self,
         collective: Collective,

@@ -1,4 +1,4 @@
-//! Whether a table was made for what the program runs on.
+//! Checks that a table was made for this system.
 
 use std::sync::OnceLock;
 
@@ -10,24 +10,24 @@ use vocabulary::Library;
 
 use crate::agree::first_text;
 
-/// What a table was made for and the program does not run on.
+/// A difference between the system that a table was made for and the one that the program runs on.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum TableMismatch {
-    /// Another library, or version of it, on some rank.
+    /// Some rank has another library, or another version of it.
     #[error("the table was made for {table}, and this is {library}")]
     Library { table: Library, library: Library },
-    /// Nodes of another type.
+    /// Some nodes are of another type.
     #[error("the table was made for nodes with `{table}`, and {host} has `{cpu}`")]
     Node {
         table: String,
-        /// The node of the first rank that stands on another.
+        /// The node of the first rank with such a node.
         host: String,
         cpu: String,
     },
 }
 
-/// What this rank runs on.
+/// The system of this rank.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     pub(crate) library: Library,
@@ -44,12 +44,12 @@ impl Host {
         }
     }
 
-    /// What a table was made for and is not so here, as far as this rank can see.
+    /// The differences that this rank can see.
     pub(crate) fn misfits(&self, table: &Table) -> Vec<TableMismatch> {
         misfits(table, self.differences(table))
     }
 
-    /// What a table was made for and is not so on some rank; the same on all of them. Collective.
+    /// The differences on any rank; the same result on all of them. Collective.
     ///
     /// # Safety
     ///
@@ -65,8 +65,8 @@ impl Host {
         Ok(misfits(table, [first(library)?, first(node)?]))
     }
 
-    /// The library and the node of this rank where the table was made for others: two lines each, a name
-    /// and a version, or a host and its CPU model.
+    /// The library and the node of this rank, if the table was made for others: two lines each, a name and a version,
+    /// or a host and its CPU model.
     fn differences(&self, table: &Table) -> [Option<String>; 2] {
         let made_for = &table.provenance;
         let Library { name, version } = &self.library;
@@ -77,7 +77,7 @@ impl Host {
     }
 }
 
-/// The CPU model, asked for once: where there are many cores the kernel takes milliseconds to tell it.
+/// The CPU model, read once: with many cores the kernel takes milliseconds to report it.
 fn cpu() -> String {
     static CPU: OnceLock<String> = OnceLock::new();
     CPU.get_or_init(environment::cpu).clone()

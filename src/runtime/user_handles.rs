@@ -1,4 +1,4 @@
-//! Datatypes and operators of the program's own in calls that come again.
+//! The program's own datatypes and operators in repeated calls.
 
 use exec::constants::{MPI_Op, minloc};
 use exec::{ExecError, OperatorHandle, RawCall, is_named};
@@ -6,12 +6,12 @@ use mpi::ffi;
 
 use crate::datatypes::{Datatypes, HandleLiveness};
 
-/// What the program may take away from a plan: it can free what is not MPI's own, and make another
-/// that gets the same handle.
+/// The handles that a plan depends on and that the program may free and reuse for something else. Predefined handles
+/// are not included.
 ///
-/// Operators have no attributes, and `MPI_Op_free` can be called by names that are not intercepted. So
-/// of an operator of the program's own a plan has only the handle, which means whatever it
-/// means when the plan is carried out, and whether it commutes, which is asked again each time.
+/// Operators have no attributes, and `MPI_Op_free` can be called by names that are not intercepted. So a plan uses an
+/// operator's handle with the meaning that it has at the time of the call, and checks each time whether it still
+/// commutes.
 #[derive(Debug)]
 pub(crate) struct UserHandles {
     datatypes: [Option<HandleLiveness>; 2],
@@ -19,7 +19,7 @@ pub(crate) struct UserHandles {
 }
 
 impl UserHandles {
-    /// The handles of a call whose insignificant arguments are blank; `None` if all are MPI's.
+    /// The program's own handles of a call whose insignificant arguments are blank; `None` if all are predefined.
     ///
     /// # Safety
     ///
@@ -51,7 +51,7 @@ impl UserHandles {
         }))
     }
 
-    /// Whether the handles mean what they meant, as far as it matters.
+    /// Whether the handles are still valid for the plan.
     pub(crate) fn is_there(&self) -> bool {
         let are_alive = self.datatypes.iter().flatten().all(|life| life.get());
         are_alive && self.operator.is_none_or(commutes_as_before)
@@ -59,7 +59,7 @@ impl UserHandles {
 }
 
 fn commutes_as_before(before: OperatorHandle) -> bool {
-    // SAFETY: what the call names is valid, and this is of the same name.
+    // SAFETY: the call names this handle, and its handles are valid.
     let now = unsafe { OperatorHandle::new(before.raw()) };
     now.is_ok_and(|now| now.is_commutative() == before.is_commutative())
 }

@@ -1,4 +1,4 @@
-//! The versions of a table: the one that was loaded, and what its file has become.
+//! Versions of a table: the loaded one, and later contents of its file.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,12 +13,12 @@ use vocabulary::{Candidate, CommShape, RankOrder};
 use crate::watch::Watch;
 use crate::{FallbackReason, Loaded};
 
-/// A table, with the rules for the communicators of each shape that has been seen.
+/// A table, with the rules for the shapes of communicators seen so far.
 #[derive(Debug)]
 pub(crate) struct Version {
     /// The table as it was read.
     pub(crate) loaded: Loaded,
-    /// The table as the policy deploys it; calls are decided by this.
+    /// The table as the policy deploys it, which decides about calls.
     pub(crate) deployed: Table,
     pub(crate) policy: Policy,
     shapes: RefCell<Vec<Rc<CommunicatorRules>>>,
@@ -51,8 +51,8 @@ impl Version {
         CommunicatorRules::new(table, shape, order, self.policy.extrapolate)
     }
 
-    /// How much longer the library's default takes for a call than what these rules choose, in seconds, by
-    /// the times that the table has; 0 where it has none for the shape.
+    /// The additional time of the library's default for a call compared to these rules' choice, in seconds, from the
+    /// table's times; 0 if it has none for the shape.
     pub(crate) fn gain_seconds(
         &self,
         rules: &CommunicatorRules,
@@ -70,7 +70,7 @@ impl Version {
         }
     }
 
-    /// Why these rules leave a call to the library's default.
+    /// The reason why these rules leave a call to the library's default.
     pub(crate) fn why_default(
         &self,
         rules: &CommunicatorRules,
@@ -88,8 +88,8 @@ impl Version {
         }
     }
 
-    /// Why these rules leave all calls of a collective to the library's default: `otherwise` if the table chooses
-    /// it.
+    /// The reason why these rules leave all calls of a collective to the library's default; `otherwise` if the table
+    /// chooses the default.
     pub(crate) fn why_all_default(
         &self,
         rules: &CommunicatorRules,
@@ -146,16 +146,16 @@ fn query(
     }
 }
 
-/// The table that was loaded, and its successors.
+/// The loaded table, and its successors.
 #[derive(Debug)]
 pub(crate) struct Versions {
-    /// The same on all ranks that it was loaded over.
+    /// The loaded table, which is the same on all ranks.
     first: Rc<Version>,
     watch: Option<RefCell<Watch>>,
 }
 
 impl Versions {
-    /// If there is a `watch`, the table's file is looked at again for each communicator.
+    /// With a `watch`, the table's file is checked for changes for each communicator.
     pub(crate) fn new(
         loaded: Loaded,
         policy: Policy,
@@ -178,7 +178,7 @@ impl Versions {
         last.unwrap_or_else(|| Rc::clone(&self.first))
     }
 
-    /// How often this rank has gone over to another table.
+    /// The number of times that this rank has changed to another table.
     pub(crate) fn replacements(&self) -> u64 {
         let watch = self.watch.as_ref();
         watch.map_or(0, |watch| watch.borrow().replacements())

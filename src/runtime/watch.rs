@@ -1,4 +1,4 @@
-//! A table's file, looked at again where a communicator is used for the first time.
+//! Watches a table's file for changes, whenever a communicator is used for the first time.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -12,19 +12,19 @@ use crate::table_mismatch::Host;
 use crate::versions::Version;
 use crate::{RuntimeError, Settings};
 
-/// A file that may change, as one rank sees it.
+/// A watched file, as seen by one rank.
 #[derive(Debug)]
 pub(crate) struct Watch {
     path: PathBuf,
     host: Host,
     settings: Settings,
-    /// The file at the last look, if it was there, and what was made of it.
+    /// The state of the file at the last check, if it existed, and the result of reading it.
     stamp: Option<Stamp>,
     seen: Result<Rc<Version>, String>,
-    /// What this rank used last.
+    /// The version that this rank used last.
     current: Rc<Version>,
     replacements: u64,
-    /// The last warning, which is not repeated.
+    /// The last warning, in order not to repeat it.
     warned: String,
 }
 
@@ -46,14 +46,14 @@ impl Watch {
         self.replacements
     }
 
-    /// What this rank used last.
+    /// The version that this rank used last.
     pub(crate) fn current(&self) -> &Rc<Version> {
         &self.current
     }
 
-    /// The table for a communicator, the same on all of its ranks: what the file holds now if all of
-    /// them read that and can use it; else what they used last, if that was the same; else the first,
-    /// which is the same in any case. Collective.
+    /// The version for a communicator, the same on all of its ranks: the file's current content if all of them have
+    /// read the same and can use it; otherwise the version that they used last, if it is the same; otherwise the
+    /// first one, which is always the same. Collective.
     ///
     /// # Safety
     ///
@@ -84,18 +84,18 @@ impl Watch {
                     false => first,
                 };
                 let kept = Rc::clone(kept);
-                // SAFETY: the caller's; all ranks have come here.
+                // SAFETY: the caller's; all ranks reach this point.
                 unsafe { self.complain(communicator)? };
                 Ok(kept)
             }
         }
     }
 
-    /// Reads the file if it is not the one that was seen last.
+    /// Reads the file if its state has changed.
     fn look(&mut self, first: &Rc<Version>) {
         let opened = open(&self.path);
         let stamp = opened.as_ref().ok().map(|(_, stamp)| *stamp);
-        // What is not there may be missing for another reason each time.
+        // A missing file is retried, as the reason may differ each time.
         if stamp.is_some() && stamp == self.stamp {
             return;
         }
@@ -115,7 +115,7 @@ impl Watch {
             .map_err(|error| error.to_string());
     }
 
-    /// What is known already keeps its rules.
+    /// Reuses the rules of a known version.
     fn version(&self, loaded: Loaded, first: &Rc<Version>) -> Rc<Version> {
         let mut known = [&self.current, first].into_iter();
         match known.find(|known| known.loaded.digest == loaded.digest) {
@@ -124,11 +124,11 @@ impl Watch {
         }
     }
 
-    /// Says once why the file is not used.
+    /// Reports once why the file is not used.
     ///
     /// # Safety
     ///
-    /// `communicator` is a valid intracommunicator, of which all ranks call this.
+    /// `communicator` is a valid intracommunicator, and all of its ranks call this.
     unsafe fn complain(&mut self, communicator: MPI_Comm) -> Result<(), ExecError> {
         // SAFETY: the caller's.
         let (why, is_first) = unsafe {

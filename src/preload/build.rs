@@ -1,4 +1,4 @@
-//! Tells which MPI library this is built for: with `cfg(open_mpi)`, Open MPI.
+//! Sets `cfg(open_mpi)` if this is built for Open MPI.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `MPI_Init`, `MPI_Finalize` and their relatives, intercepted.
+//! Intercepted `MPI_Init`, `MPI_Finalize` and their variants.
 
 use std::ffi::{c_char, c_int};
 

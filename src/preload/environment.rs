@@ -1,4 +1,4 @@
-//! What users set.
+//! Settings from the environment.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,12 +6,13 @@ use std::sync::OnceLock;
 
 use capi::{given, is_set};
 
-/// The folder in which the program was started, by which relative paths go: it may go elsewhere before it starts MPI.
+/// The working directory at the program's start, which relative paths are relative to. The program may change it
+/// before it starts MPI.
 static STARTED_IN: OnceLock<PathBuf> = OnceLock::new();
 
-/// Called when the library is loaded.
+/// Runs when the library is loaded.
 #[used]
-// SAFETY: the section has addresses of functions of C's calling convention, which may take no arguments.
+// SAFETY: the section has addresses of C functions, which may take no arguments.
 #[unsafe(link_section = ".init_array")]
 static AT_LOAD: extern "C" fn() = at_load;
 
@@ -24,7 +25,7 @@ extern "C" fn at_load() {
     }
 }
 
-/// Where the summary goes at the end.
+/// The destination of the summary.
 #[derive(Clone, Debug)]
 pub(crate) enum Log {
     /// Standard error.
@@ -33,17 +34,18 @@ pub(crate) enum Log {
     File(PathBuf),
 }
 
-/// The environment of a program that this library is preloaded into; the same on all ranks.
+/// The settings of a program that this library is preloaded into; the same on all ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Environment {
-    /// `COLLTUNE_TABLE`; a relative path is that from the folder in which the program was started.
+    /// `COLLTUNE_TABLE`; a relative path is relative to the program's initial working directory.
     pub(crate) table: PathBuf,
-    /// `COLLTUNE_LOG`: a file, as `table`, or `1` or `stderr` for standard error.
+    /// `COLLTUNE_LOG`: a file, relative as `table`, or `1` or `stderr` for standard error.
     pub(crate) log: Option<Log>,
 }
 
 impl Environment {
-    /// Reads it; `None` if nothing is to be done. The program may change it, so this is done once, when MPI starts.
+    /// Reads the settings; `None` if there is no table. Done once, when MPI starts, as the program may change the
+    /// environment.
     pub(crate) fn read() -> Option<Self> {
         if is_set("COLLTUNE_DISABLE") {
             return None;

@@ -1,7 +1,7 @@
-//! Open MPI's Fortran interface, whose calls do not pass by MPI's names in C (MPICH's do).
+//! Open MPI's Fortran interface, whose calls do not go through MPI's C names (MPICH's do).
 //!
-//! `mpif.h` and `use mpi` lead to `mpi_bcast_` and the like, `use mpi_f08` to `ompi_bcast_f`. All
-//! arguments are addresses.
+//! `mpif.h` and `use mpi` call `mpi_bcast_` and the like, `use mpi_f08` calls `ompi_bcast_f`. All arguments are
+//! addresses.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
@@ -20,8 +20,8 @@ use crate::hooks::{
 /// The address of an argument.
 type At = *mut c_void;
 
-/// Defines both names of a call, the second of which is the newer interface's. The last argument is
-/// where the error code goes. In a program of another library both go to what they hide.
+/// Defines both names of a call; the second one is that of the newer interface. The last argument is the address of
+/// the error code. In a program of another library both pass the call on to the function that they hide.
 macro_rules! fortran {
     ($(#[$doc:meta])* $name:ident, $newer:ident, ($($argument:ident),*), $call:expr) => {
         $(#[$doc])*
@@ -31,7 +31,7 @@ macro_rules! fortran {
         /// MPI's own conditions.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: At,)* error: At) {
-            // SAFETY: the caller's; what is hidden has the same arguments.
+            // SAFETY: the caller's; the hidden function has the same arguments.
             unsafe {
                 if is_of_another_library() {
                     if let Some(hidden) = hidden(concat!(stringify!($name), "\0")) {
@@ -88,7 +88,7 @@ fortran!(
     MPI_Finalize()
 );
 
-/// An argument as C has it.
+/// Converts an argument to C.
 macro_rules! in_c {
     (Int $argument:ident) => {
         int($argument)
@@ -134,13 +134,13 @@ capi::for_each_collective!(
     [mpi_reduce_scatter_block_ ompi_reduce_scatter_block_f]
 );
 
-/// Whether handles are not those of this build.
+/// Whether the program uses another library, with other handles than this build's.
 fn is_of_another_library() -> bool {
     static OTHER: OnceLock<bool> = OnceLock::new();
     *OTHER.get_or_init(|| other_library().is_some())
 }
 
-/// What a name of ours hides: the next library's. The name ends in zero.
+/// The function of the next library that one of our names hides. The name ends in zero.
 fn hidden(name: &'static str) -> Option<*const c_void> {
     let name = CStr::from_bytes_with_nul(name.as_bytes()).ok()?;
     // SAFETY: a text that ends in zero.
@@ -148,7 +148,7 @@ fn hidden(name: &'static str) -> Option<*const c_void> {
     (!found.is_null()).then_some(found.cast_const())
 }
 
-/// A buffer, which may stand for something else by its address.
+/// Converts a buffer, whose address may be a special constant.
 fn buffer(address: At) -> At {
     static SPECIAL: OnceLock<[usize; 2]> = OnceLock::new();
     let find = |name: &CStr| {

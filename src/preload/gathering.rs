@@ -1,9 +1,9 @@
-//! Whether all ranks of a program have this library and the same wishes.
+//! Checks that all ranks of a program have this library and the same settings.
 //!
-//! To agree on a table takes all ranks. Those to which a launcher has not given the library, as may
-//! happen with several programs in one launch, cannot be asked. They would be waited for silently, or
-//! their first collective would be taken for our agreement. A nonblocking barrier meets no
-//! blocking collective (MPI 4.0, section 6.12), and lets us say what we wait for.
+//! All ranks must agree on a table. But a launcher may not have given the library to some of them, for instance if
+//! one launch starts several programs. Such ranks would be waited for silently, or their first collective would be
+//! taken for our agreement. A nonblocking barrier does not match a blocking collective (MPI 4.0, section 6.12), and
+//! lets us report what we wait for.
 
 use std::fs::File;
 use std::path::Path;
@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use capi::warn;
 use mpi::ffi;
 
-/// How far ranks may be apart after `MPI_Init`.
+/// The delay after `MPI_Init` at which a warning is printed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often a rank looks that does not find the others at once.
+/// The interval at which a rank polls for the others.
 const NAP: Duration = Duration::from_millis(1);
 
-/// Waits for all ranks of `MPI_COMM_WORLD`, and says so if it takes long, once a node. Collective.
+/// Waits for all ranks of `MPI_COMM_WORLD`. If this takes long, one rank per node reports it. Collective.
 pub(crate) fn gather(table: &Path) {
     let start = Instant::now();
     let (mut is_done, mut looks) = (0, 0_u32);
@@ -43,14 +43,14 @@ pub(crate) fn gather(table: &Path) {
     }
 }
 
-/// The one that speaks for the ranks of a node, as long as it is there.
+/// The process that reports for the ranks of a node, while it exists.
 struct Speaker {
-    /// Held by at most one process.
+    /// The lock, held by at most one process.
     _lock: Option<File>,
 }
 
 impl Speaker {
-    /// Speaks, unless another one does.
+    /// Becomes the speaker, unless another process is.
     fn new(table: &Path) -> Self {
         let lock = files::open(table).ok();
         let is_taken = lock

@@ -2,9 +2,9 @@
 
 use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
 
-/// A handle of whichever library the program runs with: a number as wide as a register, so that a call
-/// can be passed on unharmed even to another library than the one that this was built for. An integer is
-/// its lower half.
+/// A handle of the MPI library that the program runs with, as a number of the width of a register. So a call can be
+/// passed on unchanged even to another library than the one that this was built for. An integer handle is the lower
+/// half.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct Handle(usize);
@@ -18,13 +18,13 @@ impl Handle {
         Self(unsafe { std::mem::transmute_copy(&raw) })
     }
 
-    /// The handle in the type of this build's library.
+    /// Converts the handle to the type of this build's library.
     #[inline]
     fn of<Raw: Copy>(self) -> Raw {
         const {
             assert!(size_of::<Raw>() <= size_of::<usize>() && cfg!(target_endian = "little"));
         }
-        // SAFETY: an integer or an address, which stands in the register's lower part.
+        // SAFETY: an integer or an address, in the register's lower part.
         unsafe { std::mem::transmute_copy(&self.0) }
     }
 

@@ -1,4 +1,4 @@
-//! The collectives that take the place of MPI's.
+//! Collectives that replace MPI's.
 
 use std::ffi::{c_int, c_void};
 
@@ -16,7 +16,7 @@ type Counts = *const c_int;
 type Type = Handle;
 type Operator = Handle;
 
-/// An argument as this build's library has it.
+/// Converts an argument to the type of this build's library.
 macro_rules! own {
     (Type $argument:ident) => {
         $argument.datatype()
@@ -29,8 +29,8 @@ macro_rules! own {
     };
 }
 
-/// Defines functions of MPI's names. Calls that are known to be left to the library go there at once; for all others
-/// there are functions of their own, so that what these need costs the former nothing.
+/// Defines functions with MPI's names. Calls that are known to be left to the library are passed on immediately.
+/// Separate functions handle all others, so that the former do not pay for what these need.
 macro_rules! intercept {
     ($(
         $name:ident $library:ident $ours:ident []

@@ -1,9 +1,8 @@
-//! `libcolltune.so`: decision tables at work in programs that know nothing of them, with the C
-//! interface of the crate `capi`.
+//! `libcolltune.so`: decision tables for programs that need not know them, with the C interface of the crate `capi`.
 //!
-//! Preloaded, its `MPI_Bcast` and the like take the place of the library's, whose own go by the names
-//! `PMPI_Bcast` and so on (MPI 4.0, section 15.2). Without `COLLTUNE_TABLE` in the environment they
-//! only pass on.
+//! When it is preloaded, its `MPI_Bcast` and others replace the library's, which are then called by their profiling
+//! names such as `PMPI_Bcast` (MPI 4.0, section 15.2). Without `COLLTUNE_TABLE` in the environment, every call is
+//! passed on.
 
 pub mod ends;
 mod environment;

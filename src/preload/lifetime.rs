@@ -1,4 +1,4 @@
-//! What happens in the program's `MPI_Init` and `MPI_Finalize`.
+//! Actions in the program's `MPI_Init` and `MPI_Finalize`.
 
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
@@ -17,25 +17,25 @@ use runtime::{By, Dispatcher, FallbackReason, Settings};
 use crate::environment::{Environment, Log};
 use crate::gathering::gather;
 
-/// The table at work; null as long as there is none, and after the end.
+/// The dispatcher in use; null before it is made and after the end.
 static DISPATCHER: AtomicPtr<Dispatcher> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Where its summary goes.
+/// The destination of its summary.
 static LOG: OnceLock<Log> = OnceLock::new();
 
-/// Whether MPI has been started once.
+/// Whether MPI has been started.
 static STARTED: AtomicBool = AtomicBool::new(false);
 
-/// The table at work.
+/// The dispatcher in use.
 #[inline]
 pub(crate) fn dispatcher() -> Option<&'static Dispatcher> {
     let dispatcher = DISPATCHER.load(Ordering::Relaxed);
-    // SAFETY: set by `start`, and freed by `end` when no call can come any more. One thread at a
-    // time: a program with others is refused by `Dispatcher::new`.
+    // SAFETY: set by `start`, and freed by `end` when no more calls can come. One thread at a time: `Dispatcher::new`
+    // refuses programs with `MPI_THREAD_MULTIPLE`.
     unsafe { dispatcher.as_ref() }
 }
 
-/// MPI has been initialised: puts the table to use. Collective over `MPI_COMM_WORLD`.
+/// Starts using the table, once MPI has been initialised. Collective over `MPI_COMM_WORLD`.
 pub(crate) fn start() {
     if STARTED.swap(true, Ordering::Relaxed) {
         return;
@@ -79,7 +79,7 @@ pub(crate) fn start() {
     match dispatcher {
         Ok(dispatcher) => {
             if let Some(log) = environment.log {
-                // MPI is started once.
+                // MPI is started only once.
                 let _ = LOG.set(log);
             }
             DISPATCHER.store(Box::into_raw(Box::new(dispatcher)), Ordering::Relaxed);
@@ -94,13 +94,13 @@ pub(crate) fn start() {
     }
 }
 
-/// MPI is about to be finalised. Collective.
+/// Stops using the table, before MPI is finalised. Collective.
 pub(crate) fn end() {
     let dispatcher = DISPATCHER.swap(std::ptr::null_mut(), Ordering::Relaxed);
     if dispatcher.is_null() {
         return;
     }
-    // SAFETY: made by `start`; no call finds it any more.
+    // SAFETY: made by `start`; no later call finds it.
     let dispatcher = unsafe { Box::from_raw(dispatcher) };
     if let Some(log) = LOG.get()
         && is_first()
@@ -151,7 +151,7 @@ fn write(log: &Log, text: &str) {
     }
 }
 
-/// Writes into a file, a device or a FIFO, and never waits: a FIFO without a reader is an error.
+/// Writes to a file, a device or a FIFO without ever blocking: a FIFO without a reader is an error.
 fn write_to(path: &Path, text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)
@@ -167,7 +167,7 @@ fn world() -> MPI_Comm {
     unsafe { ffi::RSMPI_COMM_WORLD }
 }
 
-/// Whether another program has started this one, and perhaps goes by the same log.
+/// Whether another program has spawned this one, and may use the same log.
 fn is_spawned() -> bool {
     // SAFETY: MPI is running; the handle is written by the call.
     unsafe {

@@ -1,11 +1,11 @@
-//! Which schedules of one call are carried out alike, whatever their algorithms are called.
+//! Finds schedules of one call that are carried out in the same way, whatever their algorithms are called.
 //!
-//! On two ranks a linear, a binomial and a chained broadcast are the same message. Schedules are compared
-//! as an executor reads them: round by round on every rank the messages to be sent, those to be received
-//! and the local work, each in order, with peers and places in memory. What moves nothing is left out, and
-//! scratch buffers are numbered as a rank names them. An executor that reads the same makes the same calls
-//! with the same lengths in the same order, posts the same receives ahead, and combines and copies the same
-//! units from and to the same places.
+//! On two ranks a linear, a binomial and a chained broadcast are the same message. Schedules are compared as an
+//! executor reads them: for every rank, round by round, the messages to be sent, those to be received, and the local
+//! work, each in order, with peers and places in memory. Actions without data are left out, and scratch buffers are
+//! numbered in the order in which a rank names them. For two equal schedules an executor makes the same calls with
+//! the same lengths in the same order, posts the same receives ahead, and combines and copies the same units from and
+//! to the same places.
 
 use rustc_hash::FxHashMap;
 
@@ -13,22 +13,22 @@ use crate::layout::Place;
 use crate::program::Program;
 use crate::{Action, Buffer, Layout, Rank, Round, Schedule, Span};
 
-/// The most rounds of programs that are resolved once, longer ones each time as they run, so that memory
-/// does not grow with the number of blocks. A shorter and a longer program are not carried out alike.
+/// The most rounds of a program that an executor resolves in advance; longer programs are resolved as they run, so
+/// that memory does not grow with the number of blocks. A program below this limit is carried out differently from
+/// one above it.
 pub const RESOLVED_ROUNDS: u64 = 1024;
 
-/// Schedules with more actions and rounds are not compared to their ends, and count as different from all
-/// others.
+/// The most actions and rounds that are compared; a longer schedule counts as different from all others.
 const MOST_STEPS: u64 = 16 << 10;
 
-/// The number of actions that take as long as beginning with a rank's program.
+/// The number of actions that take as much time as starting a rank's program.
 const STEPS_A_RANK: u64 = 8;
 
-/// For each of several schedules of one call the place of the first that is carried out alike: its own
-/// where none before it is.
+/// For each of several schedules of one call, the index of the first one that is carried out in the same way; its own
+/// index if there is no earlier one.
 ///
-/// The schedules share collective, ranks, root and vector. All are read side by side, and whichever
-/// differs from all others is not read on: most differ in their first rounds.
+/// The schedules have the same collective, ranks, root and vector. All are read in parallel, and each is read only
+/// until it differs from all others, which is mostly in the first rounds.
 pub fn first_alike(schedules: &[Schedule]) -> Vec<usize> {
     let mut firsts: Vec<usize> = (0..schedules.len()).collect();
     let all = schedules.iter().enumerate();
@@ -55,12 +55,12 @@ pub fn first_alike(schedules: &[Schedule]) -> Vec<usize> {
     firsts
 }
 
-/// What comes next in a schedule.
+/// The next item of a schedule.
 #[derive(PartialEq, Eq, Hash)]
 enum Reading {
     /// The program of the next rank.
     Rank { is_resolved: bool },
-    /// A round that moves something: sends, receives, then work.
+    /// A round with data: sends, receives, then work.
     Round(Vec<Step>),
     /// The end of the last rank's program.
     End,
@@ -76,7 +76,7 @@ enum Step {
     Copy([Place; 2]),
 }
 
-/// A schedule that is read from its first rank's first round to its last rank's last.
+/// A schedule being read, from its first rank's first round to its last rank's last.
 struct Reader<'a> {
     /// Where it stands among the schedules.
     place: usize,
@@ -85,12 +85,12 @@ struct Reader<'a> {
     ranks: Rank,
     program: Box<dyn Program>,
     layout: Layout,
-    /// The round of the last rank that comes next.
+    /// The next round of the last rank.
     next: u64,
     round: Round,
     /// The rank's scratch buffers in the order in which they are named.
     scratch: Vec<Buffer>,
-    /// Actions and rounds so far, and what all ranks take to begin with.
+    /// The number of actions and rounds so far, including the costs of starting the ranks' programs.
     steps: u64,
 }
 
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What comes next; nothing if the schedule is too long to be compared.
+    /// The next item; `None` if the schedule is too long to be compared.
     fn read(&mut self) -> Option<Reading> {
         while self.next < self.program.rounds() {
             self.round.clear();
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
         (self.steps <= MOST_STEPS).then_some(())
     }
 
-    /// The round's sends, receives and work; nothing if a span leaves its buffer.
+    /// The round's sends, receives and work; `None` if a span exceeds its buffer.
     fn steps(&mut self) -> Option<Vec<Step>> {
         let [mut steps, mut recvs, mut work] = [const { Vec::new() }; 3];
         let round = std::mem::take(&mut self.round);
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
         Some(steps)
     }
 
-    /// Where a span stands, with scratch buffers numbered in the order in which they are named.
+    /// The place of a span, with scratch buffers numbered in the order in which they are named.
     fn place(&mut self, span: &Span) -> Option<Place> {
         let mut place = self.layout.locate(span)?;
         if let Buffer::Scratch(_) = place.memory {

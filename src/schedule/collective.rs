@@ -81,8 +81,8 @@ impl Collective {
         }
     }
 
-    /// Whether there are algorithms here, and thereby schedules. Of the others only those inside an
-    /// MPI library can be measured.
+    /// Whether this crate has algorithms, and therefore schedules, for the collective. Of other collectives only an
+    /// MPI library's algorithms can be measured.
     pub const fn has_algorithms(self) -> bool {
         !matches!(self, Self::Alltoall | Self::Barrier | Self::Scan)
     }
@@ -100,7 +100,7 @@ impl Collective {
         )
     }
 
-    /// Whether no rank but the root gets a result.
+    /// Whether only the root gets a result.
     pub const fn has_result_only_at_root(self) -> bool {
         matches!(self, Self::Reduce | Self::Gather)
     }
@@ -125,7 +125,7 @@ impl Collective {
         )
     }
 
-    /// Whether `MPI_IN_PLACE` may be given.
+    /// Whether `MPI_IN_PLACE` is allowed.
     pub const fn allows_in_place(self) -> bool {
         !matches!(self, Self::Bcast | Self::Barrier)
     }
@@ -148,7 +148,7 @@ impl Collective {
 /// The ranks whose contributions a buffer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Nothing that may be relied on.
+    /// Undefined values, which must not be read.
     Undefined,
     /// The combination, in rank order, of the contributions of these ranks, both included.
     Ranks(Rank, Rank),
@@ -186,7 +186,7 @@ impl Collective {
         }
     }
 
-    /// Where a rank's input and output stand; `None` for what the rank does not have.
+    /// The places of a rank's input and output; `None` for those that the rank does not have.
     pub(crate) fn buffers(self, shape: &Shape, vector: &Vector, rank: Rank) -> [Option<Region>; 2] {
         let Shape { ranks, root, .. } = *shape;
         let is_root = rank == root;

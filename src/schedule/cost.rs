@@ -1,4 +1,4 @@
-//! What an algorithm costs, in whole numbers.
+//! The cost of an algorithm, in whole numbers.
 
 /// The closed form of an algorithm's time on a given number of ranks and root 0.
 ///
@@ -9,7 +9,7 @@ pub enum Cost {
     Pipelined {
         /// The constants of the lemma.
         lemma: PipelineCost,
-        /// For which numbers of blocks they hold exactly; with others it is off by a step or two.
+        /// The numbers of blocks for which they hold exactly; for others they are off by a step or two.
         exact: Exact,
     },
     /// An algorithm whose messages are given by the call:
@@ -21,7 +21,7 @@ pub enum Cost {
         moved: u64,
         /// Parts of the call's length that are combined one after the other.
         combined: u64,
-        /// How many such parts are as long as the call.
+        /// The number of such parts in the call's length.
         parts: u64,
     },
 }
@@ -29,16 +29,16 @@ pub enum Cost {
 /// Numbers of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Exact {
-    /// All from this one on.
+    /// All numbers from this one on.
     From(u32),
-    /// Even ones.
+    /// Even numbers.
     Even,
-    /// Odd ones.
+    /// Odd numbers.
     Odd,
 }
 
 impl Exact {
-    /// Whether a number of blocks is one of them.
+    /// Whether a number of blocks is included.
     pub fn holds(self, blocks: u32) -> bool {
         match self {
             Self::From(first) => blocks >= first,
@@ -88,7 +88,7 @@ impl Cost {
 /// With `b` equal blocks of an `m`-byte vector the algorithm takes
 /// `(c1 + c2 b)(alpha + beta m/b) + (g1 + g2 b) gamma m/b`: `c1 + c2 b` communication steps one
 /// after the other on the critical path and `g1 + g2 b` combinations (the pipelining lemma of Träff 2021).
-/// Negative `c1` and `g1` occur where little has to be filled.
+/// Negative `c1` and `g1` occur where the pipeline fills quickly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PipelineCost {
     /// Communication steps that do not depend on the number of blocks.

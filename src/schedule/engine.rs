@@ -26,10 +26,10 @@ pub(crate) trait Domain {
     fn combine(&mut self, left: &Self::Value, right: &Self::Value) -> Result<Self::Value, Misdeed>;
 }
 
-/// What a schedule does in total and on its busiest rank.
+/// The totals of a schedule, and those of its busiest rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Messages, empty ones that signal included.
+    /// Messages, including empty ones that signal.
     pub messages: u64,
     /// Units that the busiest sender sends.
     pub most_sent: u64,
@@ -43,7 +43,7 @@ pub struct Tally {
     pub steps: u64,
     /// The same if each takes as many steps as it has units.
     pub moved: u64,
-    /// Units combined along the longest chain of messages; the most if several are as long.
+    /// Units combined along the longest chain of messages; the maximum over chains of the same length.
     pub combined: u64,
 }
 
@@ -64,12 +64,12 @@ struct Process<V> {
     combined: u64,
 }
 
-/// Time as two observers see it.
+/// Time under two cost models.
 #[derive(Clone, Copy, Default)]
 struct Clocks {
-    /// A step a message, and among equals units combined: combining takes next to no time.
+    /// One step per message; ties are decided by the number of combined units, as combining takes much less time.
     steps: (u64, u64),
-    /// A step a unit moved.
+    /// One step per moved unit.
     moved: u64,
 }
 
@@ -82,10 +82,10 @@ impl Clocks {
     }
 }
 
-/// Posted transfers of one sender and one receiver that have not met their other end.
+/// Posted transfers between one sender and one receiver that have not been matched.
 struct Pair<V> {
     sends: VecDeque<Vec<V>>,
-    /// Where the data goes; nowhere if an empty message is awaited.
+    /// The destination of the data; `None` for an awaited empty message.
     recvs: VecDeque<Option<Place>>,
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct Engine<'a, D: Domain> {
 }
 
 impl<'a, D: Domain> Engine<'a, D> {
-    /// Puts every rank at the start of its program, with the memory of the pre-condition.
+    /// Places every rank at the start of its program, with the memory of the pre-condition.
     pub(crate) fn new(
         schedule: &'a Schedule,
         domain: D,
@@ -161,8 +161,7 @@ impl<'a, D: Domain> Engine<'a, D> {
         Ok(self.tally())
     }
 
-    /// What the output of a rank holds, with the unit of the vector; `None` where nothing was
-    /// ever written.
+    /// The content of a rank's output, with the unit of the vector; `None` for units that were never written.
     pub(crate) fn output(&self, rank: Rank) -> impl Iterator<Item = (u64, Option<&D::Value>)> {
         let memory = &self.processes[rank as usize].memory;
         let held = memory.layout.units(Buffer::Output);
@@ -181,7 +180,7 @@ impl<'a, D: Domain> Engine<'a, D> {
         values.into_iter().flatten()
     }
 
-    /// The rank whose part of the vector a unit belongs to.
+    /// The rank that owns a unit's part of the vector.
     pub(crate) fn owner(&self, unit: u64) -> Rank {
         self.processes[0].memory.layout.owner(unit)
     }
@@ -206,7 +205,7 @@ impl<'a, D: Domain> Engine<'a, D> {
         }
     }
 
-    /// Starts the rank's next round and does its local work; false at the program's end.
+    /// Starts the rank's next round and does its local work. Returns false at the end of the program.
     fn begin_round(&mut self, rank: Rank) -> Result<bool, Fault> {
         let process = &mut self.processes[rank as usize];
         if process.next == process.rounds {
@@ -245,7 +244,7 @@ impl<'a, D: Domain> Engine<'a, D> {
         }
     }
 
-    /// Does local work, or puts a transfer forward and carries out what it completes.
+    /// Does local work, or posts a transfer and carries out a message that becomes complete.
     fn post(&mut self, rank: Rank, action: &Action) -> Result<Result<(), Fault>, Misdeed> {
         match *action {
             Action::Send { to, span } => {
@@ -308,7 +307,7 @@ impl<'a, D: Domain> Engine<'a, D> {
         })
     }
 
-    /// Moves the data of the pair's first send if its receive is posted too.
+    /// Carries out the pair's first message if both ends are posted.
     fn match_pair(&mut self, from: Rank, to: Rank) -> Result<(), Fault> {
         let pair = self.pair(from, to);
         if pair.sends.is_empty() {

@@ -1,16 +1,16 @@
-//! What can be wrong with a schedule.
+//! Faults of schedules.
 
 use std::fmt;
 
 use crate::Rank;
 
-/// What is wrong with a schedule.
+/// A fault of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Nothing more can happen, yet these ranks wait: rank, round, and what for.
+    /// A deadlock: these ranks wait, each with its round and what it waits for.
     Deadlock(Vec<(Rank, u64, String)>),
-    /// Both ends of a message name different lengths.
+    /// The two ends of a message have different lengths.
     LengthMismatch {
         /// The sender.
         from: Rank,
@@ -29,7 +29,7 @@ pub enum Fault {
         round: u64,
         /// The action, as text.
         action: String,
-        /// What is wrong with it.
+        /// The kind of the fault.
         why: Misdeed,
     },
     /// A rank's result is not what the collective promises.
@@ -43,21 +43,21 @@ pub enum Fault {
     },
 }
 
-/// What is wrong with one action.
+/// The fault of one action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misdeed {
     /// The peer is not another rank of the communicator.
     BadPeer,
-    /// The span lies outside its buffer, or the buffer is not there.
+    /// The span exceeds its buffer, or the buffer does not exist.
     OutOfBounds,
-    /// The action reads a unit that nothing has been written to.
+    /// The action reads a unit that has never been written.
     ReadsUndefined,
-    /// The action writes a buffer that is not the algorithm's to write.
+    /// The action writes a buffer that it must not write.
     Forbidden,
-    /// Another action of the round reads or writes what this one writes.
+    /// Another action of the round accesses memory that this one writes.
     Conflict,
-    /// Operands or source and target differ in length, or the target overlaps an operand in part.
+    /// Operands, or source and target, differ in length, or the target overlaps an operand partly.
     ShapeMismatch,
     /// The contribution of this rank would count twice.
     Doubled(Rank),

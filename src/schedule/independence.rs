@@ -1,4 +1,4 @@
-//! Whether the actions of a round are what they must be: within bounds, and independent.
+//! Checks the actions of a round: they must be within bounds and independent.
 
 use crate::fault::Misdeed;
 use crate::storage::Memory;
@@ -23,8 +23,8 @@ pub(crate) struct Independence<'a, V> {
 }
 
 impl<V: Clone> Independence<'_, V> {
-    /// Checks peers, bounds and independence; says the place of the first action that is at fault.
-    /// `accesses` is working memory.
+    /// Checks peers, bounds and independence. Returns the index of the first faulty action. `accesses` is working
+    /// memory.
     pub(crate) fn check(&self, accesses: &mut Vec<Access>) -> Result<(), (usize, Misdeed)> {
         accesses.clear();
         for (index, action) in self.actions.iter().enumerate() {
@@ -35,7 +35,7 @@ impl<V: Clone> Independence<'_, V> {
             return Ok(());
         }
         accesses.sort_by_key(|a| (a.buffer, a.start));
-        // Sorted by start: an access meets an earlier one if that reaches beyond its beginning.
+        // Sorted by start: an access overlaps an earlier one that ends after this one's start.
         let (mut reads, mut writes) = (Farthest::default(), Farthest::default());
         let mut buffer = None;
         for access in accesses {
@@ -132,7 +132,7 @@ impl<V: Clone> Independence<'_, V> {
     }
 }
 
-/// How far accesses of one kind reach: the farthest, and the farthest of any other action.
+/// The farthest end of the accesses of one kind, and the farthest of any other action.
 #[derive(Default)]
 struct Farthest([Option<Access>; 2]);
 
@@ -152,7 +152,7 @@ impl Farthest {
         }
     }
 
-    /// Whether an access of another action reaches beyond the beginning of this one.
+    /// Whether an access of another action ends after the start of this one.
     fn meets(&self, access: &Access) -> bool {
         let other = |known: &Access| known.action != access.action && known.end > access.start;
         self.0.iter().flatten().any(other)

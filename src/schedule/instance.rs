@@ -11,25 +11,25 @@ use crate::{
 };
 use std::fmt;
 
-/// A call for which a schedule is wanted.
+/// The call to make a schedule for.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// Ranks in the communicator.
     pub ranks: u32,
-    /// The root; ignored where the collective has none.
+    /// The root; ignored by collectives without one.
     pub root: Rank,
-    /// Whether `MPI_IN_PLACE` is given; ignored where it cannot be.
+    /// Whether the call is in place; ignored if the collective does not allow that.
     pub in_place: bool,
-    /// Whether the operator commutes; ignored where nothing is combined.
+    /// Whether the operator commutes; ignored in data movement.
     pub commutative: bool,
     /// Length of the call: elements in reductions, bytes elsewhere; of one rank's part where
     /// [`Collective::is_sized_by_part`], of the whole vector otherwise.
     pub units: u64,
     /// Length of each rank's part in a `reduce_scatter`, `units` in all; even parts if absent.
     pub counts: Option<&'a [u64]>,
-    /// What is chosen about the algorithm.
+    /// The parameters of the algorithm.
     pub parameters: Parameters<'a>,
-    /// Which ranks share a node; most algorithms do not mind.
+    /// Which ranks share a node; ignored by most algorithms.
     pub placed: Placed<'a>,
 }
 
@@ -49,7 +49,7 @@ impl Request<'_> {
     }
 }
 
-/// Why an algorithm cannot serve a request.
+/// The reason why an algorithm cannot serve a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unsupported {
     /// A communicator has at least one rank.
@@ -87,28 +87,28 @@ pub enum Unsupported {
         /// Ranks in the communicator.
         ranks: u32,
     },
-    /// The nodes are none, or those of another number of ranks.
+    /// There are no nodes, or they are of another number of ranks.
     Nodes {
         /// Ranks in the communicator.
         ranks: u32,
     },
-    /// The algorithm needs nodes with as many ranks each, or parts that stand together or at one distance.
+    /// The algorithm needs the same number of ranks on each node, or parts that are contiguous or at equal distances.
     UnlikeNodes {
         /// The algorithm's full name.
         algorithm: String,
     },
-    /// The algorithm combines out of rank order, which the operator does not bear.
+    /// The algorithm combines out of rank order, and the operator does not commute.
     Unordered {
-        /// The full name of the algorithm, or of the part that does.
+        /// The full name of the algorithm, or of the part that combines out of order.
         algorithm: String,
     },
-    /// Counts are given where there are none, or not one a rank, or other than `units` in all.
+    /// There are counts but the collective takes none, their number is wrong, or their sum differs from `units`.
     Counts,
     /// The vector has more units than can be counted.
     TooLong,
-    /// A part names no algorithm of its collective.
+    /// A part names an unknown algorithm of its collective.
     Part {
-        /// What the part does.
+        /// The collective of the part.
         collective: Collective,
         /// The id given.
         id: String,
@@ -169,7 +169,7 @@ impl fmt::Display for Unsupported {
 
 impl std::error::Error for Unsupported {}
 
-/// An algorithm with its shape and the length of the vector: ready to be read in any way.
+/// An algorithm with its shape and the length of the vector.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     algorithm: &'static Algorithm,
@@ -179,7 +179,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Binds an algorithm to a call, or says why that is impossible.
+    /// Binds an algorithm to a call, or returns the reason why that is impossible.
     pub fn new(algorithm: &'static Algorithm, request: &Request<'_>) -> Result<Self, Unsupported> {
         let Request {
             ranks,
@@ -271,7 +271,7 @@ impl Schedule {
         self.units
     }
 
-    /// Into how many pieces the algorithm cuts the whole vector by itself; blocks are cut from those.
+    /// The number of pieces into which the algorithm itself divides the whole vector; blocks are parts of these.
     pub fn pieces(&self) -> u32 {
         pieces(self.algorithm, &self.shape)
     }
@@ -281,22 +281,22 @@ impl Schedule {
         self.vector.units
     }
 
-    /// How many units a span holds, wherever it stands: that of a message is the same at both ends.
+    /// The number of units in a span, in any memory; that of a message is the same at both ends.
     ///
     /// The span must be one of the schedule's own rounds.
     pub fn span_units(&self, span: &Span) -> u64 {
         self.vector.length(span)
     }
 
-    /// Whether the names of two spans of one rank tell that they have no memory in common: they name different
-    /// buffers, or different blocks of one that holds all of its blocks side by side. The layout tells the rest.
+    /// Whether two spans of one rank are disjoint because they name different buffers, or different blocks of a
+    /// buffer that holds all of its blocks separately. Otherwise the layout decides.
     #[inline]
     pub fn are_apart(&self, a: &Span, b: &Span) -> bool {
         let is_scratch = |span: &Span| matches!(span.buffer, Buffer::Scratch(_));
         if a.buffer != b.buffer {
             return !self.shape.in_place || is_scratch(a) || is_scratch(b);
         }
-        // Past the last block of a chunk comes the first one of it.
+        // Past the last block of a chunk comes the chunk's first one.
         let is_plain = !matches!(a.partition, Partition::ByChunk { .. });
         !is_scratch(a) && is_plain && a.partition == b.partition && !a.shares_blocks(b)
     }
@@ -306,7 +306,7 @@ impl Schedule {
         self.unordered().is_none()
     }
 
-    /// The algorithm, or the inner one, that combines out of order.
+    /// The algorithm, or its part, that combines out of order.
     fn unordered(&self) -> Option<&'static Algorithm> {
         let Shape {
             ranks,
@@ -323,7 +323,7 @@ impl Schedule {
         if !is_ordered(self.algorithm, at_end) || by_nodes && !nodes.are_consecutive() {
             return Some(self.algorithm);
         }
-        // Inner reduces are towards rank 0.
+        // Reduces inside compositions have root 0.
         let combines = self.algorithm.takes(Parameter::Reduce);
         let reduce = combines.then_some((parts.reduce, true));
         let phases = parts
@@ -335,7 +335,7 @@ impl Schedule {
         unordered.map(|(part, _)| part)
     }
 
-    /// Where a rank's buffers stand in its memory.
+    /// The layout of a rank's memory.
     pub fn layout(&self, rank: Rank) -> Layout {
         let collective = self.algorithm.collective;
         let buffers = collective.buffers(&self.shape, &self.vector, rank);
@@ -346,8 +346,8 @@ impl Schedule {
         Layout::new(self.vector.clone(), buffers, scratch)
     }
 
-    /// A rank's program; costs at most O(log² p). One rank alone has at most its contribution to copy,
-    /// whatever the algorithm.
+    /// A rank's program; takes at most O(log² p) time. With a single rank there is at most its contribution to copy,
+    /// for every algorithm.
     pub fn program(&self, rank: Rank) -> Box<dyn Program> {
         match (self.shape.ranks, self.algorithm.collective) {
             (1, Collective::Bcast) => Box::new(Nothing),
@@ -394,7 +394,7 @@ fn vector(
     })
 }
 
-/// Longer vectors are refused: scratch memory of several times the length must be countable too.
+/// Longer vectors are refused, because the size of scratch memory, a multiple of the length, must not overflow.
 const MOST_UNITS: u64 = 1 << 60;
 
 fn pieces(algorithm: &Algorithm, shape: &Shape) -> u32 {
@@ -430,7 +430,7 @@ fn phases(
     Ok(phases)
 }
 
-/// The algorithm for a part of a composition; binomial trees unless named.
+/// The algorithm for a part of a composition; a binomial tree by default.
 fn part(collective: Collective, id: Option<&str>) -> Result<&'static Algorithm, Unsupported> {
     let id = id.unwrap_or(Parameters::DEFAULT_PART);
     let part = find(&format!("{collective}/{id}")).filter(|part| !part.knows_nodes());

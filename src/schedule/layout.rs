@@ -1,11 +1,11 @@
-//! Where the blocks of a rank's buffers stand in its memory.
+//! The layout of a rank's buffers in its memory.
 
 use std::ops::Range;
 
 use crate::vector::{Vector, length};
 use crate::{BlockRange, Buffer, Partition, Rank, Run, Span};
 
-/// What a buffer has room for.
+/// The content of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// These blocks of a partition, in this order, one after the other.
@@ -15,14 +15,14 @@ pub enum Room {
         /// Which blocks.
         blocks: BlockRange,
     },
-    /// Any `slots` consecutive blocks of a partition, which are counted cyclically from block
-    /// `first`; the `j`-th stands in slot `j mod slots`.
+    /// Any `slots` consecutive blocks of a partition, counted cyclically from block `first`; the `j`-th is in slot `j
+    /// mod slots`.
     Window {
         /// The partition that spans of this buffer use.
         partition: Partition,
         /// Block 0 of the count.
         first: u64,
-        /// Blocks that fit.
+        /// The number of blocks that fit.
         slots: u32,
     },
 }
@@ -70,7 +70,7 @@ impl Room {
         }
     }
 
-    /// Where a span stands from the beginning of the room.
+    /// The place of a span, from the start of the room.
     fn locate(&self, span: &Span, vector: &Vector) -> Option<[Run; 2]> {
         let [first, second] = vector.runs(span.partition, span.blocks)?;
         match *self {
@@ -106,17 +106,16 @@ impl Room {
 /// One of the call's buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Region {
-    /// The memory in which it stands: its own, or in place the other buffer's.
+    /// The memory that contains it: its own, or in place the other buffer's.
     pub(crate) home: Buffer,
-    /// Where it begins there.
+    /// Its start in that memory.
     pub(crate) base: u64,
     pub(crate) room: Room,
 }
 
-/// Where the blocks of one rank's buffers stand in its memory.
+/// The layout of one rank's buffers in its memory.
 ///
-/// Calls in place differ from others only here: the buffer that is not given stands inside the one
-/// that is.
+/// In-place calls differ from others only here: the missing buffer is inside the other one.
 #[derive(Clone, Debug)]
 pub struct Layout {
     vector: Vector,
@@ -130,28 +129,28 @@ pub struct Layout {
 pub struct Place {
     /// The buffer that has the memory.
     pub memory: Buffer,
-    /// Which units, in this order; the second run is empty unless the span wraps around.
+    /// The units, in this order; the second run is empty unless the span wraps around.
     pub runs: [Run; 2],
 }
 
 impl Place {
-    /// How many units.
+    /// The number of units.
     pub fn units(&self) -> u64 {
         self.runs.iter().map(|run| run.units()).sum()
     }
 
-    /// Which units, piece by piece.
+    /// The units, piece by piece.
     pub fn pieces(&self) -> impl Iterator<Item = Range<u64>> + use<> {
         self.runs.into_iter().flat_map(Run::pieces)
     }
 
-    /// Whether they have units in common, as [`Run::overlaps`] tells.
+    /// Whether two places have units in common, as [`Run::overlaps`] determines.
     pub fn overlaps(&self, other: &Self) -> bool {
         let meets = |run: &Run| other.runs.iter().any(|theirs| run.overlaps(*theirs));
         self.memory == other.memory && self.runs.iter().any(meets)
     }
 
-    /// Whether the units stand one after the other.
+    /// Whether the units are contiguous.
     pub(crate) fn is_one_piece(&self) -> bool {
         self.runs[0].count <= 1 && self.runs[1].is_empty()
     }
@@ -196,7 +195,7 @@ impl Layout {
         &self.scratch
     }
 
-    /// Units of memory that a buffer needs; 0 if it is absent or stands inside another.
+    /// The number of units in a memory; 0 if it is absent or inside another one.
     pub fn capacity(&self, memory: Buffer) -> u64 {
         let buffers = match memory {
             Buffer::Scratch(_) => [None, self.region(memory)],
@@ -214,9 +213,9 @@ impl Layout {
         buffer != Buffer::Input && self.region(buffer).is_some_and(|r| r.home == buffer)
     }
 
-    /// Where a span stands; `None` if its buffer is absent or has no room for it.
+    /// The place of a span; `None` if its buffer is absent or does not contain it.
     pub fn locate(&self, span: &Span) -> Option<Place> {
-        // By reference: copying a region costs more than the rest.
+        // By reference, because copying a region costs more than the rest.
         let (memory, base, room) = match span.buffer {
             Buffer::Scratch(index) => (span.buffer, 0, self.scratch.get(usize::from(index))?),
             buffer => {
@@ -234,8 +233,7 @@ impl Layout {
         })
     }
 
-    /// The units of the vector that a buffer holds, in the order in which it holds them, and where
-    /// they stand.
+    /// The units of the vector in a buffer, in the buffer's order, and their places.
     pub(crate) fn units(&self, buffer: Buffer) -> Option<(Range<u64>, Range<u64>)> {
         let Region { base, room, .. } = self.region(buffer)?;
         let Room::Blocks { partition, blocks } = room else {
@@ -246,7 +244,7 @@ impl Layout {
         Some((units, base..end))
     }
 
-    /// Where a rank's part of the vector begins.
+    /// The start of a rank's part of the vector.
     pub(crate) fn part(&self, rank: Rank) -> u64 {
         self.vector.part(rank.into())
     }

@@ -1,4 +1,4 @@
-//! Real elements in one process: what a collective gives, without MPI.
+//! Runs a schedule on real elements in one process, without MPI.
 
 use crate::engine::{Domain, Engine};
 use crate::fault::{Fault, Misdeed};
@@ -6,10 +6,10 @@ use crate::{Collective, Held, Rank, Schedule};
 
 /// Runs a schedule on real contributions and returns every rank's output.
 ///
-/// `contributions[r]` is what rank `r` gives: as long as the whole vector in broadcasts, scatters
-/// and reductions, of which only the root's is read in the first two; as long as its part in gathers
-/// and allgathers. The output of a rank that gets no result is `None`. `operator(left, right)` is
-/// called with the lower ranks' value on the left.
+/// `contributions[r]` is the input of rank `r`. Its length is that of the whole vector in broadcasts, scatters and
+/// reductions (only the root's is read in the first two), and that of the rank's part in gathers and allgathers. The
+/// output of a rank without a result is `None`. `operator(left, right)` is called with the value of the lower ranks
+/// on the left.
 ///
 /// # Panics
 ///
@@ -69,7 +69,7 @@ fn complete<'a, T: Clone + 'a>(
 struct Elements<'a, T, F, S> {
     contributions: &'a [Vec<T>],
     operator: F,
-    /// The unit of the vector with which a rank's contribution begins.
+    /// The unit of the vector at which a rank's contribution starts.
     first: S,
 }
 

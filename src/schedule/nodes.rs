@@ -1,13 +1,13 @@
-//! Which ranks of a communicator share a node.
+//! The placement of a communicator's ranks on nodes.
 
 use std::sync::Arc;
 
 use crate::Rank;
 
-/// Which ranks share a node, as a call is asked for.
+/// The placement of ranks, as part of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Placed<'a> {
-    /// All of them.
+    /// All ranks on one node.
     #[default]
     Together,
     /// Consecutive ranks fill a node before the next one; the last may have fewer.
@@ -20,12 +20,13 @@ pub enum Placed<'a> {
         /// Number of nodes.
         nodes: u32,
     },
-    /// As was found out.
+    /// A discovered placement.
     On(&'a Nodes),
 }
 
 impl Placed<'_> {
-    /// The nodes of this many ranks; `None` if a number is zero or what was found out is of other ranks.
+    /// The nodes of this many ranks; `None` if a number is zero, or a discovered placement is of another number of
+    /// ranks.
     pub fn nodes(self, ranks: u32) -> Option<Nodes> {
         let order = match self {
             Self::Together => return Some(Nodes::together(ranks)),
@@ -42,10 +43,10 @@ impl Placed<'_> {
     }
 }
 
-/// The nodes of a communicator, counted by their first ranks, and the ranks on each, in ascending order.
+/// The nodes of a communicator in the order of their first ranks, with the ranks of each in ascending order.
 ///
-/// A rank is number `local` on its node: its local rank. Block and cyclic order are arithmetic, so that a
-/// million ranks need no table; every question takes constant time in any order.
+/// Rank number `local` on a node has that local rank. Block and cyclic order are computed, so a million ranks need no
+/// table; every query takes constant time in any order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nodes {
     ranks: u32,
@@ -59,21 +60,21 @@ enum Order {
     Listed(Arc<List>),
 }
 
-/// Nodes whose ranks follow no rule.
+/// Nodes with an irregular placement.
 #[derive(Debug, PartialEq, Eq)]
 struct List {
     /// The node and the local rank of each rank.
     places: Vec<(u32, u32)>,
     /// The ranks of the first node, then those of the next.
     ranks: Vec<Rank>,
-    /// Where each node begins among these, and the end.
+    /// The start of each node among these, and the end.
     starts: Vec<u32>,
     are_consecutive: bool,
     largest: u32,
 }
 
 impl Nodes {
-    /// The nodes of ranks that are listed with anything that tells their nodes apart.
+    /// The nodes of ranks with these labels; ranks with equal labels share a node.
     pub fn of_list(labels: &[u32]) -> Self {
         let mut known = std::collections::HashMap::new();
         let mut members: Vec<Vec<Rank>> = Vec::new();
@@ -102,7 +103,7 @@ impl Nodes {
                 starts,
             })),
         };
-        // Where a rule gives the same, it is cheaper.
+        // If a regular placement is equivalent, it is cheaper.
         let rules = [
             Placed::Block { per_node: largest },
             Placed::Cyclic {
@@ -117,7 +118,7 @@ impl Nodes {
         same.next().unwrap_or(listed)
     }
 
-    /// The nodes of which these are the ranks, all of them from 0.
+    /// The nodes with these lists of ranks, which contain all ranks from 0.
     pub fn of_lists(nodes: &[Vec<Rank>]) -> Self {
         let mut labels = vec![0; nodes.iter().map(Vec::len).sum()];
         for (label, ranks) in (0..).zip(nodes) {
@@ -154,7 +155,7 @@ impl Nodes {
         }
     }
 
-    /// The node of a rank, and its number on it.
+    /// The node of a rank, and its local rank.
     pub fn place(&self, rank: Rank) -> (u32, u32) {
         match &self.order {
             Order::Block { per_node } => (rank / per_node, rank % per_node),
@@ -163,7 +164,7 @@ impl Nodes {
         }
     }
 
-    /// Ranks on a node.
+    /// The number of ranks on a node.
     pub fn size(&self, node: u32) -> u32 {
         match &self.order {
             Order::Block { per_node } => (self.ranks - node * per_node).min(*per_node),
@@ -172,7 +173,7 @@ impl Nodes {
         }
     }
 
-    /// The rank that is number `local` on a node.
+    /// The rank with a local rank on a node.
     pub fn rank(&self, node: u32, local: u32) -> Rank {
         match &self.order {
             Order::Block { per_node } => node * per_node + local,
@@ -181,7 +182,7 @@ impl Nodes {
         }
     }
 
-    /// Ranks on the fullest node.
+    /// The number of ranks on the fullest node.
     pub fn largest(&self) -> u32 {
         match &self.order {
             Order::Block { per_node } => *per_node,
@@ -190,12 +191,12 @@ impl Nodes {
         }
     }
 
-    /// Whether all nodes have as many ranks.
+    /// Whether all nodes have the same number of ranks.
     pub fn are_alike(&self) -> bool {
         u64::from(self.ranks) == u64::from(self.count()) * u64::from(self.largest())
     }
 
-    /// Whether the ranks of every node are consecutive, as what combines in rank order needs.
+    /// Whether the ranks of every node are consecutive, which combining in rank order requires.
     pub fn are_consecutive(&self) -> bool {
         match &self.order {
             Order::Block { .. } => true,

@@ -1,4 +1,4 @@
-//! What can be chosen about an algorithm.
+//! Parameters of algorithms.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -8,15 +8,15 @@ use std::ops::RangeInclusive;
 pub enum Parameter {
     /// Number or size of the pipeline blocks.
     Blocks,
-    /// Radix of a tree: a node has up to one child less a level.
+    /// Radix of a tree: on each level a node has up to radix - 1 children.
     Radix,
     /// The inner reduce of a composition.
     Reduce,
     /// The inner broadcast of a composition.
     Bcast,
-    /// What the ranks of a node do, of an algorithm that knows nodes.
+    /// The algorithms within nodes, of an algorithm that knows nodes.
     Node,
-    /// What is done between nodes, of an algorithm that knows nodes.
+    /// The algorithm between nodes, of an algorithm that knows nodes.
     Network,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Parameter {
     }
 }
 
-/// How a vector is cut for pipelining.
+/// The division of a vector for pipelining.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blocks {
     /// Into this many blocks.
@@ -66,11 +66,11 @@ impl Blocks {
     }
 }
 
-/// Values of parameters; what is absent has the algorithm's default: one block, radix 4, binomial
-/// trees, and within and between nodes the first of [`crate::Phase::choices`].
+/// Values of parameters. An absent one has the algorithm's default: one block, radix 4, binomial trees, and the first
+/// of [`crate::Phase::choices`] within and between nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Parameters<'a> {
-    /// How the vector is cut.
+    /// The division of the vector.
     pub blocks: Option<Blocks>,
     /// Radix of a tree, one of [`Parameters::RADICES`].
     pub radix: Option<u32>,
@@ -85,17 +85,16 @@ pub struct Parameters<'a> {
 }
 
 impl Parameters<'_> {
-    /// The radices that a tree may have. Wider trees are linear on the communicators that there
-    /// are.
+    /// The radices that a tree may have. On real communicators wider trees are linear.
     pub const RADICES: RangeInclusive<u32> = 2..=64;
 
     /// The radix of a tree for which none is given.
     pub const DEFAULT_RADIX: u32 = 4;
 
-    /// The id of the inner reduce or broadcast where none is named.
+    /// The default of the inner reduce or broadcast.
     pub const DEFAULT_PART: &'static str = "binomial";
 
-    /// Only a number of blocks.
+    /// Parameters with only a number of blocks.
     pub fn blocks(count: u32) -> Self {
         Self {
             blocks: Some(Blocks::Count(count)),
@@ -103,7 +102,7 @@ impl Parameters<'_> {
         }
     }
 
-    /// The kinds of parameters that are given.
+    /// The kinds of parameters that have values.
     pub fn given(&self) -> impl Iterator<Item = Parameter> {
         [
             self.blocks.map(|_| Parameter::Blocks),

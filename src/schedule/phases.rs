@@ -19,43 +19,43 @@ use crate::{
 /// The ranks that carry out a phase together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Among {
-    /// Those of each node.
+    /// The ranks of each node.
     Node,
-    /// Those of the root's node.
+    /// The ranks of the root's node.
     RootNode,
     /// The leaders: the root on its node, the first rank on each other.
     Leaders,
-    /// Those of each lane. All nodes must have as many ranks.
+    /// The ranks of each lane. All nodes must have the same number of ranks.
     Lane,
 }
 
-/// What of the vector a phase is about.
+/// The part of the vector that a phase works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     /// The whole vector.
     All,
-    /// In each lane, one of as many even parts as there are lanes.
+    /// For each lane, one of as many even parts as there are lanes.
     Even,
-    /// The parts of the ranks that carry it out.
+    /// The parts of the ranks that carry out the phase.
     Own,
-    /// The parts of all ranks, of which each that carries it out has those of its lane.
+    /// The parts of all ranks; each participant has those of its lane.
     Lanes,
-    /// The parts of all ranks, of which each that carries it out has those of its node.
+    /// The parts of all ranks; each participant has those of its node.
     Nodes,
 }
 
 /// One step of an algorithm that knows nodes.
 #[derive(Debug)]
 pub struct Phase {
-    /// Who carries it out together.
+    /// The ranks that carry it out together.
     pub among: Among,
-    /// What it is about.
+    /// The part of the vector that it works on.
     pub about: About,
-    /// What they carry out.
+    /// The collective that they carry out.
     pub collective: Collective,
-    /// The parameter that names its algorithm; the default always serves if there is none.
+    /// The parameter that names its algorithm; `None` if it always has the default.
     pub named_by: Option<Parameter>,
-    /// The ids that are worth trying, of which the first is the default.
+    /// The ids that are worth trying; the first one is the default.
     pub choices: &'static [&'static str],
 }
 
@@ -103,7 +103,7 @@ impl Phase {
         named.or(self.choices.first().copied()).unwrap_or_default()
     }
 
-    /// Whether it can be carried out on such nodes: parts that do not stand together are to stand at one distance.
+    /// Whether it can be carried out on these nodes: parts that are not contiguous must be at equal distances.
     pub(crate) fn serves(&self, nodes: &Nodes, collective: Collective) -> bool {
         let have_one_size = collective.is_sized_by_part();
         let are_rows = nodes.are_alike() && have_one_size;
@@ -119,7 +119,7 @@ impl Phase {
         }
     }
 
-    /// Whether an algorithm can carry it out: parts that do not stand together have no room in scratch.
+    /// Whether an algorithm can carry it out: scratch buffers cannot hold parts that are not contiguous.
     pub(crate) fn admits(&self, part: &Algorithm) -> bool {
         match self.about {
             About::All | About::Even => !part.even_ranks,
@@ -127,7 +127,7 @@ impl Phase {
         }
     }
 
-    /// The ranks that carry it out together where there are most of them.
+    /// The largest number of ranks that carry it out together.
     pub fn widest(&self, nodes: &Nodes) -> u32 {
         match self.among {
             Among::Node | Among::RootNode => nodes.largest(),
@@ -135,7 +135,7 @@ impl Phase {
         }
     }
 
-    /// Whether the root, or the rank that stands for it, is the first or the last of those that carry it out.
+    /// Whether the root, or its representative, is the first or the last of the ranks that carry it out.
     pub(crate) fn has_root_at_end(&self, nodes: &Nodes, root: Rank) -> bool {
         let (node, local) = nodes.place(root);
         match self.among {
@@ -145,8 +145,8 @@ impl Phase {
     }
 }
 
-/// What cutting into blocks by an algorithm that knows nodes begins with: the most pieces that one of its
-/// phases that take blocks makes.
+/// The number of pieces that an algorithm that knows nodes divides the vector into: the maximum over its phases that
+/// take blocks.
 pub(crate) fn pieces(shape: &Shape) -> u32 {
     if shape.parts.of.is_pipelined {
         return 1;
@@ -205,7 +205,7 @@ impl Plan {
         let last = teams
             .iter()
             .rposition(|(phase, _, (team, member), _)| gets_result(phase, team, *member));
-        // Results stand in the output where there is one that has room for them, as all have at the end.
+        // The result of a phase is in the output if that is large enough, as the final result always is.
         let has_output = !collective.has_result_only_at_root() || rank == shape.root;
         let is_whole = !collective.has_part_only();
         let mut scratch = Vec::new();
@@ -215,9 +215,9 @@ impl Plan {
             let is_scatter = phase.collective == Collective::Scatter;
             let result = match has_output && (is_whole || last == Some(place)) {
                 true => Buffer::Output,
-                // The root of a scatter has its part already.
+                // The root of a scatter already has its part.
                 false if is_scatter && member == team.head() => held,
-                // What comes later has room in what came first.
+                // The results of later phases fit into the memory of earlier ones.
                 false if matches!(held, Buffer::Scratch(_)) => held,
                 false => Buffer::Scratch(scratch.len() as u8),
             };
@@ -226,8 +226,8 @@ impl Plan {
                 scratch.push(team.result(phase.collective, member));
             }
             let is_in_place = match phase.collective {
-                // Each part of the result goes to its own place, where only this part is read, unless the output of
-                // the call has room for one part only.
+                // Each part of the result goes to its own place, where only this part is read, unless the call's
+                // output has room for only one part.
                 Collective::ReduceScatter => {
                     let is_call = held == Buffer::Input && result == Buffer::Output;
                     shape.in_place && is_call && !is_whole
@@ -249,7 +249,7 @@ impl Plan {
                 nodes: Nodes::together(team.size()),
                 ..outer.of_part(part)
             };
-            // Every block of a scatter has its own place in an output of the whole vector, on whatever rank.
+            // Every block of a scatter has its own place in an output of the whole vector, on every rank.
             let needs_none = is_scatter && result == Buffer::Output && is_whole;
             let names = Names {
                 input: held,
@@ -261,7 +261,7 @@ impl Plan {
             };
             if !needs_none {
                 let rooms = (part.scratch)(&inner, member).into_iter();
-                // A block has its own place there, too.
+                // Blocks have separate places there, too.
                 scratch.extend(rooms.map(|room| match is_pipelined {
                     true => Room::WHOLE,
                     false => team.room(room),
@@ -281,7 +281,7 @@ impl Plan {
     }
 }
 
-/// A member's program in one phase, in the words of the call.
+/// A member's program in one phase, renamed for the call.
 struct Step {
     program: Box<dyn Program>,
     names: Names,
@@ -301,7 +301,7 @@ impl Program for Step {
 }
 
 impl Step {
-    /// A round of the program on a block of the vector.
+    /// A round of the program, on a block of the vector.
     fn round_of(&self, piece: Piece, index: u64, round: &mut Round) {
         let outer = round.actions().len();
         self.program.round(index, round);
@@ -318,7 +318,7 @@ impl Step {
                 (span.partition, span.blocks) = self.team.cut(span.partition, span.blocks, piece);
             });
         }
-        // What a phase would copy to where it is, which may be in pieces.
+        // A phase must not copy data to the same place, which may be in several pieces.
         let mut place = 0;
         round.actions_mut().retain(|action| {
             place += 1;
@@ -346,7 +346,7 @@ impl Step {
     }
 }
 
-/// What of a span of columns stands in one of the rows: what a rank does by itself is done with pieces.
+/// The part of a span of columns in one row, for local work, which handles contiguous pieces.
 fn in_row(span: Span, row: u32) -> Span {
     let Partition::Columns { rows, columns } = span.partition else {
         return span;

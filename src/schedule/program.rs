@@ -3,13 +3,12 @@
 use crate::round::{Action, Round};
 use crate::span::{Buffer, Span};
 
-/// The rounds of one rank, each computed when it is asked for.
+/// The rounds of one rank, computed on demand.
 ///
-/// A program is a function of the round's number and holds no position: it can be pulled by many
-/// readers, suspended by keeping a number, and reversed. Producing a round costs time
-/// proportional to its actions.
+/// A program is a function of the round's number and has no state: several readers can read it, it can be suspended
+/// by storing a number, and it can be reversed. Producing a round takes time proportional to its actions.
 pub trait Program: Send + Sync {
-    /// How many rounds there are. Rounds may be empty.
+    /// The number of rounds. Rounds may be empty.
     fn rounds(&self) -> u64;
 
     /// Adds the actions of round `index`, which is below [`Program::rounds`].
@@ -27,8 +26,8 @@ impl Program for Nothing {
     fn round(&self, _: u64, _: &mut Round) {}
 }
 
-/// A single round that copies the own contribution to the output: what is left of most collectives
-/// among one rank.
+/// A single round that copies the rank's own contribution to the output, which is all that most collectives do on one
+/// rank.
 pub(crate) struct CopyOwn;
 
 impl Program for CopyOwn {
@@ -57,7 +56,7 @@ impl Program for Sequence {
     }
 }
 
-/// What the buffers of an inner program are called outside.
+/// The names of an inner program's buffers in the outer one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Names {
     pub(crate) input: Buffer,
@@ -66,7 +65,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The call's own input and output, and scratch buffers behind `others` others.
+    /// The call's own input and output, and scratch buffers that start after `others` others.
     pub(crate) fn own_after(others: usize) -> Self {
         Self {
             input: Buffer::Input,
@@ -75,7 +74,7 @@ impl Names {
         }
     }
 
-    /// What a buffer of the inner program is called outside.
+    /// The outer name of a buffer of the inner program.
     pub(crate) fn rename(&self, buffer: Buffer) -> Buffer {
         match (buffer, self.scratch) {
             (Buffer::Input, _) => self.input,
@@ -88,16 +87,16 @@ impl Names {
     }
 }
 
-/// What the scratch buffers of an inner program are called outside.
+/// The outer names of an inner program's scratch buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ScratchNames {
-    /// Scratch buffers behind this many others.
+    /// Scratch buffers after this many others.
     After(u8),
-    /// All of them are one buffer, which holds every block at its own place.
+    /// A single buffer, which holds every block at its own place.
     Are(Buffer),
 }
 
-/// A program with its buffers renamed, to stand inside another.
+/// A program with renamed buffers, for use inside another one.
 pub(crate) struct Renamed {
     pub(crate) program: Box<dyn Program>,
     pub(crate) names: Names,
@@ -119,8 +118,8 @@ impl Program for Renamed {
 
 /// A program that moves data, run backwards: its dual.
 ///
-/// Rounds and their actions come in the opposite order, sends and receives change places, and so do
-/// input and output. A gather becomes a scatter.
+/// The rounds and their actions are in reverse order, and sends and receives are exchanged, as are input and output.
+/// A gather becomes a scatter.
 pub(crate) struct Reversed(pub(crate) Box<dyn Program>);
 
 impl Program for Reversed {

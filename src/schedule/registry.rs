@@ -1,4 +1,4 @@
-//! The catalogue: one row an algorithm.
+//! The catalogue of algorithms, with a row for each.
 
 use std::fmt;
 
@@ -6,24 +6,22 @@ use crate::program::{Names, Nothing, Program, Renamed};
 use crate::{Collective, Cost, Parameter, Parameters, Phase, Rank, Room, Shape};
 use crate::{allgather, allreduce, bcast, gather, reduce, reduce_scatter, scatter};
 
-/// An algorithm and everything that is known about it.
+/// An algorithm with all of its properties.
 #[derive(Clone, Copy)]
 pub struct Algorithm {
-    /// What it carries out.
+    /// The collective that it carries out.
     pub collective: Collective,
     /// Its name within the collective.
     pub id: &'static str,
-    /// The id that it had before that was given to another algorithm, or to none: what files of older
-    /// formats call it.
+    /// Its id in files of older formats, if it had another one.
     pub formerly: Option<&'static str>,
-    /// One line for people.
+    /// A one-line summary.
     pub summary: &'static str,
-    /// Where it comes from.
+    /// Its origin.
     pub source: &'static str,
-    /// The time it takes, for people: in `p` ranks, `L = ceil(log2 p)`, `m` bytes, `b` blocks of
-    /// them, `H` the height of a tree, `alpha` a message, `beta` a byte moved, `gamma` a byte
-    /// combined. The bytes are those of the whole vector in broadcasts and where data is combined,
-    /// of one rank's part elsewhere.
+    /// Its time as a formula for people: in `p` ranks, `L = ceil(log2 p)`, `m` bytes, `b` blocks, `H` the height of a
+    /// tree, `alpha` for a message, `beta` for a byte moved, `gamma` for a byte combined. `m` is the size of the
+    /// whole vector in broadcasts and reductions, and that of one rank's part otherwise.
     pub formula: &'static str,
     /// The parameters that it takes.
     pub parameters: &'static [Parameter],
@@ -31,20 +29,19 @@ pub struct Algorithm {
     /// and number of ranks: the condition for operators that are not commutative. A composition is
     /// ordered if its parts are, see [`crate::Schedule::ordered`].
     pub ordered: bool,
-    /// Whether it does so at least if the root is the first or the last rank.
+    /// Whether it does so at least for the first or the last rank as root.
     pub ordered_at_ends: bool,
-    /// Whether it serves only even numbers of ranks (and one).
+    /// Whether it supports only even numbers of ranks (and one rank).
     pub even_ranks: bool,
-    /// What it does one after the other within and between nodes, if it knows nodes; at most
-    /// [`Phase::MOST`].
+    /// Its phases within and between nodes, in order, if it knows nodes; at most [`Phase::MOST`].
     pub phases: &'static [Phase],
-    /// Whether its phases overlap: one works on a block while those before it work on the next ones.
+    /// Whether its phases overlap: each works on a block while earlier phases work on the next ones.
     pub is_pipelined: bool,
-    /// The closed form on this many ranks, at least 2, where there is one.
+    /// The closed form on this many ranks, at least 2, if there is one.
     pub(crate) cost: fn(ranks: u32) -> Option<Cost>,
-    /// Into how many pieces it cuts the whole vector by itself; blocks are cut from those.
+    /// The number of pieces into which it divides the whole vector by itself; blocks are parts of these.
     pub(crate) pieces: fn(ranks: u32) -> u32,
-    /// The scratch buffers that a rank needs among at least two.
+    /// The scratch buffers of a rank, for at least two ranks.
     pub(crate) scratch: fn(&Shape, Rank) -> Vec<Room>,
     /// The definition, for at least two ranks.
     pub(crate) program: fn(&Shape, Rank) -> Box<dyn Program>,
@@ -146,7 +143,7 @@ pub fn find(name: &str) -> Option<&'static Algorithm> {
     of(collective.parse().ok()?).find(|algorithm| algorithm.id == id)
 }
 
-/// The algorithm that had a full name before its name was changed.
+/// The algorithm that formerly had this full name.
 pub fn formerly(name: &str) -> Option<&'static Algorithm> {
     let (collective, id) = name.split_once('/')?;
     of(collective.parse().ok()?).find(|algorithm| algorithm.formerly == Some(id))
@@ -159,8 +156,8 @@ pub fn of(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
         .filter(move |algorithm| algorithm.collective == collective)
 }
 
-/// The algorithms of a collective that compositions may be made of: none of those that know nodes, which
-/// are compositions themselves.
+/// The algorithms of a collective that can be parts of compositions: all except those that know nodes, which are
+/// compositions themselves.
 pub fn parts_of(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
     of(collective).filter(|algorithm| !algorithm.knows_nodes())
 }
@@ -171,20 +168,20 @@ impl Algorithm {
         format!("{}/{}", self.collective, self.id)
     }
 
-    /// Whether what it does depends on which ranks share a node.
+    /// Whether it depends on which ranks share a node.
     pub fn knows_nodes(&self) -> bool {
         !self.phases.is_empty()
     }
 
-    /// The ids that are worth trying for a parameter that names what is done within or between nodes; the
-    /// first is the default.
+    /// The ids that are worth trying for a parameter that names an algorithm within or between nodes; the first one
+    /// is the default.
     pub fn choices(&self, parameter: Parameter) -> &'static [&'static str] {
         let mut named = self.phases.iter();
         let phase = named.find(|phase| phase.named_by == Some(parameter));
         phase.map_or(&[], |phase| phase.choices)
     }
 
-    /// The inner algorithms of a composition, as these parameters name them; those that there are.
+    /// The inner algorithms of a composition with these parameters, if there are any.
     pub fn parts(&self, parameters: &Parameters<'_>) -> impl Iterator<Item = &'static Self> {
         let of = |parameter, collective, id: Option<&str>| {
             let id = id.unwrap_or(Parameters::DEFAULT_PART);
@@ -208,7 +205,7 @@ impl Algorithm {
         self.parameters.contains(&parameter)
     }
 
-    /// Whether a parameter makes a difference: in a composition, to one of the parts that the others name.
+    /// Whether a parameter has an effect: in a composition, on one of the parts that the other parameters name.
     pub fn uses(&self, parameter: Parameter, given: &Parameters<'_>) -> bool {
         let mut parts = self.parts(given).peekable();
         let is_whole = parts.peek().is_none();
@@ -216,13 +213,13 @@ impl Algorithm {
         self.takes(parameter) && (is_own || parts.any(|part| part.takes(parameter)))
     }
 
-    /// The closed form for root 0; `None` below 2 ranks or where none is known.
+    /// The closed form for root 0; `None` below 2 ranks or if none is known.
     pub fn cost(&self, ranks: u32) -> Option<Cost> {
         if ranks < 2 {
             return None;
         }
         match ((self.cost)(ranks)?, self.collective) {
-            // The row is that of `reduce_scatter`, whose length is that of all parts.
+            // The row is that of `reduce_scatter`, whose length is that of all parts together.
             (
                 Cost::Fixed {
                     steps,
@@ -241,18 +238,18 @@ impl Algorithm {
         }
     }
 
-    /// Into how many pieces it cuts the whole vector by itself; [`Parameter::Blocks`] says into how
-    /// many blocks each of these is cut.
+    /// The number of pieces into which it divides the whole vector by itself; [`Parameter::Blocks`] determines the
+    /// number of blocks in each.
     pub fn pieces(&self, ranks: u32) -> u32 {
         (self.pieces)(ranks)
     }
 
-    /// The scratch buffers of a rank where the algorithm is a part of another, with root 0.
+    /// The scratch buffers of a rank when the algorithm is part of another one, with root 0.
     pub(crate) fn part_scratch(&self, shape: &Shape, rank: Rank) -> Vec<Room> {
         (self.scratch)(&shape.of_part(self), rank)
     }
 
-    /// The program of a rank where the algorithm is a part of another, with root 0.
+    /// The program of a rank when the algorithm is part of another one, with root 0.
     pub(crate) fn part_program(&self, shape: &Shape, rank: Rank, names: Names) -> Box<dyn Program> {
         let program = (self.program)(&shape.of_part(self), rank);
         Box::new(Renamed { program, names })
@@ -276,8 +273,7 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// What most rows have in common: no parameters, no scratch, one piece, any number of ranks, no
-/// closed form.
+/// Common values of most rows: no parameters, no scratch, one piece, any number of ranks, no closed form.
 pub(crate) const PLAIN: Algorithm = Algorithm {
     collective: Collective::Bcast,
     id: "",

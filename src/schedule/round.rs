@@ -1,4 +1,4 @@
-//! What a rank does at once.
+//! Concurrent actions of a rank.
 
 use std::fmt;
 
@@ -11,17 +11,17 @@ pub enum Action {
     Send {
         /// The receiver.
         to: Rank,
-        /// What is read.
+        /// The span to read.
         span: Span,
     },
     /// Receives as many units as the span holds.
     Recv {
         /// The sender.
         from: Rank,
-        /// What is written.
+        /// The span to write.
         span: Span,
     },
-    /// Sends an empty message, which is matched as any other: the receiver may go on.
+    /// Sends an empty message, which is matched like any other and lets the receiver continue.
     Signal {
         /// The receiver.
         to: Rank,
@@ -38,15 +38,14 @@ pub enum Action {
         left: Span,
         /// The operand of the higher ranks.
         right: Span,
-        /// What is written.
+        /// The span to write.
         into: Span,
     },
-    /// `into := from`, unless they are the same memory anyway, as in calls in place. No span
-    /// wraps around.
+    /// `into := from`, unless they are the same memory, as in calls in place. No span wraps around.
     Copy {
-        /// What is read.
+        /// The span to read.
         from: Span,
-        /// What is written.
+        /// The span to write.
         into: Span,
     },
 }
@@ -95,7 +94,7 @@ impl Round {
         &self.actions
     }
 
-    /// Forgets all actions and keeps the memory.
+    /// Removes all actions but keeps the memory.
     pub fn clear(&mut self) {
         self.actions.clear();
     }
@@ -130,8 +129,8 @@ impl Round {
         self.push(Action::Combine { left, right, into });
     }
 
-    /// Adds a combination of what was received with what a rank has: on the left if the sender's
-    /// ranks are lower.
+    /// Adds a combination of received data with the rank's own: received data are on the left if the sender's ranks
+    /// are lower.
     pub fn combine_by_rank(&mut self, is_lower: bool, received: Span, own: Span, into: Span) {
         if is_lower {
             self.combine(received, own, into);
@@ -145,7 +144,7 @@ impl Round {
         self.push(Action::Copy { from, into });
     }
 
-    /// Gives mutable access to tools that change programs.
+    /// The actions, mutable, for tools that change programs.
     pub fn actions_mut(&mut self) -> &mut Vec<Action> {
         &mut self.actions
     }

@@ -1,17 +1,17 @@
-//! Strided memory: pieces of one length whose beginnings have one distance.
+//! Strided memory: pieces of equal length at equal distances.
 
 use std::ops::Range;
 
 /// Pieces of one length, one every `stride` units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Run {
-    /// Where the first piece begins.
+    /// The start of the first piece.
     pub start: u64,
-    /// Units of a piece.
+    /// The length of a piece in units.
     pub length: u64,
-    /// How many pieces; none where they are empty.
+    /// The number of pieces; 0 if they are empty.
     pub count: u64,
-    /// From the beginning of a piece to that of the next; 0 where there is only one.
+    /// The distance between the starts of consecutive pieces; 0 if there is only one.
     pub stride: u64,
 }
 
@@ -22,7 +22,7 @@ impl From<Range<u64>> for Run {
 }
 
 impl Run {
-    /// `count` pieces of which this is the first. Pieces without gaps between them are one.
+    /// `count` pieces, of which this is the first. Pieces without gaps between them become one.
     pub(crate) fn new(first: Range<u64>, count: u64, stride: u64) -> Self {
         let length = first.end - first.start;
         let start = first.start;
@@ -60,7 +60,7 @@ impl Run {
         self.count == 0
     }
 
-    /// Where the last piece ends.
+    /// The end of the last piece.
     pub fn end(self) -> u64 {
         match self.count {
             0 => self.start,
@@ -79,7 +79,7 @@ impl Run {
         }
     }
 
-    /// The same pieces, counted in smaller units: `units` of them for each unit here.
+    /// The same pieces in smaller units, of which `units` make up each unit here.
     #[must_use]
     pub fn times(self, units: u64) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl Run {
         }
     }
 
-    /// Both as one run, if `next` continues this one without a gap, or at the same stride.
+    /// Both as one run, if `next` continues this one without a gap or with the same stride.
     pub(crate) fn followed_by(self, next: Self) -> Option<Self> {
         if next.is_empty() {
             return Some(self);
@@ -115,8 +115,8 @@ impl Run {
         })
     }
 
-    /// Where these pieces stand if the pieces of `room` stand one after the other from 0; `None` if they do not lie
-    /// in them, each at the same place of a piece.
+    /// The place of these pieces when the pieces of `room` are joined together from 0 on; `None` if they are not
+    /// inside these, each at the same offset.
     pub(crate) fn within(self, room: Self) -> Option<Self> {
         if self.is_empty() {
             return Some(self);
@@ -133,7 +133,7 @@ impl Run {
         fits.then(|| Self::new(start..start + self.length, self.count, room.length))
     }
 
-    /// Whether they have units in common. Errs towards true where the strides of both differ.
+    /// Whether two runs have units in common. May return true wrongly if their strides differ.
     pub fn overlaps(self, other: Self) -> bool {
         if self.is_empty() || other.is_empty() {
             return false;
@@ -149,7 +149,7 @@ impl Run {
         {
             return true;
         }
-        // A piece of the one meets the piece of the other that begins last before its end, or none.
+        // A piece of the one run overlaps the piece of the other that starts last before its end, or none.
         let (few, many) = match self.count <= other.count {
             true => (self, other),
             false => (other, self),

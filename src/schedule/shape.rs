@@ -1,4 +1,4 @@
-//! What an algorithm is told about a call.
+//! The arguments of algorithms.
 
 use crate::{Algorithm, Nodes, Parameter, Phase};
 
@@ -7,21 +7,20 @@ pub type Rank = u32;
 
 /// The arguments of an algorithm: all that its communication depends on.
 ///
-/// Two ranks that are given the same shape produce programs that fit each other.
+/// Programs of ranks that have the same shape match each other.
 #[derive(Clone, Debug)]
 pub struct Shape {
     /// Ranks in the communicator, at least 1.
     pub ranks: u32,
     /// The root of a rooted collective; 0 otherwise.
     pub root: Rank,
-    /// `MPI_IN_PLACE`. The layout sees to it that input and output name the same memory; few
-    /// algorithms need to know.
+    /// `MPI_IN_PLACE`. The layout makes input and output name the same memory; few algorithms need to know.
     pub in_place: bool,
     /// Pipeline blocks, at least 1; blocks beyond the data are empty.
     pub blocks: u32,
-    /// Children of a node of a tree, plus one: at least 2.
+    /// One more than the number of children of a tree's node on each level: at least 2.
     pub radix: u32,
-    /// The algorithms that a composed one is made of.
+    /// The parts of a composed algorithm.
     pub parts: Parts,
     /// Which ranks share a node.
     pub nodes: Nodes,
@@ -36,12 +35,12 @@ pub struct Parts {
     pub reduce: &'static Algorithm,
     /// The inner broadcast.
     pub bcast: &'static Algorithm,
-    /// What an algorithm that knows nodes does, one after the other.
+    /// The phases of an algorithm that knows nodes, in order.
     pub phases: [Option<(&'static Phase, &'static Algorithm)>; Phase::MOST],
 }
 
 impl Parts {
-    /// The phases, first to last, and who carries them out.
+    /// The phases in order, with their algorithms.
     pub fn phases(&self) -> impl Iterator<Item = (&'static Phase, &'static Algorithm)> + use<> {
         self.phases.into_iter().flatten()
     }

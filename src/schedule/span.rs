@@ -25,10 +25,10 @@ impl fmt::Display for Buffer {
     }
 }
 
-/// How the vector of a call is cut into blocks.
+/// The division of a call's vector into blocks.
 ///
-/// The vector is what all of the call's buffers are pieces of: the operands of a reduction, the
-/// message of a broadcast, or all ranks' parts one after the other in rank order.
+/// All buffers of the call are pieces of the vector: the operands of a reduction, the message of a broadcast, or all
+/// ranks' parts in rank order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Partition {
     /// This many blocks whose sizes differ by at most one unit, the larger ones first.
@@ -40,44 +40,43 @@ pub enum Partition {
         /// Blocks a part.
         chunks: u32,
     },
-    /// The same blocks, those of a chunk before those of the next: block `chunk * ranks + rank`. A range
-    /// is of one chunk, and past the last rank comes the first. Only where all parts are of one size, so
-    /// that the blocks of a chunk stand at one distance.
+    /// The same blocks in another order, chunk by chunk: block `chunk * ranks + rank`. A range is within one chunk,
+    /// and past the last rank comes the first. Only if all parts have the same size, so that the blocks of a chunk
+    /// are at equal distances.
     ByChunk {
         /// Ranks in the communicator.
         ranks: u32,
         /// Blocks a part.
         chunks: u32,
     },
-    /// One of `parts` even parts of the vector and nothing else of it, in `pieces` even pieces of `chunks`
-    /// even blocks each: block `piece * chunks + chunk`. So the ranks of a node or a lane cut what is theirs.
+    /// Only one of `parts` even parts of the vector, in `pieces` even pieces of `chunks` even blocks each: block
+    /// `piece * chunks + chunk`. The ranks of a node or a lane divide their part in this way.
     Within {
         /// Even parts of the vector.
         parts: u32,
-        /// Which of them.
+        /// The index of the part.
         part: u32,
         /// Even pieces of this part.
         pieces: u32,
         /// Blocks a piece.
         chunks: u32,
     },
-    /// The parts of `rows * columns` ranks, row by row; block `c` is column `c`, a part of every row. Only where
-    /// all parts are of one size.
+    /// The parts of `rows * columns` ranks, row by row; block `c` is column `c`, a part of every row. Only if all
+    /// parts have the same size.
     Columns {
         /// Rows of parts.
         rows: u32,
         /// Parts a row.
         columns: u32,
     },
-    /// The parts of `ranks` consecutive ranks and nothing else of the vector: block `b` is that of rank
-    /// `first + b`.
+    /// Only the parts of `ranks` consecutive ranks: block `b` is that of rank `first + b`.
     OfRanks {
-        /// The first of them.
+        /// The first rank.
         first: Rank,
-        /// How many.
+        /// The number of ranks.
         ranks: u32,
     },
-    /// The parts of each node's ranks: block `n` is those of node `n`. Only where the ranks of every node are
+    /// The parts of each node's ranks: block `n` is those of node `n`. Only if the ranks of every node are
     /// consecutive.
     OfNodes {
         /// Number of nodes.
@@ -89,7 +88,7 @@ impl Partition {
     /// The vector in one piece.
     pub const WHOLE: Self = Self::Even(1);
 
-    /// A block a rank: its part of the vector.
+    /// One block per rank: its part of the vector.
     pub const fn parts(ranks: u32) -> Self {
         Self::PerRank { ranks, chunks: 1 }
     }
@@ -121,7 +120,7 @@ impl Partition {
 pub struct BlockRange {
     /// The first block.
     pub start: u64,
-    /// How many blocks, at most as many as there are.
+    /// The number of blocks, at most that of the partition.
     pub count: u64,
 }
 
@@ -130,9 +129,9 @@ pub struct BlockRange {
 pub struct Span {
     /// The buffer.
     pub buffer: Buffer,
-    /// How the vector is cut; the same at both ends of a message.
+    /// The division of the vector; the same at both ends of a message.
     pub partition: Partition,
-    /// Which blocks.
+    /// The blocks.
     pub blocks: BlockRange,
 }
 
@@ -165,7 +164,7 @@ impl Span {
     #[inline]
     pub(crate) fn shares_blocks(&self, other: &Self) -> bool {
         let (a, b) = (self.blocks, other.blocks);
-        // From the beginning of each to that of the other, past the last block to the first.
+        // The distance from the start of each to that of the other, cyclically.
         let distance = |from: u64, to: u64| match to.checked_sub(from) {
             Some(distance) => distance,
             None => to + self.partition.blocks() - from,
@@ -175,7 +174,7 @@ impl Span {
             && (distance(a.start, b.start) < a.count || distance(b.start, a.start) < b.count)
     }
 
-    /// The span in pieces that do not pass the end of the vector: one, or two where it does.
+    /// The span in pieces that do not wrap around: one or two.
     pub fn unwrapped(self) -> impl Iterator<Item = Self> {
         let BlockRange { start, count } = self.blocks;
         let first = count.min(self.partition.blocks() - start);
@@ -198,7 +197,7 @@ impl fmt::Display for Span {
     /// `output 1/4 of nodes` those of the ranks of the second of four nodes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let BlockRange { start, count } = self.blocks;
-        // Blocks of one chunk are told by their ranks.
+        // Blocks of one chunk are named by their ranks.
         let (start, all) = match self.partition {
             Partition::ByChunk { ranks, .. } => (start % u64::from(ranks), ranks.into()),
             partition => (start, partition.blocks()),

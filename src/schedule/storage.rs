@@ -3,14 +3,14 @@
 use crate::engine::Domain;
 use crate::{Buffer, Held, Layout, Place, Rank, Schedule};
 
-/// Memory of one rank, a value a unit.
+/// The memory of one rank, with a value for each unit.
 pub(crate) struct Memory<V> {
     pub(crate) layout: Layout,
     /// The input, the output, and the scratch buffers.
     buffers: Vec<Vec<Option<V>>>,
 }
 
-/// The place of a buffer among them.
+/// The index of a buffer among them.
 fn slot(buffer: Buffer) -> usize {
     match buffer {
         Buffer::Input => 0,
@@ -50,7 +50,7 @@ impl<V: Clone> Memory<V> {
         &self.buffers[slot(buffer)]
     }
 
-    /// What stands at a place, in order.
+    /// The values at a place, in order.
     pub(crate) fn read(&self, place: &Place) -> impl Iterator<Item = Option<&V>> {
         let buffer = self.buffer(place.memory);
         place.pieces().flat_map(move |range| {
@@ -60,7 +60,7 @@ impl<V: Clone> Memory<V> {
         })
     }
 
-    /// Writes what stands at a place from now on.
+    /// Writes values to a place.
     pub(crate) fn write(&mut self, place: &Place, values: Vec<V>) {
         let mut values = values.into_iter();
         let buffer = &mut self.buffers[slot(place.memory)];

@@ -1,10 +1,10 @@
-//! Schedules as text for people: one line an action.
+//! Schedules as text: one line per action.
 
 use std::fmt::Write;
 
 use crate::{Action, Parameter, Phase, Rank, Round, Schedule};
 
-/// What is shown, in a line: the algorithm, the communicator and the parameters it takes.
+/// A line that names the algorithm, the communicator and the parameters.
 pub fn headline(schedule: &Schedule) -> String {
     let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
     let mut line = format!("{algorithm} on {}", count(shape.ranks, "rank"));
@@ -41,7 +41,7 @@ fn count(number: u32, noun: &str) -> String {
 
 /// The rounds of one rank, or of all, under a headline.
 ///
-/// Empty rounds are passed over; blocks that hold no units are shown as any other.
+/// Empty rounds are skipped; empty blocks are shown like others.
 pub fn render(schedule: &Schedule, only: Option<Rank>) -> String {
     let mut text = headline(schedule) + "\n";
     let mut round = Round::default();
@@ -56,7 +56,7 @@ pub fn render(schedule: &Schedule, only: Option<Rank>) -> String {
             round.clear();
             program.round(index, &mut round);
             let mut head = format!("{index:>5}");
-            // Where a part of a composition finds its data in place, its copies do nothing.
+            // If a part of a composition finds its data in place, its copies do nothing.
             let copies_itself =
                 |action: &&Action| matches!(action, Action::Copy { from, into } if from == into);
             for action in round

@@ -1,4 +1,4 @@
-//! When the messages of a schedule are sent, if each takes one step.
+//! The times of a schedule's messages, if each takes one step.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::{Action, Layout, Program, Rank, Round, Schedule, Span};
 pub struct Timeline {
     /// Steps from the first message to the last.
     pub steps: u64,
-    /// Every message, by the order in which it is matched.
+    /// Every message, in the order of matching.
     pub messages: Vec<Message>,
     /// Every combination and copy.
     pub work: Vec<Work>,
@@ -28,7 +28,7 @@ pub struct Message {
     pub from: Rank,
     /// The receiver.
     pub to: Rank,
-    /// What the sender reads; nothing if the message is a signal.
+    /// The span that the sender reads; `None` for a signal.
     pub span: Option<Span>,
     /// Its length.
     pub units: u64,
@@ -37,7 +37,7 @@ pub struct Message {
 /// Local work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// The step after which it is done; 0 for what comes before all messages of the rank.
+    /// The step after which it is done; 0 before all messages of the rank.
     pub after: u64,
     /// The rank that works.
     pub rank: Rank,
@@ -45,7 +45,7 @@ pub struct Work {
     pub action: Action,
 }
 
-/// The schedule does more than was to be recorded.
+/// The schedule has more than the limit of messages or work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMuch {
     /// The limit that was given.
@@ -75,14 +75,14 @@ struct Process {
     ends: u64,
 }
 
-/// Transfers of one sender and one receiver that have not met their other end.
+/// Transfers between one sender and one receiver that have not been matched.
 #[derive(Default)]
 struct Pair {
     sends: VecDeque<(Option<Span>, u64)>,
     recvs: usize,
 }
 
-/// Whether it copies data onto itself, as calls in place do.
+/// Whether an action copies data to the same place, as in calls in place.
 pub(crate) fn is_idle(action: &Action, layout: &Layout) -> bool {
     match action {
         Action::Copy { from, into } => layout.locate(from) == layout.locate(into),
@@ -133,7 +133,7 @@ impl Timeline {
 }
 
 impl Stepper {
-    /// Starts the rank's next round; false if it has ended or waits.
+    /// Starts the rank's next round. Returns false if it has ended or waits.
     fn begin_round(&mut self, rank: Rank, round: &mut Round) -> Result<bool, TooMuch> {
         let process = &mut self.processes[rank as usize];
         if process.waiting > 0 || process.next == process.program.rounds() {
@@ -187,7 +187,7 @@ impl Stepper {
         self.match_pair(from, to);
     }
 
-    /// Lets the pair's first message pass if both ends are posted.
+    /// Passes the pair's first message if both ends are posted.
     fn match_pair(&mut self, from: Rank, to: Rank) {
         let Some(pair) = self.pairs.get_mut(&(from, to)) else {
             return;

@@ -1,11 +1,11 @@
-//! The vector of a call, of which all its buffers are pieces.
+//! The vector of a call; all buffers are pieces of it.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::{BlockRange, Nodes, Partition, Run, Span};
 
-/// The vector of a call: its length, and how it is divided among the ranks.
+/// The vector of a call: its length, and its division among the ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Vector {
     pub(crate) units: u64,
@@ -19,13 +19,13 @@ pub(crate) struct Vector {
 /// Parts of a vector that need not be even.
 #[derive(Clone, Debug)]
 pub(crate) struct Sizes {
-    /// Where each rank's part begins, and the end.
+    /// The start of each rank's part, and the end.
     offsets: Arc<[u64]>,
     largest: u64,
 }
 
 impl Sizes {
-    /// Parts of these sizes; `None` if they add up to more than can be counted.
+    /// Parts of these sizes; `None` if their sum overflows.
     pub(crate) fn new(counts: &[u64]) -> Option<Self> {
         let mut offsets = vec![0_u64];
         for count in counts {
@@ -43,13 +43,13 @@ impl Sizes {
     }
 }
 
-/// Where block `block` of `blocks` even ones begins in `units`.
+/// The start of block `block` of `blocks` even blocks of `units`.
 fn even(block: u64, blocks: u64, units: u64) -> u64 {
     block * (units / blocks) + block.min(units % blocks)
 }
 
 impl Vector {
-    /// Where a rank's part begins; that of rank `ranks` is the end.
+    /// The start of a rank's part; for rank `ranks`, the end.
     pub(crate) fn part(&self, rank: u64) -> u64 {
         match &self.parts {
             Some(parts) => parts.offsets[rank as usize],
@@ -57,7 +57,7 @@ impl Vector {
         }
     }
 
-    /// What a partition cuts: the whole vector, or a part of it.
+    /// The units that a partition divides: the whole vector, or a part of it.
     fn cut(&self, partition: Partition) -> Range<u64> {
         match partition {
             Partition::Within { parts, part, .. } => {
@@ -105,10 +105,10 @@ impl Vector {
         }
     }
 
-    /// The units of a span, which names blocks that there are.
+    /// The number of units in a span, whose blocks must exist.
     ///
-    /// Simulations ask this for both ends of every message: one division, where finding the place
-    /// would take several.
+    /// Simulations call this for both ends of every message, so it uses one division, while computing the place would
+    /// take several.
     pub(crate) fn length(&self, span: &Span) -> u64 {
         let blocks = match (span.partition, &self.parts) {
             (Partition::Even(blocks), _) => blocks,
@@ -130,7 +130,7 @@ impl Vector {
         count * each + larger_within
     }
 
-    /// As many units as the largest block has, or more.
+    /// At least the number of units in the largest block.
     pub(crate) fn largest(&self, partition: Partition) -> u64 {
         let part = |ranks: u32| match &self.parts {
             Some(parts) => parts.largest,
@@ -154,8 +154,8 @@ impl Vector {
         }
     }
 
-    /// The units of a cyclic range of blocks of any partition: up to the end of what it cuts, and from
-    /// there on where that begins. `None` if there are no such blocks.
+    /// The units of a cyclic range of blocks of any partition: up to the end of the divided units, and from their
+    /// start on. `None` if these blocks do not exist.
     pub(crate) fn runs(&self, partition: Partition, range: BlockRange) -> Option<[Run; 2]> {
         let (ranks, chunks) = match partition {
             Partition::ByChunk { ranks, chunks } => (ranks, chunks),
@@ -194,7 +194,7 @@ impl Vector {
         Some([run(start, before_the_end), run(0, count - before_the_end)])
     }
 
-    /// The same of a partition whose blocks stand one after the other, as ranges.
+    /// The same as ranges, for a partition with contiguous blocks.
     pub(crate) fn pieces(
         &self,
         partition: Partition,

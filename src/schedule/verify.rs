@@ -1,10 +1,9 @@
 //! The proof that a schedule does what its collective promises.
 //!
-//! Every unit of memory holds the set of ranks whose contributions it combines, and whether they
-//! were combined in rank order. The programs of all ranks run against each other on such values;
-//! whatever goes wrong is a [`Fault`]. What passes is correct on this shape for all data, and for
-//! every operator, or every commutative one if the algorithm is not ordered. A [`Grid`] holds the shapes
-//! on which an algorithm is proved.
+//! Every unit of memory holds the set of ranks whose contributions it combines, and whether they were combined in
+//! rank order. The programs of all ranks are run together on such values; every error is a [`Fault`]. A schedule that
+//! passes is correct on this shape for all data, and for every operator, or for every commutative one if the
+//! algorithm is not ordered. A [`Grid`] holds the shapes on which an algorithm is proved.
 
 mod grid;
 mod sweep;
@@ -19,7 +18,7 @@ use crate::fault::{Fault, Misdeed};
 use crate::program::Program;
 use crate::{Held, Rank, Schedule};
 
-/// What a verified schedule was seen to do.
+/// The observations of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proof {
     /// Whether every combination joined adjacent ranges of ranks, lower ranks on the left.
@@ -30,14 +29,13 @@ pub struct Proof {
 
 /// Proves a schedule correct.
 ///
-/// An algorithm that the registry calls ordered must combine in order. Takes time and memory
-/// proportional to ranks x units.
+/// An algorithm that is registered as ordered must combine in order. Takes time and memory proportional to ranks x
+/// units.
 pub fn verify(schedule: &Schedule) -> Result<Proof, Fault> {
     verify_programs(schedule, &|rank| schedule.program(rank))
 }
 
-/// Proves that the given programs, in place of the schedule's own, do what it should: the way to
-/// see that a broken algorithm is caught.
+/// Verifies the given programs instead of the schedule's own, to show that faulty algorithms are caught.
 pub fn verify_programs(
     schedule: &Schedule,
     programs: &dyn Fn(Rank) -> Box<dyn Program>,
@@ -97,7 +95,7 @@ struct Contribution {
     ranks: Ranks,
 }
 
-/// Which ranks: first and last of each run of consecutive ones, ascending, never touching.
+/// A set of ranks: first and last of each run of consecutive ones, ascending, not adjacent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Ranks {
     Range(Rank, Rank),
@@ -105,7 +103,7 @@ enum Ranks {
 }
 
 impl Ranks {
-    /// What is known to be equal without a look at the runs.
+    /// Whether two sets are equal without comparing their runs.
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Range(..), Self::Range(..)) => self == other,
@@ -161,7 +159,7 @@ impl std::fmt::Display for Contribution {
 struct Contributions {
     must_be_ordered: bool,
     ordered: bool,
-    /// Two sets and their union: the units of a span mostly hold the same sets.
+    /// Two sets and their union, cached, as most units of a span hold the same sets.
     last: Option<[Ranks; 3]>,
 }
 

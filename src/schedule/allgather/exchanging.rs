@@ -1,4 +1,4 @@
-//! Allgathers in which all ranks do the same: a send and a receive in every round.
+//! Allgathers in which every rank has one send and one receive in every round.
 
 use super::{contribution, gathered};
 use crate::Rank;

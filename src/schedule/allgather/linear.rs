@@ -4,8 +4,8 @@ use super::exchanging::{self, Place};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Cost, Round};
 
-/// Cost `(p - 1) (alpha + beta m)`. In step `i` everybody sends to the rank `i` further and receives
-/// from the rank `i` before, so no rank is ever sent to by two.
+/// Cost `(p - 1) (alpha + beta m)`. In step `i` each rank sends to the rank `i` further and receives from the rank
+/// `i` before, so no rank ever receives two messages at once.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allgather,
     id: "linear",

@@ -22,7 +22,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 
 fn cost(ranks: u32) -> Option<Cost> {
     let (fill, exact) = latency(ranks);
-    // Of three ranks one waits for the other without combining anything.
+    // With three ranks one rank waits for the other without combining anything.
     let combinations = [fill - i64::from(ranks == 3), 1];
     Some(Cost::pipelined_where(exact, [2 * fill, 2], combinations))
 }

@@ -4,9 +4,9 @@ use crate::phases::{self, Among, Phase};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Parameter};
 
-/// The first block costs the sum of its parts; every other one what the busiest rank, a leader, does for it
-/// on its node and between nodes together. So parts in which a rank sends few messages, as along a chain, are
-/// good for many blocks. The parts themselves take each block whole.
+/// The first block costs the sum of its parts. Each further block costs what the busiest rank, a leader, does for it
+/// on its node and between nodes. So parts in which a rank sends few messages, such as chains, are best for many
+/// blocks. The parts themselves do not split blocks.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Bcast,
     id: "leaders_pipelined",

@@ -1,8 +1,8 @@
 //! GOAL, the language of LogGOPSim (Hoefler, Schneider, Lumsdaine 2010).
 //!
-//! A statement a line, none of them indented, as its scanner wants it. Statements of a rank run at
-//! once unless one `requires` another: every statement of a round requires all of the round before,
-//! through a `calc 0` between them where both are wide.
+//! GOAL has one statement per line, without indentation, as its scanner requires. The statements of a rank run
+//! concurrently unless one `requires` another. Every statement of a round requires all statements of the previous
+//! one; if both rounds are wide, through a `calc 0` between them.
 
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ impl<'a> Goal<'a> {
         Ok(Self { schedule, scale })
     }
 
-    /// What stands before all ranks.
+    /// The text before all ranks.
     pub fn head(&self) -> String {
         let Self { schedule, scale } = self;
         format!(
@@ -41,7 +41,7 @@ impl<'a> Goal<'a> {
         )
     }
 
-    /// What one rank does.
+    /// The text of one rank.
     pub fn rank(&self, rank: Rank) -> String {
         let mut writer = Writer {
             text: format!("\nrank {rank} {{\n"),
@@ -50,7 +50,7 @@ impl<'a> Goal<'a> {
         };
         steps(self.schedule, self.scale, rank, |step| writer.step(step));
         if writer.labels == 0 {
-            // The scanner may not like a rank without statements.
+            // The scanner may reject a rank without statements.
             writer.statement("calc 0");
         }
         writer.text.push_str("}\n");
@@ -61,9 +61,9 @@ impl<'a> Goal<'a> {
 /// The statements of one rank.
 struct Writer {
     text: String,
-    /// How many labels there are: `l1`, `l2`, ...
+    /// The number of labels: `l1`, `l2`, ...
     labels: u64,
-    /// Those that the next round requires.
+    /// The labels that the next round requires.
     before: Vec<u64>,
 }
 
@@ -87,7 +87,7 @@ impl Writer {
         self.before = labels;
     }
 
-    /// Adds a statement that requires the round before.
+    /// Adds a statement that requires the previous round.
     fn requiring(&mut self, statement: &str) -> u64 {
         let label = self.statement(statement);
         for before in &self.before {

@@ -1,9 +1,9 @@
-//! Schedules as traces for the simulators of others.
+//! Exports schedules as traces for other simulators.
 //!
-//! Both formats take what one rank does at a time. Messages of a pair carry the tags 0, 1, 2, ...:
-//! they are matched as here whatever the simulator's own rules, and requests of one round can be
-//! told apart. Transfers of empty spans do not occur, copies cost nothing, and signals have one
-//! byte, since both simulators read the length 0 as something else.
+//! Both formats describe one rank at a time. Messages of a pair have the tags 0, 1, 2, ..., so they are matched as
+//! here under any matching rules, and the requests of one round can be distinguished. Transfers of empty spans are
+//! left out, copies cost nothing, and signals have one byte, because both simulators interpret the length 0
+//! differently.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,19 +16,19 @@ mod simgrid;
 pub use goal::Goal;
 pub use simgrid::SimGrid;
 
-/// What units and combinations are in the simulator.
+/// The units of the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
     /// Bytes of a unit.
     pub unit_bytes: u64,
-    /// What combining a byte costs, in the simulator's measure of work.
+    /// The cost of combining a byte, in the simulator's measure of work.
     pub combine_cost: u64,
 }
 
 /// A message is longer than the simulators can count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong {
-    /// The rank at whose action it was noticed.
+    /// The rank whose action has the message.
     pub rank: Rank,
     /// The other end.
     pub peer: Rank,
@@ -68,7 +68,7 @@ struct Transfer {
 struct Step {
     sends: Vec<Transfer>,
     recvs: Vec<Transfer>,
-    /// Work of all combinations; nothing if there is none.
+    /// The work of all combinations; `None` if there are none.
     work: Option<u64>,
 }
 
@@ -78,7 +78,7 @@ impl Step {
     }
 }
 
-/// Makes steps of a rank's rounds.
+/// Converts a rank's rounds to steps.
 struct Stepper {
     scale: Scale,
     layout: Layout,
@@ -86,9 +86,9 @@ struct Stepper {
     received: HashMap<Rank, u64>,
 }
 
-/// Whether the simulators can count the bytes of every message.
+/// Checks that the simulators can represent the length of every message.
 fn check(schedule: &Schedule, scale: Scale) -> Result<(), TooLong> {
-    // No message is longer than the whole vector: most calls need no look at their messages.
+    // No message is longer than the whole vector, so most calls need no check of individual messages.
     let vector = schedule.vector_units().saturating_mul(scale.unit_bytes);
     if vector <= TooLong::LIMIT {
         return Ok(());
@@ -167,7 +167,7 @@ impl Stepper {
     }
 }
 
-/// The next message to or from a peer; nothing if it is empty.
+/// The next message to or from a peer; `None` if it is empty.
 fn transfer(tags: &mut HashMap<Rank, u64>, peer: Rank, bytes: u64) -> Option<Transfer> {
     if bytes == 0 {
         return None;

@@ -22,7 +22,7 @@ impl<'a> SimGrid<'a> {
         Ok(Self { schedule, scale })
     }
 
-    /// A comment that tells what the trace is of.
+    /// A comment that describes the trace.
     pub fn head(&self) -> String {
         let Self { schedule, scale } = self;
         format!(
@@ -34,8 +34,8 @@ impl<'a> SimGrid<'a> {
         )
     }
 
-    /// What one rank does. A transfer that is alone in its round blocks, as it does in execution;
-    /// those of wider rounds are started together, work is done meanwhile, and all are waited for.
+    /// The trace of one rank. A transfer that is alone in its round blocks, as in the execution; those of wider
+    /// rounds are started together, then the work is done, and then all are completed.
     pub fn rank(&self, rank: Rank) -> String {
         // After a plain `init` lengths are in bytes.
         let mut text = format!("{rank} init\n");

@@ -7,10 +7,9 @@ use crate::{Buffer, Collective, Parameter, Partition, Rank, Room, Round, Shape, 
 
 /// About `(2 floor(log2 p) + 2 (b-1)) alpha + (p-1) beta m`.
 ///
-/// A rank between the leaves and the root passes a chunk of all that its subtree contributes on while
-/// the next chunk arrives from both children. The chunks of the contributions stand at one distance in
-/// memory, so that they are one message: `b` an edge, where `binary_streamed` has `b` for each
-/// contribution that passes.
+/// An inner rank sends a chunk of all contributions of its subtree while the next chunk arrives from both children.
+/// The chunks of the contributions have equal distances in memory, so that they form one message: `b` messages on
+/// each edge, whereas `binary_streamed` has `b` for each contribution.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Gather,
     id: "binary_chunked",
@@ -47,7 +46,7 @@ struct Chunked {
 }
 
 impl Chunked {
-    /// Where contributions stand that are not the rank's own alone.
+    /// The buffer of contributions other than the rank's own.
     fn collected(&self) -> Buffer {
         match self.branch.parent {
             None => Buffer::Output,

@@ -1,10 +1,10 @@
-//! Gathering along a tree, a message an edge: every rank sends what its subtree contributed.
+//! Gathering along a tree with one message per edge: every rank sends the contributions of its subtree.
 
 use crate::program::Program;
 use crate::tree::branch::{Branch, Subtree, Tree};
 use crate::{Buffer, Partition, Rank, Room, Round, Shape, Span};
 
-/// The scratch buffer of a rank between the leaves and the root: its subtree's contributions.
+/// The scratch buffer of an inner rank: its subtree's contributions.
 pub(crate) fn scratch(tree: Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
     let Branch {
         parent,

@@ -3,14 +3,14 @@
 use crate::program::Program;
 use crate::{Buffer, Partition, Rank, Round, Shape, Span};
 
-/// In what order the root takes the contributions.
+/// The order in which the root receives the contributions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
     /// One after the other, in rank order.
     InTurn,
-    /// As they come.
+    /// All at once, in any order.
     AtOnce,
-    /// One after the other; a rank sends when it is told to.
+    /// One after the other; each rank sends at the root's request.
     OnRequest,
 }
 

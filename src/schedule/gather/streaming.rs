@@ -15,8 +15,7 @@ fn partition(shape: &Shape) -> Partition {
     }
 }
 
-/// The scratch buffer of a rank between the leaves and the root: what has arrived and has not been
-/// sent.
+/// The scratch buffer of an inner rank: received pieces that have not been sent.
 pub(crate) fn scratch(tree: Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
     let branch = tree(rank, shape.root, shape.ranks);
     if branch.parent.is_none() || branch.children.is_empty() {

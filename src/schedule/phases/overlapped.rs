@@ -7,16 +7,16 @@ use crate::program::Program;
 
 /// Phases that overlap: while one works on a block, those before it work on the next ones.
 ///
-/// Time is divided into turns. In turn `t` phase `s` works on block `t - s`; what the phases within nodes do in a round
-/// stands in one round with what those between nodes do. Phases among the same ranks come one after the other in a
-/// turn: otherwise their messages would wait for each other in a circle. Blocks have their own places in all memory.
+/// Time is divided into turns. In turn `t` phase `s` works on block `t - s`; a round of the phases within nodes and a
+/// round of those between nodes form one round. Phases among the same ranks follow each other in a turn: otherwise
+/// their messages could wait for each other in a cycle. Every block has its own place in all memory.
 pub(super) struct Overlapped {
-    /// Each with the round of a turn in which it begins.
+    /// Each phase, with the round of a turn in which it starts.
     steps: Vec<(u64, Step)>,
     blocks: u32,
-    /// Rounds of a turn.
+    /// The number of rounds in a turn.
     length: u64,
-    /// The first phase, before which the rank has nothing to do, and the last one.
+    /// The first and the last phase in which the rank has work.
     turns: [u64; 2],
 }
 

@@ -1,9 +1,9 @@
-//! The ranks that carry out a phase together, and what of the call's vector it is about.
+//! The ranks that carry out a phase together, and their parts of the call's vector.
 
 use super::{About, Among, Phase};
 use crate::{BlockRange, Collective, Nodes, Partition, Rank, Room, Shape};
 
-/// A block of the vector, where a phase is carried out block by block.
+/// A block of the vector, in a phase that is carried out block by block.
 #[derive(Clone, Copy)]
 pub(super) struct Piece {
     pub(super) of: u32,
@@ -28,7 +28,7 @@ pub(super) struct Team {
 }
 
 impl Team {
-    /// The team of a rank and the rank's number in it; `None` if it has nothing to do.
+    /// The team of a rank, and the rank's number in it; `None` if it takes no part.
     pub(super) fn of(phase: &Phase, shape: &Shape, rank: Rank) -> Option<(Self, Rank)> {
         let (nodes, root) = (&shape.nodes, shape.root);
         let (node, local) = nodes.place(rank);
@@ -55,7 +55,7 @@ impl Team {
         }
     }
 
-    /// The number in the team of the call's root, or of the rank that stands for it.
+    /// The team's number of the call's root, or of its representative.
     pub(super) fn head(&self) -> Rank {
         let (node, local) = self.nodes.place(self.root);
         match self.among {
@@ -74,12 +74,12 @@ impl Team {
         }
     }
 
-    /// The blocks of the call's vector that are a member's part of what the phase is about, member after member, and
-    /// how many blocks stand before them; `None` if a part of the vector is cut as the phase's algorithm does.
+    /// The blocks of the call's vector that are a member's part, member after member, and the number of blocks before
+    /// them; `None` if the phase's algorithm itself determines the partition.
     fn parts(&self) -> Option<(Partition, u64)> {
         let (nodes, lanes) = (self.nodes.count(), self.nodes.largest());
         let size = self.size();
-        // Ranks stand row by row, in block order the nodes and in cyclic order the lanes.
+        // Ranks are arranged in rows: the nodes in block order, the lanes in cyclic order.
         let stand_together = match (self.among, self.about) {
             (Among::Lane, _) | (_, About::Lanes) => self.nodes.are_cyclic(),
             _ => self.nodes.are_consecutive(),
@@ -108,7 +108,7 @@ impl Team {
         })
     }
 
-    /// Where the blocks that a member names stand in the vector of the call.
+    /// The place of a member's blocks in the call's vector.
     pub(super) fn cut(
         &self,
         partition: Partition,
@@ -117,7 +117,7 @@ impl Team {
     ) -> (Partition, BlockRange) {
         if let Some((parts, before)) = self.parts() {
             let count = match partition {
-                // All of them.
+                // All blocks.
                 Partition::Even(_) => self.size().into(),
                 _ => blocks.count,
             };
@@ -132,7 +132,7 @@ impl Team {
             Partition::Even(_) if parts == 1 => return (partition, blocks),
             Partition::Even(blocks) => (blocks, 1),
             Partition::PerRank { ranks, chunks } => (ranks, chunks),
-            // No algorithm that is a phase cuts so.
+            // No algorithm that is used in phases has another partition.
             _ => return (partition, blocks),
         };
         let within = Partition::Within {
@@ -169,7 +169,7 @@ impl Team {
         }
     }
 
-    /// Room for what a member has after a phase.
+    /// The room for a member's result of a phase.
     pub(super) fn result(&self, collective: Collective, member: Rank) -> Room {
         let size = self.size();
         self.room(match collective.has_part_only() {

@@ -3,8 +3,8 @@
 use crate::program::Program;
 use crate::{Buffer, Rank, Room, Round, Span};
 
-/// The scratch buffers of a rank: one for its partial result unless that is the output, and one for
-/// what cannot arrive there.
+/// The scratch buffers of a rank: one for its partial result unless that is the output, and one for messages that
+/// cannot arrive there.
 pub(crate) fn scratch(ascending: &Ascending) -> Vec<Room> {
     let direct = u32::from(ascending.arrives_in_place_of_result());
     let senders = ascending.senders.count();
@@ -29,7 +29,7 @@ impl Senders {
         }
     }
 
-    /// The rank at a turn, if there is one.
+    /// The rank at an index, if there is one.
     fn get(&self, turn: u64, receiver: Rank) -> Option<Rank> {
         match self {
             Self::Children(children) => children.get(turn as usize).copied(),
@@ -48,21 +48,20 @@ pub(crate) struct Ascending {
     /// The ranks that send. Vectors of lower ranks are left operands: in rank order if every subtree is a range of
     /// ranks next to what is combined already.
     pub(crate) senders: Senders,
-    /// The rank that gets the partial result; `None` at the root.
+    /// The rank that the partial result is sent to; `None` at the root.
     pub(crate) receiver: Option<Rank>,
-    /// Whether the root's own vector stands where its result shall be.
+    /// Whether the root's own vector is in the place of the result.
     pub(crate) in_place: bool,
 }
 
 impl Ascending {
-    /// Whether the first message arrives where the result shall be and is combined there, which
-    /// touches less memory than a third operand.
+    /// Whether the first message arrives in the place of the result and is combined there, which touches less memory
+    /// than a separate operand.
     fn arrives_in_place_of_result(&self) -> bool {
         self.receiver.is_some() || !self.in_place
     }
 
-    /// Where the result, partial or not, comes to stand, and where messages arrive that cannot
-    /// arrive there.
+    /// The buffers of the result, partial or final, and of messages that cannot arrive there.
     fn buffers(&self) -> [Buffer; 2] {
         match self.receiver {
             None => [Buffer::Output, Buffer::Scratch(0)],

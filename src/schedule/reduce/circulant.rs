@@ -9,8 +9,8 @@ use crate::{Buffer, Collective, Cost, Parameter, Partition, Rank, Room, Round, S
 
 /// `L - 1 + b` steps with `L = ceil(log2 p)`, for every p, and as many combinations; not in rank order.
 ///
-/// A rank receives the blocks that it would send in the broadcast, and sends those that it would
-/// receive, each once and when all that it is sent of them has been combined.
+/// A rank receives the blocks that it would send in the broadcast, and sends those that it would receive: each one
+/// once, after everything that it receives of that block has been combined.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
     id: "circulant",
@@ -37,8 +37,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     ..PLAIN
 };
 
-/// On all but the root the blocks that are being combined, then those that arrive. The broadcast sends a
-/// block within `2L` rounds after it arrived.
+/// On all ranks but the root, the blocks that are being combined, then arriving ones. The broadcast sends a block
+/// within `2L` rounds after its arrival.
 fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
     let in_work = shape.blocks.min(2 * log2_ceil(shape.ranks));
     let partial = Room::window(Partition::Even(shape.blocks), in_work);
@@ -71,7 +71,7 @@ impl Program for Circulant {
     fn round(&self, index: u64, round: &mut Round) {
         let turn = index / 2;
         let mirrored = self.timetable.rounds() - 1 - turn;
-        // What the broadcast sends comes in here.
+        // The broadcast's sends become receives.
         let [arriving, leaving] = self.timetable.round(mirrored);
         let (step, is_last) = self.timetable.step(mirrored);
         let combined = self.sent_again[step][usize::from(!is_last)];

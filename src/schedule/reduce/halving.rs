@@ -11,7 +11,7 @@ use crate::{Buffer, Partition, Rank, Room, Round, Shape, Span};
 const RECEIVED: Buffer = Buffer::Scratch(0);
 const PARTIAL: Buffer = Buffer::Scratch(1);
 
-/// How the ranks beyond a power of two are folded away.
+/// The way in which ranks beyond a power of two are folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Folding {
     /// The two of a pair combine a half of the vector each (Kurnosov 2017).
@@ -20,14 +20,14 @@ pub(crate) enum Folding {
     Unbalanced,
 }
 
-/// Where the combined vector is wanted.
+/// The ranks that need the combined vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Root(Rank),
     Everywhere,
 }
 
-/// The scratch buffers: what arrives, and partial results where there is no output.
+/// The scratch buffers: for arriving data, and for partial results if there is no output.
 pub(crate) fn scratch(target: Target, rank: Rank) -> Vec<Room> {
     match target {
         Target::Root(root) if rank != root => vec![Room::WHOLE, Room::WHOLE],
@@ -43,7 +43,7 @@ pub(crate) fn program(
     shape: &Shape,
     rank: Rank,
 ) -> Box<dyn Program> {
-    // The root must go on: its neighbour is folded away in its stead.
+    // The root must stay active, so its neighbour is folded instead.
     let (root, wanted) = match target {
         Target::Root(root) => (root, rank == root),
         Target::Everywhere => (0, true),
@@ -74,7 +74,7 @@ pub(crate) fn program(
     }
 }
 
-/// What both members of a pair know.
+/// The data that both members of a pair know.
 struct Common {
     rank: Rank,
     partition: Partition,
@@ -88,13 +88,13 @@ impl Common {
         Span::blocks(buffer, self.partition, first, count)
     }
 
-    /// The half that the lower or the upper one of two ranks combines.
+    /// The half that the lower or the upper rank of a pair combines.
     fn half(&self, buffer: Buffer, upper: bool) -> Span {
         let count = self.partition.blocks() / 2;
         self.span(buffer, if upper { count } else { 0 }, count)
     }
 
-    /// The rounds of exchanging halves with a neighbour, each combining the one it keeps.
+    /// The rounds in which a rank exchanges halves with a neighbour and combines its own.
     fn exchange_halves(&self, index: u64, neighbour: Rank, round: &mut Round) {
         let upper = self.rank > neighbour;
         let kept = self.half(RECEIVED, upper);
@@ -143,12 +143,12 @@ struct Halving {
     fold: Fold,
     position: u32,
     stands_for: Option<Rank>,
-    /// The only position that wants the result; all do if absent.
+    /// The only position that needs the result; all positions if absent.
     wanted_at: Option<u32>,
 }
 
 impl Halving {
-    /// The blocks that a position holds when it has halved the vector `halvings` times.
+    /// The blocks that a position holds after `halvings` halvings.
     fn held(&self, buffer: Buffer, position: u32, halvings: u32) -> Span {
         let all = self.fold.positions();
         let mut first = 0;
@@ -198,7 +198,7 @@ impl Halving {
         }
     }
 
-    /// How many gathering steps concern this position: all, or until it has sent.
+    /// The number of gathering steps of this position: all, or those until it has sent.
     fn gathering_rounds(&self) -> u32 {
         match self.wanted_at {
             Some(root) if root != self.position => {

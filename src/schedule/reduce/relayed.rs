@@ -1,4 +1,4 @@
-//! Pipelined reductions along a tree, whatever the tree.
+//! Pipelined reductions along any tree.
 
 use std::ops::Range;
 
@@ -12,8 +12,7 @@ const PARTIAL: Buffer = Buffer::Scratch(0);
 /// A tree over consecutive ranks that is rooted at the last of them.
 type Tree = fn(Rank, Range<Rank>) -> Node;
 
-/// The scratch buffers: between leaves and root the partial result of two blocks, then blocks that
-/// arrive.
+/// The scratch buffers: for inner ranks the partial result of two blocks, then arriving blocks.
 pub(crate) fn scratch(tree: Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
     let Shape { ranks, root, .. } = *shape;
     let partition = Partition::Even(shape.blocks);

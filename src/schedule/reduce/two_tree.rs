@@ -27,13 +27,12 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 
 fn cost(ranks: u32) -> Option<Cost> {
     let (fill, exact) = latency(ranks);
-    // Of three ranks one waits for the other without combining anything.
+    // With three ranks one rank waits for the other without combining anything.
     let combinations = fill - i64::from(ranks == 3);
     Some(Cost::pipelined_where(exact, [fill, 1], [combinations, 1]))
 }
 
-/// Where the rank has edges from above and downwards, a block that is being combined; then blocks that
-/// arrive.
+/// For a rank with edges upwards and downwards, a block that is being combined; then arriving blocks.
 fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
     let timetable = Timetable::new(shape, rank);
     let receives = timetable.passing_down();
@@ -62,7 +61,7 @@ impl TwoTree {
         Span::block(buffer, self.partition, block)
     }
 
-    /// Where a block is combined: the root has no edge from above.
+    /// The buffer in which blocks are combined: the root has no upward edge.
     fn partial(&self) -> Buffer {
         match self.timetable.above[..] {
             [] => Buffer::Output,
@@ -70,13 +69,13 @@ impl TwoTree {
         }
     }
 
-    /// Where blocks arrive.
+    /// The buffers of arriving blocks.
     fn arrivals(&self) -> Arrivals {
         let first = u8::from(!self.timetable.above.is_empty());
         Arrivals { first }
     }
 
-    /// What of a tree's blocks is to be sent: combined ones where the rank is inner.
+    /// The buffer of a tree's block to be sent: of combined blocks if the rank is inner.
     fn leaving(&self, edge: &Edge) -> Buffer {
         let is_inner = |below: &Edge| below.second == edge.second;
         match self.timetable.below.iter().any(is_inner) {
@@ -85,8 +84,7 @@ impl TwoTree {
         }
     }
 
-    /// What a block is combined with that arrives along an edge: of the edges of a tree, the one
-    /// that the broadcast uses last comes first.
+    /// The buffer that is combined with a block from an edge; the edge that the broadcast uses last comes first.
     fn own(&self, edge: usize) -> Buffer {
         let below = &self.timetable.below;
         let later = &below[edge + 1..];

@@ -63,7 +63,7 @@ fn reversed(place: &Place, position: u32) -> u32 {
     }
 }
 
-/// The parts that are left to a position after so many halvings: the lower half where its bit is 0.
+/// The parts that a position is still responsible for after this many halvings: the lower half if its bit is 0.
 fn left(place: &Place, buffer: Buffer, position: u32, halvings: u32) -> Span {
     let size = place.fold.positions() >> halvings;
     let first = reversed(place, position) & !(size - 1);
@@ -71,7 +71,7 @@ fn left(place: &Place, buffer: Buffer, position: u32, halvings: u32) -> Span {
     parts(buffer, ranks.start, ranks.end - ranks.start, place.ranks)
 }
 
-/// The combined parts of the ranks that a position stands for.
+/// The combined parts of the ranks that a position represents.
 fn stood_for(place: &Place, position: u32) -> Span {
     let ranks = place.fold.ranks(position, 1);
     parts(PARTIAL, ranks.start, ranks.end - ranks.start, place.ranks)

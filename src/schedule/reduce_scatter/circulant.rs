@@ -10,8 +10,8 @@ use crate::{Buffer, Cost, Rank, Room, Round, Shape, Span};
 /// Cost `L alpha + (p - 1)/p (beta + gamma) m` with `L = ceil(log2 p)` and `m` the whole vector, for
 /// every p: the least of messages and bytes, without folding. Parts are combined cyclically, not in order.
 ///
-/// A rank has combined contributions to a range of parts that begins with its own. In every step it
-/// sends those of the farther half and combines those of the nearer half with what comes.
+/// A rank has combined contributions to a range of parts that starts with its own. In every step it sends those of
+/// the farther half, and combines those of the nearer half with what it receives.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "circulant",
     summary: "halves of what is left are sent on at distances p/2, p/4, ..., 1, rounded up, for any p",
@@ -88,7 +88,7 @@ impl Program for Circulant {
             );
             round.recv((self.rank + (ranks - kept)) % ranks, arriving);
             if index == 0 && kept > held - kept {
-                // The part that nothing comes to, for now.
+                // The part that receives no contribution in this step.
                 let middle = self.parts(Buffer::Input, kept - 1, 1);
                 round.copy(middle, middle.of(PARTIAL));
             }

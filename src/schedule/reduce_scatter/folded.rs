@@ -1,19 +1,18 @@
 //! Reduce-scatters among a power of two of positions, to which the ranks are folded first.
 //!
-//! A rank that is folded away hands in its vector, and gets its part from the neighbour that went on
-//! for it.
+//! A folded rank sends its vector to the neighbour that represents it, and receives its part from there.
 
 use super::parts;
 use crate::program::Program;
 use crate::tree::fold::{Away, Fold, Role};
 use crate::{Buffer, Rank, Room, Round, Shape, Span};
 
-/// What arrives; as long as the vector.
+/// The received data; as long as the vector.
 pub(super) const RECEIVED: Buffer = Buffer::Scratch(0);
-/// What has been combined; as long as the vector.
+/// The combined data; as long as the vector.
 pub(super) const PARTIAL: Buffer = Buffer::Scratch(1);
 
-/// The place of a rank that goes on.
+/// The position of an active rank.
 pub(super) struct Place {
     pub(super) rank: Rank,
     pub(super) ranks: u32,
@@ -22,17 +21,17 @@ pub(super) struct Place {
     stands_for: Option<Rank>,
 }
 
-/// The two rounds of a step among the positions: the exchange with the partner, then what is
-/// combined of what came. `own` is the buffer of what the rank has so far.
+/// The two rounds of a step among the positions: the exchange with the partner, then the combination of the received
+/// data. `own` is the buffer of the rank's data so far.
 #[derive(Clone, Copy)]
 pub(super) struct Steps {
     pub(super) exchange: fn(&Place, step: u32, own: Buffer, &mut Round),
     pub(super) combine: fn(&Place, step: u32, own: Buffer, &mut Round),
-    /// A further round after the last step, where a position has come to hold the parts of another.
+    /// A round after the last step, for algorithms in which a position ends with the parts of another one.
     pub(super) exchange_parts: Option<fn(&Place, &mut Round)>,
 }
 
-/// The scratch buffers of a rank that goes on.
+/// The scratch buffers of an active rank.
 pub(super) fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
     match Fold::new(shape.ranks, 0).role(rank) {
         Role::GoesOn { .. } => vec![Room::WHOLE, Room::WHOLE],
@@ -106,7 +105,7 @@ impl Program for GoesOn {
         ) {
             exchange_parts(&self.place, round);
         } else if step == fold.steps {
-            // Only now is the input no longer needed, in whose memory the output may stand.
+            // Only now may the output be written, which may be in the memory of the input.
             let part = |rank| parts(PARTIAL, rank, 1, ranks);
             if let Some(away) = stands_for {
                 round.send(away, part(away));

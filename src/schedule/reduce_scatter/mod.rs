@@ -1,8 +1,7 @@
 //! Reduce-scatter algorithms: every rank's output gets its part of the combination of all inputs.
 //! Each is registered for parts of any sizes and for parts of one size.
 //!
-//! In place the output stands where the input begins, so nothing is written to it before the input
-//! is no longer needed.
+//! In place the output is at the start of the input, so it is written only when the input is no longer needed.
 
 use crate::{Buffer, Partition, Rank, Span};
 

@@ -55,15 +55,14 @@ const STEPS: Steps = Steps {
     exchange_parts: None,
 };
 
-/// The parts of all ranks but those that the aligned group of `2^step` positions around one stands
-/// for.
+/// The parts of all ranks except those that the aligned group of `2^step` positions around this one represents.
 fn outside(place: &Place, buffer: Buffer, position: u32, step: u32) -> Span {
     let group = place.fold.ranks(position >> step << step, 1 << step);
     let count = place.ranks - (group.end - group.start);
     parts(buffer, group.end % place.ranks, count, place.ranks)
 }
 
-/// The parts of the ranks that this one stands for.
+/// The parts of the ranks that this position represents.
 fn needed_here(place: &Place, buffer: Buffer) -> Span {
     let ranks = place.fold.ranks(place.position, 1);
     parts(buffer, ranks.start, ranks.end - ranks.start, place.ranks)

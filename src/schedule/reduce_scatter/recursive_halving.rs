@@ -48,7 +48,7 @@ const STEPS: Steps = Steps {
     exchange_parts: None,
 };
 
-/// The farthest first.
+/// The distances, the farthest first.
 fn distance(place: &Place, step: u32) -> u32 {
     place.fold.positions() >> (step + 1)
 }
@@ -57,7 +57,7 @@ fn partner(place: &Place, step: u32) -> u32 {
     place.position ^ distance(place, step)
 }
 
-/// The parts of the ranks that the half of a position stands for.
+/// The parts of the ranks that a position's half represents.
 fn group(place: &Place, buffer: Buffer, position: u32, step: u32) -> Span {
     let size = distance(place, step);
     let ranks = place.fold.ranks(position & !(size - 1), size);

@@ -1,8 +1,8 @@
 //! An allgather run backwards is a reduce-scatter.
 //!
-//! Where the allgather sends a part its dual receives contributions to it and combines them; where
-//! it receives a part the dual sends what it has combined of it. Good for allgathers that pass on a
-//! part in the step after it arrived, or never.
+//! Where the allgather sends a part, its dual receives contributions to that part and combines them; where the
+//! allgather receives a part, the dual sends its combined contributions. Suitable for allgathers that send a part in
+//! the step after its arrival, or never.
 
 use crate::program::Program;
 use crate::registry::Algorithm;
@@ -29,7 +29,7 @@ struct Reversed {
     in_place: bool,
 }
 
-/// What the allgather does in a round.
+/// The actions of the allgather in a round.
 #[derive(Clone, Copy)]
 struct Exchange {
     to: Rank,

@@ -12,7 +12,7 @@ pub(crate) mod linear;
 pub(crate) mod linear_nonblocking;
 pub(crate) mod mst;
 
-/// The row of a gather as that of its dual, but for the program.
+/// The row of a gather's dual, without the program.
 const fn dual(gather: Algorithm) -> Algorithm {
     gather.serving(Collective::Scatter)
 }

@@ -1,27 +1,27 @@
-//! Where things stand in a picture, in pixels.
+//! The geometry of a picture, in pixels.
 
 use super::blocks;
 use crate::Rank;
 use crate::timeline::{Message, Timeline};
 
-/// Between the edge and all else.
+/// The margin around the picture.
 pub(super) const MARGIN: u64 = 20;
-/// The base line of the headline.
+/// The baseline of the headline.
 pub(super) const HEADLINE: u64 = 32;
-/// Where the rows begin.
+/// The top of the rows.
 pub(super) const TOP: u64 = 76;
-/// What a rank's line has before the first step and after the last.
+/// The length of a rank's line before the first step and after the last.
 pub(super) const LEAD: u64 = 14;
 
 /// The height of a rank's row.
 pub(super) const ROW: u64 = 40;
-/// Between the edge of a step and its arrows: marks stand there.
+/// The space between the edge of a step and its arrows, for marks.
 const GAP: u64 = 9;
 const LEGEND: u64 = 64;
-/// Between the end of an arrow and its label.
+/// The space between the end of an arrow and its label.
 const HEAD: u64 = 4;
 
-/// The measures of one picture.
+/// The dimensions of one picture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Geometry {
     pub(super) width: u64,
@@ -39,7 +39,7 @@ impl Geometry {
         let left = MARGIN + text_width("rank 000 (root)") + LEAD;
         let ranks = u64::from(ranks);
         let right = left + column * timeline.steps + LEAD + MARGIN;
-        // The headline has larger letters, and the legend its length.
+        // The headline has larger letters, and the legend needs a minimum width.
         let least = (text_width(headline) * 5 / 4 + 2 * MARGIN).max(540);
         Self {
             width: right.max(least),
@@ -79,8 +79,8 @@ impl Geometry {
         ]
     }
 
-    /// The middle of the base line of a message's label: beside its sender, or its receiver if
-    /// `near_head`, and within that one's row, so that labels of crossing arrows stand apart.
+    /// The middle of the baseline of a message's label: next to its sender, or to its receiver if `near_head`, and
+    /// within that rank's row, so that labels of crossing arrows do not overlap.
     pub(super) fn label(&self, message: &Message, text: &str, near_head: bool) -> (u64, u64) {
         let [start, end] = self.ends(message);
         let (near, far) = match near_head {
@@ -102,7 +102,7 @@ impl Geometry {
     }
 }
 
-/// About how wide a text of the ordinary size is.
+/// The approximate width of a text in the ordinary size.
 pub(super) fn text_width(text: &str) -> u64 {
     7 * text.chars().count() as u64
 }

@@ -1,7 +1,7 @@
-//! Schedules as pictures: ranks down, steps across, an arrow a message.
+//! Schedules as pictures: ranks downwards, steps to the right, an arrow for each message.
 //!
-//! The picture is a single SVG file that needs nothing else, with a title and a description for
-//! those who cannot see it. All lengths are whole pixels.
+//! The picture is a self-contained SVG file with a title and a description for screen readers. All lengths are whole
+//! pixels.
 
 use std::fmt::Write;
 
@@ -14,17 +14,16 @@ mod paint;
 use geometry::Geometry;
 use paint::{Paint, Paints};
 
-/// More messages, pieces of work, or ranks times steps than this are not drawn: they could not be
-/// read.
+/// The most messages, pieces of work, or ranks times steps that are drawn; more would not be readable.
 pub const LIMIT: u64 = 4096;
 
-/// Draws a schedule. With `only`, what does not concern that rank is faint.
+/// Draws a schedule. With `only`, everything that does not concern that rank is faint.
 ///
-/// A message is drawn in the step in which it is under way if each takes one step once both ends are
-/// ready. Blocks that hold no units are not moved: the vector should be long enough.
+/// A message is drawn in the step in which it is under way if each takes one step once both ends are ready. Empty
+/// blocks are not moved, so the vector should be long enough.
 ///
 /// # Errors
-/// If there is more to draw than [`LIMIT`].
+/// If more than [`LIMIT`] would have to be drawn.
 pub fn render(schedule: &Schedule, only: Option<Rank>) -> Result<String, TooMuch> {
     let timeline = Timeline::new(schedule, LIMIT)?;
     let headline = text::headline(schedule);
@@ -39,8 +38,8 @@ pub fn render(schedule: &Schedule, only: Option<Rank>) -> Result<String, TooMuch
     Ok(picture.draw())
 }
 
-/// The blocks of a span as its text form names them, without buffer and partition: `2..4`. Nothing
-/// if the span is the whole vector.
+/// The blocks of a span in its text form, without buffer and partition: `2..4`. `None` if the span is the whole
+/// vector.
 fn blocks(span: &Span) -> String {
     let text = span.to_string();
     let range = text.split_once(' ').map_or("", |(_, range)| range);
@@ -65,7 +64,7 @@ impl Picture<'_> {
         for message in &self.timeline.messages {
             self.message(&mut svg, message);
         }
-        // On top of all arrows, or these would cross them out.
+        // Above all arrows, which would otherwise cross them out.
         for message in &self.timeline.messages {
             self.label(&mut svg, message);
         }
@@ -108,7 +107,7 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
 "##
         );
         for paint in self.paints.all() {
-            // Every colour needs arrowheads of its own.
+            // SVG needs arrowheads for every colour.
             let _ = writeln!(
                 svg,
                 r#"<marker id="{}" markerUnits="userSpaceOnUse" markerWidth="11" markerHeight="9" refX="10" refY="4.5" orient="auto"><path d="M0 0 11 4.5 0 9z" fill="{}"/></marker>"#,
@@ -124,7 +123,7 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
         );
     }
 
-    /// Bands behind the ranks, a colour a node, where there are several with several ranks.
+    /// Bands behind the ranks, with a colour for each node, if there are several nodes with several ranks.
     fn bands(&self, svg: &mut String) {
         let (geometry, nodes) = (&self.geometry, &self.schedule.shape().nodes);
         let several = if nodes.are_levels() { nodes.ranks() } else { 0 };
@@ -221,7 +220,7 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
             let same = |other: &&Message| other.step == message.step && of(other) == of(message);
             self.timeline.messages.iter().filter(same).count()
         };
-        // Arrows that spread from one sender are far apart only near their heads.
+        // Arrows that start at one sender are far apart only near their heads.
         let near_head = fan(|message| message.from) > fan(|message| message.to);
         let (x, y) = self.geometry.label(message, &text, near_head);
         let colour = &self.paints.of_message(message).colour;
@@ -231,7 +230,7 @@ text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
         );
     }
 
-    /// A dot where a rank combines, a square where it copies; `before` others stand there already.
+    /// A dot where a rank combines, a square where it copies; `before` is the number of marks that are already there.
     fn mark(&self, svg: &mut String, work: &Work, before: u64) {
         let Work { after, rank, .. } = *work;
         let x = self.geometry.x(after) + before * 4;

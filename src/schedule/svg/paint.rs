@@ -1,18 +1,18 @@
-//! The colours of a picture: one a block, so that its way can be followed.
+//! The colours of a picture: one for each block, to show its path.
 
 use std::collections::BTreeMap;
 
 use crate::timeline::{Message, Timeline, Work};
 use crate::{Action, Partition, Span};
 
-/// Dark enough for text on white, and to be told apart by most.
+/// Dark enough for text on white, and distinguishable for most people.
 const FEW: [&str; 8] = [
     "#1d6fb8", "#c2410c", "#15803d", "#7c3aed", "#be185d", "#a16207", "#0e7490", "#57534e",
 ];
 
 const NEUTRAL: &str = "#334155";
 
-/// A colour, and the name of the arrowhead that has it.
+/// A colour, and the name of the arrowhead in it.
 #[derive(Clone, Debug)]
 pub(super) struct Paint {
     pub(super) id: String,
@@ -52,7 +52,7 @@ impl Paints {
         [&self.neutral].into_iter().chain(self.paints.values())
     }
 
-    /// What has no block: signals and whole vectors.
+    /// The colour of signals and whole vectors.
     pub(super) fn neutral(&self) -> &Paint {
         &self.neutral
     }
@@ -76,7 +76,7 @@ impl Paints {
     }
 }
 
-/// What a combination or copy writes.
+/// The span that a combination or copy writes.
 fn target(work: &Work) -> Span {
     match work.action {
         Action::Combine { into, .. } | Action::Copy { into, .. } => into,
@@ -85,15 +85,15 @@ fn target(work: &Work) -> Span {
     }
 }
 
-/// The first block of a span and how many there are; parts of the same vector cut otherwise have
-/// colours of their own. Nothing for the whole vector.
+/// The first block of a span and the number of blocks; different divisions of the vector have different colours.
+/// `None` for the whole vector.
 fn key(span: &Span) -> Option<(u64, u64)> {
     let all = span.partition.blocks();
     let is_whole = span.blocks.count == all && span.blocks.start == 0;
     (span.partition != Partition::WHOLE && !is_whole).then_some((span.blocks.start, all))
 }
 
-/// A colour that tells a block from the others; around the colour wheel if there are many.
+/// A colour that distinguishes a block from the others; around the colour wheel if there are many.
 fn colour((block, all): (u64, u64)) -> String {
     match FEW.get(block as usize) {
         Some(colour) if all <= FEW.len() as u64 => (*colour).to_owned(),

@@ -1,16 +1,15 @@
-//! Trees whose subtrees are cyclic ranges of ranks: what moves up or down such a tree is one message
-//! an edge, whatever the root.
+//! Trees whose subtrees are cyclic ranges of ranks. So data for or from a subtree are one message, for every root.
 
 use crate::Rank;
 
-/// The ranks below and including one, a cyclic range.
+/// A subtree: a cyclic range of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Subtree {
-    /// The rank to which the others report.
+    /// The root of the subtree.
     pub(crate) root: Rank,
     /// The first rank of the range.
     pub(crate) first: Rank,
-    /// How many ranks.
+    /// The number of ranks.
     pub(crate) count: u32,
 }
 
@@ -44,7 +43,7 @@ impl Rotation {
     }
 
     fn rank(self, node: u32) -> Rank {
-        // Without a sum that might be too large.
+        // Avoids a sum that might overflow.
         let before_the_turn = self.ranks - self.root;
         match node.checked_sub(before_the_turn) {
             Some(rank) => rank,
@@ -52,7 +51,7 @@ impl Rotation {
         }
     }
 
-    /// The subtree of a node that covers the nodes from itself onwards.
+    /// The subtree of a node, which covers `count` nodes from itself on.
     fn subtree(self, node: u32, count: u32) -> Subtree {
         let root = self.rank(node);
         Subtree {
@@ -68,13 +67,13 @@ pub(crate) fn binomial(rank: Rank, root: Rank, ranks: u32) -> Branch {
     knomial(2, rank, root, ranks)
 }
 
-/// The tree in which the parent of a node is the node without its lowest non-zero digit in base
-/// `radix`. A node with `t` zeros at its end heads the nodes from itself to `radix^t` further.
+/// The tree in which the parent of a node is the node without its lowest non-zero digit in base `radix`. The subtree
+/// of a node with `t` trailing zeros covers the nodes up to `radix^t` further.
 pub(crate) fn knomial(radix: u32, rank: Rank, root: Rank, ranks: u32) -> Branch {
     let rotation = Rotation { root, ranks };
     let node = rotation.node(rank);
     let end = u64::from(ranks);
-    // A million ranks ask: few divisions, and none of 64 bits.
+    // Called for up to a million ranks: few divisions, and none of 64 bits.
     let (mut place, mut zeros, mut digits) = (1_u64, 0_u32, node);
     while place < end && digits.is_multiple_of(radix) {
         place *= u64::from(radix);
@@ -136,7 +135,7 @@ fn left_size(count: u32) -> u32 {
         return 0;
     }
     let full = 1 << count.ilog2();
-    // Half of what is above the last level but the root, and what the last level gives the left.
+    // Half of the nodes above the last level except the root, and the left share of the last level.
     (full / 2 - 1) + (count - (full - 1)).min(full / 2)
 }
 

@@ -1,9 +1,9 @@
-//! Circulant graphs: every rank talks to those at a few distances, the same for all ranks.
+//! Circulant graphs: every rank communicates with the ranks at a few distances, the same for all ranks.
 //!
-//! The distances halve, rounded up, from the number of ranks to 1. Blocks that leave one rank in turn
-//! reach all others along them without any rank sending or receiving two at once (Träff 2024, Optimal
-//! broadcast schedules in logarithmic time). In round `k` of each `L = ceil(log2 p)` a rank sends to the
-//! one at distance `k` after it, and the blocks of the next `L` rounds are those of the last plus `L`.
+//! The distances halve, rounded up, from the number of ranks to 1. Blocks that leave one rank in turn reach all
+//! others along them, and no rank ever sends or receives two at once (Träff 2024, Optimal broadcast schedules in
+//! logarithmic time). In round `k` of each group of `L = ceil(log2 p)` rounds, a rank sends to the one at distance
+//! `k` after it; the block numbers of the next `L` rounds are larger by `L`.
 
 use crate::shape::log2_ceil;
 use crate::{Rank, Shape};
@@ -34,7 +34,7 @@ impl Graph {
         self.distances.len() - 1
     }
 
-    /// The first block that a node other than the root gets.
+    /// The first block that a node other than the root receives.
     fn first_block(&self, node: u32) -> usize {
         let mut rest = i64::from(node);
         for (step, distance) in self.distances.iter().enumerate().rev() {
@@ -48,8 +48,8 @@ impl Graph {
         self.levels()
     }
 
-    /// The blocks that a node other than the root receives in the first rounds; negative ones are those
-    /// of the rounds before.
+    /// The blocks that a node other than the root receives in the first rounds; negative numbers stand for blocks of
+    /// earlier rounds.
     fn receives(&self, node: u32) -> Vec<i64> {
         let first = self.first_block(node);
         let mut search = Search {
@@ -68,18 +68,18 @@ impl Graph {
     }
 }
 
-/// The search for the paths on which blocks come to a node: a block for each round in turn, the one
-/// whose path leaves the root last.
+/// The search for the paths on which blocks reach a node: for each round in turn, the block whose path leaves the
+/// root last.
 struct Search<'a> {
     graph: &'a Graph,
     target: i64,
-    /// Blocks that have a round, as bits.
+    /// The set of blocks that already have a round, as bits.
     taken: u64,
     blocks: Vec<usize>,
 }
 
 impl Search<'_> {
-    /// Extends the path that has come to `node` by steps up to `step`, below node `bound`.
+    /// Extends the path that has reached `node` by steps up to `step`, below node `bound`.
     fn from(&mut self, node: i64, mut bound: i64, step: usize) {
         let distances = &self.graph.distances;
         for step in (0..=step).rev() {
@@ -106,21 +106,21 @@ impl Search<'_> {
     }
 }
 
-/// When a rank of a broadcast sends and receives which of `b` blocks; `b - 1 + L` rounds.
+/// The timetable of a rank: which of `b` blocks it sends and receives in which of `b - 1 + L` rounds.
 pub(crate) struct Timetable {
     shape: Shape,
     node: u32,
     distances: Vec<i64>,
-    /// The blocks that are sent and received in the first rounds; none where the root would receive.
+    /// The blocks that are sent and received in the first rounds; `None` where the root would receive.
     sends: Vec<Option<i64>>,
     receives: Vec<Option<i64>>,
 }
 
-/// A block that passes, and the rank at the other end.
+/// A passing block: the rank at the other end, and the block's number.
 pub(crate) type Passing = (Rank, u64);
 
 impl Timetable {
-    /// That of a rank among at least two. Costs O(log² p).
+    /// The timetable of a rank, for at least two ranks. Takes O(log² p) time.
     pub(crate) fn new(shape: &Shape, rank: Rank) -> Self {
         let graph = Graph::new(shape.ranks);
         let node = (rank + (shape.ranks - shape.root)) % shape.ranks;
@@ -146,7 +146,7 @@ impl Timetable {
         self.sends.len() as u64
     }
 
-    /// Rounds that are left out at the beginning, so that the last round is the last of `L`.
+    /// The number of rounds left out at the start, so that the last round ends a group of `L`.
     fn left_out(&self) -> u64 {
         let rounds = self.rounds();
         rounds.next_multiple_of(self.levels()) - rounds
@@ -161,12 +161,12 @@ impl Timetable {
         ((node + i64::from(self.shape.root)) % ranks) as Rank
     }
 
-    /// What passes in a round: what is sent, and what is received.
+    /// The sent and the received block of a round.
     pub(crate) fn round(&self, index: u64) -> [Option<Passing>; 2] {
         let round = index + self.left_out();
         let step = (round % self.levels()) as usize;
         let shift = (round - step as u64) as i64 - self.left_out() as i64;
-        // Behind the last block there are none: the last one takes their place.
+        // There are no blocks after the last one, which takes their place.
         let last = i64::from(self.shape.blocks) - 1;
         let block = |block: Option<i64>| {
             let block = (block? + shift).min(last);
@@ -179,8 +179,8 @@ impl Timetable {
         [sent, received]
     }
 
-    /// For each step whether a block that is sent, and one that is received, is sent again later: in the
-    /// last `L` rounds, and in others.
+    /// For each step, whether the sent block, and the received one, is sent again later: in the last `L` rounds, and
+    /// in other rounds.
     pub(crate) fn sent_again(&self) -> Vec<[[bool; 2]; 2]> {
         let levels = self.levels() as i64;
         let again = |block: Option<i64>, step: usize, is_last: bool| {

@@ -1,9 +1,8 @@
 //! Ranks folded to a power of two.
 //!
-//! With `P = 2^steps` the largest power of two that is not above p, the first `2 (p - P)` ranks form
-//! pairs of neighbours of which one stands for both. Those that go on are numbered in rank order:
-//! position `q` stands for a range of one or two ranks, and an aligned group of positions for a
-//! range of ranks.
+//! Let `P = 2^steps` be the largest power of two up to p. The first `2 (p - P)` ranks form pairs of neighbours, and
+//! one rank of each pair represents both. The remaining ranks are numbered in rank order: position `q` represents a
+//! range of one or two ranks, and an aligned group of positions a range of ranks.
 
 use std::ops::Range;
 
@@ -15,26 +14,26 @@ use crate::{Buffer, Rank, Round, Span};
 pub(crate) struct Fold {
     /// `log2 P`: the rounds of an exchange at doubling distances.
     pub(crate) steps: u32,
-    /// How many ranks are folded away.
+    /// The number of folded ranks.
     folded: u32,
-    /// A rank that must go on; in all other pairs the lower one does.
+    /// A rank that must stay active; in all other pairs the lower one does.
     kept: Rank,
 }
 
 /// A rank's part in a folding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It goes on, for itself alone or also for a neighbour.
+    /// The rank stays active, for itself or also for a neighbour.
     GoesOn {
         position: u32,
         stands_for: Option<Rank>,
     },
-    /// A neighbour goes on for it.
+    /// A neighbour represents the rank.
     Away { neighbour: Rank },
 }
 
 impl Fold {
-    /// The folding of `ranks` in which rank `kept` goes on.
+    /// The folding of `ranks` in which rank `kept` stays active.
     pub(crate) fn new(ranks: u32, kept: Rank) -> Self {
         let steps = ranks.ilog2();
         Self {
@@ -49,7 +48,7 @@ impl Fold {
         1 << self.steps
     }
 
-    /// What a rank does.
+    /// The role of a rank.
     pub(crate) fn role(self, rank: Rank) -> Role {
         if rank >= 2 * self.folded {
             let position = rank - self.folded;
@@ -80,14 +79,14 @@ impl Fold {
         }
     }
 
-    /// The ranks that `count` positions from `position` stand for.
+    /// The ranks that `count` positions from `position` represent.
     pub(crate) fn ranks(self, position: u32, count: u32) -> Range<Rank> {
         let first = |position: u32| position + position.min(self.folded);
         first(position)..first(position + count)
     }
 }
 
-/// A rank that hands in its whole vector, and gets `result` from the neighbour that goes on for it.
+/// A rank that sends its whole vector to the neighbour that represents it, and receives `result` from there.
 pub(crate) struct Away {
     pub(crate) neighbour: Rank,
     pub(crate) result: Span,

@@ -1,4 +1,4 @@
-//! Who talks to whom: trees over ranks and foldings of them, apart from what travels along them.
+//! Communication patterns: trees of ranks and foldings, independent of the data.
 
 pub(crate) mod branch;
 pub(crate) mod circulant;

@@ -1,9 +1,8 @@
 //! Trees of a given shape over consecutive ranks, numbered so that subtrees are contiguous.
 //!
-//! The trees of the literature are numbered in pre-order from their root, rank 0. Here they stand
-//! mirrored, rooted at the last rank, as [`super::towards`] wants them: the first child is the rank
-//! before, the second child the rank before the first child's subtree. A tree that has more nodes
-//! than there are ranks is cut at the ranks that do not exist.
+//! In the literature the trees are numbered in pre-order from their root, rank 0. Here they are mirrored and rooted
+//! at the last rank, as [`super::towards`] requires: the first child is the previous rank, the second child the rank
+//! before the first child's subtree. A tree with more nodes than ranks is truncated.
 
 use std::ops::Range;
 
@@ -12,10 +11,10 @@ use crate::tree::relay::Node;
 
 /// A family of binary trees, each made of two smaller ones below a root.
 pub(crate) trait Family {
-    /// Nodes of the tree of an order; order 0 has one, and each has more than the one before.
+    /// The number of nodes in the tree of an order; order 0 has one, and each order more than the previous one.
     fn nodes(order: u32) -> u64;
 
-    /// The orders of the first and the second child's trees, where there are such children.
+    /// The orders of the first and the second child's trees, if these children exist.
     fn parts(order: u32) -> [Option<u32>; 2];
 }
 
@@ -55,7 +54,7 @@ fn order<F: Family>(size: u64) -> u32 {
     (0..).find(|order| F::nodes(*order) >= size).unwrap_or(0)
 }
 
-/// How many of `size - 1` nodes below a root of an order stand in its first child's tree.
+/// The number of nodes in the first child's tree, of the `size - 1` nodes below the root of an order.
 fn first_size<F: Family>(order: u32, size: u32) -> u32 {
     let first = F::parts(order)[0].map_or(0, F::nodes);
     u32::try_from(first).unwrap_or(u32::MAX).min(size - 1)
@@ -91,8 +90,8 @@ pub(crate) fn node<F: Family>(rank: Rank, mut ranks: Range<Rank>) -> Node {
     }
 }
 
-/// Steps until the first block of a reduction has arrived at the root of the tree over `size`
-/// nodes, a node taking its children's one after the other; also the combinations on that path.
+/// The number of steps until the first block of a reduction has arrived at the root of the tree over `size` nodes, if
+/// each node receives from one child at a time; also the number of combinations on that path.
 pub(crate) fn steps_up<F: Family>(size: u32) -> u32 {
     steps_up_of::<F>(order::<F>(size.into()), size)
 }

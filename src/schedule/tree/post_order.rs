@@ -62,8 +62,8 @@ pub(crate) fn root_children(size: u32) -> u32 {
     (size - 1).min(2)
 }
 
-/// Steps until the first block of a reduction has arrived at the root, a step being one message
-/// and a node taking its children's one after the other; also the combinations on that path.
+/// The number of steps until the first block of a reduction has arrived at the root, if a step is one message and
+/// each node receives from one child at a time; also the number of combinations on that path.
 pub(crate) fn steps_up(size: u32) -> u32 {
     match size {
         0 | 1 => 0,
@@ -72,7 +72,7 @@ pub(crate) fn steps_up(size: u32) -> u32 {
     }
 }
 
-/// Steps until the first block of a broadcast has arrived everywhere, a node serving its first
+/// The number of steps until the first block of a broadcast has arrived everywhere, if each node serves its first
 /// child first.
 pub(crate) fn steps_down(size: u32) -> u32 {
     steps_down_pair(size).0

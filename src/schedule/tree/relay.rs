@@ -1,8 +1,7 @@
 //! Blocks relayed along a tree, towards its root or away from it.
 //!
-//! Any tree will do whose subtrees are ranges of ranks next to their parents': the order in which
-//! children are listed is the order in which they are served, and for reductions the side on which
-//! they stand decides which operand they are.
+//! The subtrees of the tree must be ranges of ranks adjacent to their parents'. Children are served in the order of
+//! their list; in reductions their side determines which operand they are.
 
 use crate::program::Program;
 use crate::{Buffer, Partition, Rank, Room, Round, Span};
@@ -16,7 +15,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Adds a child behind the others.
+    /// Appends a child.
     pub(crate) fn adopt(&mut self, child: Rank) {
         if let Some(place) = self.children.iter_mut().find(|place| place.is_none()) {
             *place = Some(child);
@@ -28,9 +27,9 @@ impl Node {
     }
 }
 
-/// Where blocks arrive that are to be combined: two scratch buffers of one block each, which receives use
-/// in turn, so that a block may arrive while the one before it is combined. They alternate with every
-/// receive and not with every block, since both children send a block `j`.
+/// The buffers of arriving blocks to be combined: two scratch buffers of one block each, used by receives in turn, so
+/// that a block can arrive while the previous one is combined. They alternate with every receive and not with every
+/// block, since both children send a block `j`.
 #[derive(Clone, Copy)]
 pub(crate) struct Arrivals {
     /// The first of the two scratch buffers.
@@ -44,7 +43,7 @@ impl Arrivals {
         std::iter::repeat_n(window, receives.min(2) as usize)
     }
 
-    /// Where a block arrives before which `earlier` others were received.
+    /// The buffer of an arriving block after `earlier` others.
     pub(crate) fn buffer(self, earlier: u64) -> Buffer {
         Buffer::Scratch(self.first + (earlier % 2) as u8)
     }
@@ -58,9 +57,9 @@ pub(crate) struct Gathering {
     pub(crate) rank: Rank,
     pub(crate) node: Node,
     pub(crate) blocks: u32,
-    /// Where partial results are combined; room for two blocks suffices.
+    /// The buffer of partial results; two blocks suffice.
     pub(crate) partial: Buffer,
-    /// Where children's blocks arrive.
+    /// The buffers of the children's blocks.
     pub(crate) arrivals: Arrivals,
 }
 

@@ -1,8 +1,8 @@
 //! The minimum spanning tree of a range of ranks, for any root.
 //!
-//! A range is split in the middle. The root of the range sends to the far end of the half that it
-//! does not stand in, which becomes that half's root; both halves go on alike (Chan, Heimlich,
-//! Purkayastha, van de Geijn 2007). Subtrees are ranges that never wrap around.
+//! A range is split in the middle. The root of the range sends to the far end of the half that it is not in, which
+//! becomes that half's root; both halves are split in the same way (Chan, Heimlich, Purkayastha, van de Geijn 2007).
+//! Subtrees are ranges that never wrap around.
 
 use crate::Rank;
 use crate::tree::branch::{Branch, Subtree};

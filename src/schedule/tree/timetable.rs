@@ -1,12 +1,12 @@
-//! When blocks pass the edges of two trees at once: the first tree carries the blocks of even
-//! number, the second the others.
+//! The times at which blocks pass the edges of two trees: the first tree carries the even blocks, the second one the
+//! odd blocks.
 //!
-//! The root of both trees stands outside; the other ranks are the trees' positions, in rank order.
+//! The root of both trees is outside of them; the other ranks are the trees' positions, in rank order.
 
 use crate::tree::twin::Twins;
 use crate::{Exact, Rank, Shape};
 
-/// The passing of one tree's blocks along an edge: the `i`-th in round `arrival + 2i`.
+/// An edge of one tree, with the times of its blocks: the `i`-th passes in round `arrival + 2i`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
     /// The rank at the other end.
@@ -16,28 +16,28 @@ pub(crate) struct Edge {
     arrival: u32,
 }
 
-/// When blocks pass the edges of one rank.
+/// The times at which blocks pass the edges of one rank.
 #[derive(Clone, Debug)]
 pub(crate) struct Timetable {
-    /// The edges from above, one a tree; none at the root.
+    /// The upward edges, one in each tree; none at the root.
     pub(crate) above: Vec<Edge>,
-    /// The edges downwards, the earlier one first; of one tree except at the root.
+    /// The downward edges, the earlier one first; in one tree only, except at the root.
     pub(crate) below: Vec<Edge>,
     blocks: u32,
 }
 
-/// The steps beside one a block that the broadcast takes on `ranks` ranks, at least 2, and for which
-/// numbers of blocks that is exact. Costs O(p log p).
+/// The number of steps that the broadcast takes in addition to one per block, on `ranks` ranks, at least 2; and the
+/// numbers of blocks for which that is exact. Takes O(p log p) time.
 pub(crate) fn latency(ranks: u32) -> (i64, Exact) {
     let trees = Twins::new(ranks - 1);
     let latest = |second| {
         let arrivals = (1..ranks).map(|position| trees.arrival(second, position));
         i64::from(arrivals.max().unwrap_or(0))
     };
-    // The last block of an even number goes through the second tree, of an odd one through the first.
+    // With an even number of blocks the last one goes through the second tree, with an odd number through the first.
     let (first, second) = (latest(false), latest(true));
     match second - first {
-        // No position waits for the one put in below the second tree.
+        // No position waits for the inserted one below the second tree.
         _ if !ranks.is_multiple_of(4) => (first, Exact::From(2)),
         1 => (first, Exact::From(2)),
         later if later > 1 => (second - 1, Exact::Even),
@@ -46,7 +46,7 @@ pub(crate) fn latency(ranks: u32) -> (i64, Exact) {
 }
 
 impl Timetable {
-    /// The timetable of a rank among at least two.
+    /// The timetable of a rank, for at least two ranks.
     pub(crate) fn new(shape: &Shape, rank: Rank) -> Self {
         let Shape {
             ranks,
@@ -91,7 +91,7 @@ impl Timetable {
         }
     }
 
-    /// Blocks that a tree carries.
+    /// The number of blocks that a tree carries.
     fn carried(&self, second: bool) -> u32 {
         match second {
             false => self.blocks.div_ceil(2),
@@ -99,7 +99,7 @@ impl Timetable {
         }
     }
 
-    /// The first round in which something passes, and the one after the last.
+    /// The first round in which a block passes, and the one after the last.
     pub(crate) fn rounds(&self) -> std::ops::Range<u64> {
         let edges = || self.above.iter().chain(&self.below);
         let used = || edges().filter(|edge| self.carried(edge.second) > 0);
@@ -109,13 +109,13 @@ impl Timetable {
         first.unwrap_or(0)..used().map(end).max().unwrap_or(0)
     }
 
-    /// How many blocks pass the edges downwards.
+    /// The number of blocks that pass the downward edges.
     pub(crate) fn passing_down(&self) -> u64 {
         let edges = self.below.iter();
         edges.map(|edge| u64::from(self.carried(edge.second))).sum()
     }
 
-    /// How many of them do so after a round.
+    /// The number of them that pass after a round.
     pub(crate) fn passing_down_after(&self, round: u64) -> u64 {
         let after = |edge: &Edge| {
             let carried = u64::from(self.carried(edge.second));

@@ -1,8 +1,8 @@
 //! Trees towards any root that keep the order of ranks.
 //!
-//! A tree whose natural root is its last rank stands, mirrored, on the ranks from the root upwards,
-//! and as it is on the ranks below the root; the root of the lower part becomes a further child of
-//! the root. All subtrees are ranges of ranks next to their parents', for every root.
+//! A tree whose natural root is its last rank is mirrored on the ranks from the root upwards, and used as it is on
+//! the ranks below the root; the root of the lower part becomes an additional child of the root. All subtrees are
+//! ranges of ranks adjacent to their parents', for every root.
 
 use std::ops::Range;
 

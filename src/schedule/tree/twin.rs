@@ -12,14 +12,13 @@
 //!   one put in between the position before it and its parent;
 //! - if `n = 4k + 3`, the second is the in-order tree of `n + 2` numbers without its two ends.
 //!
-//! Subtrees are ranges of positions in both trees. An edge's colour is the parity of the round in
-//! which the first message passes it, the *arrival*. Going down between inner positions the colour
-//! changes with every step to one side and stays with every step to the other; which side, depends
-//! on `n mod 4`. A leaf's edge has the colour that its edge in the other tree does not have.
+//! Subtrees are ranges of positions in both trees. An edge's colour is the parity of the round in which the first
+//! message passes it, the *arrival*. On the way down between inner positions, the colour changes with every step to
+//! one side and stays the same with every step to the other; `n mod 4` determines which side. A leaf's edge has the
+//! other colour than its edge in the other tree.
 
-/// The in-order tree of the numbers `1..=size`: a number with `h` zero bits at its end has height
-/// `h`, its children are `2^(h-1)` away; where the right one does not exist, the next that does
-/// takes its place.
+/// The in-order tree of the numbers `1..=size`: a number with `h` trailing zero bits has height `h`, and its children
+/// are `2^(h-1)` away; if the right one does not exist, the next existing one takes its place.
 #[derive(Clone, Copy, Debug)]
 struct InOrder {
     size: u32,
@@ -64,7 +63,7 @@ impl InOrder {
     }
 }
 
-/// How the second tree comes from the first.
+/// The construction of the second tree from the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Second {
     Mirror,
@@ -72,7 +71,7 @@ enum Second {
     Shifted,
 }
 
-/// Two trees over positions `1..=size`, below a root of their own.
+/// Two trees over positions `1..=size`, below a common root outside of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Twins {
     size: u32,
@@ -173,14 +172,13 @@ impl Twins {
         }
     }
 
-    /// The round in which a message that the root sends first of all gets to a position in the first
-    /// or in the second tree.
+    /// The round in which the first message of the root reaches a position in the first or in the second tree.
     pub(crate) fn arrival(self, second: bool, position: u32) -> u32 {
         let is_inner = position.is_multiple_of(2) != second;
         if is_inner && !(second && position == self.size && position % 4 == 1) {
             return self.inner_arrival(second, position);
         }
-        // A leaf, or the position put in, which takes the colour of the leaf below it.
+        // A leaf, or the inserted position, which has the colour of the leaf below it.
         let Some(parent) = self.edges(second, position).parent else {
             return u32::from(second);
         };

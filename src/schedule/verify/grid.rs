@@ -13,20 +13,20 @@ pub struct Grid {
     pub ranks: RangeInclusive<u32>,
     /// Block counts of pipelined algorithms.
     pub blocks: Vec<u32>,
-    /// The most ranks of which every one is tried as the root; of more, the first, the middle and
-    /// the last one are.
+    /// The largest number of ranks for which every rank is tried as the root; beyond that, the first, the middle and
+    /// the last one.
     pub every_root_of: u32,
 }
 
-/// The radices that are tried: every shape of node, and what is in use.
+/// The tested radices: every form of node, and the radices in use.
 const RADICES: [u32; 5] = [2, 3, 4, 8, 16];
 
 impl Grid {
     /// Calls `visit` with every call on a communicator of this size, until it fails.
     ///
-    /// The lengths leave blocks empty and uneven. Parts of a reduce-scatter also have different
-    /// lengths. An algorithm that knows nodes has one of the lengths, is in place or not, and of many ranks has
-    /// one of the roots, on each number of nodes.
+    /// The lengths produce empty and uneven blocks. Parts of a reduce-scatter also have different lengths. For each
+    /// number of nodes, an algorithm that knows nodes is tried with one of the lengths, either in place or not, and
+    /// for many ranks with one of the roots.
     ///
     /// # Errors
     /// The first error of `visit`.
@@ -52,7 +52,7 @@ impl Grid {
                 lengths.push((total, Some(&uneven[..])));
             }
             for (other, &placed) in placements.iter().enumerate() {
-                // On many nodes each length and in place in turn.
+                // With many nodes, the lengths and in-place alternate.
                 let turn = turn + other;
                 let in_turn = |count: usize, by: usize| match placements.len() {
                     1 => 0..count,
@@ -82,8 +82,7 @@ impl Grid {
         Ok(())
     }
 
-    /// The roots that are tried on a communicator of this size: rank 0 alone where the collective
-    /// has no root.
+    /// The roots that are tried on a communicator of this size; only rank 0 if the collective has no root.
     pub fn roots(&self, algorithm: &Algorithm, ranks: u32) -> Vec<Rank> {
         if !algorithm.collective.is_rooted() {
             return vec![0];
@@ -96,8 +95,8 @@ impl Grid {
         roots
     }
 
-    /// One node, and for an algorithm that knows nodes all numbers of nodes with as many ranks each, in
-    /// block and in cyclic order.
+    /// One node; for an algorithm that knows nodes, also all numbers of nodes of equal size, in block and in cyclic
+    /// order.
     pub fn placements(&self, algorithm: &Algorithm, ranks: u32) -> Vec<Placed<'static>> {
         let mut placements = vec![Placed::Together];
         let several = (2..=ranks).filter(|nodes| ranks.is_multiple_of(*nodes));
@@ -109,8 +108,7 @@ impl Grid {
         placements
     }
 
-    /// Every inner algorithm of a composition, and every block count and radix that makes a
-    /// difference.
+    /// Every inner algorithm of a composition, with every block count and radix that has an effect.
     pub fn parameters(&self, algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
         let mut all = Vec::new();
         for given in compositions(algorithm) {
@@ -139,10 +137,9 @@ impl Grid {
     }
 }
 
-/// Every inner reduce with the default broadcast, and every inner broadcast with the default
-/// reduce; so with what is done within and between nodes. The parts run one after the other and do not know
-/// of each other, so that pairs would prove nothing that these do not. What is no composition has the one
-/// without parts.
+/// Every inner reduce with the default broadcast, and every inner broadcast with the default reduce; likewise for the
+/// algorithms within and between nodes. The parts run one after the other and are independent, so other pairs would
+/// prove nothing more. Other algorithms have a single entry without parts.
 fn compositions(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
     let none = Parameters::default();
     let ids = |parameter, collective| {

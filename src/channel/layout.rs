@@ -16,7 +16,7 @@ const BUFFER: usize = 64 << 10;
 /// The number of buffers of a rank that sends to only one other, so that none are kept for others.
 const BUFFERS_FOR_ONE: usize = BUFFERS / 2;
 
-/// How the channels of some ranks share a segment.
+/// The layout of a segment that the channels of some ranks share.
 ///
 /// Each rank has its own part: the slots of its incoming channels and its answers, in the order of the other ranks,
 /// then its send buffers. So pairs of ranks without messages need little memory.
@@ -181,7 +181,7 @@ mod tests {
         assert!(layout.bytes() < 1 << 20);
     }
 
-    /// What a communicator may use unless more is allowed.
+    /// Tests buffer sizes within the default limit on a communicator's memory.
     #[test]
     fn many_ranks_get_buffers_that_are_worth_having() {
         for (ranks, least) in [(8, BUFFER), (24, BUFFER), (32, 44 << 10), (64, 20 << 10)] {

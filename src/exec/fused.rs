@@ -4,7 +4,7 @@ use schedule::Run;
 
 use crate::steps::{Place, SCRATCH, Step, Steps, Transfer, Work};
 
-/// How received data is combined on arrival instead of being stored as the message's target.
+/// The way received data is combined on arrival instead of being stored as the message's target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     /// The other operand.

@@ -9,7 +9,7 @@ use vocabulary::{Datatype, Operator};
 use crate::ExecError;
 use crate::noncommutative::Function;
 
-/// Where the result of a combination goes.
+/// The target of a combination's result.
 #[derive(Debug)]
 pub enum Operands<'a> {
     /// `left := left o right`.

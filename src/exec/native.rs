@@ -161,7 +161,7 @@ pub struct NativeCall {
     way: Way,
 }
 
-/// How the algorithm is forced.
+/// The way the algorithm is forced.
 #[derive(Debug)]
 enum Way {
     /// Open MPI: while this communicator exists.

@@ -8,7 +8,7 @@ use crate::ExecError;
 use crate::api::{check, library_text, status_ignore};
 use crate::tool::Tool;
 
-/// How a rank waits for messages.
+/// The way a rank waits for messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wait {
     /// Ranks wait in the library's blocking calls, which usually spin: the fastest way if each rank has a core.

@@ -72,7 +72,7 @@ pub(crate) struct Transfer {
     /// Whether it is sent through a channel and has the same data as the previous message through a channel in its
     /// round.
     pub(crate) is_repeated: bool,
-    /// How it is combined on arrival, if it is received through a channel and not stored.
+    /// The way it is combined on arrival, if it is received through a channel and not stored.
     pub(crate) arrival: Option<Arrival>,
     /// The progress of the message through a channel, before any of it has been moved.
     pub(crate) message: TransferProgress,

@@ -371,7 +371,7 @@ fn is_oversubscribed(node_ranks: c_int) -> bool {
     node_ranks as usize > cores && !is_bound(cores)
 }
 
-/// How ranks wait in MPI: oversubscribed ones yield their cores, unless the library does so itself.
+/// The way ranks wait in MPI: oversubscribed ones yield their cores, unless the library does so itself.
 fn wait(is_oversubscribed: bool) -> Result<Wait, ExecError> {
     Ok(match is_oversubscribed && !exec::leaves_core()? {
         true => Wait::Yield,

@@ -7,7 +7,7 @@ use exec::ApplicationCall;
 use crate::call::Key;
 use crate::user_handles::UserHandles;
 
-/// How a call is carried out.
+/// The way a call is carried out.
 #[derive(Debug)]
 pub(crate) enum Way {
     /// The library carries it out.

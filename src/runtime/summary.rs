@@ -7,7 +7,7 @@ use vocabulary::Through;
 
 use crate::FallbackReason;
 
-/// What carries out calls, and by which rules.
+/// The kind of rule that chose the algorithm, or the reason why the library carried out the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// An algorithm of ours, by a rule for the communicator's shape.
@@ -36,7 +36,7 @@ pub struct SummaryRow {
     /// The algorithm with its parameters and, if the rule is the nearest shape's, that shape; or the reason why the
     /// library carried out the calls.
     pub decision: String,
-    /// What carried it out.
+    /// The kind of rule that chose it, or the library.
     pub by: By,
     /// The transport of messages within nodes, if one of our algorithms carried out the calls.
     pub through: Through,

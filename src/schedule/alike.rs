@@ -78,7 +78,7 @@ enum Step {
 
 /// A schedule being read, from its first rank's first round to its last rank's last.
 struct Reader<'a> {
-    /// Where it stands among the schedules.
+    /// Its position among the schedules.
     place: usize,
     schedule: &'a Schedule,
     /// The ranks whose programs have been begun.

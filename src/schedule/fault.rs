@@ -38,7 +38,7 @@ pub enum Fault {
         rank: Rank,
         /// The unit of the vector.
         unit: u64,
-        /// What the unit holds instead.
+        /// The value that the unit holds instead.
         found: String,
     },
 }

@@ -12,7 +12,7 @@ pub enum Room {
     Blocks {
         /// The partition; spans of the buffer may use others.
         partition: Partition,
-        /// Which blocks.
+        /// The blocks.
         blocks: BlockRange,
     },
     /// Any `slots` consecutive blocks of a partition, counted cyclically from block `first`; the `j`-th is in slot `j

@@ -23,7 +23,7 @@ impl Place {
         (self.rank + distance) % self.ranks
     }
 
-    /// What this rank contributes.
+    /// The contribution of this rank.
     pub(super) fn own(self) -> Span {
         contribution(self.rank, self.ranks)
     }

@@ -81,7 +81,7 @@ struct Doubling {
 }
 
 impl Doubling {
-    /// What the aligned group of `2^step` positions around one holds.
+    /// The contributions that the aligned group of `2^step` positions around one holds.
     fn group(&self, position: u32, step: u32) -> Span {
         let first = position >> step << step;
         let ranks = self.fold.ranks(first, 1 << step);

@@ -63,7 +63,7 @@ struct Transfer {
     tag: u64,
 }
 
-/// What a rank does in one round, with the empty left out.
+/// The actions of a rank in one round, without the empty ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Step {
     sends: Vec<Transfer>,

@@ -1,6 +1,6 @@
 //! An allgather run backwards is a reduce-scatter.
 //!
-//! Where the allgather sends a part, its dual receives contributions to that part and combines them; where the
+//! If the allgather sends a part, its dual receives contributions to that part and combines them; where the
 //! allgather receives a part, the dual sends its combined contributions. Suitable for allgathers that send a part in
 //! the step after its arrival, or never.
 

@@ -8,18 +8,18 @@ use std::thread;
 use super::{Grid, Proof};
 use crate::{Algorithm, Fault, Request, Schedule, Unsupported, text};
 
-/// What proving an algorithm came to.
+/// The result of proving an algorithm.
 #[derive(Debug, Default)]
 pub struct Verdict {
     /// Shapes that were proved.
     pub shapes: u64,
-    /// Whether some of them are to combine in rank order: these were seen to.
+    /// Whether some of them had to combine in rank order, which was proved too.
     pub ordered: bool,
-    /// Whether some of them need not.
+    /// Whether some of them did not have to.
     pub unordered: bool,
     /// The longest chain of messages.
     pub most_steps: u64,
-    /// How many numbers of ranks it does not serve.
+    /// The number of rank counts that it does not support.
     pub skipped: u64,
     /// The fault on the fewest ranks.
     pub fault: Option<Refutation>,
@@ -32,11 +32,11 @@ pub struct Refutation {
     pub ranks: u32,
     /// The call, in words.
     pub call: String,
-    /// What is wrong.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// Why a grid cannot be gone through.
+/// The reason why a grid cannot be proved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unprovable {
     /// The algorithm cannot serve a call, for another reason than the number of ranks.
@@ -63,7 +63,7 @@ impl fmt::Display for Unprovable {
 
 impl std::error::Error for Unprovable {}
 
-/// How a schedule is proved.
+/// The way a schedule is proved.
 pub type Verify = dyn Fn(&Schedule) -> Result<Proof, Fault> + Sync;
 
 impl Grid {

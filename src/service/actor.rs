@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::ServiceError;
 
-/// What a token permits. No scope implies another one, except that `admin` implies all.
+/// A permission of a token. No scope implies another one, except that `admin` implies all.
 #[derive(
     Clone,
     Copy,
@@ -35,19 +35,19 @@ pub enum Scope {
     Admin,
 }
 
-/// A person or program that was recognised.
+/// An authenticated person or program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
     /// The name of the token, `uid N` on a Unix socket, or `anonymous`.
     pub name: String,
-    /// What it may do.
+    /// The scopes of the actor.
     pub scopes: Vec<Scope>,
-    /// The machines on which it may do so; empty for all.
+    /// The machines for which the scopes hold; empty for all.
     pub machines: Vec<String>,
 }
 
 impl Actor {
-    /// Whether the actor has a scope for a machine; `None` asks for what concerns all machines.
+    /// Whether the actor has a scope for a machine, or for all machines if `machine` is `None`.
     pub fn may(&self, scope: Scope, machine: Option<&str>) -> bool {
         let has = self.scopes.contains(&scope) || self.scopes.contains(&Scope::Admin);
         let here = self.machines.is_empty()

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::database::{now, timestamp, unreadable};
 use crate::{Actor, Page, Scope, Service, ServiceError, Slice};
 
-/// Something that was done.
+/// An entry of the audit.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct AuditRow {
     /// Its number.
@@ -17,15 +17,15 @@ pub struct AuditRow {
     pub at: jiff::Timestamp,
     /// The user who did it.
     pub actor: String,
-    /// What: `task.submit`, `task.cancel`, `release.release`, `token.create` and the like.
+    /// The action: `task.submit`, `task.cancel`, `release.release`, `token.create` and the like.
     pub action: String,
     /// The object that was changed.
     pub subject: String,
-    /// More of it.
+    /// Further facts about the action.
     pub details: serde_json::Value,
 }
 
-/// Adds a row, in the transaction of what is done.
+/// Adds a row, in the transaction that carries out the action.
 ///
 /// # Errors
 /// SQLite.

@@ -1,7 +1,7 @@
 //! Copies of a service's state.
 //!
 //! ```text
-//! BACKUP/service.db        as it was at one moment
+//! BACKUP/service.db        the database, as of one moment
 //! BACKUP/service.db.sha256 its digest, as sha256sum writes it
 //! BACKUP/blobs/sha256/…    the tables that it names
 //! ```
@@ -21,9 +21,9 @@ use crate::{Digest, ServiceError, blobs, schema};
 /// The digest of the database.
 const CHECKSUM: &str = "service.db.sha256";
 
-/// Writes a copy of a state folder's database and blobs to a new folder, also while a service uses it. The copy is
-/// of one moment; it is checked and on disk when this returns, and nothing is left if it fails. It holds the hashes
-/// of tokens, no secrets, and no logs of tasks.
+/// Copies the database and the blobs of a state folder to a new folder, also while a service uses the state folder.
+/// The copy shows the state of one moment; it is checked and synced to disk when this returns, and is removed if an
+/// error occurs. It contains the hashes of tokens but no secrets, and no logs of tasks.
 ///
 /// # Errors
 /// If the target exists; [`ServiceError::Damaged`], [`ServiceError::NotFound`] of a table,
@@ -33,11 +33,11 @@ pub fn backup(state: &Path, target: &Path) -> Result<(), ServiceError> {
     files::open(&database).map_err(ServiceError::file("read", &database))?;
     let half = Half::new(target)?;
     let copy = half.path().join(DATABASE);
-    // SQLite takes an empty file, which others cannot read.
+    // SQLite accepts an existing empty file, and this one only its owner can read.
     create_file(&copy)?;
     let connection = connect(&database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     schema::check(&connection, &database)?;
-    // One reading transaction. Blobs are written before the rows that name them, and never removed.
+    // One read transaction. Blobs are written before the rows that name them, and are never removed.
     let name = copy.to_str().ok_or_else(|| {
         let error = io::Error::new(ErrorKind::InvalidInput, "its name is not UTF-8");
         ServiceError::file("create", &copy)(error)
@@ -49,8 +49,9 @@ pub fn backup(state: &Path, target: &Path) -> Result<(), ServiceError> {
     half.finish()
 }
 
-/// Makes a state folder of a backup, after its database and all digests were checked. The folder must not exist, and
-/// does not unless all is well. Sessions of browsers end; tokens that were revoked since then hold again.
+/// Makes a state folder from a backup, after checking its database and all digests. The folder must not exist, and is
+/// created only if all checks pass. Browser sessions end; tokens that were revoked after the backup was made are
+/// valid again.
 ///
 /// # Errors
 /// [`ServiceError::Damaged`], [`ServiceError::NotFound`] of a table, [`ServiceError::BadDatabase`],
@@ -63,7 +64,7 @@ pub fn restore(backup: &Path, state: &Path) -> Result<(), ServiceError> {
     files::open(&from)
         .and_then(|mut from| io::copy(&mut from, &mut created(&to)?))
         .map_err(ServiceError::file("copy", &from))?;
-    // What was copied is checked, not what it was copied from.
+    // Check the copy, not the original.
     if checksum(&to)?.as_bytes() != expected {
         return Err(ServiceError::BadDatabase {
             path: from,
@@ -77,14 +78,14 @@ pub fn restore(backup: &Path, state: &Path) -> Result<(), ServiceError> {
     half.finish()
 }
 
-/// A folder beside the one that is to be made, which goes away unless it takes its name.
+/// A temporary folder beside the target, removed on drop unless [`Half::finish`] renames it.
 struct Half {
     folder: TempDir,
     target: PathBuf,
 }
 
 impl Half {
-    /// Begins a folder that must not exist.
+    /// Creates the temporary folder; the target must not exist.
     fn new(target: &Path) -> Result<Self, ServiceError> {
         let refused = ServiceError::file("create", target);
         let target = match std::path::absolute(target) {
@@ -92,7 +93,7 @@ impl Half {
             Err(error) => return Err(refused(error)),
         };
         if fs::symlink_metadata(&target).is_ok() {
-            let error = io::Error::new(ErrorKind::AlreadyExists, "it is there already");
+            let error = io::Error::new(ErrorKind::AlreadyExists, "it already exists");
             return Err(refused(error));
         }
         let above = target.parent().unwrap_or(&target);
@@ -112,20 +113,20 @@ impl Half {
         self.folder.path()
     }
 
-    /// Puts all to disk, and gives the folder its name.
+    /// Syncs everything to disk, and renames the folder to the target.
     fn finish(self) -> Result<(), ServiceError> {
         let above = self.target.parent().unwrap_or(&self.target);
         let named = sync(self.path())
             .and_then(|()| fs::rename(self.path(), &self.target))
             .and_then(|()| File::open(above)?.sync_all());
         named.map_err(ServiceError::file("create", &self.target))?;
-        // The temporary name stands for nothing now.
+        // The temporary name no longer exists.
         let _ = self.folder.keep();
         Ok(())
     }
 }
 
-/// Puts a folder with all files and folders in it to disk.
+/// Syncs a folder with all files and folders in it to disk.
 fn sync(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -137,14 +138,14 @@ fn sync(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// A line as sha256sum writes it.
+/// The line that `sha256sum` prints for the database.
 fn checksum(database: &Path) -> Result<String, ServiceError> {
     let digest = File::open(database).and_then(Digest::of_reader);
     let digest = digest.map_err(ServiceError::file("read", database))?;
     Ok(format!("{digest}  {DATABASE}\n"))
 }
 
-/// Copies what the database of the copy names, and checks that database and the blobs.
+/// Checks the database of the copy, and copies and checks the blobs that it names.
 fn complete(from: &Path, copy: &Path) -> Result<(), ServiceError> {
     let path = copy.join(DATABASE);
     let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -176,7 +177,7 @@ fn complete(from: &Path, copy: &Path) -> Result<(), ServiceError> {
     Ok(())
 }
 
-/// A new file, of its owner alone.
+/// Creates a new file that only its owner can read and write.
 fn created(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600).open(path)

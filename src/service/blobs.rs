@@ -1,7 +1,7 @@
 //! Tables by digest: files that never change, each with a row in the database.
 //!
-//! The file is written first. One that is left without its row, because a process or the machine stopped in between,
-//! harms nothing: its name says what it is.
+//! The file is written before the row. A file without a row, left by a crash between the two, does no harm: its name
+//! is its digest.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind, Write};
@@ -13,13 +13,13 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use crate::database::now;
 use crate::{Digest, Service, ServiceError};
 
-/// Where a state folder, or a backup of one, has the blob with this digest.
+/// The path of the blob with this digest in a state folder, or in a backup of one.
 pub(crate) fn place(state: &Path, digest: &Digest) -> PathBuf {
     let folder = state.join("blobs/sha256").join(&digest.as_str()[..2]);
     folder.join(format!("{digest}.yaml"))
 }
 
-/// The bytes of a blob of a state folder, checked against the digest.
+/// Reads a blob of a state folder and checks it against the digest.
 ///
 /// # Errors
 /// [`ServiceError::NotFound`], [`ServiceError::Damaged`]; files.
@@ -38,7 +38,7 @@ pub(crate) fn read(state: &Path, digest: &Digest) -> Result<Vec<u8>, ServiceErro
     }
 }
 
-/// Adds the row of a blob whose file is there, unless it has one.
+/// Adds the row of a blob whose file exists, unless the row exists.
 pub(crate) fn add_row(
     transaction: &Transaction<'_>,
     digest: &Digest,
@@ -52,7 +52,8 @@ pub(crate) fn add_row(
 }
 
 impl Service {
-    /// Keeps bytes under their digest, whole and synced before this returns. Twice is no error.
+    /// Stores bytes under their digest; they are synced to disk when this returns. Storing the same bytes again is no
+    /// error.
     ///
     /// # Errors
     /// Files and SQLite.
@@ -63,7 +64,7 @@ impl Service {
         Ok(digest)
     }
 
-    /// Writes the file of a blob; [`add_row`] is to follow. A damaged file is replaced.
+    /// Writes the file of a blob, replacing a damaged one; the caller adds the row ([`add_row`]).
     ///
     /// # Errors
     /// Files.
@@ -77,7 +78,7 @@ impl Service {
         Ok(digest)
     }
 
-    /// The bytes of a blob, checked against the digest. SQLite is only asked where the file is missing.
+    /// Reads a blob and checks it against the digest. SQLite is queried only if the file is missing.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::Damaged`]; a file that cannot be read.
@@ -100,7 +101,7 @@ fn has_row(connection: &Connection, digest: &Digest) -> Result<bool, ServiceErro
     Ok(found.is_some())
 }
 
-/// Writes an immutable file, whole or not at all, in folders that are made and synced.
+/// Writes an immutable file atomically, creating and syncing its folders.
 fn write(state: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(state);
     let made: Vec<&Path> = folder

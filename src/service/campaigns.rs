@@ -1,8 +1,8 @@
 //! The campaigns of the service's folder.
 //!
-//! A campaign is code: its templates, options and directives run in the service's account. So a name from outside
-//! leads to a file only if that lies in the folder, also once links are followed, and if the configuration names it
-//! for some machine.
+//! A campaign is code: its templates, options and directives run in the service's account. So a requested name leads
+//! to a file only if the file lies in the folder, after links are resolved, and if the configuration allows it for
+//! some machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,9 +15,9 @@ use utoipa::ToSchema;
 
 use crate::{Service, ServiceError, ServiceMachine};
 
-/// Campaigns beyond this number are not listed.
+/// The most campaigns that are listed.
 const MOST: usize = 1000;
-/// A `*` stands for a part of a name and never for several folders, and for no hidden file.
+/// A `*` matches part of one name: no `/`, and no leading dot.
 const MATCHING: MatchOptions = MatchOptions {
     case_sensitive: true,
     require_literal_separator: true,
@@ -29,7 +29,7 @@ const MATCHING: MatchOptions = MatchOptions {
 pub struct CampaignEntry {
     /// Its path in the folder, with `/` between its parts.
     pub path: String,
-    /// Its name, if it can be read.
+    /// The campaign's name, if the file can be read.
     pub name: Option<String>,
     /// The machines on which it may run.
     pub machines: Vec<String>,
@@ -56,7 +56,7 @@ impl Service {
         let mut entries = Vec::new();
         for (path, machines) in machines.into_iter().take(MOST) {
             let read = match self.campaign(&path) {
-                // It leads out of the folder, or has just gone.
+                // It lies outside the folder, or was just removed.
                 Err(ServiceError::NotFound { .. }) => continue,
                 read => read,
             };
@@ -73,11 +73,11 @@ impl Service {
         Ok(entries)
     }
 
-    /// Reads a campaign of the folder: what it asks for, and the text of its file. Paths that lead out of it, by `..`
-    /// or by links, name no campaign.
+    /// Reads a campaign of the folder: the campaign, and the text of its file. Paths that lead out of the folder, by
+    /// `..` or by links, are not found.
     ///
     /// # Errors
-    /// [`ServiceError::NotFound`] also where no machine may run it; [`ServiceError::Campaign`].
+    /// [`ServiceError::NotFound`], also if no machine may run the campaign; [`ServiceError::Campaign`].
     pub fn campaign(&self, path: &str) -> Result<(Campaign, String), ServiceError> {
         let machines = &self.configuration.machines;
         if !machines.iter().any(|machine| may_run(machine, path)) {
@@ -92,7 +92,7 @@ impl Service {
         Ok((Campaign::parse(&text, named)?, text))
     }
 
-    /// The same for a machine, which must be allowed to run it.
+    /// As [`Service::campaign`], for a machine that must be allowed to run the campaign.
     pub(crate) fn campaign_for(
         &self,
         machine: &ServiceMachine,
@@ -104,7 +104,7 @@ impl Service {
         }
     }
 
-    /// The file of a path in the folder, without links on the way; `None` if it is not there or somewhere else.
+    /// The file of a path in the folder, with links resolved; `None` if it does not exist or lies outside the folder.
     fn confined(&self, path: &str) -> Option<PathBuf> {
         let folder = fs::canonicalize(&self.configuration.folder).ok()?;
         let file = fs::canonicalize(folder.join(path)).ok()?;
@@ -119,7 +119,7 @@ fn unknown(path: &str) -> ServiceError {
     }
 }
 
-/// Whether a path is one in the folder, written in the only way, that a machine's patterns have.
+/// Whether a path is in normal form and matches one of a machine's patterns.
 fn may_run(machine: &ServiceMachine, path: &str) -> bool {
     is_plain(path) && patterns(machine).any(|pattern| pattern.matches_with(path, MATCHING))
 }
@@ -135,13 +135,13 @@ fn is_plain(path: &str) -> bool {
     !path.contains('\0') && parts.is_some_and(|parts| !parts.is_empty() && parts.join("/") == path)
 }
 
-/// The configuration's reader has refused what is no pattern.
+/// A machine's patterns. The configuration's reader has refused invalid ones.
 fn patterns(machine: &ServiceMachine) -> impl Iterator<Item = Pattern> {
     let patterns = machine.campaigns.iter();
     patterns.filter_map(|pattern| Pattern::new(pattern).ok())
 }
 
-/// The paths in the folder that a machine's patterns have.
+/// The paths in the folder that match a machine's patterns.
 fn paths_of(folder: &Path, machine: &ServiceMachine) -> Vec<String> {
     let root = Pattern::escape(&folder.to_string_lossy());
     let mut paths = Vec::new();

@@ -10,33 +10,33 @@ mod check;
 mod definition;
 mod problem;
 
-/// What the service is told at its start.
+/// The configuration of a service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
-    /// The project folder: `tuning/` with campaigns, and what these write; the working directory of tasks. Absolute.
+    /// The project folder, absolute: contains `tuning/` with campaigns and their results; the working directory of
+    /// tasks.
     pub folder: PathBuf,
     /// The folder of the service's state; `FOLDER/service` by default. Absolute.
     pub state: PathBuf,
-    /// The address to listen on, unless systemd hands it a socket.
+    /// The address to listen on, unless systemd passes a socket.
     pub listen: Listen,
-    /// The certificate, where it speaks TLS itself.
+    /// The certificate, if the service itself speaks TLS.
     pub tls: Option<Tls>,
-    /// Whether a proxy in front of it speaks TLS.
+    /// Whether a proxy in front of the service speaks TLS.
     pub behind_proxy: bool,
-    /// Host names under which it is asked, beside `localhost` and any address: requests for others are refused.
+    /// Host names of the service, besides `localhost` and any IP address. Requests for other hosts are refused.
     pub names: Vec<String>,
-    /// Whether reading needs no token. True by default on loopback and sockets, unless a proxy hands on what others
-    /// ask.
+    /// Whether reading needs no token. True by default on loopback addresses and sockets, unless a proxy is in front.
     pub open_reading: bool,
-    /// The machines that tasks run on, at least one, with different names; `local` by default.
+    /// The machines that tasks run on: at least one, with distinct names; `local` by default.
     pub machines: Vec<ServiceMachine>,
-    /// What a release must meet.
+    /// The gates of releases.
     pub gates: Gating,
-    /// Nodes keep each digest that was released within this time. 7 days by default.
+    /// Digests that were released within this time stay available to nodes. 7 days by default.
     pub longest_wall_time: Duration,
 }
 
-/// Where the service listens.
+/// The address at which the service listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
     /// A TCP address, `127.0.0.1:7878` by default.
@@ -68,7 +68,7 @@ pub struct ServiceMachine {
     pub node_hours: Option<f64>,
 }
 
-/// What a release must meet.
+/// Settings of the gates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gating {
     /// The oldest validation of the digest that counts, in days; 30 by default.
@@ -76,7 +76,7 @@ pub struct Gating {
 }
 
 impl Configuration {
-    /// The usual name of the file. It may lie among the campaigns and is none.
+    /// The usual name of the file. Although it may lie in the campaigns' folder, it is not a campaign.
     pub const FILE_NAME: &str = "service.yaml";
 
     /// Reads `service.yaml`. Paths in it are relative to the file's own folder.
@@ -102,7 +102,7 @@ impl Configuration {
         Ok(Self::default_of(canonical(folder)?))
     }
 
-    /// What holds unless a file says otherwise, for an absolute path.
+    /// The defaults for an absolute project folder.
     fn default_of(folder: PathBuf) -> Self {
         Self {
             state: folder.join("service"),
@@ -144,7 +144,7 @@ impl Listen {
 }
 
 impl ServiceMachine {
-    /// What holds of a machine of which only the name is said.
+    /// The defaults of a machine with this name.
     fn default_of(name: String) -> Self {
         Self {
             name,

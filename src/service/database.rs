@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, Transactio
 
 use crate::{ServiceError, schema};
 
-/// How long a connection waits for another one, as a backup's.
+/// The time that a connection waits for the lock of another one, such as a backup's.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The most reading connections that are kept open.
 const MOST_IDLE: usize = 8;
@@ -22,19 +22,18 @@ const STATEMENTS: usize = 128;
 
 /// The database: one connection that writes, and some that read beside it (WAL).
 ///
-/// What [`Database::write`] has done is on disk when it returns. A reader never waits for the writer, nor the writer
-/// for readers. Work that panics leaves no trace, and the database goes on.
+/// A change made by [`Database::write`] is on disk when the call returns. Readers and the writer never wait for each
+/// other. If a transaction panics, it is rolled back and the database stays usable.
 #[derive(Debug)]
 pub(crate) struct Database {
     path: PathBuf,
     writer: Mutex<Connection>,
-    /// At most [`MOST_IDLE`]. Where all are in use another one is opened for the time, so that nothing waits for the
-    /// end of a reading.
+    /// At most [`MOST_IDLE`]. If all are in use, a further one is opened, so that no reader waits for another.
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Database {
-    /// Opens it, and creates or migrates it if need be. A new file has the mode 0600.
+    /// Opens the database; creates or migrates it if necessary. A new file has the mode 0600.
     ///
     /// # Errors
     /// [`ServiceError::Newer`] and [`ServiceError::BadDatabase`], which leave the file as it is; files and SQLite.
@@ -44,7 +43,7 @@ impl Database {
         schema::check(&connection, path)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         connection.pragma_update(None, "synchronous", "full")?;
-        // So that `REPLACE` does not delete what is only added to.
+        // Lets the triggers that keep tables append-only see the deletions of `REPLACE`, too.
         connection.pragma_update(None, "recursive_triggers", true)?;
         schema::migrate(&mut connection)?;
         connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
@@ -56,7 +55,7 @@ impl Database {
         })
     }
 
-    /// Carries out a transaction; it is rolled back on any error. `work` must not call [`Database::write`].
+    /// Runs a transaction, which is rolled back on any error. `work` must not call [`Database::write`].
     ///
     /// # Errors
     /// Those of `work`; SQLite.
@@ -65,14 +64,14 @@ impl Database {
         work: impl FnOnce(&Transaction<'_>) -> Result<T, ServiceError>,
     ) -> Result<T, ServiceError> {
         let mut connection = locked(&self.writer);
-        // Dropped without a commit, by an error or a panic, it is rolled back.
+        // Rolled back when dropped without a commit, by an error or a panic.
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = work(&transaction)?;
         transaction.commit()?;
         Ok(value)
     }
 
-    /// Reads one consistent state (a deferred transaction on a reading connection).
+    /// Reads a consistent state: runs `work` in a deferred transaction on a reading connection.
     ///
     /// # Errors
     /// Those of `work`; SQLite.
@@ -96,12 +95,13 @@ impl Database {
     }
 }
 
-/// Takes a mutex also where a panic has poisoned it: what it guards is whole between transactions.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks a mutex even if it is poisoned. Only for data that is consistent whenever a thread may panic.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// SQLite would let everybody read a file that it creates; its log takes the mode from the file.
+/// Creates an empty file with mode 0600 unless the file exists. SQLite itself would create it readable for all; its
+/// log has the same mode as the file.
 pub(crate) fn create_file(path: &Path) -> Result<(), ServiceError> {
     let mut options = OpenOptions::new();
     let created = options.write(true).create_new(true).mode(0o600).open(path);
@@ -113,7 +113,7 @@ pub(crate) fn create_file(path: &Path) -> Result<(), ServiceError> {
     }
 }
 
-/// A connection to a file that exists.
+/// Connects to an existing file.
 pub(crate) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, ServiceError> {
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -122,25 +122,25 @@ pub(crate) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, Serv
     Ok(connection)
 }
 
-/// Milliseconds since 1970, as rows have them.
+/// The time now in milliseconds since 1970, the unit of all times in rows.
 pub(crate) fn now() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
 
-/// A time of a row.
+/// Converts a time of a row.
 ///
 /// # Errors
-/// A number that is no time.
+/// A number that is not a valid time.
 pub(crate) fn timestamp(milliseconds: i64) -> rusqlite::Result<jiff::Timestamp> {
     jiff::Timestamp::from_millisecond(milliseconds).map_err(unreadable)
 }
 
-/// Makes an error that of a column whose content cannot be understood, such as JSON.
+/// Wraps the error of parsing a column's content, such as JSON.
 pub(crate) fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Null, Box::new(error))
 }
 
-/// The row of a machine.
+/// The row id of a machine.
 ///
 /// # Errors
 /// [`ServiceError::NotFound`]; SQLite.

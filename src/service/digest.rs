@@ -1,4 +1,4 @@
-//! The names of tables: SHA-256 of their bytes.
+//! Digests of tables: SHA-256 of their bytes.
 
 use std::fmt::{self, Write};
 use std::io;
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
-/// A SHA-256 digest, displayed and parsed as 64 lower-case hexadecimal digits. Nothing else parses, so that a
-/// digest is always the name of a file and never a path.
+/// A SHA-256 digest, displayed and parsed as 64 lower-case hexadecimal digits. Nothing else parses, so a digest is
+/// always a file name and never a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schema(value_type = String, pattern = "^[0-9a-f]{64}$")]
@@ -21,7 +21,7 @@ impl Digest {
         Self(hexadecimal(&Sha256::digest(bytes)))
     }
 
-    /// The digest of what is read to its end, in memory of constant size.
+    /// The digest of everything that a reader returns, in constant memory.
     pub(crate) fn of_reader(mut from: impl io::Read) -> io::Result<Self> {
         let mut digest = Sha256::new();
         let mut buffer = vec![0; 1 << 16];

@@ -1,4 +1,4 @@
-//! What can go wrong. The HTTP interface gives each variant a status.
+//! The service's errors. The HTTP interface maps each variant to a status.
 
 use std::error::Error;
 use std::io;
@@ -10,8 +10,8 @@ use thiserror::Error;
 
 use crate::{Digest, Gate, Scope, TaskId};
 
-/// What to do about a full disk.
-const FREE_SPACE: &str = "free some space where the service's `state` is; what was kept before is whole, and reading goes on";
+/// The remedy for a full disk.
+const FREE_SPACE: &str = "free some space on the file system of the service's `state`; stored data is intact, and reading still works";
 
 /// An error of the service.
 #[derive(Debug, Error)]
@@ -21,7 +21,7 @@ pub enum ServiceError {
     #[error("this needs the scope `{scope}`{}", machine.as_ref().map(|m| format!(" for the machine `{m}`")).unwrap_or_default())]
     Forbidden {
         scope: Scope,
-        /// The machine, unless it is needed for all.
+        /// The machine; `None` if the scope is needed for all machines.
         machine: Option<String>,
     },
     /// Nothing has this name (404).
@@ -34,21 +34,21 @@ pub enum ServiceError {
     /// The state does not permit it (409).
     #[error("{0}")]
     Conflict(String),
-    /// Gates are closed and were not overridden (409).
+    /// Gates are closed and not overridden (409).
     #[error("the gates of this release are not open: {}", gates.iter().filter(|gate| !gate.is_open()).map(Gate::to_string).collect::<Vec<_>>().join("; "))]
     Gates { gates: Vec<Gate> },
-    /// The channel changed since the caller looked (412).
+    /// The channel has changed since the caller read it (412).
     #[error("the channel is at release {found} and not at {expected}")]
     Precondition {
-        /// The sequence that the caller expected; 0 for none.
+        /// The sequence that the caller expected; 0 for a channel without releases.
         expected: u64,
         found: u64,
     },
-    /// What was asked for cannot be done (422).
+    /// The request is invalid (422).
     #[error("{field}: {problem}")]
     Invalid {
         field: &'static str,
-        /// What is wrong with it, and a remedy.
+        /// The problem, and a remedy.
         problem: String,
     },
     /// A campaign is refused (422).
@@ -63,26 +63,26 @@ pub enum ServiceError {
     /// Another service uses the folder.
     #[error("another service uses {}", folder.display())]
     Locked { folder: PathBuf },
-    /// SQLite is unsafe there.
+    /// The state folder is on a network file system, where SQLite is unsafe.
     #[error("{} is on a network file system ({kind}); give the service a folder on a local disk with `state`", folder.display())]
     NetworkFileSystem { folder: PathBuf, kind: String },
-    /// `service.db` is of a newer colltune.
+    /// A newer colltune wrote `service.db`.
     #[error("{} has version {found}, and this colltune knows versions up to {known}; use the newer colltune", path.display())]
     Newer {
         path: PathBuf,
         found: u32,
         known: u32,
     },
-    /// `service.db` is no database, that of another program, or damaged.
+    /// `service.db` is not a database, belongs to another program, or is damaged.
     #[error("{}: {problem}", path.display())]
     BadDatabase { path: PathBuf, problem: String },
-    /// A blob is not what its name says.
+    /// A blob's content does not match its digest.
     #[error("the table {digest} is damaged on disk; restore it from a backup")]
     Damaged { digest: Digest },
-    /// A task's folder or log is gone.
+    /// A task's folder or log is missing.
     #[error("task {0} has no log")]
     NoLog(TaskId),
-    /// A file could not be read or written; with [`io::ErrorKind::StorageFull`] 507.
+    /// A file could not be read or written (507 if the disk is full).
     #[error("cannot {action} {}: {source}", path.display())]
     File {
         action: &'static str,
@@ -92,11 +92,11 @@ pub enum ServiceError {
     /// SQLite.
     #[error("the database of the service: {0}")]
     Database(#[from] rusqlite::Error),
-    /// A table could not be published to its folder.
+    /// A table could not be published to its channel's folder.
     #[error(transparent)]
     Deploy(#[from] DeployError),
-    /// Random numbers are not to be had.
-    #[error("the system has no random numbers: {0}")]
+    /// The operating system provided no random numbers.
+    #[error("the operating system provided no random numbers: {0}")]
     Random(getrandom::Error),
 }
 
@@ -111,7 +111,7 @@ impl ServiceError {
         }
     }
 
-    /// What to do about it, as a sentence without a full stop, where the message does not say so already.
+    /// The remedy, as a sentence without a full stop, if the message does not already contain it.
     pub fn help(&self) -> Option<String> {
         if self.is_disk_full() {
             return Some(FREE_SPACE.to_owned());
@@ -119,10 +119,10 @@ impl ServiceError {
         let text = match self {
             Self::Forbidden { .. } => "use a token with this scope; an administrator makes tokens",
             Self::Gates { .. } => {
-                "open the gates, or let an administrator pass over them with `override_gates` and a `reason`"
+                "meet the conditions of the gates, or let an administrator override them with `override_gates` and a `reason`"
             }
             Self::Precondition { .. } => {
-                "look at the channel's new release, and ask again if it is still wanted"
+                "read the channel again, and repeat the request if it is still wanted"
             }
             Self::Locked { .. } => {
                 "end that service, or give this one a folder of its own with `state`"
@@ -130,7 +130,7 @@ impl ServiceError {
             Self::BadDatabase { .. } => "move it away, or restore a backup of it",
             Self::NoLog(_) => "it has not begun, or its folder was removed",
             Self::File { source, .. } => match source.kind() {
-                io::ErrorKind::PermissionDenied => "give the service's account the permission",
+                io::ErrorKind::PermissionDenied => "give the service's account permission",
                 io::ErrorKind::AlreadyExists => "name another one, or move it away",
                 _ => return None,
             },
@@ -153,7 +153,7 @@ impl ServiceError {
         Some(text.to_owned())
     }
 
-    /// Whether there is no space left to write (507), whichever file was being written; reading goes on.
+    /// Whether a write failed because the disk is full (507).
     pub fn is_disk_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
         let mut cause: Option<&(dyn Error + 'static)> = Some(self);

@@ -1,20 +1,20 @@
-//! What happens, as it happens, for those who watch.
+//! The feed: events of the service, for listeners.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::broadcast::{Receiver, Sender, channel};
 use utoipa::ToSchema;
 
-use crate::database::now;
+use crate::database::{locked, now};
 use crate::{Release, Task, TaskId};
 
-/// The notices that are kept for listeners that are slow or come back.
+/// The number of notices that are kept for listeners that are slow or reconnect.
 const KEPT: usize = 1024;
 
-/// Something that happened.
+/// An event of the service.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Notice {
@@ -23,7 +23,8 @@ pub enum Notice {
         /// The task as it is now.
         task: Box<Task>,
     },
-    /// A task's child told an event of measuring (`tuner::TuningEvent` as `colltune tune --events` prints it).
+    /// A task's child process reported an event of measuring (`tuner::TuningEvent` as `colltune tune --events` prints
+    /// it).
     Progress {
         /// The task.
         task: TaskId,
@@ -42,100 +43,104 @@ pub enum Notice {
 pub struct FeedItem {
     /// Ascending within one run of the service.
     pub id: u64,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub notice: Notice,
 }
 
-/// Hands notices to all who listen, and keeps the last 1024 for those who come back. A listener that is further behind
-/// loses notices, which its receiver tells; telling never waits. Clones are the same feed.
+/// Sends notices to all listeners, and keeps the last 1024 for listeners that reconnect. A listener that falls
+/// further behind loses notices, and its receiver reports that; sending never waits. Clones share one feed.
 #[derive(Clone, Debug)]
 pub struct Feed(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     sender: Sender<FeedItem>,
-    told: Mutex<Told>,
+    history: Mutex<History>,
 }
 
 #[derive(Debug)]
-struct Told {
-    /// The last number given.
+struct History {
+    /// The number of the last notice.
     last: u64,
     kept: VecDeque<FeedItem>,
-    /// The last progress of each running task.
+    /// The last progress event of each running task.
     progress: HashMap<TaskId, Value>,
 }
 
 impl Feed {
     pub(crate) fn new() -> Self {
-        // Beyond the numbers of earlier runs of the service, which a listener may come back with.
+        // Larger than the numbers of earlier runs of the service, which a reconnecting listener may name.
         let last = u64::try_from(now()).unwrap_or(0).saturating_mul(1000);
-        let told = Told {
+        let history = History {
             last,
             kept: VecDeque::with_capacity(KEPT),
             progress: HashMap::new(),
         };
         Self(Arc::new(Inner {
             sender: channel(KEPT).0,
-            told: Mutex::new(told),
+            history: Mutex::new(history),
         }))
     }
 
-    pub(crate) fn tell(&self, notice: Notice) {
-        let mut told = self.told();
-        told.last += 1;
+    pub(crate) fn send(&self, notice: Notice) {
+        let mut history = self.history();
+        history.last += 1;
         let item = FeedItem {
-            id: told.last,
+            id: history.last,
             notice,
         };
-        if told.kept.len() == KEPT {
-            told.kept.pop_front();
+        if history.kept.len() == KEPT {
+            history.kept.pop_front();
         }
-        told.kept.push_back(item.clone());
-        // Still locked: a listener that begins now gets it once. It may be that there is none.
+        history.kept.push_back(item.clone());
+        // Sent while locked, so that a listener that subscribes now gets the notice exactly once. An error means that
+        // there is no listener.
         let _ = self.0.sender.send(item);
     }
 
-    /// Notes what a running task told. Returns it with the `progress` of an earlier event if it has none of its own.
+    /// Records an event of a running task. Returns the event; if it has no `progress`, with that of the last event.
     pub(crate) fn note_progress(&self, task: TaskId, mut event: Value) -> Value {
-        let mut told = self.told();
+        let mut history = self.history();
         if let (Some(fields), Some(Value::Object(before))) =
-            (event.as_object_mut(), told.progress.get(&task))
+            (event.as_object_mut(), history.progress.get(&task))
             && let Some(progress) = before.get("progress")
         {
             fields.entry("progress").or_insert_with(|| progress.clone());
         }
-        told.progress.insert(task, event.clone());
+        history.progress.insert(task, event.clone());
         event
     }
 
-    /// Forgets the progress of a task that does not run any more.
+    /// Forgets the progress of a task that no longer runs.
     pub(crate) fn forget_progress(&self, task: TaskId) {
-        self.told().progress.remove(&task);
+        self.history().progress.remove(&task);
     }
 
-    /// What comes from now on, and what was missed since the item `after`, if that is still known (`None` in the first
-    /// place of the pair says that items were lost).
+    /// Subscribes to the feed: returns the notices after the item `after`, and a receiver of those from now on. The
+    /// former is `None` if some of them are no longer kept.
     pub fn listen(&self, after: Option<u64>) -> (Option<Vec<FeedItem>>, Receiver<FeedItem>) {
-        let told = self.told();
+        let history = self.history();
         let receiver = self.0.sender.subscribe();
         let Some(after) = after else {
             return (Some(Vec::new()), receiver);
         };
-        let first = told.kept.front().map_or(told.last + 1, |item| item.id);
-        let is_known = after.saturating_add(1) >= first && after <= told.last;
-        let missed = told.kept.iter().filter(|item| item.id > after);
+        let first = history
+            .kept
+            .front()
+            .map_or(history.last + 1, |item| item.id);
+        let is_known = after.saturating_add(1) >= first && after <= history.last;
+        let missed = history.kept.iter().filter(|item| item.id > after);
         (is_known.then(|| missed.cloned().collect()), receiver)
     }
 
-    /// The last event of a running task, for pages.
+    /// The last event of a running task.
     pub fn progress(&self, task: TaskId) -> Option<Value> {
-        self.told().progress.get(&task).cloned()
+        self.history().progress.get(&task).cloned()
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
-        // Whole between statements, whatever panics.
-        self.0.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn history(&self) -> MutexGuard<'_, History> {
+        // Consistent after each statement, so a panic elsewhere does no harm.
+        locked(&self.0.history)
     }
 }

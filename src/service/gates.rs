@@ -1,4 +1,4 @@
-//! What a table must meet before it is released.
+//! The conditions that a table must meet before it is released.
 
 use std::fmt;
 
@@ -14,11 +14,11 @@ use crate::{ChannelKey, Digest, Service, ServiceError, Slice, Validation};
 /// A condition, and whether a table meets it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Gate {
-    /// `readable`, `library`, `confirmed`, `validated`, `compared`.
+    /// The name: `readable`, `library`, `confirmed`, `validated` or `compared`.
     pub name: String,
     /// Whether it is met.
     pub state: GateState,
-    /// Why, as a sentence; with a remedy where it is closed.
+    /// The reason, as a sentence; with a remedy if the gate is closed.
     pub reason: String,
 }
 
@@ -35,7 +35,7 @@ pub enum GateState {
 }
 
 impl Gate {
-    /// Whether the table may pass.
+    /// Whether the gate is met or overridden.
     pub fn is_open(&self) -> bool {
         self.state != GateState::Closed
     }
@@ -48,15 +48,17 @@ impl fmt::Display for Gate {
 }
 
 impl Service {
-    /// The gates of a release of a table to a channel, as they stand now: the table deploys some rule (`readable`); it
-    /// was made for the channel's library and for the CPU of the channel's machine, as far as an earlier release or
-    /// version tells (`library`); all of its rules are confirmed, since others are not used (`confirmed`); the newest
-    /// validation of this very digest on the machine, within [`crate::Gating::validation_days`], found nothing
-    /// significantly slower (`validated`); it can be compared with the released table, and the difference is kept with
-    /// the release (`compared`).
+    /// Evaluates the gates of a release of a table to a channel:
+    /// - `readable`: the table deploys at least one rule;
+    /// - `library`: it was made for the channel's library, and for the CPU of the channel's machine if an earlier
+    ///   release or version tells that CPU;
+    /// - `confirmed`: all its rules are confirmed, as others are not used;
+    /// - `validated`: the newest validation of this digest on the machine is at most
+    ///   [`crate::Gating::validation_days`] old and found nothing significantly slower;
+    /// - `compared`: it can be compared with the released table; the difference is kept with the release.
     ///
     /// # Errors
-    /// [`ServiceError::NotFound`] of machine, or of the table among the machine's; [`ServiceError::Table`] and
+    /// [`ServiceError::NotFound`] of the machine, or if the machine has no such table; [`ServiceError::Table`] and
     /// [`ServiceError::Damaged`] of a table that cannot be read.
     pub fn gates(&self, key: &ChannelKey, digest: &Digest) -> Result<Vec<Gate>, ServiceError> {
         self.configuration.machine(&key.machine)?;
@@ -64,7 +66,7 @@ impl Service {
         self.gates_for(key, digest, &self.table(digest)?)
     }
 
-    /// Requires that a table is one of the machine's.
+    /// Requires that a machine has a table with this digest.
     pub(crate) fn require_version(
         &self,
         machine: &str,
@@ -113,10 +115,10 @@ impl Service {
             return Ok(gate("library", false, reason));
         }
         let reason = match self.cpu_of(machine, digest)? {
-            Some((known, whence)) if !table.provenance.is_for(&known) => {
+            Some((known, source)) if !table.provenance.is_for(&known) => {
                 let cpu = table.provenance.cpu.trim();
                 let reason = format!(
-                    "the table was made on nodes with `{cpu}`, and {whence} on nodes with `{known}`; release a table that \
+                    "the table was made on nodes with `{cpu}`, and {source} on nodes with `{known}`; release a table that \
                      was made on `{machine}`"
                 );
                 return Ok(gate("library", false, reason));
@@ -131,7 +133,8 @@ impl Service {
         Ok(gate("library", true, reason))
     }
 
-    /// The CPU of a machine's nodes, by its newest release, else by the newest other table that a task made there.
+    /// The CPU of a machine's nodes, from its newest release, or else from the newest other table that a task made
+    /// there; and a phrase for the table it comes from.
     fn cpu_of(
         &self,
         machine: &str,
@@ -212,7 +215,7 @@ impl Service {
     }
 }
 
-/// The most versions of a machine that are read to know its CPU.
+/// The most versions that are read to find a machine's CPU.
 const MOST_VERSIONS: usize = 8;
 
 fn gate(name: &str, is_open: bool, reason: String) -> Gate {
@@ -228,7 +231,7 @@ fn gate(name: &str, is_open: bool, reason: String) -> Gate {
 
 fn changes(diff: &Diff) -> String {
     if diff.is_empty() {
-        return "the table decides as the released one does".to_owned();
+        return "the table makes the same decisions as the released one".to_owned();
     }
     let [more, less] = diff.more_and_less();
     format!(
@@ -251,7 +254,7 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
-/// How many rules choose anything but the library's default.
+/// The number of rules that choose anything but the library's default.
 fn choices(table: &Table) -> usize {
     let rules = table.entries().flat_map(|entry| &entry.rules);
     rules
@@ -263,11 +266,11 @@ fn readable(table: &Table) -> Gate {
     let (deployed, _) = table.deployed(Policy::default());
     let (used, all) = (choices(&deployed), choices(table));
     let reason = match (used, all) {
-        (_, 0) => "the table chooses the library's default everywhere, so that a release changes nothing; tune with \
+        (_, 0) => "the table chooses the library's default everywhere, so releasing it changes nothing; tune with \
                    more candidates"
             .to_owned(),
         (0, _) => format!(
-            "none of its {} is used, for want of confirmation or confidence; {}",
+            "none of its {} is used, because they lack confirmation or confidence; {}",
             counted(all, "rule"),
             remedy(table)
         ),
@@ -293,7 +296,7 @@ fn confirmed(table: &Table) -> Gate {
     gate("confirmed", false, reason)
 }
 
-/// How rules come to be used that are withheld.
+/// The way to get withheld rules deployed.
 fn remedy(table: &Table) -> &'static str {
     match table.provenance.library.is_simulated() {
         true => "a simulated machine is for trying out: tune on the machine itself",

@@ -1,18 +1,18 @@
-//! What `colltune serve` keeps and does: tasks that measure, tables by digest, releases of tables to channels,
-//! tokens and an audit. It knows nothing of HTTP.
+//! The state and the work of `colltune serve`: tasks that measure, tables by digest, releases of tables to channels,
+//! tokens and an audit. This crate knows nothing of HTTP.
 //!
 //! ```text
 //! STATE/service.db        tasks, versions, validations, releases, tokens, audit (SQLite; the database is authoritative)
 //! STATE/lock              held by the one service that uses the folder
 //! STATE/token            the token of the account that runs the service, where it has no configuration file
 //! STATE/blobs/sha256/…    tables by digest; never changed
-//! STATE/tasks/N/          log of task N, and the campaign that it measures where it has overrides
+//! STATE/tasks/N/          log of task N, and its campaign if it has overrides
 //! STATE/channels/MACHINE/LIBRARY/CHANNEL/   what `export::deploy` writes: versions, `current`
 //! ```
 //!
 //! A [`Service`] is opened with a [`Configuration`]. [`Service::run`] starts tasks as child processes of the same
-//! executable until it is told to stop. Everything that a person or program asks for has an [`Actor`], whose scopes
-//! are checked here and not by the caller.
+//! executable until it is stopped. Each request of a person or program has an [`Actor`], and this crate checks the
+//! actor's scopes, not the caller.
 
 mod actor;
 mod audit;

@@ -1,4 +1,4 @@
-//! The token of the account that the service runs in.
+//! The token of the account that runs the service.
 
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -16,8 +16,9 @@ pub(crate) const OWNER: &str = "owner";
 const FILE: &str = "token";
 
 impl Service {
-    /// The token of whoever starts the service, with the scope `admin`: the one in `STATE/token` (mode 0600) if that
-    /// still holds and others cannot have read it, else a new one, which revokes those before it.
+    /// The token of the account that starts the service, with the scope `admin`. It is read from `STATE/token` if it
+    /// is valid and the file is readable for its owner only (mode 0600). Otherwise a new token replaces it, and
+    /// earlier ones are revoked.
     ///
     /// # Errors
     /// Files, SQLite, [`ServiceError::Random`].
@@ -52,7 +53,7 @@ impl Service {
     }
 }
 
-/// The token in the owner's file; `None` if there is none, and if others may have read it.
+/// Reads the token in the owner's file; `None` if there is no file, or if others may have read it.
 fn kept(path: &Path) -> Result<Option<SecretToken>, ServiceError> {
     let read = |source| ServiceError::file("read", path)(source);
     match files::open(path) {
@@ -66,7 +67,7 @@ fn kept(path: &Path) -> Result<Option<SecretToken>, ServiceError> {
     }
 }
 
-/// Writes the owner's file, which is its owner's alone from its first byte on.
+/// Writes the owner's file, with mode 0600 from the start.
 fn keep(path: &Path, secret: &SecretToken) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     let mut file = NamedTempFile::new_in(folder)?;

@@ -1,14 +1,14 @@
-//! What is measured on this host goes first.
+//! Scheduling priority: measurements on this host take precedence over the service.
 
 use rustix::process::{getpriority_process, setpriority_process};
 
-/// The priority (`nice`) of what serves while others measure.
+/// The niceness of threads that serve requests while tasks measure.
 const NICE: i32 = 10;
 
-/// Lets the calling thread leave the cores to what is measured. Threads and processes that it starts later do the same,
-/// so a thread that starts a child which measures calls this afterwards.
+/// Lowers the priority of the calling thread, in favour of measurements. Threads and processes that it starts later
+/// inherit this, so a thread that starts a measuring child calls this after the start.
 pub fn lower_priority() {
-    // Only this thread gives way. Without it everything works as well.
+    // Best effort: everything works without it.
     if getpriority_process(None).is_ok_and(|nice| nice < NICE) {
         let _ = setpriority_process(None, NICE);
     }

@@ -1,4 +1,4 @@
-//! The folders of channels on disk: what `export::deploy` writes, re-derived from the database at start.
+//! The folders of channels, written by `export::deploy`; rebuilt from the database at start.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use table::Table;
 use crate::releases::{library_of, since};
 use crate::{ChannelKey, Digest, Service, ServiceError};
 
-/// The most tables of the folder that are looked at.
+/// The most tables of the folder that are read.
 const MOST_TABLES: usize = 1000;
 
 impl Service {
@@ -27,7 +27,7 @@ impl Service {
         self.configuration.state.join("channels")
     }
 
-    /// Writes a table as a version of a channel's folder, and mends the folder; the version is not yet current.
+    /// Writes a table as a version of a channel's folder and repairs the folder; the version is not yet current.
     pub(crate) fn prepare_version(
         &self,
         key: &ChannelKey,
@@ -63,7 +63,7 @@ impl Service {
         Ok(deploy::prepare(&request, &self.channel_folder(key))?)
     }
 
-    /// After a channel's table was published: removes versions that no job can use any more.
+    /// Removes versions that no job can use any more, after a channel's table was published.
     pub(crate) fn published(&self, key: &ChannelKey) {
         let pruned = self.prune(key);
         let problem = pruned
@@ -81,7 +81,7 @@ impl Service {
         Ok(())
     }
 
-    /// Brings a channel's folder in line with its newest release. What cannot be done is noted as a problem.
+    /// Brings a channel's folder in line with its newest release; a failure is recorded as a problem.
     pub(crate) fn restore_channel(&self, key: &ChannelKey) {
         let restored = match self.manifest(key) {
             Ok(manifest) => self.publish_again(key, &manifest.digest),
@@ -103,9 +103,9 @@ impl Service {
         self.prune(key)
     }
 
-    /// At start: takes in the tables of the folder, reads what is released into memory, and brings the folders of
-    /// channels in line with the database. Files that cannot be read or written keep nothing from starting; they are
-    /// among [`Service::problems`].
+    /// Called at start: adds the tables of the folder, reads the released tables into memory, and brings the folders
+    /// of channels in line with the database. Files that cannot be read or written do not prevent the start; they are
+    /// listed by [`Service::problems`].
     ///
     /// # Errors
     /// SQLite.
@@ -116,7 +116,7 @@ impl Service {
             self.remember(&release.key)?;
             self.restore_channel(&release.key);
         }
-        // A release whose row was never committed may have turned its link.
+        // A release whose row was not committed may have changed the link.
         let known: Vec<PathBuf> = released
             .iter()
             .map(|release| self.channel_folder(&release.key))
@@ -138,8 +138,8 @@ impl Service {
         Ok(())
     }
 
-    /// Takes in what stands in `tables/*.yaml`, the oldest file first: for the only machine, or for the one machine on
-    /// which the campaign of this name may run.
+    /// Adds the tables of `tables/*.yaml`, the oldest file first: to the only machine, or to the only machine on
+    /// which the campaign of the same name may run.
     fn find_tables(&self) -> Result<(), ServiceError> {
         let folder = self.configuration.folder.join("tables");
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -149,7 +149,7 @@ impl Service {
             .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path)))
             .collect();
         tables.sort_unstable();
-        // The newest are the ones that matter.
+        // If there are too many, the newest matter.
         let first = tables.len().saturating_sub(MOST_TABLES);
         for (_, path) in &tables[first..] {
             let Ok(text) = files::read_text(path) else {
@@ -165,18 +165,18 @@ impl Service {
             match taken_in {
                 Err(error @ ServiceError::Database(_)) => return Err(error),
                 Err(error @ ServiceError::File { .. }) => {
-                    let problem = format!("{} is not taken in: {error}", path.display());
+                    let problem = format!("{} cannot be added: {error}", path.display());
                     self.problems
                         .note(path.display().to_string(), Some(problem));
                 }
-                // Other files may stand there.
+                // Files that are not valid tables are ignored.
                 _ => {}
             }
         }
         Ok(())
     }
 
-    /// The machine that a table was made on, as far as that is known.
+    /// The machine that a table was made on, if it is known.
     fn machine_of_table(&self, text: &str) -> Option<String> {
         if let [machine] = &self.configuration.machines[..] {
             return Some(machine.name.clone());
@@ -197,7 +197,7 @@ impl Service {
     }
 }
 
-/// Removes the link of a channel that has no release.
+/// Removes the link `current` of a channel that has no release.
 fn take_down(folder: &Path) -> Result<(), ServiceError> {
     let link = folder.join("current");
     if fs::symlink_metadata(&link).is_ok_and(|found| found.is_symlink()) {

@@ -17,7 +17,7 @@ pub(crate) use make::library_of;
 pub(crate) use memory::{Released, since};
 pub use pulls::Pull;
 
-/// Where jobs look for a table.
+/// An audience of releases; jobs read their table from a channel.
 #[derive(
     Clone,
     Copy,
@@ -36,7 +36,7 @@ pub use pulls::Pull;
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum ReleaseChannel {
-    /// For those who try it by hand.
+    /// For trying a table by hand.
     Candidate,
     /// For some jobs or nodes.
     Canary,
@@ -65,7 +65,7 @@ impl fmt::Display for ChannelKey {
     }
 }
 
-/// What a release does.
+/// The kind of a release.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, ToSchema,
 )]
@@ -74,53 +74,54 @@ impl fmt::Display for ChannelKey {
 pub enum ReleaseAction {
     /// Makes a table current.
     Release,
-    /// Makes the table current that was so before.
+    /// Makes the previous table current again.
     Rollback,
-    /// Makes an empty table current, which leaves every call to the library.
+    /// Makes an empty table current, so that the library's defaults are used everywhere.
     Withdraw,
 }
 
 /// A release: a row that never changes.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Release {
-    /// Its number; releases of all channels count together.
+    /// Its number; one sequence for the releases of all channels.
     pub sequence: u64,
     /// The release channel.
     #[serde(flatten)]
     pub key: ChannelKey,
-    /// What it did.
+    /// The kind of the release.
     pub action: ReleaseAction,
-    /// The table that jobs use since then.
+    /// The table that became current.
     pub digest: Digest,
     /// The user who made it.
     pub actor: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// The gates as they stood.
+    /// The gates at the time of the release.
     pub gates: Vec<Gate>,
     /// When.
     #[schema(value_type = String)]
     pub at: jiff::Timestamp,
 }
 
-/// What is asked for.
+/// A request for a release.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReleaseRequest {
-    /// The table; for `rollback` the one to go back to, by default the one released before; absent for `withdraw`.
+    /// The table to release. For `rollback` the table to return to, by default the previous one; absent for
+    /// `withdraw`.
     #[serde(default)]
     pub digest: Option<Digest>,
-    /// What to do.
+    /// The kind of the release.
     pub action: ReleaseAction,
-    /// Why: 1 to 1000 characters. Needed to override gates, to roll back and to withdraw.
+    /// The reason: 1 to 1000 characters. Required to override gates, to roll back and to withdraw.
     #[serde(default)]
     pub reason: String,
-    /// Whether closed gates are passed over; needs the scope `admin` and a reason.
+    /// Whether to override closed gates; needs the scope `admin` and a reason.
     #[serde(default)]
     pub override_gates: bool,
 }
 
-/// What nodes ask for: the table that a channel has now, and those that running jobs may still use.
+/// The current table of a channel, and the tables that running jobs may still use; nodes fetch this.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Manifest {
     /// The channel.
@@ -130,12 +131,12 @@ pub struct Manifest {
     pub sequence: u64,
     /// The table.
     pub digest: Digest,
-    /// All digests that were current within the longest wall time, this one first.
+    /// All digests that were current within the longest wall time, the current one first.
     pub keep: Vec<Digest>,
 }
 
 impl Service {
-    /// All channels that have releases, each with its newest one, in the order of their names.
+    /// The newest release of each channel, sorted by the channels' names.
     ///
     /// # Errors
     /// SQLite.

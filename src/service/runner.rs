@@ -1,13 +1,13 @@
 //! Carries out tasks as child processes.
 //!
-//! One thread decides which task is next and sends signals; it wakes up once a second at most. Each task that runs has
-//! a thread that waits for its child, and two that block on the child's pipes. A task whose jobs a batch system runs
-//! has a child only now and then, for a step that takes in results and submits the next job. The threads of a task lower
-//! their priority once its child is there; the one that decides keeps its own, which children inherit.
+//! One thread chooses the next task and sends signals; it wakes up at least once a second. Each running task has a
+//! thread that waits for its child, and two that read the child's pipes. A task that runs as jobs of a batch system
+//! has a child only for short steps, each of which collects results and submits the next job. The threads of a task
+//! lower their priority once its child has started; the choosing thread keeps its own, which children inherit.
 //!
-//! The database is told of a state before what it says happens, and of results in the transaction that ends their task.
-//! So whatever is killed when, the next start finds each task waiting, running, or ended with its result. What ran
-//! begins again, and what it had measured is in its store.
+//! A task's state is written to the database before the action that it describes, and results are written in the
+//! transaction that ends their task. So, wherever the service is killed, the next start finds each task waiting,
+//! running, or ended with its result. A running task starts again, and the measurements in its store are kept.
 
 mod child;
 mod dispatch;
@@ -22,7 +22,7 @@ mod whole;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
@@ -32,50 +32,51 @@ use self::child::ChildSignals;
 use self::meter::Meter;
 use self::plan::{Plan, Waiting};
 use self::steps::Stepping;
+use crate::database::locked;
 use crate::{Service, ServiceError, TaskId};
 
-/// Why a task waits that could begin.
+/// The reason of a task that could start at any time.
 pub(crate) const ITS_TURN: &str = "waits for its turn";
 
-/// What the queue is called among problems.
+/// The subject of the queue's problems.
 const QUEUE: &str = "the queue";
 
-/// How often the runner looks around.
+/// The time that the runner waits for an event.
 const TICK: Duration = Duration::from_secs(1);
-/// The least time between two looks at the queue; one [`TICK`] while a task measures here.
+/// The least time between two passes over the queue; one [`TICK`] while a task measures on this host.
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
-/// How often all waiting tasks are looked at where nothing has happened: a month may have ended.
+/// The interval at which the queue is examined if nothing happens: a new month may have begun.
 const ROUND: Duration = Duration::from_secs(30);
-/// How often node-seconds of what runs are written down.
+/// The interval at which the node-seconds of running tasks are stored.
 const ACCOUNTING: Duration = Duration::from_secs(60);
-/// How long the queue rests after an error of the database.
-const TROUBLE: Duration = Duration::from_secs(10);
-/// How long a child that is cancelled may take to end.
+/// The pause of the queue after a database error.
+const ERROR_PAUSE: Duration = Duration::from_secs(10);
+/// The time that a cancelled child may take to end before it is killed.
 const GRACE: Duration = Duration::from_secs(30);
-/// The same where the service ends.
+/// The same when the service stops.
 const LAST_GRACE: Duration = Duration::from_secs(3);
 
-/// What the threads of the queue share.
+/// The state that the threads of the queue share.
 #[derive(Debug)]
 pub(crate) struct Runner {
     state: Mutex<State>,
     news: Condvar,
-    /// What all times of waiting are divided by, for tests.
-    haste: AtomicU32,
+    /// The divisor of all waiting times; above 1 in tests.
+    speedup: AtomicU32,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether something has happened since the queue was last looked at.
+    /// Whether something has happened since the queue was last examined.
     is_woken: bool,
     is_stopping: bool,
     /// Tasks that run.
     active: BTreeMap<TaskId, Active>,
-    /// Tasks that are tried again later.
+    /// Tasks that are to be retried later.
     retries: HashMap<TaskId, Retry>,
-    /// What waiting tasks need.
+    /// The plans of waiting tasks.
     plans: HashMap<TaskId, Plan>,
-    /// Whether a step is under way.
+    /// Whether a step is running.
     is_stepping: bool,
     last_step: Option<Instant>,
 }
@@ -89,17 +90,17 @@ struct Active {
     meter: Arc<Mutex<Meter>>,
     /// Whether it is to be cancelled.
     cancel: bool,
-    /// When its child was asked to end.
-    asked: Option<Instant>,
-    /// Where it goes on in steps.
+    /// The time at which its child was interrupted.
+    interrupted_at: Option<Instant>,
+    /// The state of its steps, if it runs in steps.
     stepping: Option<Stepping>,
 }
 
-/// When a task is tried again, and how often it has failed without any progress.
+/// The time of a task's next attempt, and its failures since it last made progress.
 #[derive(Clone, Copy, Debug)]
 struct Retry {
     failures: u32,
-    /// Measurements that it had made.
+    /// The number of its measurements at the first of these failures.
     done: u64,
     due: Instant,
 }
@@ -109,39 +110,39 @@ impl Default for Runner {
         Self {
             state: Mutex::default(),
             news: Condvar::new(),
-            haste: AtomicU32::new(1),
+            speedup: AtomicU32::new(1),
         }
     }
 }
 
 impl Runner {
-    /// Lets the queue be looked at.
+    /// Makes the runner examine the queue.
     pub(crate) fn wake(&self) {
         self.state().is_woken = true;
         self.news.notify_all();
     }
 
-    /// Asks a task to end that may be running.
+    /// Requests that a task ends, if it runs.
     pub(crate) fn ask_to_end(&self, id: TaskId) {
         if let Some(active) = self.state().active.get_mut(&id) {
             active.cancel = true;
             if let Some(stepping) = &mut active.stepping {
-                stepping.hurry();
+                stepping.make_due();
             }
         }
         self.wake();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Whole between statements, whatever panics.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        // Consistent after each statement, so a panic elsewhere does no harm.
+        locked(&self.state)
     }
 
     fn scaled(&self, time: Duration) -> Duration {
-        time / self.haste.load(Ordering::Relaxed).max(1)
+        time / self.speedup.load(Ordering::Relaxed).max(1)
     }
 
-    /// Waits for news, and some more for further ones: not to be woken up by each of many.
+    /// Waits for an event, and then a little longer, to handle several events at once.
     fn wait(&self) {
         let state = self.state();
         let is_woken = state.is_woken;
@@ -159,9 +160,10 @@ impl Runner {
 }
 
 impl Service {
-    /// Runs tasks until `stop` is set, which is noticed within a second: then children that measure here are
-    /// interrupted and their tasks wait for the next start; jobs of batch systems go on. A child that takes longer than
-    /// three seconds to end is killed. Errors of the database are waited out, and are among [`Service::problems`].
+    /// Runs tasks until `stop` is set, which is noticed within a second. Then children that measure on this host are
+    /// interrupted and their tasks wait for the next start; jobs of batch systems continue. A child that takes longer
+    /// than three seconds to end is killed. After database errors the queue retries; they are listed by
+    /// [`Service::problems`].
     pub fn run(&self, stop: &AtomicBool) {
         self.runner.state().is_stopping = false;
         std::thread::scope(|scope| {
@@ -169,8 +171,8 @@ impl Service {
             while !stop.load(Ordering::Relaxed) {
                 let is_due = looked.is_none_or(|looked| looked.elapsed() > ROUND);
                 if let Err(error) = self.round(scope, is_due, &mut looked, &mut accounted) {
-                    self.problems.note_trouble(QUEUE.to_owned(), &error);
-                    let end = Instant::now() + self.runner.scaled(TROUBLE);
+                    self.problems.note_transient(QUEUE.to_owned(), &error);
+                    let end = Instant::now() + self.runner.scaled(ERROR_PAUSE);
                     while Instant::now() < end && !stop.load(Ordering::Relaxed) {
                         std::thread::sleep(self.runner.scaled(TICK));
                     }
@@ -179,20 +181,20 @@ impl Service {
                 }
                 self.runner.wait();
             }
-            self.wind_up();
+            self.shut_down();
         });
     }
 
-    /// Whether a task measures on this host now, so that all else should leave its cores alone.
+    /// Whether a task measures on this host now, so that other work should stay off its cores.
     pub fn is_measuring_here(&self) -> bool {
         let state = self.runner.state();
         state.active.values().any(|active| active.plan.measures)
     }
 
-    /// Divides all times that the queue waits by a number, for tests.
+    /// Divides all waiting times of the queue by a number, for tests.
     #[doc(hidden)]
     pub fn hasten(&self, factor: u32) {
-        self.runner.haste.store(factor, Ordering::Relaxed);
+        self.runner.speedup.store(factor, Ordering::Relaxed);
     }
 
     fn round<'scope>(
@@ -202,7 +204,7 @@ impl Service {
         looked: &mut Option<Instant>,
         accounted: &mut Instant,
     ) -> Result<(), ServiceError> {
-        self.attend();
+        self.send_signals();
         if accounted.elapsed() > ACCOUNTING {
             *accounted = Instant::now();
             self.account()?;
@@ -226,7 +228,7 @@ impl Service {
     }
 
     /// Sends the signals that are due.
-    fn attend(&self) {
+    fn send_signals(&self) {
         let grace = self.runner.scaled(GRACE);
         let mut state = self.runner.state();
         for active in state.active.values_mut() {
@@ -237,19 +239,19 @@ impl Service {
             if !active.cancel || is_cancelling || !active.signals.holds() {
                 continue;
             }
-            match active.asked {
+            match active.interrupted_at {
                 None => {
                     active.signals.interrupt();
-                    active.asked = Some(Instant::now());
+                    active.interrupted_at = Some(Instant::now());
                 }
-                Some(asked) if asked.elapsed() > grace => active.signals.kill(),
+                Some(interrupted_at) if interrupted_at.elapsed() > grace => active.signals.kill(),
                 Some(_) => {}
             }
         }
     }
 
-    /// Ends what ends with the service.
-    fn wind_up(&self) {
+    /// Stops all children when the service stops.
+    fn shut_down(&self) {
         let idle: Vec<TaskId> = {
             let mut state = self.runner.state();
             state.is_stopping = true;
@@ -259,7 +261,7 @@ impl Service {
             idle.map(|(id, _)| *id).collect()
         };
         for id in idle {
-            self.leave(id);
+            self.leave_to_jobs(id);
         }
         let end = Instant::now() + LAST_GRACE;
         loop {
@@ -268,9 +270,9 @@ impl Service {
                 return;
             }
             for active in state.active.values_mut() {
-                if active.asked.is_none() && active.signals.holds() {
+                if active.interrupted_at.is_none() && active.signals.holds() {
                     active.signals.interrupt();
-                    active.asked = Some(Instant::now());
+                    active.interrupted_at = Some(Instant::now());
                 }
                 if Instant::now() > end {
                     active.signals.kill();

@@ -1,4 +1,4 @@
-//! The versions of `service.db` and the way from each to the next.
+//! The versions of `service.db` and the migrations between them.
 
 use std::path::Path;
 
@@ -6,17 +6,17 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::ServiceError;
 
-/// Marks the file as ours in SQLite's header: "clls", for colltune's service.
+/// Marks the file in SQLite's header as colltune's: "clls", for colltune's service.
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"clls");
 
-/// Migration `n` leads from version `n` to `n + 1`; version 0 is an empty file. A migration that has been released
-/// never changes.
+/// Migration `n` leads from version `n` to `n + 1`; version 0 is an empty file. Released migrations never change.
 const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
 
 /// The version that this crate writes.
 const VERSION: u32 = MIGRATIONS.len() as u32;
 
-/// Refuses a file that is no database, that of another program, and that of a newer colltune. An empty one is ours.
+/// Refuses a file that is not a database, that of another program, or that of a newer colltune. An empty file is
+/// accepted.
 ///
 /// # Errors
 /// [`ServiceError::BadDatabase`], [`ServiceError::Newer`]; SQLite.
@@ -27,7 +27,7 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), ServiceE
     };
     let pages: i64 = match connection.pragma_query_value(None, "page_count", |row| row.get(0)) {
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
-            return Err(bad("it is no SQLite database"));
+            return Err(bad("it is not a SQLite database"));
         }
         pages => pages?,
     };
@@ -45,7 +45,7 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), ServiceE
     }
 }
 
-/// Brings a file that was checked to [`VERSION`], all or nothing.
+/// Migrates a checked file to [`VERSION`], in one transaction.
 ///
 /// # Errors
 /// SQLite.

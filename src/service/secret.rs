@@ -1,5 +1,5 @@
-//! Secrets of tokens and sessions, and what is known of them: in the database as hashes, and in memory, so that
-//! recognising a visitor takes microseconds and no writing.
+//! Secrets of tokens and sessions. The database stores their hashes; a cache in memory lets a request be
+//! authenticated in microseconds, without writing.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,12 +22,12 @@ const SECRET_BYTES: usize = 32;
 pub struct SecretToken(pub(crate) String);
 
 impl SecretToken {
-    /// The text.
+    /// The secret as text.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// 256 random bits.
+    /// Makes a secret of 256 random bits.
     ///
     /// # Errors
     /// [`ServiceError::Random`].
@@ -53,11 +53,11 @@ impl PartialEq for SecretToken {
 
 impl Eq for SecretToken {}
 
-/// SHA-256 of a secret. Secrets are random, so that neither salt nor a slow function is needed.
+/// SHA-256 of a secret. Secrets are random, so neither a salt nor a slow hash is needed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hash(pub(crate) [u8; 32]);
 
-/// The part of a hash by which it is looked for; whether it is the right one is told in constant time.
+/// The part of a hash used as the key of a map; the whole hash is then compared in constant time.
 type Selector = [u8; 16];
 
 impl Hash {
@@ -76,7 +76,7 @@ impl Hash {
     }
 }
 
-/// A token that is not revoked.
+/// A token that has not been revoked.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownToken {
     pub(crate) id: u64,
@@ -85,20 +85,20 @@ pub(crate) struct KnownToken {
     pub(crate) expires_at: Option<i64>,
 }
 
-/// The tokens and sessions that hold, as the database has them. It is emptied whenever these change, and filled from
-/// the database by the next question. Their numbers are bounded in `tokens.rs`.
+/// The valid tokens and sessions of the database. Emptied whenever they change, and filled from the database by the
+/// next query. Their numbers are bounded in `tokens.rs`.
 #[derive(Debug, Default)]
 pub(crate) struct TokenCache(RwLock<Option<Keys>>);
 
 #[derive(Debug)]
 struct Keys {
     tokens: HashMap<Selector, (Hash, KnownToken)>,
-    /// Sessions, each with its token's hash and its end in milliseconds since 1970.
+    /// Sessions, each with the selector of its token and its end in milliseconds since 1970.
     sessions: HashMap<Selector, (Hash, Selector, i64)>,
 }
 
 impl TokenCache {
-    /// Must be called after each change of the database, so that later requests see the change.
+    /// Empties the cache. Must be called after each change of the database, so that later requests see it.
     pub(crate) fn forget(&self) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -121,7 +121,7 @@ impl TokenCache {
         })
     }
 
-    /// Whose session has this secret, unless it is unknown or has ended, or its token does not hold.
+    /// The actor of the session with this secret; `None` if it is unknown or has ended, or if its token is not valid.
     ///
     /// # Errors
     /// SQLite.
@@ -154,7 +154,7 @@ impl TokenCache {
         }
         drop(keys);
         let mut keys = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // Read while nothing can be forgotten, so that it is never older than what was forgotten last.
+        // Read under the write lock, so that a concurrent `forget` cannot be missed.
         let read = match keys.take() {
             Some(keys) => keys,
             None => database.read(Keys::read)?,
@@ -205,7 +205,7 @@ impl Keys {
     }
 }
 
-/// Whether a text can be a secret at all.
+/// Whether a text has the form of a secret.
 fn is_secret(text: &str) -> bool {
     text.strip_prefix(PREFIX)
         .is_some_and(|digits| digits.len() == 2 * SECRET_BYTES)

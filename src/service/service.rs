@@ -11,31 +11,33 @@ use crate::runner::Runner;
 use crate::secret::TokenCache;
 use crate::{Configuration, Feed, ServiceError};
 
-/// An open service. All methods may be called from any thread, and block; the HTTP interface calls them on threads
-/// that may.
+/// An open service. All methods may be called from any thread. They block, so the HTTP interface calls them on
+/// threads that may block.
 #[derive(Debug)]
 pub struct Service {
     pub(crate) configuration: Configuration,
-    /// The executable `colltune`, which tasks are started from.
+    /// The executable `colltune`, which runs tasks.
     pub(crate) executable: PathBuf,
     pub(crate) database: Database,
     pub(crate) feed: Feed,
-    /// What is released, in memory.
+    /// The released tables, in memory.
     pub(crate) released: crate::releases::Released,
     pub(crate) runner: Runner,
     pub(crate) problems: Problems,
-    /// The tokens and sessions that hold.
+    /// The valid tokens and sessions.
     pub(crate) token_cache: TokenCache,
-    /// Locked for its lifetime.
+    /// Locked while the service is open.
     _lock: File,
 }
 
 impl Service {
-    /// Takes the state folder, which no other service may use, and makes it if it is missing, with the mode 0711:
-    /// everybody may read the channels in it, and nothing else of it;
-    /// migrates the database; lets the tasks wait again that ran when an earlier service ended; brings the published
-    /// channels in line with the database, which is authoritative. The project folder becomes the process's working
-    /// directory: paths in campaigns count from there.
+    /// Opens the service:
+    /// - locks the state folder, which no other service may use; creates it if it is missing, with mode 0711, so that
+    ///   all users can read the channels in it but nothing else;
+    /// - migrates the database, and returns tasks to the queue that were running when an earlier service stopped;
+    /// - brings the published channels in line with the database, which is authoritative.
+    ///
+    /// The project folder becomes the process's working directory, which paths in campaigns are relative to.
     ///
     /// # Errors
     /// [`ServiceError::Locked`], [`ServiceError::NetworkFileSystem`], [`ServiceError::Newer`],
@@ -60,23 +62,23 @@ impl Service {
             _lock: lock,
         };
         service.add_machines()?;
-        // What the parts of the service do at each start, in this order.
+        // Each start does this, in this order.
         service.requeue_interrupted()?;
         service.restore_channels()?;
         Ok(Arc::new(service))
     }
 
-    /// What the service was told.
+    /// The configuration.
     pub fn configuration(&self) -> &Configuration {
         &self.configuration
     }
 
-    /// What happens, as it happens.
+    /// The feed of events.
     pub fn feed(&self) -> &Feed {
         &self.feed
     }
 
-    /// Gives each machine of the configuration a row. Those that have left it keep theirs.
+    /// Adds a row for each machine of the configuration. Machines removed from the configuration keep theirs.
     fn add_machines(&self) -> Result<(), ServiceError> {
         self.database.write(|transaction| {
             let mut add =
@@ -91,11 +93,11 @@ impl Service {
 
 /// The database in a state folder.
 pub(crate) const DATABASE: &str = "service.db";
-/// Held by the one service that uses the folder.
+/// The lock file of the service that uses the folder.
 const LOCK: &str = "lock";
 
-/// Makes the state folder if need be, and takes its lock, which the operating system releases when the file is closed
-/// or the process ends in whatever way. Children do not inherit it.
+/// Creates the state folder if necessary, and locks it. The operating system releases the lock when the file is
+/// closed or the process ends. Children do not inherit it.
 fn take(state: &Path) -> Result<File, ServiceError> {
     if let Some(kind) = store::network_file_system(state) {
         return Err(ServiceError::NetworkFileSystem {

@@ -1,4 +1,4 @@
-//! The queue: what is to be measured, validated, checked or reported on.
+//! The queue of tasks: measuring, validating, checking and reporting.
 
 pub(crate) mod cancel;
 mod overrides;
@@ -18,7 +18,7 @@ use crate::Digest;
 /// The number of a task: 1, 2, ...
 pub type TaskId = u64;
 
-/// What a task does: the verb of the command line that its child process carries out.
+/// The kind of a task: the subcommand that its child process runs.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString, ToSchema,
 )]
@@ -27,9 +27,9 @@ pub type TaskId = u64;
 pub enum TaskKind {
     /// `colltune tune`: measure a campaign and decide.
     Tune,
-    /// `colltune validate`: is a table faster than the default?
+    /// `colltune validate`: measure whether a table is faster than the default.
     Validate,
-    /// `colltune check`: does a table still hold?
+    /// `colltune check`: measure whether a table still holds.
     Check,
     /// `colltune report` on a campaign's store.
     Report,
@@ -42,9 +42,9 @@ pub enum TaskKind {
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum TaskState {
-    /// Not started, or to be started again; `reason` says what it waits for.
+    /// Not started, or to be started again; `reason` says what the task waits for.
     Waiting,
-    /// A child is at work, or a batch system has a job of it.
+    /// A child is running, or a batch system has a job of the task.
     Running,
     /// The task has ended; the exit code is 0, or 1 where a check says "no".
     Done,
@@ -54,8 +54,8 @@ pub enum TaskState {
     Cancelled,
 }
 
-/// Values that take the place of a campaign's own. All are written as in a campaign. A task with overrides has a store,
-/// a table and a report of its own: it replaces nothing that the campaign itself has made.
+/// Values that replace those of a campaign, written as in a campaign. A task with overrides has its own store, table
+/// and report; it does not replace the campaign's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Overrides {
@@ -68,18 +68,18 @@ pub struct Overrides {
     /// `collectives`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collectives: Option<Vec<String>>,
-    /// Node counts, 1 or more each: of the campaign's `shapes` only those with one of these numbers of nodes.
+    /// Node counts, 1 or more each: only the campaign's `shapes` with one of these numbers of nodes are measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Vec<u32>>,
 }
 
-/// What is asked for.
+/// A request for a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskRequest {
-    /// What to do.
+    /// The kind of the task.
     pub kind: TaskKind,
-    /// The machine; may be left out where there is only one.
+    /// The machine; may be omitted if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     /// The campaign, by its path in the service's folder: for `tune` and `report`.
@@ -88,7 +88,7 @@ pub struct TaskRequest {
     /// The table: for `validate` and `check`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<Digest>,
-    /// For `tune`.
+    /// Overrides, for `tune`.
     #[serde(default)]
     pub overrides: Overrides,
 }
@@ -98,52 +98,53 @@ pub struct TaskRequest {
 pub struct Task {
     /// Its number.
     pub id: TaskId,
-    /// What was asked for; `machine` is set.
+    /// The request; `machine` is set.
     pub request: TaskRequest,
     /// The name of its campaign.
     pub name: Option<String>,
     /// The state.
     pub state: TaskState,
-    /// Why it waits, what it does, or how it ended: a sentence.
+    /// The reason why it waits, what it does, or how it ended: a sentence.
     pub reason: String,
     /// The earlier task of the same campaign that this one waits for.
     pub follows: Option<TaskId>,
     /// The user who submitted it.
     pub actor: String,
-    /// When, as in `2026-11-20T12:00:00Z`.
+    /// The time of submission, as in `2026-11-20T12:00:00Z`.
     #[schema(value_type = String)]
     pub submitted_at: jiff::Timestamp,
-    /// When it first began.
+    /// The time of its first start.
     #[schema(value_type = Option<String>)]
     pub started_at: Option<jiff::Timestamp>,
-    /// When it ended.
+    /// The time of its end.
     #[schema(value_type = Option<String>)]
     pub ended_at: Option<jiff::Timestamp>,
-    /// How often it was begun.
+    /// The number of times it was started.
     pub attempts: u32,
     /// The exit code of its last child.
     pub exit_code: Option<i32>,
-    /// Node-seconds that it is expected to take, where that is known before: budget times nodes.
+    /// The expected node-seconds, if they can be computed in advance: budget times nodes.
     pub expected_node_seconds: Option<f64>,
-    /// Node-seconds that it has taken.
+    /// The node-seconds used so far.
     pub node_seconds: f64,
-    /// What the child printed at its end with `--json`; where that is longer than 256 KiB, without `points`. After
-    /// `tune` also `digest`, that of the table.
+    /// The child's final output with `--json`; without `points` if it is longer than 256 KiB. After `tune` with
+    /// `digest`, the digest of the table.
     pub outcome: Option<serde_json::Value>,
     /// The table that it made, if any.
     pub made: Option<Digest>,
 }
 
-/// What became of a request.
+/// The result of submitting a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submitted {
     /// The task.
     pub task: Task,
-    /// False if an earlier request of the same actor had the same idempotency key: this is its task.
+    /// False if an earlier request of the same actor had the same idempotency key; `task` is then that request's
+    /// task.
     pub is_new: bool,
 }
 
-/// The tasks that are asked for.
+/// The selection of tasks.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub struct TaskFilter {

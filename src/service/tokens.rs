@@ -12,29 +12,29 @@ use crate::owner::OWNER;
 use crate::secret::{Hash, SecretToken};
 use crate::{Actor, Scope, Service, ServiceError, audit};
 
-/// How long a session holds.
+/// The lifetime of a session.
 const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
-/// The most sessions of a token; the oldest one ends where another begins.
+/// The most sessions of a token; a new one ends the oldest.
 const MOST_SESSIONS: u32 = 16;
-/// The most tokens that are neither revoked nor expired.
+/// The most valid tokens.
 const MOST_TOKENS: u32 = 500;
-/// The most tokens that are listed: all that hold, and the newest of those that do not.
+/// The most tokens that are listed: valid ones first.
 const MOST_LISTED: u32 = 1000;
-/// The longest time that a token may be given, in days.
+/// The longest validity of a token, in days.
 const MOST_DAYS: u32 = 3660;
 const DAY_MILLISECONDS: i64 = 86_400_000;
-/// Names that stand for others in the audit. So do `uid N`.
+/// Names that the audit uses for other actors, as it does `uid N`.
 const RESERVED: [&str; 3] = [OWNER, "anonymous", "service"];
 
-/// A token that is to be made.
+/// A request for a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
-    /// What it is called: 1 to 64 characters; of the tokens that hold, only one has this name.
+    /// The name: 1 to 64 characters, different from those of all other valid tokens.
     pub name: String,
-    /// What it permits.
+    /// The scopes.
     pub scopes: Vec<Scope>,
-    /// The machines that it is for; empty for all.
+    /// The machines for which it is valid; empty for all.
     #[serde(default)]
     pub machines: Vec<String>,
     /// Days after which it expires, 1 to 3660; absent for never.
@@ -47,31 +47,31 @@ pub struct NewToken {
 pub struct TokenRow {
     /// Its number.
     pub id: u64,
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// What it permits.
+    /// The scopes.
     pub scopes: Vec<Scope>,
-    /// The machines that it is for; empty for all.
+    /// The machines for which it is valid; empty for all.
     pub machines: Vec<String>,
-    /// When it was made.
+    /// The time at which it was made.
     #[schema(value_type = String)]
     pub created_at: jiff::Timestamp,
     /// The user who made it.
     pub created_by: String,
-    /// When it expires.
+    /// The time at which it expires.
     #[schema(value_type = Option<String>)]
     pub expires_at: Option<jiff::Timestamp>,
-    /// When it was revoked.
+    /// The time at which it was revoked.
     #[schema(value_type = Option<String>)]
     pub revoked_at: Option<jiff::Timestamp>,
 }
 
 impl Service {
-    /// Makes a token. Needs the scope `admin`. At most 500 tokens hold at a time.
+    /// Makes a token. Needs the scope `admin`. At most 500 tokens are valid at a time.
     ///
     /// # Errors
-    /// [`ServiceError::Forbidden`], [`ServiceError::Invalid`], [`ServiceError::Random`]; [`ServiceError::Conflict`] if a
-    /// token that holds has this name, or too many hold; SQLite.
+    /// [`ServiceError::Forbidden`], [`ServiceError::Invalid`], [`ServiceError::Random`]; [`ServiceError::Conflict`]
+    /// if a valid token has this name, or there are too many; SQLite.
     pub fn make_token(
         &self,
         actor: &Actor,
@@ -88,7 +88,8 @@ impl Service {
         Ok((secret, made?))
     }
 
-    /// Tokens: first those that are not revoked, each part from the newest on; at most 1000. Needs the scope `admin`.
+    /// Lists at most 1000 tokens: those that are not revoked before the others, each group from the newest on. Needs
+    /// the scope `admin`.
     ///
     /// # Errors
     /// [`ServiceError::Forbidden`]; SQLite.
@@ -104,7 +105,7 @@ impl Service {
         })
     }
 
-    /// Revokes a token, and with it its sessions. Needs the scope `admin`. Twice is no error.
+    /// Revokes a token and ends its sessions. Needs the scope `admin`. Revoking again is no error.
     ///
     /// # Errors
     /// [`ServiceError::Forbidden`], [`ServiceError::NotFound`]; SQLite.
@@ -113,7 +114,7 @@ impl Service {
         let revoked = self.database.write(|transaction| {
             let query = "SELECT name, revoked_at FROM token WHERE id = ?1";
             let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-            // Numbers that no row can have are not found either.
+            // A number that no row can have is not found either.
             let id_of_row = i64::try_from(id).unwrap_or(-1);
             let found = transaction.query_row(query, [id_of_row], row).optional()?;
             let (name, revoked_at): (String, Option<i64>) =
@@ -130,8 +131,8 @@ impl Service {
         revoked
     }
 
-    /// Whose token this is; `None` if it is unknown, expired or revoked. Hashes are compared in constant time. Tokens
-    /// are in memory: the database is read only after one was made or revoked, or a session began or ended.
+    /// The actor of a token; `None` if it is unknown, expired or revoked. Hashes are compared in constant time.
+    /// Tokens are cached: the database is read only after a token was made or revoked, or a session began or ended.
     ///
     /// # Errors
     /// SQLite.
@@ -140,9 +141,9 @@ impl Service {
         Ok(known.map(|token| token.actor))
     }
 
-    /// Begins a session of a browser for a token: the session's secret and how long it holds (12 hours, or until the
-    /// token expires); `None` if the token is unknown, expired or revoked. A token has at most 16 sessions: the oldest
-    /// one ends.
+    /// Begins a browser session for a token. Returns the session's secret and how long it is valid (12 hours, or
+    /// until the token expires); `None` if the token is unknown, expired or revoked. A token has at most 16 sessions:
+    /// a further one ends the oldest.
     ///
     /// # Errors
     /// SQLite, [`ServiceError::Random`].
@@ -176,7 +177,7 @@ impl Service {
         Ok(Some((session, holds)))
     }
 
-    /// Whose session this is, as [`Self::authenticate`].
+    /// The actor of a session, as [`Self::authenticate`].
     ///
     /// # Errors
     /// SQLite.
@@ -184,7 +185,7 @@ impl Service {
         self.token_cache.session(&self.database, secret)
     }
 
-    /// Ends a session. One that does not hold is no error.
+    /// Ends a session. An unknown or ended session is no error.
     ///
     /// # Errors
     /// SQLite.
@@ -212,7 +213,7 @@ impl Service {
             return invalid("name", problem.to_owned());
         }
         if RESERVED.contains(&name) || name.starts_with("uid ") {
-            let problem = format!("`{name}` stands for others in the audit; choose another name");
+            let problem = format!("`{name}` is reserved; choose another name");
             return invalid("name", problem);
         }
         if new.scopes.is_empty() {
@@ -239,7 +240,7 @@ impl Service {
     }
 }
 
-/// Refuses a name that a token has which holds, and more than [`MOST_TOKENS`].
+/// Refuses the name of a valid token, and more than [`MOST_TOKENS`].
 fn refuse_more(transaction: &Transaction<'_>, name: &str) -> Result<(), ServiceError> {
     let query = "SELECT count(*), count(*) FILTER (WHERE name = ?1) FROM token \
                  WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)";
@@ -258,7 +259,7 @@ fn refuse_more(transaction: &Transaction<'_>, name: &str) -> Result<(), ServiceE
     Ok(())
 }
 
-/// Adds a token that was checked.
+/// Adds a checked token.
 pub(crate) fn add(
     transaction: &Transaction<'_>,
     by: &str,
@@ -305,7 +306,7 @@ pub(crate) fn add(
     Ok(row)
 }
 
-/// Revokes a token that holds, and ends its sessions.
+/// Revokes a valid token and ends its sessions.
 pub(crate) fn revoke(
     transaction: &Transaction<'_>,
     by: &str,
@@ -336,13 +337,13 @@ fn token_row(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
     })
 }
 
-/// The scopes of a token. One that this version does not know permits nothing.
+/// The scopes of a token, without those that this version does not know.
 pub(crate) fn scopes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<Scope>> {
     let names: Vec<String> = list(row, column)?;
     Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
 }
 
-/// A list in JSON.
+/// Parses a list in JSON.
 pub(crate) fn list<T: serde::de::DeserializeOwned>(
     row: &Row<'_>,
     column: usize,

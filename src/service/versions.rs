@@ -1,22 +1,22 @@
-//! Versions of tables: what was made where, from what, and what validations said.
+//! Versions of tables: their machines, campaigns and validations.
 
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use serde::Serialize;
-use table::{Table, TableComparison};
+use table::Table;
 use utoipa::ToSchema;
 
 use crate::database::{machine_id, now, timestamp, unreadable};
 use crate::{Actor, Digest, Page, Scope, Service, ServiceError, Slice, TaskId, audit, blobs};
 
-/// The longest text of a table that is taken in: 16 MiB.
+/// The longest text of a table that is accepted: 16 MiB.
 const MOST_BYTES: usize = 16 << 20;
 
 /// A table of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Version {
-    /// Its number; versions of all machines count together.
+    /// Its number; one sequence for the versions of all machines.
     pub id: u64,
     /// The machine.
     pub machine: String,
@@ -30,19 +30,19 @@ pub struct Version {
     pub campaign: Option<String>,
     /// The task that made it; absent if it was found in the folder.
     pub task: Option<TaskId>,
-    /// The table that stood in its place before.
+    /// The table that it replaced.
     pub parent: Option<Digest>,
-    /// When it was taken in.
+    /// The time at which it was added.
     #[schema(value_type = String)]
     pub added_at: jiff::Timestamp,
 }
 
-/// What a validation of a table said.
+/// The result of a validation of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Validation {
     /// The task.
     pub task: TaskId,
-    /// When it ended.
+    /// The time of its end.
     #[schema(value_type = String)]
     pub at: jiff::Timestamp,
     /// Points that are significantly slower than the default.
@@ -51,17 +51,18 @@ pub struct Validation {
     pub faster: u32,
     /// All points.
     pub points: u32,
-    /// What `colltune validate --json` printed.
+    /// The output of `colltune validate --json`.
     pub details: serde_json::Value,
 }
 
 impl Service {
-    /// Takes a table in: its text becomes a blob and a version of the machine. A digest that the machine has already
-    /// stays as it is. Needs the scope `publish`; tasks do so without an actor.
+    /// Adds a table: its text becomes a blob and a version of the machine. If the machine already has this digest,
+    /// nothing changes. Needs the scope `publish`; tasks add tables without an actor.
     ///
     /// # Errors
     /// [`ServiceError::Forbidden`], [`ServiceError::NotFound`] of the machine, [`ServiceError::Table`],
-    /// [`ServiceError::Invalid`] of a table that is too long or whose library has no plain name; files and SQLite.
+    /// [`ServiceError::Invalid`] if the table is too long or its library's name has other characters; files and
+    /// SQLite.
     pub fn take_in(
         &self,
         actor: &Actor,
@@ -82,7 +83,7 @@ impl Service {
         })
     }
 
-    /// Takes in the table that a task has made; `campaign` is the row of its campaign. Twice is no error.
+    /// Adds the table that a task has made; `campaign` is the row of its campaign. Adding it again is no error.
     ///
     /// # Errors
     /// As for [`Service::take_in`].
@@ -101,7 +102,7 @@ impl Service {
         })
     }
 
-    /// Takes in a table that was found in the folder, unless the machine has it.
+    /// Adds a table that was found in the folder, unless the machine has it.
     pub(crate) fn take_in_found(&self, machine: &str, text: &str) -> Result<(), ServiceError> {
         let new = New::read(text)?;
         self.write_blob(text.as_bytes())?;
@@ -162,22 +163,6 @@ impl Service {
         Ok(Table::parse(&text, Path::new(digest.as_str()))?)
     }
 
-    /// What changed between two tables: what `colltune diff --json` prints, with digests in place of paths.
-    ///
-    /// # Errors
-    /// As for [`Service::table`].
-    pub fn difference(
-        &self,
-        before: &Digest,
-        after: &Digest,
-    ) -> Result<TableComparison, ServiceError> {
-        let tables = [self.table(before)?, self.table(after)?];
-        Ok(TableComparison::of(
-            (before.as_str(), &tables[0]),
-            (after.as_str(), &tables[1]),
-        ))
-    }
-
     /// Validations of a table on a machine, newest first.
     ///
     /// # Errors
@@ -199,7 +184,7 @@ impl Service {
     }
 }
 
-/// A table that is about to be taken in.
+/// A table that is about to be added.
 struct New<'a> {
     text: &'a str,
     digest: Digest,
@@ -235,8 +220,8 @@ impl<'a> New<'a> {
         })
     }
 
-    /// Adds it to a machine, and tells whether it was not there. A task and its campaign are noted also of a table
-    /// that was there without any.
+    /// Adds the table to a machine. Returns the version, and whether it is new. The task and its campaign are
+    /// recorded also for an existing version without a task.
     fn add(
         &self,
         transaction: &Transaction<'_>,
@@ -264,8 +249,8 @@ impl<'a> New<'a> {
         Ok((found, added > 0))
     }
 
-    /// The newest version of the machine, for the same library, that the same campaign made (by its path); where there
-    /// is none, the newest one of this name.
+    /// The newest version of the machine for the same library that the same campaign (by its path) made; if there is
+    /// none, the newest of the same name.
     fn parent(
         &self,
         transaction: &Transaction<'_>,
@@ -295,7 +280,7 @@ impl<'a> New<'a> {
     }
 }
 
-/// Whether a text is `NAME-VERSION` of a library and also a safe name of a folder.
+/// Whether a text is `NAME-VERSION` of a library and a safe folder name.
 pub(crate) fn is_plain_library(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
     let parts = text.split_once('-');

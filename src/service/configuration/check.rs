@@ -11,9 +11,9 @@ use super::definition::{Definition, GatesDefinition, KIND, MachineDefinition, Tl
 use super::problem::{LONGEST_SOCKET, Problem};
 use super::{Configuration, Gating, Listen, ServiceMachine, Tls};
 
-/// The most tasks of a machine that run at once.
+/// The most tasks of a machine that may run at once.
 const MOST_TASKS: u32 = 1000;
-/// The most node-hours a month.
+/// The largest limit of node-hours per month.
 const MOST_NODE_HOURS: f64 = 1e9;
 /// The oldest validation that may count, in days.
 const MOST_DAYS: u32 = 3660;
@@ -21,17 +21,17 @@ const MOST_DAYS: u32 = 3660;
 /// The result of one check.
 type Checked<T> = Result<T, Box<Diagnostic>>;
 
-/// What checks need beside the value.
+/// The context of a check.
 struct Check<'a> {
     document: &'a Document<'a>,
-    /// What relative paths begin at; absolute.
+    /// The absolute folder that relative paths are relative to.
     base: PathBuf,
 }
 
 /// Reads a configuration whose file lies in the folder `base`.
 ///
 /// # Errors
-/// The first thing that makes no sense, with its place.
+/// The first invalid value, with its place.
 pub(super) fn configuration(path: &Path, text: &str, base: PathBuf) -> Checked<Configuration> {
     let document = Document::parse(&KIND, path, text)?;
     let definition: Definition = document.read()?;
@@ -194,7 +194,7 @@ impl Check<'_> {
         }
         machine.node_hours = definition.node_hours;
         match machine.node_hours {
-            // What is not a number is not within either.
+            // NaN is outside the range, too.
             Some(hours) if !(hours > 0.0 && hours <= MOST_NODE_HOURS) => {
                 let expected = format!("a number above 0, up to {MOST_NODE_HOURS}");
                 Err(self.document.unfit(&field.key("node_hours"), &expected))
@@ -231,12 +231,12 @@ impl Check<'_> {
     }
 }
 
-/// A path from a folder on, without `.` and `..`.
+/// Resolves a path relative to a folder, without `.` and `..`.
 fn joined(base: &Path, path: &Path) -> PathBuf {
     path.components().fold(base.to_owned(), |mut path, step| {
         match step {
             Component::CurDir => {}
-            // Above what a link leads to, not above the link.
+            // The parent of the link's target, not of the link.
             Component::ParentDir => {
                 path = path.canonicalize().unwrap_or(path);
                 path.pop();
@@ -258,7 +258,7 @@ fn is_within(pattern: &str) -> bool {
     !pattern.is_empty() && Path::new(pattern).components().all(is_name)
 }
 
-/// Whether browsers may name a service so, without a port.
+/// Whether a text can be a host name in the `Host` header, without a port.
 fn is_host_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-".contains(&byte);
     (1..=253).contains(&name.len()) && name.bytes().all(is_plain)

@@ -1,11 +1,11 @@
-//! `service.yaml` as it is written: keys and forms, nothing checked beyond them.
+//! `service.yaml` as it is written: its keys and their types. Values are checked in `check`.
 
 use serde::Deserialize;
 use strict_yaml::{Argument, Kind, OneOrMany, Scalar};
 
 pub(super) const KIND: Kind = Kind {
     name: "the configuration of a service",
-    start: "write keys such as `listen: 127.0.0.1:7878`; tuning/service.yaml has all",
+    start: "write keys such as `listen: 127.0.0.1:7878`; tuning/service.yaml shows all keys",
     reference: Some("tuning/service.yaml shows every key in use"),
 };
 

@@ -1,4 +1,4 @@
-//! What can be wrong with `service.yaml`, with its remedy.
+//! The errors in `service.yaml`, each with a remedy.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use vocabulary::units::UnitError;
 /// The longest path of a Unix socket, in bytes.
 pub(super) const LONGEST_SOCKET: usize = 107;
 
-/// What is wrong at one place.
+/// An error at one place of the file.
 #[derive(Debug, Error)]
 pub(super) enum Problem {
     #[error("`{}` is not a folder that can be opened: {reason}", path.display())]
@@ -20,13 +20,11 @@ pub(super) enum Problem {
     NoPath,
     #[error("`{text}` is neither an address with a port nor a socket")]
     Listen { text: String },
-    #[error(
-        "the socket's path of {bytes} bytes is longer than the {LONGEST_SOCKET} that the system takes"
-    )]
+    #[error("the socket's path has {bytes} bytes; the system allows {LONGEST_SOCKET}")]
     LongSocket { bytes: usize },
-    #[error("other hosts could reach {address}, and what they send would not be encrypted")]
+    #[error("other hosts could connect to {address}, and the connection would not be encrypted")]
     Unencrypted { address: SocketAddr },
-    #[error("a Unix socket does not speak TLS")]
+    #[error("a Unix socket cannot use TLS")]
     TlsOnSocket,
     #[error("`{name}` is not the name of a host")]
     HostName { name: String },
@@ -56,8 +54,8 @@ impl strict_yaml::Problem for Problem {
             }
             Self::LongSocket { .. } => "choose a shorter path, as in `unix:/run/colltune.sock`",
             Self::Unencrypted { .. } => {
-                "add `tls: {certificate: FILE, key: FILE}`; or `behind_proxy: true` if a proxy that speaks TLS alone \
-                 can reach it; or listen on `127.0.0.1:7878`"
+                "add `tls: {certificate: FILE, key: FILE}`; or `behind_proxy: true` if only a proxy that speaks TLS can \
+                 reach it; or listen on `127.0.0.1:7878`"
             }
             Self::HostName { .. } => {
                 "write it without scheme and port, as in `colltune.site.example`"

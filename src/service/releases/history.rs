@@ -1,10 +1,9 @@
 //! The rows of releases.
 
-use std::str::FromStr;
-
 use rusqlite::{Connection, Row, Transaction, params};
 
 use crate::database::{machine_id, timestamp, unreadable};
+use crate::tasks::word;
 use crate::{ChannelKey, Digest, Release, ReleaseAction, ServiceError, Slice};
 
 const SELECT: &str = "SELECT sequence, machine.name, library, channel, action, digest, actor, reason, gates, at \
@@ -42,7 +41,7 @@ pub(super) fn page(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// All releases of a channel, the newest last, without what they say of themselves.
+/// All releases of a channel, the newest last, reduced to the fields of [`Step`].
 pub(super) fn steps(connection: &Connection, key: &ChannelKey) -> Result<Vec<Step>, ServiceError> {
     let mut statement = connection.prepare_cached(
         "SELECT sequence, action, digest, at FROM release JOIN machine ON machine.id = release.machine \
@@ -52,7 +51,7 @@ pub(super) fn steps(connection: &Connection, key: &ChannelKey) -> Result<Vec<Ste
     let rows = statement.query_map(of_channel, |row| {
         Ok(Step {
             sequence: row.get(0)?,
-            action: parsed(row, 1)?,
+            action: word(row, 1)?,
             digest: row.get(2)?,
             at: row.get(3)?,
         })
@@ -71,7 +70,7 @@ pub(super) fn newest(
     Ok(connection.query_row(newest, of_channel, |row| row.get(0))?)
 }
 
-/// Adds a release, whose number is assigned here.
+/// Adds a release and returns the sequence that it gets.
 pub(super) fn add(transaction: &Transaction<'_>, new: &Release) -> Result<u64, ServiceError> {
     let machine = machine_id(transaction, &new.key.machine)?;
     let gates = serde_json::to_string(&new.gates).map_err(unreadable)?;
@@ -100,21 +99,15 @@ fn release(row: &Row<'_>) -> rusqlite::Result<Release> {
         key: ChannelKey {
             machine: row.get(1)?,
             library: row.get(2)?,
-            channel: parsed(row, 3)?,
+            channel: word(row, 3)?,
         },
-        action: parsed(row, 4)?,
+        action: word(row, 4)?,
         digest: row.get(5)?,
         actor: row.get(6)?,
         reason: row.get(7)?,
         gates: serde_json::from_str(&gates).map_err(unreadable)?,
         at: timestamp(row.get(9)?)?,
     })
-}
-
-fn parsed<T: FromStr<Err: ToString>>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    let text: String = row.get(column)?;
-    let refused = |error: T::Err| unreadable(std::io::Error::other(error.to_string()));
-    text.parse().map_err(refused)
 }
 
 /// One release among those of its channel.
@@ -127,13 +120,13 @@ pub(super) struct Step {
     pub(super) at: i64,
 }
 
-/// The tables that were current one after the other and not rolled back, the current one last.
+/// The tables that became current and were not rolled back, in order; the current one last.
 pub(super) fn in_effect(steps: &[Step]) -> Vec<&Digest> {
     let mut stack: Vec<&Digest> = Vec::new();
     for Step { action, digest, .. } in steps {
         if *action == ReleaseAction::Rollback {
             stack.pop();
-            // A rollback may lead to an earlier release than the one before.
+            // A rollback may return to an earlier release than the previous one.
             if let Some(place) = stack.iter().rposition(|earlier| *earlier == digest) {
                 stack.truncate(place);
             }

@@ -15,22 +15,23 @@ use crate::{
 
 /// The longest reason, in characters.
 const MOST_REASON: usize = 1000;
-/// The longest difference that is kept with a release, in bytes; of longer ones only the counts are.
+/// The longest difference stored with a release, in bytes; of longer ones only the counts are stored.
 const MOST_DIFFERENCE: usize = 256 << 10;
 
 impl Service {
-    /// Releases a table to a channel, rolls back or withdraws: a new row, and the published folder. `expected` is the
-    /// sequence at which the caller believes the channel to be, 0 for one without releases.
+    /// Releases a table to a channel, rolls back or withdraws: adds a row and publishes the folder. `expected` is the
+    /// sequence at which the caller believes the channel to be, 0 for a channel without releases.
     ///
-    /// A rollback asks no gates: its table was in the channel before. Either all of it is done or nothing, unless the
-    /// machine stops in between; then the next start brings the folder in line with the rows.
+    /// A rollback ignores closed gates, because its table was in the channel before. The change is atomic; if the
+    /// machine crashes in between, the next start brings the folder in line with the rows.
     ///
     /// # Errors
     /// [`ServiceError::Forbidden`] without the scope `publish`, or `admin` where gates are overridden;
     /// [`ServiceError::Gates`], [`ServiceError::Precondition`], [`ServiceError::NotFound`],
-    /// [`ServiceError::Conflict`] if there is nothing to go back to or to withdraw, or if the table is current already;
-    /// [`ServiceError::Invalid`] without a reason or table; [`ServiceError::Table`] and [`ServiceError::Damaged`] of a
-    /// table that cannot be read; [`ServiceError::Deploy`] and [`ServiceError::File`] if it cannot be published.
+    /// [`ServiceError::Conflict`] if there is nothing to roll back to or to withdraw, or if the table is already
+    /// current; [`ServiceError::Invalid`] if a reason or table is missing; [`ServiceError::Table`] and
+    /// [`ServiceError::Damaged`] of a table that cannot be read; [`ServiceError::Deploy`] and [`ServiceError::File`]
+    /// if it cannot be published.
     pub fn release(
         &self,
         actor: &Actor,
@@ -44,7 +45,7 @@ impl Service {
         if request.override_gates {
             actor.require(Scope::Admin, Some(&key.machine))?;
         }
-        let _turn = self.released.turn();
+        let _lock = self.released.lock();
         let mut steps = self
             .database
             .read(|connection| history::steps(connection, key))?;
@@ -73,14 +74,14 @@ impl Service {
         let longest = self.configuration.longest_wall_time;
         self.released.set(key, &steps, Some(table), longest);
         self.published(key);
-        self.feed.tell(Notice::Release {
+        self.feed.send(Notice::Release {
             release: Box::new(release.clone()),
         });
         Ok(release)
     }
 
-    /// Adds the row, and turns the link as the last thing before the transaction is committed: if either fails, both
-    /// are as before.
+    /// Adds the row, and changes the link `current` just before the transaction is committed. If either fails, both
+    /// stay as before.
     fn write_down(
         &self,
         release: &Release,
@@ -112,7 +113,7 @@ impl Service {
         written
     }
 
-    /// What is to be released.
+    /// The table to release.
     fn target(
         &self,
         key: &ChannelKey,
@@ -144,7 +145,7 @@ impl Service {
                 back_to(digest.as_ref(), steps, key)?
             }
             (ReleaseAction::Withdraw, Some(_)) => {
-                return invalid("leave it out: `withdraw` releases the empty table".to_owned());
+                return invalid("leave it out: `withdraw` releases an empty table".to_owned());
             }
             (ReleaseAction::Withdraw, None) => {
                 let current = current.ok_or_else(unknown)?;
@@ -152,14 +153,14 @@ impl Service {
                 let digest = self.keep_blob(empty.to_yaml().as_bytes())?;
                 let is_withdrawn = |step: &Step| step.action == ReleaseAction::Withdraw;
                 if *current == digest || steps.last().is_some_and(is_withdrawn) {
-                    let problem = format!("the table of {key} is withdrawn already");
+                    let problem = format!("the table of {key} is already withdrawn");
                     return Err(ServiceError::Conflict(problem));
                 }
                 return Ok((digest, empty));
             }
         };
         if current == Some(&digest) {
-            let problem = format!("{key} has the table {} already", digest.short());
+            let problem = format!("{key} already has the table {}", digest.short());
             return Err(ServiceError::Conflict(problem));
         }
         let table = self.table(&digest)?;
@@ -172,7 +173,7 @@ impl Service {
         Ok((digest, table))
     }
 
-    /// The gates as they stand; those that are closed must be overridden, unless an earlier table is released again.
+    /// The gates of a release. Closed ones must be overridden, except in a rollback.
     fn gates_of(
         &self,
         key: &ChannelKey,
@@ -196,7 +197,7 @@ impl Service {
         Ok(gates)
     }
 
-    /// What the audit says of a release: also what it changes.
+    /// The details of a release for the audit, including what it changes.
     fn details(
         &self,
         release: &Release,
@@ -235,7 +236,7 @@ fn check_reason(request: &ReleaseRequest) -> Result<(), ServiceError> {
     } else if reason.is_empty() && request.override_gates {
         "say why the gates are overridden".to_owned()
     } else if reason.is_empty() && action != ReleaseAction::Release {
-        format!("a {action} needs one: say why")
+        format!("a {action} needs a reason")
     } else {
         return Ok(());
     };
@@ -253,7 +254,7 @@ fn check_expected(found: Option<u64>, expected: Option<u64>) -> Result<(), Servi
     }
 }
 
-/// The table to go back to: one that the channel has had, by default the one that was in effect before.
+/// The table to roll back to: one that the channel has had, by default the previous one.
 fn back_to(
     digest: Option<&Digest>,
     steps: &[Step],
@@ -271,17 +272,17 @@ fn back_to(
     };
     let problem = match digest {
         Some(digest) => format!(
-            "{key} never had the table {}: a rollback goes back to one that it had, `release` takes others",
+            "{key} never had the table {}; a rollback returns to a table that it had, use `release` for others",
             digest.short()
         ),
         None => format!(
-            "{key} had no table before this one; `withdraw` leaves every call to the library"
+            "{key} had no table before this one; `withdraw` leaves every call to the library's default"
         ),
     };
     found.cloned().ok_or(ServiceError::Conflict(problem))
 }
 
-/// The library of a channel; `None` if no channel can have this name.
+/// Parses the library of a channel's name; `None` if no channel can have this name.
 pub(crate) fn library_of(text: &str) -> Option<Library> {
     let (name, version) = text.split_once('-').filter(|_| is_plain_library(text))?;
     Some(Library {
@@ -290,7 +291,7 @@ pub(crate) fn library_of(text: &str) -> Option<Library> {
     })
 }
 
-/// The table without rules.
+/// A table without rules.
 fn empty(library: Library) -> Table {
     Table {
         name: "withdrawn".to_owned(),

@@ -1,4 +1,4 @@
-//! What nodes and lookups ask for, in memory.
+//! The released tables in memory, for nodes and lookups.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -8,32 +8,32 @@ use table::Table;
 
 use super::history::{self, Step};
 use super::pulls::Noted;
-use crate::database::now;
+use crate::database::{locked, now};
 use crate::{ChannelKey, Digest, Manifest, Service, ServiceError};
 
-/// What is released.
+/// The released tables.
 #[derive(Debug, Default)]
 pub(crate) struct Released {
-    /// Held while a release is made: there is one at a time.
-    turn: Mutex<()>,
+    /// Held while a release is made, so that there is one at a time.
+    making: Mutex<()>,
     channels: RwLock<HashMap<ChannelKey, Arc<Current>>>,
     pub(super) noted: Mutex<Noted>,
 }
 
-/// What a channel has.
+/// The state of a channel.
 #[derive(Debug)]
 struct Current {
     sequence: u64,
     digest: Digest,
-    /// Absent if it could not be read.
+    /// The current table; `None` if it could not be read.
     table: Option<Arc<Table>>,
-    /// Other tables, the last one first, each with the time in milliseconds since 1970 up to which it was current.
+    /// The previous tables, the latest first, each with the time in milliseconds since 1970 at which it was replaced.
     before: Vec<(Digest, i64)>,
 }
 
 impl Released {
-    pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> MutexGuard<'_, ()> {
+        locked(&self.making)
     }
 
     fn get(&self, key: &ChannelKey) -> Result<Arc<Current>, ServiceError> {
@@ -45,7 +45,7 @@ impl Released {
         })
     }
 
-    /// Takes over the releases of a channel.
+    /// Replaces what is known of a channel by its releases.
     pub(super) fn set(
         &self,
         key: &ChannelKey,
@@ -79,17 +79,17 @@ impl Released {
     }
 }
 
-/// The time that is this long ago, in milliseconds since 1970.
+/// The time `longest` ago, in milliseconds since 1970.
 pub(crate) fn since(longest: Duration) -> i64 {
     let longest = i64::try_from(longest.as_millis()).unwrap_or(i64::MAX);
     now().saturating_sub(longest)
 }
 
 impl Service {
-    /// A channel's manifest, from memory: SQLite is not asked.
+    /// The manifest of a channel, from memory, without SQLite.
     ///
     /// # Errors
-    /// [`ServiceError::NotFound`] without any release.
+    /// [`ServiceError::NotFound`] if the channel has no release.
     pub fn manifest(&self, key: &ChannelKey) -> Result<Manifest, ServiceError> {
         let current = self.released.get(key)?;
         let since = since(self.configuration.longest_wall_time);
@@ -103,15 +103,15 @@ impl Service {
         })
     }
 
-    /// The released table of a channel, read and in memory, for lookups. A withdrawn one has no rules.
+    /// The released table of a channel, from memory. A withdrawn channel's table has no rules.
     ///
     /// # Errors
-    /// [`ServiceError::NotFound`] without any release; [`ServiceError::Damaged`].
+    /// [`ServiceError::NotFound`] if the channel has no release; [`ServiceError::Damaged`].
     pub fn released_table(&self, key: &ChannelKey) -> Result<Arc<Table>, ServiceError> {
         let current = self.released.get(key)?;
         match &current.table {
             Some(table) => Ok(Arc::clone(table)),
-            // It may have been mended since the start.
+            // Its file may have been repaired since the start.
             None => self.table(&current.digest).map(Arc::new),
         }
     }

@@ -1,21 +1,20 @@
 //! The clients that have pulled each table.
 
 use std::collections::HashMap;
-use std::sync::PoisonError;
 
 use rusqlite::params;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::database::{machine_id, now, timestamp};
+use crate::database::{locked, machine_id, now, timestamp};
 use crate::{ChannelKey, Digest, Service, ServiceError};
 
-/// A pull of the same digest is written down again after this time, in milliseconds.
+/// The least time between two records of the same client and digest, in milliseconds.
 const PAUSE: i64 = 10 * 60 * 1000;
-/// The most pulls that are kept, of all channels; twice as many for a while. The oldest go first.
+/// The most pulls that are kept, over all channels; for a while up to twice as many. The oldest are removed first.
 const MOST: usize = 50_000;
 
-/// What was written down last, by channel and client.
+/// The last recorded pull, by channel and client.
 pub(super) type Noted = HashMap<(ChannelKey, String), (Digest, i64)>;
 
 /// A client's last pull.
@@ -23,18 +22,19 @@ pub(super) type Noted = HashMap<(ChannelKey, String), (Digest, i64)>;
 pub struct Pull {
     /// The client, usually a host name.
     pub client: String,
-    /// What it pulled.
+    /// The table that it pulled.
     pub digest: Digest,
-    /// When, to some ten minutes.
+    /// The time, accurate to about ten minutes.
     #[schema(value_type = String)]
     pub at: jiff::Timestamp,
 }
 
 impl Service {
-    /// Notes that a client has pulled a digest. SQLite is asked only if the digest is another one than ten minutes ago.
+    /// Records that a client has pulled a digest. SQLite is used only if the digest is new or was last recorded over
+    /// ten minutes ago.
     ///
     /// # Errors
-    /// [`ServiceError::Invalid`] of a client's name that is not 1 to 255 characters; SQLite.
+    /// [`ServiceError::Invalid`] if the client's name does not have 1 to 255 characters; SQLite.
     pub fn note_pull(
         &self,
         key: &ChannelKey,
@@ -50,11 +50,7 @@ impl Service {
         let now = now();
         let place = (key.clone(), client.to_owned());
         let is_full = {
-            let mut noted = self
-                .released
-                .noted
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut noted = locked(&self.released.noted);
             let known = noted.get(&place);
             if known.is_some_and(|(known, at)| known == digest && now - at < PAUSE) {
                 return Ok(());

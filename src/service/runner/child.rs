@@ -5,7 +5,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -16,31 +16,32 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::lines::{keep_log, read_lines};
+use crate::database::locked;
 use crate::lower_priority;
 
-/// How long the rest of a child's words may take once it and its group have ended: a process outside of the group may
-/// hold on to the pipe.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// The time to read a child's remaining output after the child and its process group have ended: a process outside
+/// the group may keep the pipe open.
+const DRAIN_TIME: Duration = Duration::from_secs(5);
 
-/// What is left of a child.
+/// The result of a child process.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
-    /// Its exit code; absent if a signal ended it.
+    /// The exit code; absent if a signal ended the child.
     pub(super) code: Option<i32>,
-    /// The signal that ended it.
+    /// The signal that ended the child.
     pub(super) signal: Option<i32>,
-    /// Its outcome, if it told one.
+    /// The outcome that the child printed, if any.
     pub(super) outcome: Option<Value>,
     /// The last error in its log.
     pub(super) error: Option<String>,
 }
 
-/// What sends signals to a child while it is there, and to none that has its number later.
+/// Sends signals to a child while it exists, and never to a later process with the same number.
 #[derive(Debug, Default)]
 pub(super) struct ChildSignals(Mutex<Option<Pid>>);
 
 impl ChildSignals {
-    /// Whether a child is there.
+    /// Whether the child exists.
     pub(super) fn holds(&self) -> bool {
         self.child().is_some()
     }
@@ -53,7 +54,7 @@ impl ChildSignals {
         }
     }
 
-    /// Ends the child's group.
+    /// Kills the child's process group.
     pub(super) fn kill(&self) {
         if let Some(pid) = *self.child() {
             let _ = killpg(pid, Signal::SIGKILL);
@@ -61,21 +62,21 @@ impl ChildSignals {
     }
 
     fn child(&self) -> MutexGuard<'_, Option<Pid>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 }
 
-/// Runs a command to its end, in a group of its own that ends with it. Each line of its standard output is JSON and is
-/// told to `hear`, but for the outcome; standard error goes to the log. Nothing here polls. The calling thread has a
-/// lower priority afterwards.
+/// Runs a command to its end, in its own process group, which is killed when the command ends. Each line of its
+/// standard output is JSON and is passed to `on_event`, except the outcome; standard error goes to the log. No thread
+/// polls. The calling thread has a lower priority afterwards.
 ///
 /// # Errors
-/// If it cannot be started or watched.
+/// If the command cannot be started or waited for.
 pub(super) fn run(
     mut command: Command,
     signals: &ChildSignals,
     log: &Path,
-    mut hear: impl FnMut(Value) + Send + 'static,
+    mut on_event: impl FnMut(Value) + Send + 'static,
 ) -> io::Result<Ended> {
     command
         .stdin(Stdio::null())
@@ -87,20 +88,20 @@ pub(super) fn run(
     let pid = Pid::from_raw(child.id().cast_signed());
     *held = Some(pid);
     drop(held);
-    // The child has the priority that this thread had, and those that listen to it have this one.
+    // The child inherited the old priority; the listener threads inherit the lowered one.
     lower_priority();
     let (out, err, log) = (child.stdout.take(), child.stderr.take(), log.to_owned());
     let outcome = listener("output of a task", move || {
         let mut outcome = None;
         let out = out?;
-        // A child that cannot be read any more ends by itself.
+        // After a read error the child ends by itself.
         let _ = read_lines(out, |line| {
             let Ok(mut event) = serde_json::from_slice::<Value>(line) else {
                 return;
             };
             match event["event"].as_str() {
                 Some("outcome") => outcome = Some(event["outcome"].take()),
-                Some(_) => hear(event),
+                Some(_) => on_event(event),
                 None => {}
             }
         });
@@ -109,29 +110,29 @@ pub(super) fn run(
     let error = listener("log of a task", move || keep_log(err?, &log).ok().flatten());
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while waitid(Id::Pid(pid), flags) == Err(Errno::EINTR) {}
-    // Not reaped yet: its number, and that of its group, are still its own.
+    // The child is not reaped yet, so its number and its group's number are still valid.
     let mut held = signals.child();
     let _ = killpg(pid, Signal::SIGKILL);
     *held = None;
     let status = child.wait()?;
     drop(held);
-    let last_words = |from: Receiver<_>| from.recv_timeout(LAST_WORDS).ok().flatten();
+    let drained = |from: Receiver<_>| from.recv_timeout(DRAIN_TIME).ok().flatten();
     Ok(Ended {
         code: status.code(),
         signal: status.signal(),
-        outcome: last_words(outcome?),
-        error: error?.recv_timeout(LAST_WORDS).ok().flatten(),
+        outcome: drained(outcome?),
+        error: error?.recv_timeout(DRAIN_TIME).ok().flatten(),
     })
 }
 
-/// Listens in a thread of its own, which may outlast us.
+/// Runs `listen` in its own thread, which may outlive the caller.
 fn listener<T: Send + 'static>(
     name: &str,
     listen: impl FnOnce() -> Option<T> + Send + 'static,
 ) -> io::Result<Receiver<Option<T>>> {
     let (sender, receiver) = channel();
     Builder::new().name(name.to_owned()).spawn(move || {
-        // It may be that nothing waits for it any more.
+        // The caller may have stopped waiting.
         let _ = sender.send(listen());
     })?;
     Ok(receiver)

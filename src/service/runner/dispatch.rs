@@ -15,7 +15,7 @@ use crate::database::now;
 use crate::{Service, ServiceError, ServiceMachine, TaskId, TaskKind};
 
 impl Service {
-    /// Begins what can begin, the oldest first, and says of the others what they wait for.
+    /// Starts every task that can start, the oldest first, and records what the others wait for.
     pub(super) fn dispatch<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -44,10 +44,10 @@ impl Service {
                 }
             }
         }
-        self.tell_reasons(&reasons)
+        self.store_reasons(&reasons)
     }
 
-    /// What a task needs, which is found out once.
+    /// The plan of a task, computed once.
     fn plan_of(&self, task: &Waiting) -> Result<Plan, ServiceError> {
         if let Some(plan) = self.runner.state().plans.get(&task.id) {
             return Ok(plan.clone());
@@ -59,14 +59,14 @@ impl Service {
         Ok(plan)
     }
 
-    /// Why a task cannot begin now.
+    /// The reason why a task cannot start now; `None` if it can.
     fn obstacle(
         &self,
         task: &Waiting,
         plan: &Plan,
         accounts: &mut HashMap<String, f64>,
     ) -> Result<Option<String>, ServiceError> {
-        // Its jobs are to be cancelled, however many others run.
+        // Its jobs are cancelled regardless of other running tasks.
         if task.cancel_asked {
             return Ok(None);
         }
@@ -90,14 +90,14 @@ impl Service {
         let is_over = taken / 3600.0 >= limit;
         Ok(is_over.then(|| {
             format!(
-                "{} has taken the {limit} node-hours that it may take in a month; more begins in the next month, or \
-                 with a larger `node_hours`",
+                "{} has used its {limit} node-hours of this month; further tasks start next month, or with a larger \
+                 `node_hours`",
                 machine.name
             )
         }))
     }
 
-    /// Begins a task, unless it was cancelled meanwhile.
+    /// Starts a task, unless it has been cancelled.
     fn begin<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -107,13 +107,13 @@ impl Service {
         let (id, in_steps, is_cancelled) = (task.id, plan.in_steps, task.cancel_asked);
         let reason = match task.kind {
             _ if is_cancelled => "is being cancelled",
-            TaskKind::Tune if in_steps => "looks at its jobs",
+            TaskKind::Tune if in_steps => "checks its jobs",
             TaskKind::Tune => "measures",
             TaskKind::Validate => "measures the table against the default",
             TaskKind::Check => "measures whether the table still holds",
             TaskKind::Report => "writes the report",
         };
-        // A cancellation finds it from here on.
+        // From here on a cancellation finds the task among the active ones.
         let busy_nodes = match plan.runs_on {
             RunsOn::Here if task.kind != TaskKind::Report => plan.nodes,
             _ => 0.0,
@@ -122,7 +122,7 @@ impl Service {
             signals: Arc::default(),
             meter: Arc::new(Mutex::new(Meter::new(busy_nodes))),
             cancel: is_cancelled,
-            asked: None,
+            interrupted_at: None,
             stepping: in_steps.then(Stepping::default),
             task,
             plan,
@@ -141,14 +141,14 @@ impl Service {
             self.runner.state().active.remove(&id);
             return begun.map(|_| ());
         }
-        self.tell_tasks(&[id]);
+        self.announce_tasks(&[id]);
         if !in_steps {
             scope.spawn(move || self.carry_out(id));
         }
         Ok(())
     }
 
-    fn tell_reasons(&self, reasons: &[(TaskId, String)]) -> Result<(), ServiceError> {
+    fn store_reasons(&self, reasons: &[(TaskId, String)]) -> Result<(), ServiceError> {
         if reasons.is_empty() {
             return Ok(());
         }
@@ -162,12 +162,12 @@ impl Service {
             Ok(())
         })?;
         let ids: Vec<TaskId> = reasons.iter().map(|(id, _)| *id).collect();
-        self.tell_tasks(&ids);
+        self.announce_tasks(&ids);
         Ok(())
     }
 }
 
-/// Why no task of this kind can begin beside those that run.
+/// The reason why a task cannot start beside the running ones; `None` if it can.
 fn busy(state: &State, task: &Waiting, plan: &Plan, machine: &ServiceMachine) -> Option<String> {
     let mut active = state.active.iter();
     let of_store =

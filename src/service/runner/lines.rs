@@ -1,18 +1,18 @@
-//! What a child prints, within bounds.
+//! Reads the output of a child, within limits.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The longest line that is read; longer ones are passed over.
+/// The longest line that is read; longer lines are skipped.
 const LONGEST_LINE: usize = 16 << 20;
-/// The longest log of a task: what comes after that is dropped.
+/// The longest log of a task, in bytes; further output is dropped.
 const LONGEST_LOG: u64 = 4 << 20;
-/// The most bytes of an error that is quoted.
+/// The longest error message that is kept, in bytes.
 const LONGEST_ERROR: usize = 2000;
 
-/// Reads lines until the end.
+/// Calls `each` for every line.
 pub(super) fn read_lines(from: impl Read, mut each: impl FnMut(&[u8])) -> io::Result<()> {
     let mut reader = BufReader::new(from);
     let mut line = Vec::new();
@@ -30,16 +30,16 @@ pub(super) fn read_lines(from: impl Read, mut each: impl FnMut(&[u8])) -> io::Re
     }
 }
 
-/// Adds to a log what comes until the end, as far as it has room; the last line that tells an error.
+/// Appends lines to a log up to [`LONGEST_LOG`]. Returns the last line that reports an error.
 pub(super) fn keep_log(from: impl Read, path: &Path) -> io::Result<Option<String>> {
     let mut options = OpenOptions::new();
     let mut log = options.append(true).create(true).mode(0o600).open(path)?;
     let mut length = log.metadata()?.len();
     let mut error = None;
     read_lines(from, |line| {
-        if let Some(told) = line.strip_prefix(b"error: ") {
-            let told = &told[..told.len().min(LONGEST_ERROR)];
-            error = Some(String::from_utf8_lossy(told).into_owned());
+        if let Some(message) = line.strip_prefix(b"error: ") {
+            let message = &message[..message.len().min(LONGEST_ERROR)];
+            error = Some(String::from_utf8_lossy(message).into_owned());
         }
         if length > LONGEST_LOG {
             return;
@@ -49,7 +49,7 @@ pub(super) fn keep_log(from: impl Read, path: &Path) -> io::Result<Option<String
             true => b"(the log is full; the rest is not kept)\n",
             false => b"",
         };
-        // If the disk is full, the task goes on without a log.
+        // If the disk is full, the task continues without a log.
         let _ = log.write_all(&[line, b"\n", full].concat());
     })?;
     Ok(error)

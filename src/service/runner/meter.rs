@@ -1,16 +1,16 @@
-//! How many nodes are busy for how long.
+//! Accounting of node-seconds.
 
 use std::time::Instant;
 
 use serde_json::Value;
 
-/// Node-seconds of a task, by a clock that nothing sets back.
+/// Counts the node-seconds of a task, with a monotonic clock.
 #[derive(Debug)]
 pub(super) struct Meter {
-    /// Nodes that are busy now.
+    /// The nodes that are busy now.
     nodes: f64,
     since: Instant,
-    /// What has not been taken yet.
+    /// Node-seconds since the last [`Meter::take`].
     seconds: f64,
 }
 
@@ -23,7 +23,7 @@ impl Meter {
         }
     }
 
-    /// Sets the number of nodes that are busy from now on.
+    /// Sets the number of busy nodes from now on.
     pub(super) fn set(&mut self, nodes: f64) {
         let now = Instant::now();
         self.seconds += self.nodes * (now - self.since).as_secs_f64();
@@ -31,7 +31,7 @@ impl Meter {
         self.nodes = nodes;
     }
 
-    /// Counts time that passed while the service did not run.
+    /// Adds node-seconds, such as those that passed while the service did not run.
     pub(super) fn add(&mut self, seconds: f64) {
         self.seconds += seconds;
     }
@@ -41,15 +41,15 @@ impl Meter {
         self.nodes > 0.0
     }
 
-    /// What has come together since it was last taken.
+    /// Returns the node-seconds since the last call.
     pub(super) fn take(&mut self) -> f64 {
         self.set(self.nodes);
         std::mem::take(&mut self.seconds)
     }
 
-    /// Takes notice of an event of a child that follows its jobs; `most` is the number of nodes where a job does not
-    /// tell its own.
-    pub(super) fn hear(&mut self, event: &Value, most: f64) {
+    /// Updates the number of busy nodes from an event of a child that waits for its jobs; `most` is the number of
+    /// nodes of a job that does not name its nodes.
+    pub(super) fn update(&mut self, event: &Value, most: f64) {
         match event["event"].as_str() {
             Some("running") => self.set(nodes_in(event).unwrap_or(most)),
             Some("queued" | "launch" | "wall_time" | "died" | "budget_spent") => self.set(0.0),

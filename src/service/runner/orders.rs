@@ -12,26 +12,26 @@ use crate::blobs;
 use crate::tasks::with_outputs;
 use crate::{Service, ServiceError, TaskId, TaskKind};
 
-/// What the child of a task is to do.
+/// The work of a task's child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// All of it, or its next step.
+    /// Do the whole task, or its next step.
     Work,
-    /// Cancel its jobs.
+    /// Cancel the task's jobs.
     Cancel,
 }
 
 impl Service {
-    /// Where a task's log is, and its files.
+    /// The folder of a task's log and files.
     pub(crate) fn task_folder(&self, id: TaskId) -> PathBuf {
         self.configuration.state.join("tasks").join(id.to_string())
     }
 
-    /// The command of a task; its files are written. Its working directory is the project folder, from which relative
-    /// paths in campaigns count.
+    /// Writes the files of a task and returns its command. The working directory is the project folder, which paths
+    /// in campaigns are relative to.
     ///
     /// # Errors
-    /// [`ServiceError::Campaign`] if the campaign cannot be read any more; files and SQLite.
+    /// [`ServiceError::Campaign`] if the campaign can no longer be read; files and SQLite.
     pub(super) fn command(
         &self,
         task: &Waiting,
@@ -74,8 +74,9 @@ impl Service {
         Ok(command)
     }
 
-    /// Writes the campaign as it was submitted. With overrides its results have places of their own: the table and
-    /// the report in the task's folder, and the store where stores are, since nodes of a batch system must see it.
+    /// Writes the campaign as it was submitted. If it has overrides, its results go elsewhere: the table and the
+    /// report to the task's folder, and the store to the folder of stores, as the nodes of a batch system must be
+    /// able to reach it.
     fn campaign_file(&self, task: &Waiting, folder: &Path) -> Result<PathBuf, ServiceError> {
         let (text, path, digest): (String, String, String) = self.database.read(|connection| {
             let row = connection.query_row(
@@ -90,7 +91,7 @@ impl Service {
             true => {
                 let digest: String = digest.chars().rev().take(8).collect();
                 let store = format!(".colltune/task-{}-{digest}.db", task.id);
-                // Short where it can be: what is made of a campaign tells these names.
+                // Relative if possible, because the table and the report quote these names.
                 let root = &self.configuration.folder;
                 let near = folder.strip_prefix(root).unwrap_or(folder);
                 let [table, report] = ["table.yaml", "report.md"].map(|name| near.join(name));
@@ -103,5 +104,5 @@ impl Service {
     }
 }
 
-/// The name of the page that a task of the kind `report` makes in its folder.
+/// The file name of the page that a `report` task makes in its folder.
 pub(super) const REPORT: &str = "report.html";

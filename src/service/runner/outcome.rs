@@ -1,13 +1,13 @@
-//! What a child's outcome says.
+//! Evaluation of a child's outcome.
 
 use serde_json::Value;
 
 use crate::TaskKind;
 
-/// An outcome longer than this, in bytes, is kept without its points.
+/// Longer outcomes, in bytes, are stored without their points.
 const LONGEST_OUTCOME: usize = 256 << 10;
 
-/// An outcome as rows have it.
+/// An outcome as it is stored.
 pub(super) fn shortened(mut outcome: Value) -> String {
     let text = outcome.to_string();
     match outcome.as_object_mut() {
@@ -19,7 +19,7 @@ pub(super) fn shortened(mut outcome: Value) -> String {
     }
 }
 
-/// Points that are slower or fail, faster, and all, of a validation or check.
+/// The numbers of points of a validation or check: slower or failed ones, faster ones, all.
 pub(super) fn counts(outcome: &Value) -> (u64, u64, u64) {
     let points = outcome["points"].as_array();
     let all = points.map_or(0, |points| points.len() as u64);
@@ -32,12 +32,12 @@ pub(super) fn counts(outcome: &Value) -> (u64, u64, u64) {
     (number("slower") + number("broken"), number("faster"), all)
 }
 
-/// How a task ended well.
+/// Describes how a task ended successfully.
 pub(super) fn sentence(kind: TaskKind, outcome: &Value) -> String {
     let (slower, _, points) = counts(outcome);
     match kind {
         TaskKind::Tune => format!(
-            "{} of {} measurements are made, and the table is taken in",
+            "{} of {} measurements are made, and the table is added",
             outcome["done"], outcome["total"]
         ),
         TaskKind::Validate if slower == 0 => {

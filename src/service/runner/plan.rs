@@ -1,4 +1,4 @@
-//! What a task needs of the machine.
+//! The resources that a task needs.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::database::unreadable;
 use crate::tasks::word;
 use crate::{Digest, ServiceError, TaskId, TaskKind};
 
-/// A task that waits for nothing but its turn, as its row has it.
+/// A waiting task as its row describes it, unless it waits for another task's result.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     pub(super) id: TaskId,
@@ -21,13 +21,13 @@ pub(super) struct Waiting {
     pub(super) digest: Option<Digest>,
     pub(super) reason: String,
     pub(super) cancel_asked: bool,
-    /// The outcome of a child that ended well, whose table was not taken in before the service ended.
+    /// The outcome of a child that succeeded, if the service stopped before adding its table.
     pub(super) outcome: Option<String>,
     pub(super) has_overrides: bool,
 }
 
 impl Waiting {
-    /// All of them, oldest first.
+    /// All of them, the oldest first.
     pub(super) fn all(connection: &Connection) -> Result<Vec<Self>, ServiceError> {
         let mut statement = connection.prepare_cached(
             "SELECT task.id, kind, machine.name, campaign, digest, reason, cancel_asked, \
@@ -57,7 +57,7 @@ impl Waiting {
         })
     }
 
-    /// The campaign that says how its programs are started: its own, or the one that made its table.
+    /// The campaign with the task's launcher: its own, or the one that made its table.
     pub(super) fn campaign(
         &self,
         connection: &Connection,
@@ -77,12 +77,12 @@ impl Waiting {
                 .optional()?,
             (None, None) => None,
         };
-        // What is wrong with it, its child says.
+        // If it cannot be parsed, the child reports that.
         Ok(text.and_then(|text| Campaign::parse_stored(&text).ok()))
     }
 }
 
-/// Where a task's programs run.
+/// The place where a task's programs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunsOn {
     /// This host, one task at a time.
@@ -91,17 +91,17 @@ pub(super) enum RunsOn {
     Batch,
 }
 
-/// How a task is carried out.
+/// The way a task is carried out.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) runs_on: RunsOn,
-    /// Whether it is disturbed by what else runs on this host.
+    /// Whether other work on this host disturbs it.
     pub(super) measures: bool,
-    /// Whether jobs are submitted and looked at step by step, so that they go on without the service.
+    /// Whether its jobs are submitted and checked step by step, so that they continue without the service.
     pub(super) in_steps: bool,
-    /// The most nodes that it keeps busy at once.
+    /// The largest number of nodes that it uses at once.
     pub(super) nodes: f64,
-    /// The store that it measures into, if others may as well.
+    /// The store that it measures into, if other tasks may use the same one.
     pub(super) store: Option<PathBuf>,
 }
 
@@ -127,7 +127,7 @@ impl Plan {
     }
 }
 
-/// The most nodes that a campaign keeps busy at once: one where its ranks run on this host.
+/// The largest number of nodes that a campaign uses at once; 1 if its ranks run on this host.
 pub(crate) fn nodes_of(campaign: &Campaign) -> f64 {
     let is_here = match &campaign.launcher {
         LauncherConfig::Local(options) => options.hosts.is_none(),

@@ -1,6 +1,5 @@
-//! What came of a task, written down once.
+//! Records the result of a task.
 
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Transaction, params};
@@ -13,34 +12,34 @@ use super::outcome::{counts, sentence, shortened};
 use super::plan::Waiting;
 use super::steps::described;
 use super::whole::Failure;
-use crate::database::{machine_id, now, unreadable};
+use crate::database::{locked, machine_id, now, unreadable};
 use crate::tasks::cancel;
 use crate::{Service, ServiceError, TaskId, TaskKind};
 
-/// A task fails after this many failures of the environment in a row without any progress.
+/// The number of consecutive environment failures without progress after which a task fails.
 pub(super) const MOST_FAILURES: u32 = 3;
-/// How long a task waits after the first failure, and after the second.
+/// The pauses after the first and the second failure.
 pub(super) const RETRIES: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(300)];
-/// How long it waits after an interrupt that was not ours.
+/// The pause after an interrupt from outside the service.
 const INTERRUPTED: Duration = Duration::from_secs(5);
 
-/// How a task goes on.
-enum Turn {
-    /// The task ended well.
+/// The next step of a task after its child has ended.
+enum Next {
+    /// The task succeeded.
     Done(Value),
-    /// The task failed for good.
+    /// The task failed permanently.
     Failed(String),
-    /// The task goes on later.
+    /// The task is retried later.
     Again { reason: String, pause: Duration },
     /// The task was cancelled.
     Cancelled,
 }
 
 impl Service {
-    /// Writes down what came of a task's last child; `failures` counts those of the environment in a row.
+    /// Records the result of a task's last child; `failures` is the number of consecutive environment failures.
     ///
     /// # Errors
-    /// What keeps this from being written; the same may be tried again.
+    /// The result could not be recorded; the call may be repeated.
     pub(super) fn settle(
         &self,
         task: &Waiting,
@@ -54,24 +53,24 @@ impl Service {
             let asked = "SELECT cancel_asked FROM task WHERE id = ?1";
             Ok(connection.query_row(asked, [id], |row| row.get(0))?)
         })?;
-        match self.turn(task, ended, failures, is_cancelled) {
-            Turn::Done(outcome) => self.settle_done(task, code, outcome)?,
-            Turn::Failed(reason) => self.settle_failed(id, code, &reason)?,
-            Turn::Cancelled => {
+        match self.next(task, ended, failures, is_cancelled) {
+            Next::Done(outcome) => self.settle_done(task, code, outcome)?,
+            Next::Failed(reason) => self.settle_failed(id, code, &reason)?,
+            Next::Cancelled => {
                 self.settle_cancelled(id, "cancelled; what was measured is kept")?;
             }
-            Turn::Again { reason, pause } => self.settle_again(id, code, &reason, pause)?,
+            Next::Again { reason, pause } => self.settle_again(id, code, &reason, pause)?,
         }
         Ok(())
     }
 
-    fn turn(
+    fn next(
         &self,
         task: &Waiting,
         ended: &Result<Ended, Failure>,
         failures: u32,
         is_cancelled: bool,
-    ) -> Turn {
+    ) -> Next {
         let answers = matches!(task.kind, TaskKind::Validate | TaskKind::Check);
         let outcome = match ended {
             Ok(ended) => ended.outcome.clone(),
@@ -81,46 +80,46 @@ impl Service {
         match (code, outcome) {
             (Some(0), _) if task.kind == TaskKind::Report => {
                 let report = self.task_folder(task.id).join(REPORT);
-                return Turn::Done(json!({"report": report.to_string_lossy()}));
+                return Next::Done(json!({"report": report.to_string_lossy()}));
             }
-            (Some(0), Some(outcome)) => return Turn::Done(outcome),
-            (Some(1), Some(outcome)) if answers => return Turn::Done(outcome),
-            _ if is_cancelled => return Turn::Cancelled,
+            (Some(0), Some(outcome)) => return Next::Done(outcome),
+            (Some(1), Some(outcome)) if answers => return Next::Done(outcome),
+            _ if is_cancelled => return Next::Cancelled,
             (Some(0 | 1), None) if code == Some(0) || answers => {
-                return Turn::Failed("colltune ended without an outcome; see the log".to_owned());
+                return Next::Failed("colltune ended without an outcome; see the log".to_owned());
             }
             _ => {}
         }
         let is_stopping = self.runner.state().is_stopping;
-        let interrupted = |reason: &str| Turn::Again {
+        let interrupted = |reason: &str| Next::Again {
             reason: reason.to_owned(),
             pause: INTERRUPTED,
         };
         match ended {
-            _ if is_stopping => {
-                interrupted("was interrupted as the service ended; it goes on from what is stored")
-            }
+            _ if is_stopping => interrupted(
+                "interrupted because the service stopped; continues from the stored measurements",
+            ),
             Ok(Ended {
                 code: Some(130), ..
-            }) => interrupted("was interrupted; it goes on from what is stored"),
-            _ if !is_trouble(ended) => Turn::Failed(described(ended)),
+            }) => interrupted("interrupted; continues from the stored measurements"),
+            _ if !is_transient(ended) => Next::Failed(described(ended)),
             _ if failures >= MOST_FAILURES => {
-                Turn::Failed(format!("{} ({failures} times in a row)", described(ended)))
+                Next::Failed(format!("{} ({failures} times in a row)", described(ended)))
             }
-            _ => Turn::Again {
+            _ => Next::Again {
                 reason: described(ended),
                 pause: RETRIES[failures.max(1) as usize - 1],
             },
         }
     }
 
-    /// Counts a failure of the environment; those in a row are those without progress between them.
+    /// Counts a failure of the environment, and returns the number of consecutive ones without progress between them.
     pub(super) fn count_failure(&self, id: TaskId, ended: &Result<Ended, Failure>) -> u32 {
         let progress = self.feed.progress(id);
         let done = progress.and_then(|event| event["progress"]["done"].as_u64());
         let done = done.unwrap_or(0);
         let mut state = self.runner.state();
-        if !is_trouble(ended) {
+        if !is_transient(ended) {
             return 0;
         }
         let retry = state.retries.entry(id).or_insert(Retry {
@@ -161,18 +160,13 @@ impl Service {
         });
         retry.due = due;
         drop(state);
-        self.tell_tasks(&[id]);
+        self.announce_tasks(&[id]);
         Ok(())
     }
 
     pub(super) fn settle_cancelled(&self, id: TaskId, reason: &str) -> Result<(), ServiceError> {
         self.account_for(id)?;
-        let changed = self
-            .database
-            .write(|transaction| cancel::end(transaction, id, reason))?;
-        self.forget(id);
-        self.tell_tasks(&changed);
-        Ok(())
+        self.finish(id, |transaction| cancel::end(transaction, id, reason))
     }
 
     fn settle_failed(
@@ -181,16 +175,13 @@ impl Service {
         code: Option<i32>,
         reason: &str,
     ) -> Result<(), ServiceError> {
-        let changed = self
-            .database
-            .write(|transaction| end(transaction, id, "failed", reason, code, None))?;
-        self.forget(id);
-        self.tell_tasks(&changed);
-        Ok(())
+        self.finish(id, |transaction| {
+            end(transaction, id, "failed", reason, code, None)
+        })
     }
 
-    /// Takes the result in, and ends the task with it. The outcome is written down first: whatever comes between, the
-    /// next start takes in what it names, and measures nothing again.
+    /// Stores the result and ends the task. The outcome of `tune` is stored first: if the service stops in between,
+    /// the next start adds the table that it names without measuring again.
     fn settle_done(
         &self,
         task: &Waiting,
@@ -209,13 +200,9 @@ impl Service {
             return self.settle_tuned(task, outcome);
         }
         let reason = sentence(task.kind, &outcome);
-        let changed = self.database.write(|transaction| {
-            // A check compares a table with what it promised: it is no validation, which gates ask for.
-            let validated = task
-                .digest
-                .as_ref()
-                .filter(|_| task.kind == TaskKind::Validate);
-            if let Some(digest) = validated {
+        self.finish(id, |transaction| {
+            // Only `validate` counts for the gates; `check` compares a table with its own recorded times.
+            if let (TaskKind::Validate, Some(digest)) = (task.kind, &task.digest) {
                 let machine = machine_id(transaction, &task.machine)?;
                 let (slower, faster, points) = counts(&outcome);
                 transaction.execute(
@@ -235,13 +222,10 @@ impl Service {
             }
             let outcome = shortened(outcome.clone());
             end(transaction, id, "done", &reason, code, Some(&outcome))
-        })?;
-        self.forget(id);
-        self.tell_tasks(&changed);
-        Ok(())
+        })
     }
 
-    /// Goes on after a service that ended between the two steps of [`Service::settle_done`].
+    /// Continues after a service that stopped between the two steps of [`Service::settle_done`].
     pub(super) fn settle_stored(&self, task: &Waiting, outcome: &str) -> Result<(), ServiceError> {
         let outcome = serde_json::from_str(outcome).map_err(unreadable)?;
         self.settle_tuned(task, outcome)
@@ -258,35 +242,29 @@ impl Service {
             .and_then(|text| self.take_in_of_task(id, &task.machine, task.campaign, &text));
         let digest = match taken {
             Ok(digest) => digest,
-            // Tried again: nothing is wrong with the task.
+            // Retried by the caller: the task is not at fault.
             Err(error @ ServiceError::Database(_)) => return Err(error),
             Err(error) => {
-                let reason = format!("its table cannot be taken in: {error}");
+                let reason = format!("its table cannot be added: {error}");
                 return self.settle_failed(id, Some(0), &reason);
             }
         };
         outcome["digest"] = json!(digest);
         let reason = sentence(task.kind, &outcome);
         let outcome = shortened(outcome);
-        let changed = self
-            .database
-            .write(|transaction| end(transaction, id, "done", &reason, Some(0), Some(&outcome)))?;
-        self.forget(id);
-        self.tell_tasks(&changed);
-        Ok(())
+        self.finish(id, |transaction| {
+            end(transaction, id, "done", &reason, Some(0), Some(&outcome))
+        })
     }
 
-    /// Writes down the node-seconds of all that runs.
+    /// Stores the node-seconds of all running tasks.
     pub(super) fn account(&self) -> Result<(), ServiceError> {
         let active: Vec<TaskId> = self.runner.state().active.keys().copied().collect();
         active.into_iter().try_for_each(|id| self.account_for(id))
     }
 
     pub(super) fn account_for(&self, id: TaskId) -> Result<(), ServiceError> {
-        let taken = self.active(id, |active| {
-            let mut meter = active.meter.lock().unwrap_or_else(PoisonError::into_inner);
-            meter.take()
-        });
+        let taken = self.active(id, |active| locked(&active.meter).take());
         let Some(seconds) = taken.filter(|seconds| *seconds > 0.0) else {
             return Ok(());
         };
@@ -299,20 +277,28 @@ impl Service {
         });
         if written.is_err() {
             self.active(id, |active| {
-                let mut meter = active.meter.lock().unwrap_or_else(PoisonError::into_inner);
-                meter.add(seconds);
+                locked(&active.meter).add(seconds);
             });
         }
         written
     }
 
-    fn forget(&self, id: TaskId) {
+    /// Runs the transaction that ends a task and returns all tasks that it changes; then announces these.
+    fn finish(
+        &self,
+        id: TaskId,
+        end: impl FnOnce(&Transaction<'_>) -> Result<Vec<TaskId>, ServiceError>,
+    ) -> Result<(), ServiceError> {
+        let changed = self.database.write(end)?;
         let mut state = self.runner.state();
         state.retries.remove(&id);
         state.plans.remove(&id);
+        drop(state);
+        self.announce_tasks(&changed);
+        Ok(())
     }
 
-    /// Lets tasks wait again that ran when an earlier service ended, at start.
+    /// Called at start: returns tasks to the queue that were running when an earlier service stopped.
     ///
     /// # Errors
     /// SQLite.
@@ -320,18 +306,18 @@ impl Service {
         self.database.write(|transaction| {
             transaction.execute(
                 "UPDATE task SET state = 'waiting', \
-                 reason = 'the service was started again; it goes on from what is stored' WHERE state = 'running'",
+                 reason = 'the service was restarted; continues from the stored measurements' WHERE state = 'running'",
                 [],
             )?;
-            // Times of this clock may be from before it was set.
+            // The system clock may have been set since these times were stored.
             transaction.execute("UPDATE task SET not_before = NULL WHERE state = 'waiting'", [])?;
             Ok(())
         })
     }
 }
 
-/// Whether the environment was at fault: what failed may go well later.
-pub(super) fn is_trouble(ended: &Result<Ended, Failure>) -> bool {
+/// Whether the environment caused the failure, so that another attempt may succeed.
+pub(super) fn is_transient(ended: &Result<Ended, Failure>) -> bool {
     match ended {
         Ok(ended) => matches!(ended.code, None | Some(3)),
         Err(Failure::Here(_)) => true,
@@ -339,7 +325,7 @@ pub(super) fn is_trouble(ended: &Result<Ended, Failure>) -> bool {
     }
 }
 
-/// Ends a task, and with it those that wait for its result; all of these.
+/// Ends a task, and the tasks that wait for its result. Returns all of them.
 fn end(
     transaction: &Transaction<'_>,
     id: TaskId,

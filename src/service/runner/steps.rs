@@ -1,7 +1,6 @@
-//! Tasks whose jobs a batch system runs: a child now and then takes in what they have measured and submits the next
-//! one. The scheduler is asked by one child at a time, over all tasks, and not more often than every two seconds.
+//! Tasks that run as jobs of a batch system. Short-lived children collect what the jobs have measured and submit the
+//! next job. One child at a time queries the scheduler, over all tasks, and at most every two seconds.
 
-use std::sync::PoisonError;
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
@@ -12,22 +11,23 @@ use super::child::Ended;
 use super::meter::nodes_in;
 use super::orders::Order;
 use super::plan::{Plan, Waiting};
-use super::settle::{MOST_FAILURES, RETRIES, is_trouble};
+use super::settle::{MOST_FAILURES, RETRIES, is_transient};
 use super::whole::Failure;
+use crate::database::locked;
 use crate::{Notice, Service, ServiceError, TaskId};
 
-/// The least time between two steps, of whichever tasks.
+/// The least time between two steps, of any tasks.
 const LEAST: Duration = Duration::from_secs(2);
-/// The most time between two steps of a task of which nothing new is told.
+/// The longest time between two steps of a task whose state does not change.
 const MOST: Duration = Duration::from_secs(60);
 
-/// How far a task is that goes on in steps.
+/// The state of a task that runs in steps.
 #[derive(Debug)]
 pub(super) struct Stepping {
     due: Instant,
     pause: Duration,
-    /// The job and the number of measurements that the last step told.
-    told: Option<(Value, Value)>,
+    /// The job and the number of measurements that the last step reported.
+    reported: Option<(Value, Value)>,
     last: Instant,
     failures: u32,
     is_cancelling: bool,
@@ -39,7 +39,7 @@ impl Default for Stepping {
         Self {
             due: now,
             pause: LEAST,
-            told: None,
+            reported: None,
             last: now,
             failures: 0,
             is_cancelling: false,
@@ -48,19 +48,19 @@ impl Default for Stepping {
 }
 
 impl Stepping {
-    /// Lets the next step be soon.
-    pub(super) fn hurry(&mut self) {
+    /// Makes the next step due now.
+    pub(super) fn make_due(&mut self) {
         self.due = Instant::now();
     }
 
-    /// Whether a child cancels its jobs now.
+    /// Whether a child is cancelling its jobs.
     pub(super) fn is_cancelling(&self) -> bool {
         self.is_cancelling
     }
 }
 
 impl Service {
-    /// Begins the step that is due, if none is under way.
+    /// Starts the step that is due longest, unless a step is running.
     pub(super) fn next_step<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let mut state = self.runner.state();
         let now = Instant::now();
@@ -87,7 +87,6 @@ impl Service {
         let begun = self.active(id, |active| {
             let stepping = active.stepping.as_mut()?;
             stepping.is_cancelling = active.cancel;
-            // No other step of it begins meanwhile, as one at a time does.
             let order = if active.cancel {
                 Order::Cancel
             } else {
@@ -100,7 +99,7 @@ impl Service {
         };
         let ended = self.run_child(&task, &plan, order);
         if self.runner.state().is_stopping && !is_whole(&ended) {
-            self.leave(id);
+            self.leave_to_jobs(id);
             return;
         }
         match order {
@@ -109,7 +108,7 @@ impl Service {
         }
     }
 
-    /// Says how the step ended, and when the next one is.
+    /// Records how the step ended, and schedules the next one.
     fn after_step(&self, task: &Waiting, plan: &Plan, ended: Result<Ended, Failure>) {
         let id = task.id;
         let job = match &ended {
@@ -123,11 +122,11 @@ impl Service {
             _ => None,
         };
         if let Some(job) = job {
-            self.insist(id, || self.note_job(id, plan, &job));
+            self.retry_until_stored(id, || self.note_job(id, plan, &job));
             return;
         }
-        // An interrupt that was not ours is waited out like what else goes wrong here.
-        let is_trouble = is_trouble(&ended)
+        // An interrupt from outside the service is retried like a failure of the environment.
+        let is_transient = is_transient(&ended)
             || matches!(
                 ended,
                 Ok(Ended {
@@ -139,34 +138,39 @@ impl Service {
             let stepping = active.stepping.as_mut()?;
             stepping.failures += 1;
             if active.cancel {
-                stepping.hurry();
+                stepping.make_due();
             }
             Some((active.cancel, stepping.failures))
         });
         match failures.flatten() {
-            // The next step cancels.
+            // The next step cancels the jobs.
             Some((true, _)) if !is_whole(&ended) => {}
-            Some((false, failures)) if is_trouble && failures < MOST_FAILURES => {
+            Some((false, failures)) if is_transient && failures < MOST_FAILURES => {
                 let pause = self.runner.scaled(RETRIES[failures as usize - 1]);
                 self.active(id, |active| {
                     if let Some(stepping) = &mut active.stepping {
                         stepping.due = Instant::now() + pause;
                     }
                 });
-                let reason = format!("{}; it goes on in {} s", described(&ended), pause.as_secs());
-                self.insist(id, || self.note_reason(id, &reason));
+                let reason = format!("{}; retried in {} s", described(&ended), pause.as_secs());
+                self.retry_until_stored(id, || self.note_reason(id, &reason));
             }
             _ => {
                 self.count_unseen(id, plan, None);
-                self.insist(id, || self.settle(task, &ended, MOST_FAILURES));
-                self.retire(id);
+                self.retry_until_stored(id, || self.settle(task, &ended, MOST_FAILURES));
+                self.remove_active(id);
             }
         }
     }
 
-    /// Takes notice of the job that a step has told of.
-    fn note_job(&self, id: TaskId, plan: &Plan, told: &(Value, Value)) -> Result<(), ServiceError> {
-        let (job, done) = told;
+    /// Records the job that a step has reported.
+    fn note_job(
+        &self,
+        id: TaskId,
+        plan: &Plan,
+        reported: &(Value, Value),
+    ) -> Result<(), ServiceError> {
+        let (job, done) = reported;
         let (name, state) = (job["id"].as_str().unwrap_or("?"), job["state"].as_str());
         let state = state.unwrap_or_default();
         self.count_unseen(id, plan, Some(job));
@@ -177,7 +181,7 @@ impl Service {
         };
         let is_news = self.active(id, |active| {
             let stepping = active.stepping.as_mut()?;
-            let is_news = stepping.told.as_ref() != Some(told);
+            let is_news = stepping.reported.as_ref() != Some(reported);
             stepping.pause = match is_news {
                 true => LEAST,
                 false => (stepping.pause * 2).min(MOST),
@@ -185,7 +189,7 @@ impl Service {
             stepping.due = Instant::now() + self.runner.scaled(stepping.pause);
             stepping.last = Instant::now();
             stepping.failures = 0;
-            stepping.told = Some(told.clone());
+            stepping.reported = Some(reported.clone());
             Some(is_news)
         });
         let event = json!({
@@ -193,21 +197,21 @@ impl Service {
         });
         let progress = self.feed.note_progress(id, event);
         if is_news.flatten() == Some(true) {
-            self.feed.tell(Notice::Progress { task: id, progress });
+            self.feed.send(Notice::Progress { task: id, progress });
             self.note_reason(id, &reason)?;
         }
         self.account_for(id)
     }
 
-    /// Counts the nodes that are busy from now on, and the time since the last step for a job that was over before any
-    /// step saw it run.
+    /// Sets the number of busy nodes. If a job ended before any step saw it running, adds the time since the last
+    /// step for it.
     fn count_unseen(&self, id: TaskId, plan: &Plan, job: Option<&Value>) {
         self.active(id, |active| {
-            let mut meter = active.meter.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut meter = locked(&active.meter);
             let before = active
                 .stepping
                 .as_ref()
-                .and_then(|stepping| stepping.told.as_ref());
+                .and_then(|stepping| stepping.reported.as_ref());
             let is_same =
                 |(before, _): &(Value, Value)| job.is_some_and(|job| job["id"] == before["id"]);
             if !meter.runs() && before.is_some_and(|before| !is_same(before)) {
@@ -234,11 +238,8 @@ impl Service {
         let reason = match (is_cancelled, failures.flatten()) {
             (true, _) => "cancelled with its jobs; what they have measured is kept".to_owned(),
             (false, Some(failures)) if failures < MOST_FAILURES => {
-                let reason = format!(
-                    "is being cancelled: {}; it is tried again",
-                    described(ended)
-                );
-                self.insist(id, || self.note_reason(id, &reason));
+                let reason = format!("is being cancelled: {}; retried later", described(ended));
+                self.retry_until_stored(id, || self.note_reason(id, &reason));
                 return;
             }
             (false, _) => format!(
@@ -246,13 +247,13 @@ impl Service {
                 described(ended)
             ),
         };
-        self.insist(id, || self.settle_cancelled(id, &reason));
-        self.retire(id);
+        self.retry_until_stored(id, || self.settle_cancelled(id, &reason));
+        self.remove_active(id);
     }
 
-    /// The service ends, and the job goes on.
-    pub(super) fn leave(&self, id: TaskId) {
-        let reason = "waits for the service to go on; its jobs run meanwhile";
+    /// Leaves a task to its jobs when the service stops.
+    pub(super) fn leave_to_jobs(&self, id: TaskId) {
+        let reason = "waits until the service runs again; its jobs continue";
         let left = self.account_for(id).and_then(|()| {
             self.database.write(|transaction| {
                 transaction.execute(
@@ -262,9 +263,9 @@ impl Service {
                 Ok(())
             })
         });
-        // The next start does the same.
+        // If this failed, the next start does the same.
         drop(left);
-        self.retire(id);
+        self.remove_active(id);
     }
 
     fn note_reason(&self, id: TaskId, reason: &str) -> Result<(), ServiceError> {
@@ -275,17 +276,17 @@ impl Service {
             )?;
             Ok(())
         })?;
-        self.tell_tasks(&[id]);
+        self.announce_tasks(&[id]);
         Ok(())
     }
 }
 
-/// Whether a child did all that there was to do.
+/// Whether the child has completed the task.
 fn is_whole(ended: &Result<Ended, Failure>) -> bool {
     matches!(ended, Ok(Ended { code: Some(0), outcome: Some(outcome), .. }) if !outcome["job"].is_object())
 }
 
-/// What went wrong, in words.
+/// Describes what went wrong.
 pub(super) fn described(ended: &Result<Ended, Failure>) -> String {
     match ended {
         Err(Failure::Task(what) | Failure::Here(what)) => what.clone(),

@@ -1,7 +1,7 @@
-//! Tasks that one child carries out from beginning to end.
+//! Tasks that one child carries out completely.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -10,14 +10,15 @@ use super::child::{self, Ended};
 use super::meter::Meter;
 use super::orders::Order;
 use super::plan::{Plan, RunsOn, Waiting};
-use super::{Active, TICK, TROUBLE};
+use super::{Active, ERROR_PAUSE, TICK};
+use crate::database::locked;
 use crate::{Notice, Service, ServiceError, TaskId};
 
-/// How often listeners are told of measurements that were stored.
+/// The least time between two notices of stored measurements.
 const NEWS: Duration = Duration::from_millis(500);
 
 impl Service {
-    /// Runs the child of a task that was begun, and writes down what came of it.
+    /// Runs the child of a started task, and records its result.
     pub(super) fn carry_out(&self, id: TaskId) {
         let Some((task, plan)) =
             self.active(id, |active| (active.task.clone(), active.plan.clone()))
@@ -26,8 +27,8 @@ impl Service {
         };
         let ended = self.run_child(&task, &plan, Order::Work);
         let failures = self.count_failure(id, &ended);
-        self.insist(id, || self.settle(&task, &ended, failures));
-        self.retire(id);
+        self.retry_until_stored(id, || self.settle(&task, &ended, failures));
+        self.remove_active(id);
     }
 
     /// Runs a child of an active task to its end.
@@ -39,19 +40,19 @@ impl Service {
     ) -> Result<Ended, Failure> {
         let command = self.command(task, plan, order)?;
         let Some((signals, meter)) = self.active(task.id, |active| {
-            active.asked = None;
+            active.interrupted_at = None;
             (Arc::clone(&active.signals), Arc::clone(&active.meter))
         }) else {
             return Ok(Ended::default());
         };
         let log = self.task_folder(task.id).join("log");
-        let hear = self.hear(task.id, plan, meter);
-        let ended = child::run(command, &signals, &log, hear)?;
+        let on_event = self.event_handler(task.id, plan, meter);
+        let ended = child::run(command, &signals, &log, on_event)?;
         Ok(ended)
     }
 
-    /// Takes notice of a child's events, in a thread that may outlast all else.
-    fn hear(
+    /// Returns the handler of a child's events; it runs in a thread that may outlive the task.
+    fn event_handler(
         &self,
         id: TaskId,
         plan: &Plan,
@@ -59,29 +60,28 @@ impl Service {
     ) -> impl FnMut(Value) + Send + 'static + use<> {
         let (feed, most) = (self.feed.clone(), plan.nodes);
         let counts = plan.runs_on == RunsOn::Batch && !plan.in_steps;
-        let mut told: Option<Instant> = None;
+        let mut sent: Option<Instant> = None;
         move |event| {
             if counts {
-                let mut meter = meter.lock().unwrap_or_else(PoisonError::into_inner);
-                meter.hear(&event, most);
+                locked(&meter).update(&event, most);
             }
             let is_stored = event["event"] == "stored";
             let progress = feed.note_progress(id, event);
-            if is_stored && told.is_some_and(|told| told.elapsed() < NEWS) {
+            if is_stored && sent.is_some_and(|sent| sent.elapsed() < NEWS) {
                 return;
             }
-            told = is_stored.then(Instant::now).or(told);
-            feed.tell(Notice::Progress { task: id, progress });
+            sent = is_stored.then(Instant::now).or(sent);
+            feed.send(Notice::Progress { task: id, progress });
         }
     }
 
-    /// Looks at a task that runs.
+    /// Calls `look` with a running task; `None` if the task does not run.
     pub(super) fn active<T>(&self, id: TaskId, look: impl FnOnce(&mut Active) -> T) -> Option<T> {
         self.runner.state().active.get_mut(&id).map(look)
     }
 
-    /// The task does not run any more.
-    pub(super) fn retire(&self, id: TaskId) {
+    /// Removes a task from the running ones.
+    pub(super) fn remove_active(&self, id: TaskId) {
         self.feed.forget_progress(id);
         let mut state = self.runner.state();
         state.active.remove(&id);
@@ -90,13 +90,17 @@ impl Service {
         self.runner.news.notify_all();
     }
 
-    /// Writes something down of a task, again and again until it is written or the service ends: the next start finds the task
+    /// Repeats a write until it succeeds or the service stops. In the latter case the next start finds the task
     /// running, and carries it out again.
-    pub(super) fn insist(&self, id: TaskId, write: impl Fn() -> Result<(), ServiceError>) {
+    pub(super) fn retry_until_stored(
+        &self,
+        id: TaskId,
+        write: impl Fn() -> Result<(), ServiceError>,
+    ) {
         let subject = format!("task {id}");
         while let Err(error) = write() {
-            self.problems.note_trouble(subject.clone(), &error);
-            let end = Instant::now() + self.runner.scaled(TROUBLE);
+            self.problems.note_transient(subject.clone(), &error);
+            let end = Instant::now() + self.runner.scaled(ERROR_PAUSE);
             while Instant::now() < end {
                 if self.runner.state().is_stopping {
                     return;
@@ -108,12 +112,12 @@ impl Service {
     }
 }
 
-/// Why there was no child.
+/// The reason why no child was started.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Something is wrong with the task.
+    /// The task is at fault.
     Task(String),
-    /// Something is wrong here, and may be right later.
+    /// The environment is at fault; another attempt may succeed.
     Here(String),
 }
 

@@ -1,4 +1,4 @@
-//! Taking a task out of the queue.
+//! Cancels tasks.
 
 use rusqlite::{Transaction, params};
 use serde_json::json;
@@ -10,12 +10,13 @@ use crate::{
 };
 
 impl Service {
-    /// Asks a task to end. A waiting one is cancelled at once, unless a job of it may wait or run; a running one is
-    /// interrupted, what it has measured is kept, and its jobs are cancelled. Tasks that wait for its result go on
-    /// without it. Cancelling twice is no error.
+    /// Requests that a task ends. A waiting task is cancelled at once, unless it may have a job in a batch system. A
+    /// running one is interrupted, what it has measured is kept, and its jobs are cancelled. Tasks that wait for its
+    /// result continue without it. Cancelling again is no error.
     ///
     /// # Errors
-    /// [`ServiceError::Forbidden`], [`ServiceError::NotFound`]; [`ServiceError::Conflict`] if it has ended otherwise.
+    /// [`ServiceError::Forbidden`], [`ServiceError::NotFound`]; [`ServiceError::Conflict`] if the task is done or has
+    /// failed.
     pub fn cancel(&self, actor: &Actor, id: TaskId) -> Result<Task, ServiceError> {
         let (task, changed) = self.database.write(|transaction| {
             let task = fetch(transaction, id)?;
@@ -44,29 +45,30 @@ impl Service {
             audit::record(transaction, &actor.name, "task.cancel", &subject, &json!({}))?;
             Ok((fetch(transaction, id)?, changed))
         })?;
-        self.tell_tasks(&changed);
+        self.announce_tasks(&changed);
         self.runner.ask_to_end(id);
         Ok(task)
     }
 
-    /// Tells the feed how tasks stand now.
-    pub(crate) fn tell_tasks(&self, ids: &[TaskId]) {
+    /// Sends the current state of tasks to the feed.
+    pub(crate) fn announce_tasks(&self, ids: &[TaskId]) {
         for id in ids {
-            // What is shown of a task is read again in any case.
+            // A failed read is ignored: clients read tasks again anyway.
             if let Ok(task) = self.task(*id) {
                 let task = Box::new(task);
-                self.feed.tell(Notice::Task { task });
+                self.feed.send(Notice::Task { task });
             }
         }
     }
 }
 
-/// Whether it has begun, and may have left a job in a batch system.
+/// Whether the task has been started, and may have left a job in a batch system.
 fn may_have_job(task: &Task) -> bool {
     task.request.kind == TaskKind::Tune && task.attempts > 0
 }
 
-/// Marks a task as cancelled. Of those that wait for its result the first one takes its place; all that changed.
+/// Marks a task as cancelled. The first of the tasks that wait for its result takes its place. Returns all changed
+/// tasks.
 ///
 /// # Errors
 /// SQLite.

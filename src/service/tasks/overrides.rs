@@ -1,4 +1,4 @@
-//! A campaign with other values in the place of some of its own.
+//! Applies overrides to a campaign.
 
 use std::path::Path;
 
@@ -8,28 +8,28 @@ use strict_yaml::{Document, Kind};
 
 use crate::{Overrides, ServiceError};
 
-/// Campaigns, for messages of what reads their form.
+/// The document kind of campaigns, for error messages.
 const CAMPAIGN: Kind = Kind {
     name: "a campaign",
     start: "begin with `name: ...`",
     reference: None,
 };
 
-/// The most characters of a value.
+/// The longest value, in characters.
 const MOST_CHARACTERS: usize = 1000;
-/// The most collectives, or numbers of nodes.
+/// The most collectives, or node counts.
 const MOST_ENTRIES: usize = 100;
 
 impl Overrides {
-    /// Whether there are none.
+    /// Whether nothing is overridden.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// A campaign's text with these values, and the campaign that it is.
+    /// Returns the changed campaign, and its text.
     ///
     /// # Errors
-    /// [`ServiceError::Invalid`]; [`ServiceError::Campaign`] with the place in the changed text.
+    /// [`ServiceError::Invalid`]; [`ServiceError::Campaign`], with a place in the changed text.
     pub(crate) fn apply(
         &self,
         campaign: &Campaign,
@@ -57,7 +57,7 @@ impl Overrides {
                 return Err(ServiceError::Invalid {
                     field: "overrides.nodes",
                     problem: format!(
-                        "the campaign has no shape with such a number of nodes; it has {}",
+                        "the campaign has no shape with these numbers of nodes; it has {}",
                         all.join(", ")
                     ),
                 });
@@ -90,7 +90,7 @@ impl Overrides {
     }
 }
 
-/// A campaign's text with other places for its results.
+/// A campaign's text with other paths of results.
 ///
 /// # Errors
 /// As of [`Overrides::apply`].
@@ -101,7 +101,7 @@ pub(crate) fn with_outputs(
     table: &Path,
     report: &Path,
 ) -> Result<String, ServiceError> {
-    // Paths that are not UTF-8 cannot be written in a campaign.
+    // Campaigns can name UTF-8 paths only.
     let [store, table, report] = [store, table, report].map(|path| path.to_string_lossy());
     let output = json!({"store": store, "table": table, "report": report}).to_string();
     Ok(with_keys(text, path, &[("output", output)])?.1)
@@ -118,7 +118,7 @@ fn with_keys(
         .with_keys(values)
         .ok_or_else(|| ServiceError::Invalid {
             field: "overrides",
-            problem: format!("{path} stands in braces; write it as `key: value` lines"),
+            problem: format!("{path} is written in braces; write it as `key: value` lines"),
         })?;
     Ok((Campaign::parse(&text, named)?, text))
 }

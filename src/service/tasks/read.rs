@@ -1,4 +1,4 @@
-//! Tasks as they are shown.
+//! Reading tasks.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -20,7 +20,7 @@ const COLUMNS: &str = "SELECT task.id, request, campaign.name, state, reason, fo
      FROM task LEFT JOIN campaign ON campaign.id = task.campaign";
 
 impl Service {
-    /// A task.
+    /// Reads a task.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`].
@@ -28,7 +28,7 @@ impl Service {
         self.database.read(|connection| fetch(connection, id))
     }
 
-    /// Tasks, newest first.
+    /// Lists tasks, newest first.
     ///
     /// # Errors
     /// SQLite.
@@ -70,8 +70,8 @@ impl Service {
         })
     }
 
-    /// Node-seconds that a machine's tasks have taken that ended in this calendar month (UTC) or have not ended. What
-    /// runs is counted up to a minute ago.
+    /// The node-seconds used by a machine's tasks that ended in this calendar month (UTC) or have not ended. Those of
+    /// running tasks may be up to a minute old.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] of the machine; SQLite.
@@ -89,7 +89,8 @@ impl Service {
         })
     }
 
-    /// At most 256 KiB of a task's log from byte `from` on, and the log's length. What is not UTF-8 is replaced.
+    /// Reads at most 256 KiB of a task's log from byte `from` on. Returns the text, with invalid UTF-8 replaced, and
+    /// the log's length.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::NoLog`].
@@ -112,13 +113,13 @@ impl Service {
     }
 }
 
-/// A task, as a transaction sees it.
+/// Reads a task within a transaction.
 ///
 /// # Errors
 /// [`ServiceError::NotFound`]; SQLite.
 pub(super) fn fetch(connection: &Connection, id: TaskId) -> Result<Task, ServiceError> {
     let mut statement = connection.prepare_cached(&format!("{COLUMNS} WHERE task.id = ?1"))?;
-    // No number of a row is larger.
+    // No row has a larger number.
     let row = i64::try_from(id).unwrap_or(i64::MAX);
     let task = statement.query_row([row], task_of).optional()?;
     task.ok_or_else(|| ServiceError::NotFound {
@@ -127,10 +128,10 @@ pub(super) fn fetch(connection: &Connection, id: TaskId) -> Result<Task, Service
     })
 }
 
-/// A word in a column, such as a state.
+/// Parses a word in a column, such as a state.
 ///
 /// # Errors
-/// SQLite; a word that is not known.
+/// SQLite; an unknown word.
 pub(crate) fn word<T: FromStr>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
     let word: String = row.get(column)?;
     let unknown = |_| unreadable(io::Error::other(format!("the unknown word `{word}`")));
@@ -167,7 +168,7 @@ fn task_of(row: &Row<'_>) -> rusqlite::Result<Task> {
     })
 }
 
-/// The table that an outcome tells of.
+/// The table that an outcome names.
 fn made(outcome: &Value) -> Option<Digest> {
     outcome.get("digest")?.as_str()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! Adding to the queue.
+//! Submits tasks.
 
 use campaign::{Campaign, LauncherConfig};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
@@ -13,26 +13,27 @@ use crate::{
     TaskRequest, audit,
 };
 
-/// More tasks than this may not wait at once.
+/// The most tasks that may wait at once.
 const MOST_WAITING: i64 = 10_000;
 /// The longest idempotency key, in bytes.
 const LONGEST_KEY: usize = 255;
 
-/// What a request comes to, before it is written down.
+/// A checked request, ready to be written.
 struct Prepared {
     request: TaskRequest,
-    /// The request as rows have it.
+    /// The request as it is stored.
     json: String,
     /// The campaign with its overrides, and its text.
     campaign: Option<(Campaign, String)>,
 }
 
 impl Service {
-    /// Adds a task to the queue. The same request with the same idempotency key of the same actor adds nothing. A task
-    /// that does what an earlier one does that waits or runs waits for that one, and takes its result.
+    /// Adds a task to the queue. Repeating a request with the same idempotency key and actor adds nothing. If an
+    /// earlier task that waits or runs does the same work, the new one waits for it and takes its result.
     ///
     /// # Errors
-    /// [`ServiceError::Forbidden`] without the scope `submit`; [`ServiceError::NotFound`] of machine, campaign or table;
+    /// [`ServiceError::Forbidden`] without the scope `submit`; [`ServiceError::NotFound`] of the machine, campaign or
+    /// table;
     /// [`ServiceError::Invalid`] and [`ServiceError::Campaign`]; [`ServiceError::Conflict`] if the key belongs to
     /// another request, or 10000 tasks wait.
     pub fn submit(
@@ -61,7 +62,7 @@ impl Service {
             .database
             .write(|transaction| add(transaction, actor, &prepared, idempotency_key))?;
         if submitted.is_new {
-            self.feed.tell(Notice::Task {
+            self.feed.send(Notice::Task {
                 task: Box::new(submitted.task.clone()),
             });
             self.runner.wake();
@@ -83,7 +84,7 @@ impl Service {
         }
     }
 
-    /// Reads the campaign that is meant, and looks whether the fields belong together.
+    /// Reads the campaign of a request, and checks that its fields fit together.
     fn read_request(
         &self,
         machine: &ServiceMachine,
@@ -98,7 +99,8 @@ impl Service {
         let campaign = match (kind, &request.campaign, &request.table) {
             (TaskKind::Tune | TaskKind::Report, Some(path), None) => {
                 let (campaign, _) = self.campaign_for(machine, path)?;
-                // The job specification that it names is kept too: what was submitted is what is measured.
+                // Includes the job specification that the campaign names, so that exactly what was submitted is
+                // measured.
                 let text = campaign.text().to_owned();
                 Some(match request.overrides.is_empty() {
                     true => (campaign, text),
@@ -151,7 +153,7 @@ fn invalid_json(error: serde_json::Error) -> ServiceError {
     }
 }
 
-/// The task that an actor submitted with a key.
+/// The task that an actor submitted earlier with this key.
 fn earlier(
     connection: &Connection,
     actor: &Actor,
@@ -173,7 +175,7 @@ fn earlier(
     }
 }
 
-/// Writes a task down, unless a request that came at the same time has.
+/// Adds a task, unless a concurrent request with the same key has added it.
 fn add(
     transaction: &Transaction<'_>,
     actor: &Actor,
@@ -258,7 +260,7 @@ fn add(
     })
 }
 
-/// The row of a campaign, which is made if there is none with its digest and path.
+/// The row of a campaign, added if no row has its digest.
 fn campaign_row(
     transaction: &Transaction<'_>,
     campaign: &Campaign,

@@ -211,7 +211,7 @@ fn nothing_is_overwritten() {
     std::os::unix::fs::symlink("nowhere", place.path("link")).expect("made");
     for target in ["backup", "empty", "link"] {
         let target = place.path(target);
-        let expected = format!("cannot create {}: it is there already", target.display());
+        let expected = format!("cannot create {}: it already exists", target.display());
         let refused = backup(&place.state(), &target).expect_err("refused");
         assert_eq!(refused.to_string(), expected);
         let refused = restore(&place.path("backup"), &target).expect_err("refused");

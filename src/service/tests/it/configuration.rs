@@ -127,12 +127,12 @@ fn refusals_name_line_field_and_remedy() {
     for (text, expected) in [
         (
             "listen: 0.0.0.0:7878\n",
-            "other hosts could reach 0.0.0.0:7878, and what they send would not be encrypted
+            "other hosts could connect to 0.0.0.0:7878, and the connection would not be encrypted
  --> service.yaml:1:9 (listen)
   |
 1 | listen: 0.0.0.0:7878
   |         ^^^^^^^^^^^^
-  = help: add `tls: {certificate: FILE, key: FILE}`; or `behind_proxy: true` if a proxy that speaks TLS alone can \
+  = help: add `tls: {certificate: FILE, key: FILE}`; or `behind_proxy: true` if only a proxy that speaks TLS can \
              reach it; or listen on `127.0.0.1:7878`",
         ),
         (
@@ -213,16 +213,16 @@ fn whatever_makes_no_sense_is_refused_at_its_line() {
         ("state: \"\"\n", 1, "a path is missing"),
         ("listen: 7878\n", 1, "`7878` is neither"),
         ("listen: \"unix:\"\n", 1, "a path is missing"),
-        (&long, 1, "the socket's path of 108 bytes"),
+        (&long, 1, "the socket's path has 108 bytes"),
         (
             "listen: \"[::]:80\"\n",
             1,
-            "other hosts could reach [::]:80",
+            "other hosts could connect to [::]:80",
         ),
         (
             "listen: unix:a\ntls: {certificate: chain.pem, key: chain.pem}\n",
             2,
-            "a Unix socket does not",
+            "a Unix socket cannot use TLS",
         ),
         (
             "tls:\n  certificate: chain.pem\n",

@@ -114,7 +114,7 @@ fn other_databases_are_left_alone() {
             "has version 99, and this colltune knows versions up to 1; use the newer colltune",
         ),
         (&foreign, "it is the database of another program"),
-        (&text, "it is no SQLite database"),
+        (&text, "it is not a SQLite database"),
     ];
     for (make, expected) in cases {
         let place = Place::new();

@@ -345,8 +345,7 @@ fn tokens_are_refused_with_a_remedy() {
         );
     }
     for name in ["owner", "anonymous", "service", "uid 0"] {
-        let expected =
-            format!("name: `{name}` stands for others in the audit; choose another name");
+        let expected = format!("name: `{name}` is reserved; choose another name");
         assert_eq!(named(name), expected);
     }
     assert_eq!(

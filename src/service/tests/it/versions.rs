@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use serde_json::Value;
 use service::{Scope, ServiceError, ServiceMachine, Slice, Version};
 
 use crate::bed::{Bed, MACHINE, actor, choosing, publisher, table};
@@ -180,27 +179,4 @@ fn a_table_of_the_folder_belongs_to_the_machine_of_its_campaign() {
     found.sort();
     let expected = ["one", "two"].map(|name| (name.to_owned(), name.to_owned()));
     assert_eq!(found, expected);
-}
-
-#[test]
-fn the_difference_names_both_tables() {
-    let bed = Bed::new();
-    let [before, after] = ["chain", "pipeline"].map(|algorithm| bed.added(&choosing(algorithm)));
-    let difference = bed
-        .service()
-        .difference(&before, &after)
-        .expect("a difference");
-    let json: Value = serde_json::to_value(&difference).expect("JSON");
-    assert_eq!(json["before"]["table"], before.as_str());
-    assert_eq!(json["after"]["table"], after.as_str());
-    assert_eq!(json["after"]["library"]["name"], "openmpi");
-    assert_eq!(
-        json["changes"][0]["after"]["candidate"],
-        "native:bcast/pipeline"
-    );
-    let same = bed
-        .service()
-        .difference(&after, &after)
-        .expect("a difference");
-    assert!(same.diff.is_empty());
 }

@@ -53,7 +53,7 @@ fn exit_codes_become_states() {
         "echo damaged > tables/small.yaml; end",
         Failed,
         1,
-        "taken in",
+        "be added",
     );
 }
 

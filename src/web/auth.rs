@@ -1,32 +1,32 @@
-//! The visitor: a token in `Authorization: Bearer`, a session's cookie, the user at the other end of a Unix socket,
-//! or a visitor who is not known and may read where reading is open.
+//! Authentication of visitors: by a token in `Authorization: Bearer`, a session's cookie, or the user at the other
+//! end of a Unix socket. Anyone else is anonymous and may read where reading is open.
 
 use std::time::Instant;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use service::{Actor, Digest, Scope, ServiceError};
+use service::{Actor, Digest, Scope};
 use subtle::ConstantTimeEq;
 
 use crate::peer::Peer;
 use crate::{App, Problem};
 
-/// The visitor. Extracting it fails with 401 where a token is wrong, and where reading is not open and there is
-/// none; with 429 after too many wrong tokens. Pages that are for everyone take `Result<Visitor, Problem>`.
+/// The visitor. Extraction fails with 401 if the token is wrong, or if there is none and reading is not open; with
+/// 429 after too many wrong tokens. Public pages take `Result<Visitor, Problem>`.
 #[derive(Clone, Debug)]
 pub(crate) struct Visitor {
-    /// What they may do.
+    /// The visitor's name and scopes.
     pub(crate) actor: Actor,
-    /// Whether they have logged in with a browser; then forms carry `form_token`, which [`Visitor::check_form`] checks
+    /// Set if the visitor has a browser session. Forms then carry this value, and [`Visitor::check_form`] checks it
     /// before any change.
     pub(crate) form_token: Option<String>,
-    /// How they were recognised.
+    /// The way they were authenticated.
     how: How,
     reads: bool,
 }
 
-/// How a visitor was recognised.
+/// The way a visitor was authenticated.
 #[derive(Clone, PartialEq, Eq)]
 enum How {
     Unrecognised,
@@ -48,17 +48,17 @@ impl std::fmt::Debug for How {
 }
 
 impl Visitor {
-    /// Whether they were not recognised: a page offers them to log in.
+    /// Whether the visitor is not authenticated; pages then offer to log in.
     pub(crate) fn is_anonymous(&self) -> bool {
         self.how == How::Unrecognised
     }
 
-    /// Whether they may see what belongs to a machine, or to all (`None`).
+    /// Whether the visitor may read about a machine, or about all (`None`).
     pub(crate) fn may_read(&self, machine: Option<&str>) -> bool {
         self.reads || self.actor.may(Scope::Read, machine)
     }
 
-    /// Requires what [`Self::may_read`] tells.
+    /// Requires [`Self::may_read`].
     ///
     /// # Errors
     /// 403.
@@ -69,7 +69,7 @@ impl Visitor {
         }
     }
 
-    /// Requires the right to read something, before it is known to which machine it belongs.
+    /// Requires the right to read about some machine, for use before the machine in question is known.
     ///
     /// # Errors
     /// 403.
@@ -78,11 +78,11 @@ impl Visitor {
         self.require_read(machine)
     }
 
-    /// Checks the field `form_token` of a form that changes something. It need not be there where the visitor has no
-    /// session: their token is not sent by a browser on its own account.
+    /// Checks the field `form_token` of a form that changes something. It is required only from visitors with a
+    /// session, as browsers send cookies, but no tokens, by themselves.
     ///
     /// # Errors
-    /// 403 if it is not the session's.
+    /// 403 if it does not belong to the session.
     pub(crate) fn check_form(&self, form_token: Option<&str>) -> Result<(), Problem> {
         let Some(own) = &self.form_token else {
             return Ok(());
@@ -91,7 +91,8 @@ impl Visitor {
         match own.as_bytes().ct_eq(given.as_bytes()).into() {
             true => Ok(()),
             false => {
-                let detail = "the form is not of this session: load the page again and repeat it";
+                let detail =
+                    "the form belongs to another session: reload the page and submit it again";
                 Err(Problem::new(StatusCode::FORBIDDEN, detail))
             }
         }
@@ -117,11 +118,11 @@ impl FromRequestParts<App> for Visitor {
             return Ok(visitor(actor, How::Token));
         }
         if let Some(secret) = cookie(&parts.headers, cookie_name(app)) {
-            let asked = secret.clone();
-            // A session that has ended is none: the browser does not know that yet.
-            if let Some(actor) = app.ask(move |service| service.session(&asked)).await? {
+            let session = secret.clone();
+            // The browser may still send the cookie of a session that has ended; it is ignored.
+            if let Some(actor) = app.ask(move |service| service.session(&session)).await? {
                 let visitor = visitor(actor, How::Session(secret));
-                // Forms of pages carry it as a field, which their handlers check.
+                // Here for the interface; handlers of pages check the field of the form.
                 if !parts.method.is_safe() && parts.uri.path().starts_with("/api/") {
                     let given = parts.headers.get("x-form-token");
                     visitor.check_form(given.and_then(|given| given.to_str().ok()))?;
@@ -130,7 +131,7 @@ impl FromRequestParts<App> for Visitor {
             }
         }
         match peer {
-            // Behind a proxy the other end is always the proxy.
+            // Behind a proxy the peer is always the proxy.
             Peer::User(uid)
                 if uid == nix::unistd::geteuid().as_raw()
                     && !app.service.configuration().behind_proxy =>
@@ -159,16 +160,8 @@ impl FromRequestParts<App> for Visitor {
 pub(crate) struct Begun {
     /// The value of `Set-Cookie`.
     pub(crate) cookie: HeaderValue,
-    /// What its forms carry.
+    /// The form token of the session.
     pub(crate) form_token: String,
-}
-
-/// Exchanges a token for a session: the value of `Set-Cookie`.
-///
-/// # Errors
-/// As [`begin`].
-pub(crate) async fn log_in(app: &App, peer: Peer, token: &str) -> Result<HeaderValue, Problem> {
-    Ok(begin(app, peer, token).await?.cookie)
 }
 
 /// Exchanges a token for a session.
@@ -190,10 +183,10 @@ pub(crate) async fn begin(app: &App, peer: Peer, token: &str) -> Result<Begun, P
     })
 }
 
-/// Ends the visitor's session, if there is one: the value of `Set-Cookie`.
+/// Ends the visitor's session, if there is one. Returns the value of `Set-Cookie`.
 ///
 /// # Errors
-/// What the service answers.
+/// Errors of the service.
 pub(crate) async fn log_out(app: &App, visitor: &Visitor) -> Result<HeaderValue, Problem> {
     if let How::Session(secret) = &visitor.how {
         let secret = secret.clone();
@@ -202,7 +195,8 @@ pub(crate) async fn log_out(app: &App, visitor: &Visitor) -> Result<HeaderValue,
     set_cookie(app, "", 0)
 }
 
-/// `__Host-` keeps other hosts of the domain from setting the cookie; browsers take it only with `Secure`.
+/// The name of the session cookie. The prefix `__Host-` keeps other hosts of the domain from setting it; browsers
+/// accept it only with `Secure`.
 pub(crate) fn cookie_name(app: &App) -> &'static str {
     match app.is_secure() {
         true => "__Host-colltune",
@@ -229,7 +223,7 @@ pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// What a session's forms carry. It says nothing of the secret.
+/// The form token of a session: a digest that does not reveal the secret.
 fn form_token(secret: &str) -> String {
     let labelled = format!("colltune form token 1\n{secret}");
     Digest::of(labelled.as_bytes()).to_string()
@@ -247,10 +241,9 @@ async fn by_token(app: &App, peer: Peer, secret: Option<String>) -> Result<Actor
         let detail = "`Authorization` must be `Bearer` and a token";
         return Err(unauthorized(detail));
     };
-    let question = move |service: &service::Service| -> Result<_, ServiceError> {
-        service.authenticate(&secret)
-    };
-    let actor = app.ask(question).await?;
+    let actor = app
+        .ask(move |service| service.authenticate(&secret))
+        .await?;
     actor.ok_or_else(|| wrong_token(app, peer))
 }
 

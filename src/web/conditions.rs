@@ -7,12 +7,12 @@ use service::{Digest, Manifest};
 use crate::Problem;
 use crate::extract::text_of;
 
-/// The tag of something: its name in quotes.
+/// An ETag: a name in quotes.
 pub(crate) fn tag(name: impl std::fmt::Display) -> String {
     format!("\"{name}\"")
 }
 
-/// 304 with the tag, if the asker has that already.
+/// A response 304 with the tag, if the client already has this version.
 pub(crate) fn unchanged(headers: &HeaderMap, tag: &str, cached: &'static str) -> Option<Response> {
     let lists = headers.get_all(header::IF_NONE_MATCH).iter();
     let mut known = lists
@@ -26,9 +26,9 @@ pub(crate) fn unchanged(headers: &HeaderMap, tag: &str, cached: &'static str) ->
     })
 }
 
-/// Adds the tag, and for how long the answer may be kept.
+/// Adds the ETag and `Cache-Control`.
 pub(crate) fn mark(response: &mut Response, tag: &str, cached: &'static str) {
-    // Digits of numbers and digests make a header's value.
+    // Tags of numbers and digests are always valid.
     if let Ok(tag) = HeaderValue::from_str(tag) {
         response.headers_mut().insert(header::ETAG, tag);
     }
@@ -36,33 +36,32 @@ pub(crate) fn mark(response: &mut Response, tag: &str, cached: &'static str) {
     response.headers_mut().insert(header::CACHE_CONTROL, cached);
 }
 
-/// The tag of a channel: the number of its release and its table, since numbers are given anew after a restore from a
-/// backup.
+/// The ETag of a channel: its release and its table. After a restore from a backup, the number of a release may be
+/// used again for another table.
 pub(crate) fn channel_tag(sequence: u64, digest: &Digest) -> String {
     tag(format_args!("{sequence}-{digest}"))
 }
 
-/// The state in which a change expects its channel.
+/// The expected state of the channel to be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expected<'h> {
     /// `If-Match: *`
     Any,
     /// `If-None-Match: *`
     NoRelease,
-    /// `If-Match` with the channel's tag, or with the number of the release alone, which people know.
+    /// `If-Match` with the channel's ETag, or with only the number of its release, for use by hand.
     At(u64, Option<&'h str>),
 }
 
 impl<'h> Expected<'h> {
     /// # Errors
-    /// 428 without either header, 400 for what is no tag of a channel.
+    /// 428 without either header, 400 for an invalid ETag.
     pub(crate) fn of(headers: &'h HeaderMap) -> Result<Self, Problem> {
         if text_of(headers, &header::IF_NONE_MATCH)? == Some("*") {
             return Ok(Self::NoRelease);
         }
         let Some(given) = text_of(headers, &header::IF_MATCH)? else {
-            let detail = "say with `If-Match` at which release the channel is (its ETag), or with `If-None-Match: *` \
-                          that it has none";
+            let detail = "send `If-Match` with the ETag of the channel, or `If-None-Match: *` if it has no release";
             return Err(Problem::new(StatusCode::PRECONDITION_REQUIRED, detail));
         };
         let given = given.trim();
@@ -82,7 +81,8 @@ impl<'h> Expected<'h> {
         })
     }
 
-    /// The number of the release that is expected; `None` for any, 0 for none. `current` is what the channel has.
+    /// The expected number of the release: `None` for any, 0 for a channel without releases. `current` is the
+    /// channel's manifest.
     ///
     /// # Errors
     /// 412 if that release has another table.
@@ -95,7 +95,7 @@ impl<'h> Expected<'h> {
             {
                 let detail = format!(
                     "release {number} of the channel has another table than `If-Match` says, as after a restore from a \
-                     backup; look at the channel again"
+                     backup; read the channel again"
                 );
                 Err(Problem::new(StatusCode::PRECONDITION_FAILED, detail))
             }

@@ -1,4 +1,4 @@
-//! What requests bring, each refusal as a [`Problem`].
+//! Extractors of requests' parts, which refuse with a [`Problem`].
 
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
@@ -9,21 +9,21 @@ use serde::de::DeserializeOwned;
 use crate::Problem;
 use crate::layers::BODY_BYTES;
 
-/// The names in a path. What does not parse names nothing: 404.
+/// The parameters of a path; 404 if they cannot be parsed.
 #[derive(Debug, FromRequestParts)]
 #[from_request(via(axum::extract::Path), rejection(Problem))]
 pub(crate) struct Path<T>(pub(crate) T);
 
-/// The query. What does not parse, and keys that are not known: 400.
+/// The query; 400 if it cannot be parsed or has unknown keys.
 #[derive(Debug, FromRequestParts)]
 #[from_request(via(axum::extract::Query), rejection(Problem))]
 pub(crate) struct Query<T>(pub(crate) T);
 
-/// A body of JSON: 415 for other media, 400 for what is no JSON, 422 for another content, 413 for more than 1 MiB.
+/// A JSON body: 415 for other media types, 400 for invalid JSON, 422 for unexpected content, 413 for over 1 MiB.
 #[derive(Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
 
-/// A body of text: 400 if it is not UTF-8, 413 for more than 1 MiB.
+/// A text body: 400 if it is not UTF-8, 413 for over 1 MiB.
 #[derive(Debug)]
 pub(crate) struct Text(pub(crate) String);
 
@@ -84,10 +84,10 @@ impl<S: Send + Sync> FromRequest<S> for Text {
     }
 }
 
-/// A header that may be given once, as text.
+/// Returns a header as text; `None` if it is absent.
 ///
 /// # Errors
-/// 400 if it is given twice, or has other characters than printed ASCII.
+/// 400 if it is given twice, or has other characters than printable ASCII.
 pub(crate) fn text_of<'h>(
     headers: &'h HeaderMap,
     name: &HeaderName,
@@ -102,6 +102,6 @@ pub(crate) fn text_of<'h>(
     }
     let text = value
         .to_str()
-        .map_err(|_| wrong("has characters that are not printed ASCII"))?;
+        .map_err(|_| wrong("has characters that are not printable ASCII"))?;
     Ok(Some(text))
 }

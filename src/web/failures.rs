@@ -1,4 +1,4 @@
-//! How often peers have shown wrong tokens.
+//! Limits the rate of wrong tokens.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,22 +6,22 @@ use std::time::{Duration, Instant};
 
 use crate::peer::Peer;
 
-/// Wrong tokens that a peer may show in a row.
+/// The number of wrong tokens that a peer may send in a row.
 const BURST: u32 = 10;
-/// After this time a peer may show one more.
+/// The time after which a peer may send one more.
 const PAUSE: Duration = Duration::from_secs(6);
-/// Peers that are remembered.
+/// The most peers that are remembered.
 const PEERS: usize = 4096;
 
-/// Token buckets of peers, at most [`PEERS`]: each wrong token takes one away, and one comes back every [`PAUSE`].
+/// Token buckets of at most [`PEERS`] peers: each wrong token removes one, and one is added every [`PAUSE`].
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
-    /// When each peer's bucket is full again.
+    /// The time at which each peer's bucket is full again.
     full_at: Mutex<HashMap<Peer, Instant>>,
 }
 
 impl Failures {
-    /// How long a peer must wait before it is listened to; `None` if it need not.
+    /// The time that a peer must wait before its tokens are checked again; `None` if it need not wait.
     pub(crate) fn wait(&self, peer: Peer, now: Instant) -> Option<Duration> {
         let full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
         let missing = full_at.get(&peer.counted())?.checked_duration_since(now)?;
@@ -29,13 +29,13 @@ impl Failures {
         missing.checked_sub(allowed).filter(|wait| !wait.is_zero())
     }
 
-    /// Notes a wrong token.
+    /// Records a wrong token.
     pub(crate) fn note(&self, peer: Peer, now: Instant) {
         let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
         let peer = peer.counted();
         if full_at.len() >= PEERS && !full_at.contains_key(&peer) {
             full_at.retain(|_, at| *at > now);
-            // All have failed just now: the one with the fewest failures is forgotten.
+            // If all have failed recently, the one with the fewest failures is removed.
             let least = full_at.iter().min_by_key(|(_, at)| **at);
             if let Some(least) = least.map(|(peer, _)| *peer)
                 && full_at.len() >= PEERS

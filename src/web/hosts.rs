@@ -1,7 +1,7 @@
-//! Under which names the service may be asked, and from which pages.
+//! Checks of `Host` and `Origin`.
 //!
-//! A page of another site may have its own name resolve to this address (DNS rebinding), and is then of the same origin
-//! as the service for a browser. Its requests name that site in `Host`, and are refused. Addresses cannot be rebound.
+//! A page of another site may make its own name resolve to this address (DNS rebinding); a browser then treats it and
+//! the service as one origin. Its requests name that site in `Host`, and are refused. IP addresses cannot be rebound.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ use crate::Problem;
 /// The names of the service.
 #[derive(Debug)]
 pub(crate) struct Hosts {
-    /// Whether any name will do: with TLS the certificate proves the name.
+    /// Whether any name is accepted: with TLS the certificate proves the name.
     any: bool,
     names: Vec<String>,
 }
@@ -27,13 +27,13 @@ impl Hosts {
         Self { any, names }
     }
 
-    /// Checks the name under which a request came.
+    /// Checks the name in a request's `Host`.
     ///
     /// # Errors
-    /// 400 without a name or with one that is none, 421 with a foreign one.
+    /// 400 if it is missing or invalid, 421 if it is not a name of the service.
     pub(crate) fn check(&self, asked: Option<&Authority>) -> Result<(), Problem> {
         let Some(asked) = asked else {
-            let detail = "the request has no `Host`, or one that is no name or address";
+            let detail = "the request has no `Host` header, or an invalid one";
             return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
         };
         let name = asked.host();
@@ -43,7 +43,7 @@ impl Hosts {
             return Ok(());
         }
         let detail = format!(
-            "this service is not asked as `{name}`: use its address, or add the name to `names` in service.yaml"
+            "`{name}` is not a name of this service: use its address, or add the name to `names` in service.yaml"
         );
         Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, detail))
     }
@@ -55,18 +55,18 @@ pub(crate) fn asked(headers: &HeaderMap) -> Option<Authority> {
     let host = hosts.next()?.to_str().ok()?;
     match hosts.next() {
         Some(_) => None,
-        // `http` takes a user in front of the name.
+        // `http` accepts a user before the name.
         None => host.parse().ok().filter(|_| !host.contains('@')),
     }
 }
 
-/// Checks that a change was asked for by one of the service's own pages, or by no page at all.
+/// Checks that a change is requested by one of the service's own pages, or by no page.
 ///
 /// # Errors
 /// 403.
 pub(crate) fn check_origin(headers: &HeaderMap, asked: Option<&Authority>) -> Result<(), Problem> {
     let foreign = |what: &str| {
-        let detail = format!("the change was asked for by a page of another site ({what})");
+        let detail = format!("a page of another site requested the change ({what})");
         Err(Problem::new(StatusCode::FORBIDDEN, detail))
     };
     if let Some(site) = headers.get("sec-fetch-site")

@@ -1,4 +1,4 @@
-//! What stands around all handlers: limits, names and origins, headers that every answer has, pages for errors.
+//! Middleware around all handlers: limits, checks of names and origins, response headers, error pages.
 
 use std::any::Any;
 use std::time::{Duration, Instant};
@@ -14,18 +14,18 @@ use tower_http::timeout::TimeoutLayer;
 
 use crate::{App, Peer, Problem, auth, hosts, pages};
 
-/// The bytes that a body may have.
+/// The largest body of a request, in bytes.
 pub(crate) const BODY_BYTES: usize = 1 << 20;
-/// The characters that path and query may have together.
+/// The longest path and query together, in characters.
 const URI_CHARACTERS: usize = 4096;
-/// The time from a request's headers to the answer's: bodies of requests arrive within it. The bodies of answers,
-/// such as event streams, may take longer.
+/// The longest time from a request's headers to the response's, including the request's body. The body of a response,
+/// such as an event stream, may take longer.
 const WHOLE_REQUEST: Duration = Duration::from_secs(30);
 
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// Headers that answers have unless their handler says otherwise.
+/// Headers of all responses, unless the handler sets them.
 const HEADERS: [(HeaderName, &str); 6] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -38,7 +38,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
     ),
 ];
 
-/// Puts the layers around a router's handlers.
+/// Wraps a router in the layers.
 pub(crate) fn around(router: Router<App>, app: App) -> Router {
     router
         .layer(DefaultBodyLimit::max(BODY_BYTES))
@@ -52,7 +52,7 @@ pub(crate) fn around(router: Router<App>, app: App) -> Router {
         .with_state(app)
 }
 
-/// Refuses what no handler is to see.
+/// Refuses requests that no handler should see.
 async fn admit(State(app): State<App>, request: Request, next: Next) -> Result<Response, Problem> {
     let (uri, headers) = (request.uri(), request.headers());
     let length = uri.path_and_query().map_or(0, |all| all.as_str().len());
@@ -68,11 +68,11 @@ async fn admit(State(app): State<App>, request: Request, next: Next) -> Result<R
     }
     let asked = hosts::asked(headers);
     let is_local = matches!(request.extensions().get(), Some(Peer::User(_)));
-    // No browser reaches a Unix socket, unless through a proxy.
+    // Browsers reach a Unix socket only through a proxy.
     if !is_local || app.service.configuration().behind_proxy {
         app.shared.hosts.check(asked.as_ref())?;
     }
-    // Browsers add no `Authorization` of their own accord.
+    // Browsers never add `Authorization` by themselves.
     if !request.method().is_safe() && !headers.contains_key(header::AUTHORIZATION) {
         hosts::check_origin(headers, asked.as_ref())?;
     }
@@ -80,12 +80,12 @@ async fn admit(State(app): State<App>, request: Request, next: Next) -> Result<R
 }
 
 fn panicked(_: Box<dyn Any + Send + 'static>) -> Response {
-    // The panic's message is on standard error, with its place.
-    let detail = "an internal error; the service's log has it as a panic";
+    // The panic hook has printed the message to standard error.
+    let detail = "internal error; see the panic in the service's log";
     Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail).into_response()
 }
 
-/// Counts the request, gives an error the form that its reader wants, and adds headers.
+/// Counts the request, renders errors as JSON or as a page, and adds headers.
 async fn finish(State(app): State<App>, request: Request, next: Next) -> Response {
     let start = Instant::now();
     let route = request.extensions().get::<MatchedPath>().cloned();
@@ -98,7 +98,7 @@ async fn finish(State(app): State<App>, request: Request, next: Next) -> Respons
     let route = route.as_ref().map_or("none", |route| route.as_str());
     let mut response = with_problem(response).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        // A session may have ended: then the visitor is not recognised.
+        // The session may have ended; then the visitor is anonymous.
         let is_known = match session.filter(|_| problem.lacks_scope() && !has_token) {
             Some(secret) => {
                 let actor = app.ask(move |service| service.session(&secret)).await;
@@ -141,7 +141,7 @@ fn page(problem: &Problem) -> Response {
     response
 }
 
-/// Makes a [`Problem`] of errors that axum answers by itself, such as 405.
+/// Turns errors that axum itself answers, such as 405, into a [`Problem`].
 async fn with_problem(response: Response) -> Response {
     let status = response.status();
     let is_error = status.is_client_error() || status.is_server_error();
@@ -157,8 +157,8 @@ async fn with_problem(response: Response) -> Response {
     let text = String::from_utf8_lossy(&text);
     let detail = match (text.trim(), status) {
         ("", StatusCode::NOT_FOUND) => "there is nothing under this address",
-        ("", StatusCode::METHOD_NOT_ALLOWED) => "this address does not know the method",
-        ("", StatusCode::REQUEST_TIMEOUT) => "the request took too long to arrive or to answer",
+        ("", StatusCode::METHOD_NOT_ALLOWED) => "this address does not allow the method",
+        ("", StatusCode::REQUEST_TIMEOUT) => "the request took too long",
         ("", _) => status.canonical_reason().unwrap_or("an error"),
         (text, _) => text,
     };
@@ -166,7 +166,7 @@ async fn with_problem(response: Response) -> Response {
     Response::from_parts(parts, axum::body::Body::empty())
 }
 
-/// Whether the reader is a browser that shows a page.
+/// Whether the client is a browser that shows a page.
 fn wants_page(path: &str, headers: &HeaderMap) -> bool {
     let accepts = headers.get_all(header::ACCEPT).iter();
     let mut media = accepts

@@ -1,7 +1,7 @@
-//! The service over HTTP: the interface `/api/v1`, the pages, metrics. All it does is asked of [`service::Service`].
+//! The service over HTTP: the interface `/api/v1`, the pages and metrics. [`service::Service`] does the work.
 //!
-//! [`serve`] accepts connections within limits; `routes` puts everything together; `layers` stands around all handlers;
-//! `auth` says who asks; `problem` is what every error becomes.
+//! [`serve`] accepts connections within limits; `routes` holds all routes; `layers` wraps all handlers; `auth`
+//! authenticates visitors; every error becomes a `problem`.
 
 mod api;
 mod auth;

@@ -1,4 +1,4 @@
-//! Where the service listens, and what comes in there.
+//! Listening sockets and their connections.
 
 use std::fs;
 use std::future::poll_fn;
@@ -19,10 +19,10 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use crate::WebError;
 use crate::peer::Peer;
 
-/// A connection whose other end takes or confirms nothing for so long is closed by the kernel.
+/// The kernel closes a connection after this time without acknowledgements from the peer.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// A socket that listens.
+/// A listening socket.
 #[derive(Debug)]
 pub struct Socket(Inner);
 
@@ -33,11 +33,11 @@ enum Inner {
 }
 
 impl Socket {
-    /// The socket that systemd hands over, if it does, else the configured one. A Unix socket is made with the mode
-    /// 0660; one that is left of a service that was killed is replaced.
+    /// Opens the socket that systemd passes, or else the configured one. A Unix socket has the mode 0660; one left
+    /// over from a killed service is replaced.
     ///
     /// # Errors
-    /// [`WebError::Listen`]; [`WebError::Open`] for an address beyond this host without TLS or proxy.
+    /// [`WebError::Listen`]; [`WebError::Open`] for an address that other hosts can reach, without TLS or a proxy.
     pub fn open(configuration: &Configuration) -> Result<Self, WebError> {
         let inherited = Self::inherited()?;
         let address = match (&inherited, &configuration.listen) {
@@ -94,7 +94,7 @@ impl Socket {
         }
     }
 
-    /// The address, with the port that was given where any was asked for; `None` for a Unix socket.
+    /// The address with the actual port; `None` for a Unix socket.
     pub fn address(&self) -> Option<SocketAddr> {
         match &self.0 {
             Inner::Tcp(listener) => listener.local_addr().ok(),
@@ -102,7 +102,7 @@ impl Socket {
         }
     }
 
-    /// Hands the socket to the running tokio runtime.
+    /// Registers the socket with the running tokio runtime.
     pub(crate) fn listener(self) -> io::Result<Listener> {
         match self.0 {
             Inner::Tcp(listener) => {
@@ -122,7 +122,7 @@ fn is_loopback(address: IpAddr) -> bool {
 }
 
 fn bind_unix(path: &Path) -> io::Result<StdUnixListener> {
-    // What listens there answers; what is left of a process that is gone does not.
+    // A live socket accepts connections; one left over from an ended process refuses them.
     let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
     if is_socket && std::os::unix::net::UnixStream::connect(path).is_err() {
         fs::remove_file(path)?;
@@ -132,7 +132,7 @@ fn bind_unix(path: &Path) -> io::Result<StdUnixListener> {
     Ok(listener)
 }
 
-/// A [`Socket`] of the runtime.
+/// A [`Socket`] of the tokio runtime.
 #[derive(Debug)]
 pub(crate) enum Listener {
     Tcp(TcpListener),
@@ -140,12 +140,12 @@ pub(crate) enum Listener {
 }
 
 impl Listener {
-    /// The next connection and its other end.
+    /// Accepts the next connection.
     pub(crate) async fn accept(&self) -> io::Result<(Stream, Peer)> {
         match self {
             Self::Tcp(listener) => {
                 let (stream, address) = listener.accept().await?;
-                // Without these two it works as well.
+                // Both options are optional.
                 let _ = stream.set_nodelay(true);
                 let millis = u32::try_from(SILENCE.as_millis()).unwrap_or(u32::MAX);
                 let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, millis);
@@ -172,9 +172,9 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// Writes what the kernel takes at once.
+    /// Writes as many bytes as the kernel accepts immediately.
     pub(crate) async fn write_at_once(mut self, bytes: &[u8]) {
-        // The peer learns at least that the connection is closed.
+        // On failure the peer sees only that the connection is closed.
         let _ = poll_fn(|context| {
             let written = Pin::new(&mut self).poll_write(context, bytes);
             Poll::Ready(written.is_ready())

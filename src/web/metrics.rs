@@ -12,7 +12,7 @@ use service::{Service, ServiceError};
 
 use crate::{App, Problem, Visitor};
 
-/// What is counted at each request.
+/// Metrics that are updated at each request.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     requests: IntCounterVec,
@@ -30,7 +30,7 @@ impl Metrics {
         let buckets = vec![
             0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0,
         ];
-        let help = "Seconds from the headers of a request to those of its answer.";
+        let help = "Seconds from the headers of a request to those of its response.";
         let seconds = HistogramOpts::new("colltune_http_request_seconds", help).buckets(buckets);
         Ok(Self {
             requests: IntCounterVec::new(requests, &["method", "route", "status"])?,
@@ -38,7 +38,7 @@ impl Metrics {
         })
     }
 
-    /// Counts a request. Routes are patterns, so that there is a bounded number of them.
+    /// Counts a request. Routes are patterns, so the number of labels is bounded.
     pub(crate) fn count(&self, method: &Method, route: &str, status: StatusCode, took: Duration) {
         let method = match *method {
             Method::GET | Method::HEAD | Method::POST | Method::PUT | Method::DELETE => {
@@ -69,7 +69,7 @@ pub(crate) async fn metrics(
 
 type Row = (Vec<String>, f64);
 
-/// What the service tells at the moment, by labels.
+/// The service's gauges, each with its labels.
 struct Numbers {
     tasks: Vec<Row>,
     node_seconds: Vec<Row>,
@@ -118,7 +118,7 @@ fn text(metrics: &Metrics, state: &Numbers, pulled: Option<f64>) -> prometheus::
         ),
         (
             "colltune_node_seconds_this_month",
-            "Node-seconds that tasks have taken in this calendar month (UTC).",
+            "Node-seconds used by tasks in this calendar month (UTC).",
             &["machine"],
             &state.node_seconds,
         ),
@@ -136,13 +136,13 @@ fn text(metrics: &Metrics, state: &Numbers, pulled: Option<f64>) -> prometheus::
         ),
         (
             "colltune_problems",
-            "What is wrong with the service's files and database; the overview and its standard error say what.",
+            "Problems with the service's files and database; the overview and standard error list them.",
             &[],
             &state.problems,
         ),
         (
             "colltune_pull_batch_age_seconds",
-            "Seconds since pulls were last noted.",
+            "Seconds since pulls were last recorded.",
             &[],
             &pulled,
         ),

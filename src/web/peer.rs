@@ -1,4 +1,4 @@
-//! The user at the other end of a connection.
+//! The other end of a connection.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv6Addr};
@@ -11,17 +11,17 @@ use crate::App;
 /// The other end of a connection. Every request has one as an extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Peer {
-    /// An address; behind a proxy the one that the proxy names.
+    /// An IP address; behind a proxy the one that the proxy reports.
     Address(IpAddr),
-    /// A user of this host, at a Unix socket.
+    /// A user of this host, connected to a Unix socket.
     User(u32),
-    /// A Unix socket whose user is not known, or that belongs to a proxy.
+    /// A Unix socket whose user is unknown, or one behind a proxy.
     Unknown,
 }
 
 impl Peer {
-    /// What wrong tokens are counted by: one address, or the first 64 bits of an IPv6 address, of which a host has the
-    /// others at will.
+    /// The peer under which wrong tokens are counted. IPv6 addresses are reduced to their first 64 bits, since one
+    /// host can use all of the other bits.
     pub(crate) fn counted(self) -> Self {
         match self {
             Self::Address(IpAddr::V6(address)) => match address.to_ipv4_mapped() {
@@ -48,7 +48,7 @@ impl FromRequestParts<App> for Peer {
     }
 }
 
-/// The address that the proxy itself has added: the last one.
+/// The address that the proxy itself has added: the last one of the header.
 fn forwarded(parts: &Parts) -> Option<Peer> {
     let headers = parts.headers.get_all("x-forwarded-for");
     let last = headers.iter().next_back()?.to_str().ok()?;

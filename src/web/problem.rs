@@ -1,4 +1,4 @@
-//! Errors as `application/problem+json` (RFC 9457). The layer in `layers.rs` makes a page of them where a browser asks.
+//! Errors as `application/problem+json` (RFC 9457). `layers.rs` renders them as pages for browsers.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use service::{Gate, ServiceError};
 use table::TableError;
 
-/// An error with its status. Responses made of it keep it as an extension, so that a page can be made of it.
+/// An error with its status. A response made from it keeps it as an extension, from which a page can be rendered.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
@@ -24,23 +24,23 @@ pub(crate) struct Problem {
     lacks_scope: bool,
 }
 
-/// What [`Problem`] looks like as JSON.
+/// The JSON form of [`Problem`].
 #[derive(Serialize, utoipa::ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct ProblemJson {
-    /// Always `about:blank`: the status says what is wrong.
+    /// Always `about:blank`: the status identifies the error.
     #[serde(rename = "type")]
     kind: &'static str,
     /// The status in words.
     title: &'static str,
     /// The status.
     status: u16,
-    /// What is wrong, and what can be done about it.
+    /// A description of the error, with a remedy.
     detail: String,
-    /// The gates of a release that were not all open.
+    /// The gates of a refused release.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     gates: Vec<Gate>,
-    /// The line of what was sent, or of the file that is named, from 1.
+    /// The line in the request's body or in the named file, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
     /// The column, from 1.
@@ -49,7 +49,7 @@ pub(crate) struct ProblemJson {
 }
 
 impl Problem {
-    /// A problem that is stated in a sentence.
+    /// Makes a problem of a sentence.
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self {
             status,
@@ -61,13 +61,13 @@ impl Problem {
         }
     }
 
-    /// 404 of something that has no such name.
+    /// 404 for a name that does not exist.
     pub(crate) fn not_found(kind: &'static str, name: impl Into<String>) -> Self {
         let name = name.into();
         ServiceError::NotFound { kind, name }.into()
     }
 
-    /// 500: the error goes to standard error with a number, and the answer has the number alone.
+    /// 500: prints the error with a number to standard error; the response contains only the number.
     pub(crate) fn internal(error: &dyn Error) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(1);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -77,19 +77,19 @@ impl Problem {
             text = format!("{text}: {inner}");
             cause = inner.source();
         }
-        // Without standard error there is no place to tell it.
+        // If standard error is closed, there is no other place to report it.
         let _ = writeln!(io::stderr(), "error {number}: {text}");
-        let detail = format!("an internal error; the service's log has it as `error {number}`");
+        let detail = format!("internal error; see `error {number}` in the service's log");
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
     }
 
-    /// The same with a place in a text, both from 1.
+    /// Adds a place in a text, counted from 1.
     pub(crate) fn at(self, line: usize, column: usize) -> Self {
         let place = Some((line, column));
         Self { place, ..self }
     }
 
-    /// The same with the time after which another attempt makes sense.
+    /// Adds the time after which the client may try again.
     pub(crate) fn retry_after(self, wait: Duration) -> Self {
         let retry_after = Some(wait.as_secs().max(1));
         Self {
@@ -103,27 +103,27 @@ impl Problem {
         self.status
     }
 
-    /// What is wrong: a sentence without a full stop at its end.
+    /// The description, a sentence without a full stop.
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }
 
-    /// The gates of a refused release; mostly empty.
+    /// The gates of a refused release; otherwise empty.
     pub(crate) fn gates(&self) -> &[Gate] {
         &self.gates
     }
 
-    /// Line and column, where the problem has a place in a text.
+    /// Line and column, if the problem has a place in a text.
     pub(crate) fn place(&self) -> Option<(usize, usize)> {
         self.place
     }
 
-    /// Whether a scope is missing, so that a token would help a visitor who has none.
+    /// Whether a scope is missing, so that logging in may help.
     pub(crate) fn lacks_scope(&self) -> bool {
         self.lacks_scope
     }
 
-    /// The same as 401, for visitors who were not recognised.
+    /// Changes the status to 401, for anonymous visitors.
     pub(crate) fn unrecognised(self) -> Self {
         let status = StatusCode::UNAUTHORIZED;
         Self { status, ..self }
@@ -141,7 +141,7 @@ impl Problem {
         }
     }
 
-    /// Headers that belong to the problem, whatever its body is.
+    /// Sets the headers of the problem, which do not depend on the form of its body.
     pub(crate) fn set_headers(&self, response: &mut Response) {
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after {
@@ -157,7 +157,7 @@ impl Problem {
 impl From<ServiceError> for Problem {
     fn from(error: ServiceError) -> Self {
         let help = error.help().map(|help| format!("; {help}"));
-        let told = |status| {
+        let with_help = |status| {
             Self::new(
                 status,
                 format!("{error}{}", help.as_deref().unwrap_or_default()),
@@ -166,31 +166,33 @@ impl From<ServiceError> for Problem {
         match &error {
             ServiceError::Forbidden { .. } => Self {
                 lacks_scope: true,
-                ..told(StatusCode::FORBIDDEN)
+                ..with_help(StatusCode::FORBIDDEN)
             },
-            ServiceError::NotFound { .. } | ServiceError::NoLog(_) => told(StatusCode::NOT_FOUND),
-            ServiceError::Conflict(_) => told(StatusCode::CONFLICT),
+            ServiceError::NotFound { .. } | ServiceError::NoLog(_) => {
+                with_help(StatusCode::NOT_FOUND)
+            }
+            ServiceError::Conflict(_) => with_help(StatusCode::CONFLICT),
             ServiceError::Gates { gates } => Self {
                 gates: gates.clone(),
-                ..told(StatusCode::CONFLICT)
+                ..with_help(StatusCode::CONFLICT)
             },
-            ServiceError::Precondition { .. } => told(StatusCode::PRECONDITION_FAILED),
-            ServiceError::Invalid { .. } => told(StatusCode::UNPROCESSABLE_ENTITY),
+            ServiceError::Precondition { .. } => with_help(StatusCode::PRECONDITION_FAILED),
+            ServiceError::Invalid { .. } => with_help(StatusCode::UNPROCESSABLE_ENTITY),
             ServiceError::Campaign(CampaignError::Invalid(found))
             | ServiceError::Table(TableError::Invalid(found)) => {
-                told(StatusCode::UNPROCESSABLE_ENTITY).at(found.line, found.column)
+                with_help(StatusCode::UNPROCESSABLE_ENTITY).at(found.line, found.column)
             }
-            ServiceError::Damaged { .. } => told(StatusCode::INTERNAL_SERVER_ERROR),
+            ServiceError::Damaged { .. } => with_help(StatusCode::INTERNAL_SERVER_ERROR),
             ServiceError::Deploy(
                 DeployError::Unconfirmed { .. }
                 | DeployError::Nothing { .. }
                 | DeployError::NothingForLibrary { .. }
                 | DeployError::Export(_),
-            ) => told(StatusCode::CONFLICT),
+            ) => with_help(StatusCode::CONFLICT),
             ServiceError::Deploy(DeployError::Busy { .. }) | ServiceError::Random(_) => {
-                told(StatusCode::SERVICE_UNAVAILABLE).retry_after(Duration::from_secs(1))
+                with_help(StatusCode::SERVICE_UNAVAILABLE).retry_after(Duration::from_secs(1))
             }
-            _ if error.is_disk_full() => told(StatusCode::INSUFFICIENT_STORAGE),
+            _ if error.is_disk_full() => with_help(StatusCode::INSUFFICIENT_STORAGE),
             ServiceError::Database(rusqlite::Error::SqliteFailure(failure, _))
                 if failure.code == rusqlite::ErrorCode::DatabaseBusy =>
             {

@@ -1,5 +1,5 @@
-//! Notes of which client pulled what: taken in memory, written in batches, so that nodes that ask for their table never
-//! wait for the database.
+//! Records of pulls: collected in memory and written in batches, so that nodes that request their table never wait
+//! for the database.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -12,12 +12,12 @@ use tokio::time::{sleep, timeout};
 
 use crate::App;
 
-/// Notes that wait; with more of them the newest are dropped, and come again with the client's next pull.
+/// The most records that wait; further ones are dropped, and made again at the client's next pull.
 const WAITING: usize = 16_384;
-/// How often they are written.
+/// The least time between two batches.
 const PERIOD: Duration = Duration::from_secs(5);
 
-/// Notes that wait to be written: the last digest of each client and channel.
+/// The records that wait to be written: the last digest of each client and channel.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pulls(Arc<Inner>);
 
@@ -29,7 +29,7 @@ struct Inner {
 }
 
 impl Pulls {
-    /// Takes a note, without waiting.
+    /// Adds a record, without blocking.
     pub(crate) fn note(&self, client: String, key: ChannelKey, digest: Digest) {
         let mut waiting = lock(&self.0.waiting);
         let who = (client, key);
@@ -39,12 +39,12 @@ impl Pulls {
         }
     }
 
-    /// The time since notes were last written; `None` if none were.
+    /// The time since the last batch was written; `None` if there was none.
     pub(crate) fn age(&self) -> Option<Duration> {
         lock(&self.0.written).map(|at| at.elapsed())
     }
 
-    /// Writes notes until the service ends, and then those that are left.
+    /// Writes batches until the service stops, and then the remaining records.
     pub(crate) async fn write(self, app: App) {
         let mut ending = app.shared.ending.clone();
         loop {
@@ -74,8 +74,8 @@ impl Pulls {
         match written.await {
             Ok(()) => *lock(&self.0.written) = Some(Instant::now()),
             Err(problem) => {
-                // Clients come again; without standard error there is no place to tell it.
-                let _ = writeln!(io::stderr(), "pulls were not noted: {}", problem.detail());
+                // Clients pull again; if standard error is closed, there is no other place to report it.
+                let _ = writeln!(io::stderr(), "cannot record pulls: {}", problem.detail());
                 sleep(PERIOD).await;
             }
         }

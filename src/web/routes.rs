@@ -1,4 +1,4 @@
-//! All addresses.
+//! All routes.
 
 use axum::Router;
 use axum::http::header;
@@ -8,10 +8,10 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 use crate::{App, api, health, layers, metrics, pages};
 
-/// All that the service answers to.
+/// The router of the whole service.
 pub(crate) fn router(app: App) -> Router {
     let (interface, document) = api::router().split_for_parts();
-    // A document that cannot be written would be a defect that a test shows.
+    // A test shows that the document can be written.
     let document = document.to_json().unwrap_or_default();
     let media = [(header::CONTENT_TYPE, "application/json")];
     let router = interface
@@ -26,12 +26,12 @@ pub(crate) fn router(app: App) -> Router {
     layers::around(router, app)
 }
 
-/// The document of the interface `/api/v1` (OpenAPI 3.1).
+/// The OpenAPI 3.1 document of the interface `/api/v1`.
 pub fn openapi() -> utoipa::openapi::OpenApi {
     api::router().into_openapi()
 }
 
-/// What the document says of the whole.
+/// The general part of the document.
 #[derive(OpenApi)]
 #[openapi(
     info(

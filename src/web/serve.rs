@@ -27,36 +27,36 @@ use crate::listen::{Listener, Socket};
 use crate::peer::Peer;
 use crate::{App, WebError, routes, tls};
 
-/// Connections at a time; further ones are refused at once, with 503 where there is no TLS.
+/// The most connections at a time; further ones are refused at once, with 503 unless TLS is used.
 const CONNECTIONS: usize = 2048;
-/// Threads that may block: those that ask the service.
+/// The number of threads that call the service, which may block.
 const BLOCKING_THREADS: usize = 8;
-/// For a TLS handshake, and for the headers of a request.
+/// The longest time for a TLS handshake, and for the headers of a request.
 const HEADERS: Duration = Duration::from_secs(10);
-/// The bytes that a request's line and headers may have.
+/// The longest request line and headers, in bytes.
 const HEADER_BYTES: usize = 32 << 10;
 const HEADER_LINES: usize = 64;
-/// How long requests under way may take when the service ends.
+/// The time that running requests may take when the service stops.
 const GRACE: Duration = Duration::from_secs(3);
-/// How often `stop` is looked at.
+/// The interval at which `stop` is read.
 const LOOK: Duration = Duration::from_millis(200);
 
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\
     Connection: close\r\n\r\n";
 
-/// Serves the interface and the pages until `stop` is set; then requests under way are answered and event streams end,
-/// within five seconds. The threads that this takes leave the cores to what is measured ([`service::lower_priority`])
-/// and end with it; the caller's keeps its priority. `ready` is called once connections are accepted.
+/// Serves the interface and the pages until `stop` is set. Then running requests are answered and event streams end,
+/// within five seconds. The threads started here run at a lower priority ([`service::lower_priority`]) and end before
+/// this returns; the caller's thread keeps its priority. `ready` is called once connections are accepted.
 ///
 /// # Errors
-/// [`WebError`], before anything is accepted.
+/// [`WebError`], before any connection is accepted.
 pub fn serve(
     service: Arc<Service>,
     socket: Socket,
     stop: Arc<AtomicBool>,
     ready: impl FnOnce() + Send + 'static,
 ) -> Result<(), WebError> {
-    // Not on a Unix socket that systemd has handed over.
+    // TLS does not apply to a Unix socket that systemd passes.
     let tls = service.configuration().tls.as_ref();
     let tls = tls.filter(|_| socket.address().is_some());
     let tls = tls.map(tls::acceptor).transpose()?;
@@ -84,25 +84,26 @@ pub fn serve(
             tls,
         };
         let pulls = tokio::spawn(app.shared.pulls.clone().write(app.clone()));
-        // Nothing waits for these where systemd did not start the process.
+        // The notifications have no effect if systemd did not start the process.
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         ready();
         server.accept(&listener, &stop).await;
         drop(listener);
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
         ends.send_replace(true);
-        // Requests that are not answered by then are dropped.
+        // Requests that are not answered in time are dropped.
         let _ = timeout(GRACE, server.graceful.shutdown()).await;
         let _ = timeout(Duration::from_secs(1), pulls).await;
         Ok(())
     };
-    // Not on the caller's thread, whose priority stays as it is.
+    // Not on the caller's thread, which keeps its priority.
     let served = runtime.block_on(runtime.spawn(accepting));
     runtime.shutdown_timeout(Duration::from_millis(500));
     served.unwrap_or_else(|error| Err(WebError::Threads(error.into())))
 }
 
-/// Connections need a descriptor each. Not more of them: some launchers close all that they might have.
+/// Raises the limit of open files to what the connections need. Not further: some launchers close all possible
+/// descriptors.
 fn raise_open_files() {
     let mut limit = getrlimit(Resource::Nofile);
     let wanted = limit
@@ -111,7 +112,7 @@ fn raise_open_files() {
         .min(2 * CONNECTIONS as u64);
     if limit.current.is_some_and(|current| current < wanted) {
         limit.current = Some(wanted);
-        // If there are fewer descriptors, connections beyond them wait.
+        // If this fails, connections beyond the limit wait.
         let _ = setrlimit(Resource::Nofile, limit);
     }
 }
@@ -150,7 +151,7 @@ impl Server {
             let (stream, peer) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    complain_of(&error);
+                    report_failed_accept(&error);
                     sleep(Duration::from_millis(50)).await;
                     continue;
                 }
@@ -180,10 +181,10 @@ impl Server {
     }
 }
 
-/// A connection that is gone before it is accepted is none of ours; a lack of descriptors is told.
-fn complain_of(error: &io::Error) {
+/// Reports an error of accepting, unless the peer has closed the connection before it was accepted.
+fn report_failed_accept(error: &io::Error) {
     if error.kind() != io::ErrorKind::ConnectionAborted {
-        // Without standard error there is no place to tell it.
+        // If standard error is closed, there is no other place to report it.
         let _ = writeln!(io::stderr(), "cannot accept a connection: {error}");
     }
 }
@@ -193,7 +194,7 @@ struct Connection {
     http: http1::Builder,
     watcher: Watcher,
     peer: Peer,
-    /// Given back when the connection ends.
+    /// Released when the connection ends.
     _place: OwnedSemaphorePermit,
 }
 
@@ -210,7 +211,7 @@ impl Connection {
             }
         });
         let connection = self.http.serve_connection(TokioIo::new(stream), answer);
-        // Peers go away as they like.
+        // A peer may close the connection at any time.
         let _ = self.watcher.watch(connection).await;
     }
 }

@@ -1,4 +1,4 @@
-//! What all handlers share.
+//! The state that all handlers share.
 
 use std::sync::Arc;
 
@@ -11,30 +11,30 @@ use crate::metrics::Metrics;
 use crate::pulls::Pulls;
 use crate::{Problem, WebError};
 
-/// Event streams at a time.
+/// The most event streams at a time.
 const STREAMS: usize = 512;
 
-/// The service and what belongs to its HTTP interface. Cheap to clone.
+/// The service and the state of its HTTP interface. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct App {
     pub(crate) service: Arc<Service>,
     pub(crate) shared: Arc<Shared>,
 }
 
-/// What the HTTP interface itself remembers.
+/// The state of the HTTP interface.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// Names under which this service may be asked.
+    /// The names of this service.
     pub(crate) hosts: Hosts,
     /// Wrong tokens, by peer.
     pub(crate) failures: Failures,
-    /// Pulls that are still to be written.
+    /// Pulls that wait to be recorded.
     pub(crate) pulls: Pulls,
-    /// What is counted.
+    /// Metrics of requests.
     pub(crate) metrics: Metrics,
-    /// Places for event streams.
+    /// Permits for event streams.
     pub(crate) streams: Arc<Semaphore>,
-    /// Becomes true when the service ends; event streams end then.
+    /// Becomes true when the service stops, which ends event streams.
     pub(crate) ending: watch::Receiver<bool>,
 }
 
@@ -55,16 +55,16 @@ impl App {
         Ok(Self { service, shared })
     }
 
-    /// Whether cookies are only to be sent over TLS.
+    /// Whether cookies may be sent over TLS only.
     pub(crate) fn is_secure(&self) -> bool {
         let configuration = self.service.configuration();
         configuration.tls.is_some() || configuration.behind_proxy
     }
 
-    /// Asks the service on a thread that may block.
+    /// Runs `question` on a thread that may block.
     ///
     /// # Errors
-    /// What the service answers; 500 if it panics.
+    /// Errors of the service; 500 if it panics.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,

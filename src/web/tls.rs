@@ -12,7 +12,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::WebError;
 
-/// What makes TLS connections: versions 1.2 and 1.3, HTTP/1.1 only.
+/// Makes an acceptor of TLS connections: versions 1.2 and 1.3, HTTP/1.1 only.
 pub(crate) fn acceptor(tls: &Tls) -> Result<TlsAcceptor, WebError> {
     let certificates = CertificateDer::pem_file_iter(&tls.certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
@@ -20,7 +20,7 @@ pub(crate) fn acceptor(tls: &Tls) -> Result<TlsAcceptor, WebError> {
     if certificates.is_empty() {
         return Err(WebError::Pem {
             path: tls.certificate.clone(),
-            problem: "it has no certificate in PEM".to_owned(),
+            problem: "it contains no PEM certificate".to_owned(),
         });
     }
     let key = PrivateKeyDer::from_pem_file(&tls.key).map_err(unreadable(&tls.key))?;

@@ -13,7 +13,7 @@ use crate::extract::{self, Path, Query};
 use crate::problem::ProblemJson;
 use crate::{App, Problem, Visitor};
 
-/// Asked again each time, and answered with 304 where nothing changed.
+/// `Cache-Control` of a manifest: clients revalidate it on each use, and get 304 if it has not changed.
 const ASK_AGAIN: &str = "no-cache";
 
 /// All channels that have releases, each with its newest one.
@@ -34,12 +34,13 @@ pub(crate) async fn list(
     Ok(Json(channels))
 }
 
-/// The client that asks for a manifest.
+/// The client that requests a manifest.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Pull {
-    /// A name for the client, as its host's: 1 to 253 letters, digits, `.`, `-` and `_`. That it pulled is noted then.
+    /// The client's name, such as its host name: 1 to 253 letters, digits, `.`, `-` and `_`. If it is given, the pull
+    /// is recorded.
     client: Option<String>,
 }
 
@@ -56,9 +57,10 @@ impl Pull {
     }
 }
 
-/// The table that a channel has now, and those that running jobs may still use.
+/// The current table of a channel, and the tables that running jobs may still use.
 ///
-/// From memory. Its ETag stands for this release with this table; changes of the channel name it in `If-Match`.
+/// The answer comes from memory. Its ETag identifies this release with this table; changes of the channel name it in
+/// `If-Match`.
 #[utoipa::path(
     get, path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}", tag = "releases",
     params(ChannelKey, Pull, ("If-None-Match" = Option<String>, Header)),
@@ -126,7 +128,7 @@ pub(crate) async fn releases(
         (status = 201, body = Release),
         (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
         (status = 404, body = ProblemJson),
-        (status = 409, description = "Gates are closed (`gates` has them), or there is nothing to go back to", body = ProblemJson),
+        (status = 409, description = "Gates are closed (listed in `gates`), or there is nothing to roll back to", body = ProblemJson),
         (status = 412, description = "The channel is at another release", body = ProblemJson),
         (status = 413, body = ProblemJson), (status = 415, body = ProblemJson), (status = 422, body = ProblemJson),
         (status = 428, description = "Neither `If-Match` nor `If-None-Match`", body = ProblemJson),
@@ -164,7 +166,7 @@ pub(crate) struct Candidate {
     digest: Digest,
 }
 
-/// The gates of a release of a table to a channel, as they stand now.
+/// The gates of a release of a table to a channel, evaluated now.
 #[utoipa::path(
     get, path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}/gates/{digest}", tag = "releases",
     params(Candidate),

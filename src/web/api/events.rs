@@ -1,4 +1,4 @@
-//! What happens, as server-sent events.
+//! The feed of events, as server-sent events.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -17,13 +17,13 @@ use crate::extract::{Path, text_of};
 use crate::problem::ProblemJson;
 use crate::{App, Problem, Visitor};
 
-/// After this time without events a comment is sent, which tells a peer that is gone.
+/// The interval of the comments that are sent while there are no events; they detect dead connections.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// All events: `task`, `progress`, `release`, each with a JSON object.
 ///
-/// After a break, events since `Last-Event-ID` come first. Where some are no longer known, `lost` comes instead: ask anew
-/// for what is shown.
+/// After a reconnect, events since `Last-Event-ID` come first. If some of them are no longer kept, the event `lost`
+/// comes instead: the client must reload what it shows.
 #[utoipa::path(
     get, path = "/api/v1/events", tag = "tasks",
     params(("Last-Event-ID" = Option<String>, Header)),
@@ -72,7 +72,7 @@ fn stream_of(
         return Err(problem.retry_after(Duration::from_secs(10)));
     };
     let last = text_of(headers, &HeaderName::from_static("last-event-id"))?;
-    // What is no number was never given.
+    // An invalid number was never sent; 0 makes the events lost.
     let after = last.map(|last| last.trim().parse().unwrap_or(0));
     let (missed, receiver) = app.service.feed().listen(after);
     let state = Listening {
@@ -91,7 +91,7 @@ fn stream_of(
 }
 
 struct Listening {
-    /// The one task whose events are wanted.
+    /// The only task whose events are sent; all events if absent.
     task: Option<TaskId>,
     waiting: VecDeque<FeedItem>,
     is_lost: bool,
@@ -126,7 +126,7 @@ impl Listening {
         }
     }
 
-    /// The event, if it is wanted.
+    /// The event to send, unless it belongs to another task.
     fn event(&self, item: &FeedItem) -> Option<Event> {
         let (name, of) = match &item.notice {
             Notice::Task { task } => ("task", Some(task.id)),

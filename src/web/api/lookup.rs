@@ -1,4 +1,4 @@
-//! Questions to the released table of a channel, answered from memory.
+//! Lookups in the released table of a channel, answered from memory.
 
 use axum::Json;
 use axum::extract::State;
@@ -14,10 +14,10 @@ use crate::extract::{self, Path, Query};
 use crate::problem::ProblemJson;
 use crate::{App, Problem, Visitor};
 
-/// Questions in one request.
+/// The most questions in one request.
 const QUESTIONS: usize = 1000;
 
-/// A question: what `colltune lookup` takes.
+/// A question with the arguments of `colltune lookup`.
 #[derive(Clone, Debug, Deserialize, IntoParams, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -51,7 +51,7 @@ impl Question {
             .parse()
             .map_err(|e| format!("collective: {e}"))?;
         if self.nodes == 0 || self.ppn == 0 {
-            return Err("nodes, ppn: both are 1 at least".to_owned());
+            return Err("nodes, ppn: both must be at least 1".to_owned());
         }
         let bytes = match &self.bytes {
             Some(bytes) => units::parse_bytes(bytes).map_err(|e| format!("bytes: {e}"))?,
@@ -80,7 +80,7 @@ impl Question {
 /// An answer.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Answer {
-    /// What `colltune lookup --json` prints.
+    /// The output of `colltune lookup --json`.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     decision: DecisionJson,
@@ -93,14 +93,14 @@ impl Answer {
     }
 }
 
-/// Answers of one table.
+/// The answers to several questions.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Answers {
     /// The answers, in the order of the questions.
     answers: Vec<Answer>,
 }
 
-/// Which algorithm the released table of a channel chooses.
+/// Looks up the choice of the released table of a channel.
 #[utoipa::path(
     get, path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}/lookup", tag = "lookup",
     params(ChannelKey, Question),
@@ -122,7 +122,7 @@ pub(crate) async fn one(
     Ok(Json(Answer::of(&table, &query)))
 }
 
-/// Asks up to 1000 questions at once, all of which the same release answers.
+/// Looks up at most 1000 questions; one release answers all of them.
 #[utoipa::path(
     post, path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}/lookup", tag = "lookup",
     params(ChannelKey), request_body = Vec<Question>,

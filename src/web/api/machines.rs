@@ -6,6 +6,7 @@ use serde::Serialize;
 use service::CampaignEntry;
 use utoipa::ToSchema;
 
+use crate::pages::readable_campaigns;
 use crate::problem::ProblemJson;
 use crate::{App, Problem, Visitor};
 
@@ -16,11 +17,11 @@ pub(crate) struct Machine {
     name: String,
     /// Patterns of the campaigns that may run on it.
     campaigns: Vec<String>,
-    /// Tasks of batch systems that run at once.
+    /// The most tasks of batch systems that run at once.
     tasks: u32,
-    /// Node-hours a calendar month (UTC) after which no new work begins.
+    /// Node-hours per calendar month (UTC) after which no new tasks start.
     node_hours: Option<f64>,
-    /// Node-hours that tasks have taken in this calendar month.
+    /// Node-hours that tasks have used in this calendar month.
     node_hours_this_month: f64,
 }
 
@@ -71,10 +72,6 @@ pub(crate) async fn campaigns(
     visitor: Visitor,
 ) -> Result<Json<Vec<CampaignEntry>>, Problem> {
     visitor.require_read_anything()?;
-    let mut campaigns = app.ask(service::Service::campaigns).await?;
-    campaigns.retain(|campaign| {
-        let mut machines = campaign.machines.iter();
-        machines.any(|machine| visitor.may_read(Some(machine)))
-    });
-    Ok(Json(campaigns))
+    let campaigns = app.ask(move |service| readable_campaigns(service, &visitor));
+    Ok(Json(campaigns.await?))
 }

@@ -16,7 +16,7 @@ mod session;
 mod tables;
 mod tasks;
 
-/// Every address of the interface, with its part of the document.
+/// All routes of the interface, with their parts of the OpenAPI document.
 pub(crate) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(Document::openapi())
         .routes(routes!(machines::list))

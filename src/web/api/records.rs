@@ -15,7 +15,7 @@ use crate::{App, Problem, Visitor};
 /// A token with its secret.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct MadeToken {
-    /// The secret, which is shown this once.
+    /// The secret, shown only here.
     secret: String,
     /// The token.
     token: TokenRow,
@@ -43,7 +43,7 @@ pub(crate) async fn tokens(
 #[utoipa::path(
     post, path = "/api/v1/tokens", tag = "tokens", request_body = NewToken,
     responses(
-        (status = 201, description = "The token; its secret is shown this once", body = MadeToken),
+        (status = 201, description = "The token; its secret is shown only here", body = MadeToken),
         (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
         (status = 413, body = ProblemJson), (status = 415, body = ProblemJson), (status = 422, body = ProblemJson),
     )
@@ -67,11 +67,11 @@ pub(crate) async fn make_token(
     ))
 }
 
-/// Revokes a token and its sessions. Needs the scope `admin`. Twice is no error.
+/// Revokes a token and its sessions. Needs the scope `admin`. Revoking again is no error.
 #[utoipa::path(
     delete, path = "/api/v1/tokens/{id}", tag = "tokens", params(("id" = u64, Path)),
     responses(
-        (status = 204, description = "It is revoked"),
+        (status = 204, description = "The token is revoked"),
         (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
     )
 )]
@@ -85,7 +85,7 @@ pub(crate) async fn revoke_token(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The audit, newest first: what was done, and by which user. Needs the scope `admin`.
+/// The audit, newest first. Needs the scope `admin`.
 #[utoipa::path(
     get, path = "/api/v1/audit", tag = "tokens", params(Slice),
     responses(

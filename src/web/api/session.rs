@@ -10,28 +10,28 @@ use utoipa::ToSchema;
 use crate::problem::ProblemJson;
 use crate::{App, Peer, Problem, Visitor, auth, extract};
 
-/// A token to be exchanged.
+/// A token to exchange for a session.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LogIn {
-    /// Its text.
+    /// The secret of the token.
     token: String,
 }
 
 /// A session.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Session {
-    /// What changes by this session carry in the header `X-Form-Token`.
+    /// The value of the header `X-Form-Token` for changes made in this session.
     form_token: String,
 }
 
-/// Exchanges a token for a cookie, which holds for 12 hours.
+/// Exchanges a token for a session cookie, which is valid for 12 hours.
 #[utoipa::path(
     post, path = "/api/v1/session", tag = "session", request_body = LogIn,
     responses(
         (status = 201, description = "`Set-Cookie` has the session", body = Session),
         (status = 400, body = ProblemJson), (status = 401, description = "A wrong token", body = ProblemJson),
-        (status = 403, description = "A page of another site asks", body = ProblemJson),
+        (status = 403, description = "The request comes from a page of another site", body = ProblemJson),
         (status = 413, body = ProblemJson), (status = 415, body = ProblemJson), (status = 422, body = ProblemJson),
         (status = 429, description = "Too many wrong tokens", body = ProblemJson),
     )
@@ -52,12 +52,12 @@ pub(crate) async fn begin(
     ))
 }
 
-/// Ends the session whose cookie is sent.
+/// Ends the session of the cookie.
 #[utoipa::path(
     delete, path = "/api/v1/session", tag = "session",
     params(("X-Form-Token" = Option<String>, Header)),
     responses(
-        (status = 204, description = "There is no session any more"),
+        (status = 204, description = "The session has ended"),
         (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
     )
 )]

@@ -1,4 +1,4 @@
-//! Tables by their digests, which never change.
+//! Tables by digest.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use crate::extract::{Path, Query, Text};
 use crate::problem::ProblemJson;
 use crate::{App, Problem, Visitor};
 
-/// What has a digest for a name may be kept for ever.
+/// `Cache-Control` of a table: the content of a digest never changes.
 const FOR_EVER: &str = "private, max-age=31536000, immutable";
 
-/// Requires that the visitor may see a table: what belongs to one of its machines.
+/// Requires that the visitor may read about one of the machines that have a table.
 async fn require_read(app: &App, visitor: &Visitor, digest: &Digest) -> Result<(), Problem> {
     visitor.require_read_anything()?;
     if visitor.may_read(None) {
@@ -42,7 +42,7 @@ async fn require_read(app: &App, visitor: &Visitor, digest: &Digest) -> Result<(
     params(("digest" = Digest, Path), ("If-None-Match" = Option<String>, Header)),
     responses(
         (status = 200, body = String, content_type = "application/yaml"),
-        (status = 304, description = "The asker has it"),
+        (status = 304, description = "Not modified"),
         (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
     )
 )]
@@ -87,7 +87,7 @@ pub(crate) async fn of_machine(
     Ok(Json(versions.await?))
 }
 
-/// Takes in a table that was made elsewhere. Needs the scope `publish`.
+/// Adds a table that was made elsewhere. Needs the scope `publish`.
 #[utoipa::path(
     post, path = "/api/v1/machines/{machine}/tables", tag = "tables", params(("machine" = String, Path)),
     request_body(content = String, content_type = "application/yaml"),
@@ -95,7 +95,7 @@ pub(crate) async fn of_machine(
         (status = 201, description = "`Location` has its address", body = Version),
         (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
         (status = 404, body = ProblemJson), (status = 413, body = ProblemJson),
-        (status = 422, description = "It is no table; `line` and `column` say where", body = ProblemJson),
+        (status = 422, description = "Not a table; `line` and `column` give the place", body = ProblemJson),
         (status = 507, description = "The disk is full", body = ProblemJson),
     )
 )]
@@ -129,15 +129,15 @@ pub(crate) struct TableView {
     library: String,
     /// The CPU that was measured; empty if unknown.
     cpu: String,
-    /// Day of the last measurement.
+    /// The day of the last measurement.
     date: String,
-    /// Launches that it rests on.
+    /// The number of launches it is based on.
     launches: u32,
     /// Reasons to trust the measurements less.
     warnings: Vec<String>,
-    /// Its rules.
+    /// The number of its rules.
     rules: usize,
-    /// Which machines have it, and how it came there.
+    /// The machines that have it, with its origin on each.
     versions: Vec<Version>,
     /// Its validations, by machine, newest first.
     validations: BTreeMap<String, Vec<Validation>>,
@@ -167,7 +167,7 @@ fn view(service: &Service, digest: Digest) -> Result<TableView, ServiceError> {
     })
 }
 
-/// What is known of a table.
+/// Describes a table.
 #[utoipa::path(
     get, path = "/api/v1/tables/{digest}", tag = "tables", params(("digest" = Digest, Path)),
     responses(
@@ -191,7 +191,7 @@ pub(crate) async fn one(
     Ok(Json(found))
 }
 
-/// What changed from one table to another.
+/// The changes from one table to another.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Difference {
     /// The earlier table.
@@ -204,7 +204,7 @@ pub(crate) struct Difference {
     diff: table::Diff,
 }
 
-/// What changed from another table to this one.
+/// The changes from another table to this one.
 #[utoipa::path(
     get, path = "/api/v1/tables/{digest}/diff/{other}", tag = "tables",
     params(("digest" = Digest, Path, description = "The later table"), ("other" = Digest, Path, description = "The earlier table")),
@@ -231,7 +231,7 @@ pub(crate) async fn diff(
     Ok(Json(difference.await?))
 }
 
-/// A page about the table, which stands alone.
+/// A self-contained page about the table.
 #[utoipa::path(
     get, path = "/api/v1/tables/{digest}/report", tag = "tables", params(("digest" = Digest, Path)),
     responses(
@@ -249,7 +249,7 @@ pub(crate) async fn report(
         let table = service.table(&digest)?;
         Ok(report::render_html(&View::of_table(&table)))
     });
-    // The page has its styles within, and no scripts.
+    // The page has inline styles and no scripts.
     let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
                   form-action 'none'; frame-ancestors 'none'; sandbox";
     let headers = [

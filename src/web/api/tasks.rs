@@ -12,7 +12,7 @@ use crate::extract::{self, Path, Query, text_of};
 use crate::problem::ProblemJson;
 use crate::{App, Problem, Visitor};
 
-/// Which tasks are asked for.
+/// The selection of tasks.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -34,7 +34,7 @@ pub(crate) struct Asked {
     get, path = "/api/v1/tasks", tag = "tasks", params(Asked),
     responses(
         (status = 200, body = Page<Task>),
-        (status = 400, description = "A query that is not known", body = ProblemJson),
+        (status = 400, description = "Unknown query", body = ProblemJson),
         (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
     )
 )]
@@ -61,7 +61,7 @@ pub(crate) async fn list(
 
 /// Adds a task to the queue.
 ///
-/// Repeated with the same `Idempotency-Key` it adds nothing, and answers with the same task.
+/// Repeating the request with the same `Idempotency-Key` adds nothing and returns the same task.
 #[utoipa::path(
     post, path = "/api/v1/tasks", tag = "tasks",
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 characters")),
@@ -101,7 +101,7 @@ pub(crate) async fn submit(
     ))
 }
 
-/// The task of this number, if the visitor may see it.
+/// The task with this number, if the visitor may see it.
 pub(super) async fn seen(app: &App, visitor: &Visitor, id: TaskId) -> Result<Task, Problem> {
     visitor.require_read_anything()?;
     let task = app.ask(move |service| service.task(id)).await?;
@@ -125,13 +125,13 @@ pub(crate) async fn one(
     Ok(Json(seen(&app, &visitor, id).await?))
 }
 
-/// Asks a task to end. Twice is no error.
+/// Requests that a task ends. Cancelling again is no error.
 #[utoipa::path(
     post, path = "/api/v1/tasks/{id}/cancel", tag = "tasks", params(("id" = u64, Path)),
     responses(
         (status = 202, body = Task),
         (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
-        (status = 409, description = "It has ended", body = ProblemJson),
+        (status = 409, description = "The task has ended", body = ProblemJson),
     )
 )]
 pub(crate) async fn cancel(
@@ -143,7 +143,7 @@ pub(crate) async fn cancel(
     Ok((StatusCode::ACCEPTED, Json(task.await?)))
 }
 
-/// Where a log is read from.
+/// The start of a part of a log.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -156,9 +156,9 @@ pub(crate) struct From {
 /// A part of a log.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LogPart {
-    /// At most 256 KiB; what is not UTF-8 is replaced.
+    /// At most 256 KiB; invalid UTF-8 is replaced.
     text: String,
-    /// What `from` must be for what follows.
+    /// The value of `from` for the next part.
     next: u64,
     /// The length of the whole log in bytes.
     length: u64,
@@ -187,5 +187,5 @@ pub(crate) async fn log(
     Ok(Json(LogPart { text, next, length }))
 }
 
-/// What `Service::log` answers at most.
+/// The longest part that `Service::log` returns, in bytes.
 const LOG_PART: u64 = 256 << 10;

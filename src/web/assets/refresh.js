@@ -1,4 +1,4 @@
-// Keeps the parts of a page that are marked `data-live` as they are now. Everything works without this.
+// Refreshes the parts of a page that are marked `data-live`. Pages work without this script.
 "use strict";
 
 const pauseMilliseconds = 2000;
@@ -19,7 +19,7 @@ async function refresh() {
       document.querySelectorAll("[data-live]").forEach((part) => replace(part, fresh.getElementById(part.id)));
     }
   } catch {
-    // The service is away: the browser asks for events again by itself.
+    // The service is unreachable; the browser reconnects to the event stream by itself.
   }
   setTimeout(() => {
     isBusy = false;
@@ -44,7 +44,7 @@ if (address) {
   const events = new EventSource(address);
   for (const kind of ["task", "progress", "release", "lost"]) events.addEventListener(kind, refresh);
   document.addEventListener("visibilitychange", () => isDue && refresh());
-  // Browsers keep few connections to a host: a page that is left gives its own back.
+  // Browsers limit the connections to a host, so a page that is left closes its own.
   addEventListener("pagehide", () => events.close());
   document.querySelectorAll("pre[data-live]").forEach((part) => (part.scrollTop = part.scrollHeight));
 }

@@ -1,4 +1,5 @@
-//! Style, script and icon: embedded, and served under a digest of them all, so that browsers may keep them for ever.
+//! Style sheet, script and icon: embedded, and served under a digest of their contents, so that browsers may cache
+//! them forever.
 
 use std::sync::LazyLock;
 
@@ -15,7 +16,7 @@ const STYLE: &str = include_str!("../assets/style.css");
 const SCRIPT: &str = include_str!("../assets/refresh.js");
 const ICON: &str = include_str!("../assets/icon.svg");
 
-/// The folder that pages name.
+/// The folder in which pages link them.
 static FOLDER: LazyLock<String> = LazyLock::new(|| {
     let all = [STYLE, report::FIGURE_STYLE, SCRIPT, ICON].concat();
     format!("/assets/{}", Digest::of(all.as_bytes()).short())

@@ -3,31 +3,24 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use serde::Deserialize;
 use serde_json::Value;
 use service::{AuditRow, Slice};
 
 use super::elements::{pager, when, wide};
-use super::forms::Reader;
+use super::forms::{Before, Reader};
 use super::layout::Frame;
 use crate::extract::Query;
 use crate::{App, Problem};
 
-/// Bytes of details that are shown without unfolding.
+/// The longest details that are shown unfolded, in bytes.
 const MOST_SHOWN: usize = 60;
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Asked {
-    #[serde(default)]
-    before: Option<u64>,
-}
 
 pub(super) async fn show(
     State(app): State<App>,
     Reader(visitor): Reader,
-    Query(asked): Query<Asked>,
+    Query(Before { before }): Query<Before>,
 ) -> Result<Response, Problem> {
-    let (actor, before) = (visitor.actor.clone(), asked.before);
+    let actor = visitor.actor.clone();
     let slice = Slice {
         before,
         limit: None,
@@ -40,7 +33,7 @@ pub(super) async fn show(
         events: None,
     };
     let content = html! {
-        @if rows.items.is_empty() { p { "Nothing was done yet." } }
+        @if rows.items.is_empty() { p { "No entries yet." } }
         @else { (wide("Audit", &table(&rows.items))) }
         (pager("/audit", before, rows.next))
     };
@@ -50,8 +43,8 @@ pub(super) async fn show(
 fn table(rows: &[AuditRow]) -> Markup {
     html! {
         table {
-            thead { tr { th scope="col" { "when" } th scope="col" { "who" } th scope="col" { "what" }
-                th scope="col" { "to what" } th scope="col" { "details" } } }
+            thead { tr { th scope="col" { "time" } th scope="col" { "user" } th scope="col" { "action" }
+                th scope="col" { "subject" } th scope="col" { "details" } } }
             tbody {
                 @for row in rows {
                     tr {
@@ -67,7 +60,7 @@ fn table(rows: &[AuditRow]) -> Markup {
     }
 }
 
-/// Details in full where they are short; otherwise the reason, if one was given, and the rest to unfold.
+/// Short details in full; otherwise the reason, if any, and the rest folded.
 fn details(row: &AuditRow) -> Markup {
     let all = match row.details.is_null() {
         true => String::new(),

@@ -3,17 +3,16 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use serde::Deserialize;
 use service::{CampaignEntry, Page, Service, ServiceError, Slice, Task, TaskFilter, Version};
 
 use super::elements::{campaign_address, campaign_link, pager, wide};
-use super::forms::{Fields, Reader};
+use super::forms::{Before, Fields, Reader};
 use super::layout::{EVENTS, Frame, with_query};
 use super::{queue, submit, tables};
 use crate::extract::{Path, Query};
 use crate::{App, Problem, Visitor};
 
-/// Tasks on a campaign's page.
+/// The number of tasks on a campaign's page.
 const MOST_TASKS: u32 = 10;
 
 pub(super) async fn list(
@@ -31,8 +30,8 @@ pub(super) async fn list(
     let content = html! {
         @if campaigns.is_empty() {
             p {
-                "There are none: put campaigns (YAML, made by " code { "colltune init" } ") into " code { "tuning/" }
-                " of the service's folder, or let " code { "service.yaml" } " name others for a machine."
+                "There are no campaigns. Put campaign files (YAML, made by " code { "colltune init" } ") into " code { "tuning/" }
+                " of the service's folder, or name others for a machine in " code { "service.yaml" } "."
             }
         } @else {
             (wide("Campaigns", &entries(&campaigns)))
@@ -41,8 +40,8 @@ pub(super) async fn list(
     Ok(frame.html(&content).into_response())
 }
 
-/// The campaigns of machines that a visitor may read of.
-pub(super) fn readable(
+/// The campaigns of the machines that a visitor may read about.
+pub(crate) fn readable(
     service: &Service,
     visitor: &Visitor,
 ) -> Result<Vec<CampaignEntry>, ServiceError> {
@@ -72,13 +71,6 @@ fn entries(campaigns: &[CampaignEntry]) -> Markup {
     }
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct Asked {
-    /// A part of the history of tables.
-    #[serde(default)]
-    before: Option<u64>,
-}
-
 #[derive(Debug)]
 struct Shown {
     entry: CampaignEntry,
@@ -91,9 +83,9 @@ pub(super) async fn show(
     State(app): State<App>,
     Reader(visitor): Reader,
     Path(path): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(Before { before }): Query<Before>,
 ) -> Result<Response, Problem> {
-    let (title, before, reader) = (path.clone(), asked.before, visitor.clone());
+    let (title, reader) = (path.clone(), visitor.clone());
     let shown = app
         .ask(move |service| {
             let all = readable(service, &reader)?;
@@ -126,10 +118,10 @@ pub(super) async fn show(
         title: &title,
         visitor: Some(&visitor),
         place: "/campaigns",
-        events: EVENTS.filter(|_| asked.before.is_none()),
+        events: EVENTS.filter(|_| before.is_none()),
     };
     Ok(frame
-        .html(&content(&visitor, &shown, asked.before))
+        .html(&content(&visitor, &shown, before))
         .into_response())
 }
 
@@ -137,27 +129,27 @@ fn content(visitor: &Visitor, shown: &Shown, before: Option<u64>) -> Markup {
     let Shown { entry, .. } = shown;
     let fields = Fields::default().with("campaign", &entry.path);
     html! {
-        @if let Some(name) = &entry.name { p { "Its name is " strong { (name) } "; it may run on " (entry.machines.join(", ")) "." } }
+        @if let Some(name) = &entry.name { p { "The campaign " strong { (name) } " may run on " (entry.machines.join(", ")) "." } }
         @if let Some(problem) = &entry.problem {
-            p.refusal { strong { "It cannot be read." } }
+            p.refusal { strong { "The campaign cannot be read." } }
             pre.log tabindex="0" aria-label="Why it cannot be read" { (problem) }
         }
         section aria-labelledby="tables-head" {
-            h2 #tables-head { "Its tables" }
+            h2 #tables-head { "Tables" }
             div #tables data-live {
-                @if shown.versions.items.is_empty() { p { "None was made yet." } }
+                @if shown.versions.items.is_empty() { p { "There are no tables yet." } }
                 @else { (wide("Tables of the campaign", &tables::rows(&shown.versions.items))) }
             }
             (pager(&campaign_address(&entry.path), before, shown.versions.next))
         }
         section aria-labelledby="tasks-head" {
-            h2 #tasks-head { "Its tasks" }
+            h2 #tasks-head { "Tasks" }
             div #tasks data-live {
-                @if shown.tasks.items.is_empty() { p { "There are none." } }
+                @if shown.tasks.items.is_empty() { p { "There are no tasks yet." } }
                 @else { (wide("Tasks of the campaign", &queue::rows(visitor, &shown.tasks.items))) }
             }
             @if shown.tasks.next.is_some() {
-                p { a href=(with_query("/queue", &[("campaign", &entry.path)])) { "All its tasks" } }
+                p { a href=(with_query("/queue", &[("campaign", &entry.path)])) { "All tasks of the campaign" } }
             }
         }
         @if entry.problem.is_none() {
@@ -168,7 +160,7 @@ fn content(visitor: &Visitor, shown: &Shown, before: Option<u64>) -> Markup {
         }
         @if let Some(text) = &shown.text {
             section aria-labelledby="text-head" {
-                h2 #text-head { "Its text" }
+                h2 #text-head { "Text" }
                 pre.log tabindex="0" aria-labelledby="text-head" { (text) }
             }
         }

@@ -1,4 +1,4 @@
-//! Channels: what each has now, what it had, and the ways back.
+//! Channels: their current tables, their histories, and the forms to roll back and withdraw.
 
 use std::collections::HashSet;
 
@@ -7,13 +7,12 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
-use serde::Deserialize;
 use service::{
     ChannelKey, Digest, GateState, Page, Release, ReleaseAction, ReleaseRequest, Scope, Slice,
 };
 
 use super::elements::{ago, channel_address, gates, pager, refusal, table_link, when, wide};
-use super::forms::{Fields, Reader, Sent};
+use super::forms::{Before, Fields, Reader, Sent};
 use super::layout::{EVENTS, Frame, form_token};
 use super::release::{carry_out, channel_key, expected, reason};
 use super::submit;
@@ -67,12 +66,6 @@ fn current(channels: &[Release]) -> Markup {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Asked {
-    #[serde(default)]
-    before: Option<u64>,
-}
-
 /// The parts of a channel's address: machine, library, channel.
 type Parts = Path<(String, String, String)>;
 
@@ -84,20 +77,20 @@ pub(super) async fn show(
     State(app): State<App>,
     Reader(visitor): Reader,
     parts: Parts,
-    Query(asked): Query<Asked>,
+    Query(Before { before }): Query<Before>,
 ) -> Result<Response, Problem> {
     page(
         &app,
         &visitor,
         key(&parts)?,
-        asked.before,
+        before,
         &Fields::default(),
         None,
     )
     .await
 }
 
-/// Leads from the address by which jobs know a channel to its page.
+/// Redirects from the address that jobs use for a channel to its page.
 pub(super) async fn of_address(parts: Parts) -> Result<Redirect, Problem> {
     Ok(Redirect::temporary(&channel_address(&key(&parts)?)))
 }
@@ -189,14 +182,14 @@ async fn page(
 fn history(newest: &Release, releases: &Page<Release>) -> Markup {
     html! {
         p.headline {
-            @if newest.action == ReleaseAction::Withdraw { "Jobs have the empty table, which leaves every call to the library, since " }
-            @else { "Jobs have the table " (table_link(&newest.digest)) " since " }
+            @if newest.action == ReleaseAction::Withdraw { "Jobs use an empty table, and so the library's default for every call, since " }
+            @else { "Jobs use the table " (table_link(&newest.digest)) " since " }
             (when(newest.at)) " (release " (newest.sequence) ")."
         }
         h2 #history-head { "History" }
         (wide("History", &html! {
             table {
-                thead { tr { th.number scope="col" { "release" } th scope="col" { "what" } th scope="col" { "table" }
+                thead { tr { th.number scope="col" { "release" } th scope="col" { "action" } th scope="col" { "table" }
                     th scope="col" { "when" } th scope="col" { "by" } th scope="col" { "reason" } th scope="col" { "gates" } } }
                 tbody {
                     @for release in &releases.items {
@@ -216,7 +209,7 @@ fn history(newest: &Release, releases: &Page<Release>) -> Markup {
     }
 }
 
-/// How many gates were open, and the names of those that were passed over.
+/// The names of overridden gates, or that all were open.
 fn gates_in_short(release: &Release) -> Markup {
     let overridden = release
         .gates
@@ -243,7 +236,7 @@ fn forms(visitor: &Visitor, newest: &Release, releases: &Page<Release>, fields: 
         section aria-labelledby="back-head" {
             h2 #back-head { "Roll back" }
             @if earlier.is_empty() {
-                p { "This part of the history has no other table to go back to." }
+                p { "This page of the history has no other table to roll back to." }
             } @else {
                 form.stack method="post" action=(format!("{address}/rollback")) {
                     (form_token(visitor))
@@ -265,7 +258,7 @@ fn forms(visitor: &Visitor, newest: &Release, releases: &Page<Release>, fields: 
         @if newest.action != ReleaseAction::Withdraw {
             section aria-labelledby="withdraw-head" {
                 h2 #withdraw-head { "Withdraw" }
-                p { "The empty table takes its place: every call is left to the library." }
+                p { "An empty table takes its place: every call uses the library's default." }
                 form.stack method="post" action=(format!("{address}/withdraw")) {
                     (form_token(visitor))
                     (expected(Some(newest)))

@@ -1,4 +1,4 @@
-//! What changed between two tables.
+//! The differences between two tables.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -18,14 +18,14 @@ use super::table::{parsed, readable};
 use crate::extract::{Path, Query};
 use crate::{App, Problem};
 
-/// Changes that are shown.
+/// The most changes that are shown.
 const MOST_CHANGES: usize = 500;
-/// Entries without a counterpart that are named.
+/// The most entries without a counterpart that are named.
 const MOST_ENTRIES: usize = 100;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Asked {
-    /// The table that stands for what was before.
+    /// The earlier table.
     to: String,
 }
 
@@ -71,7 +71,7 @@ fn content(before: &Digest, after: &Digest, diff: &Diff) -> Markup {
                 p { (diff.changes.len()) " ranges of sizes changed." @if shown < diff.changes.len() { " The first " (shown) " are shown." } }
                 (wide("Choices that changed", &changes(&diff.changes[..shown])))
                 p.quiet {
-                    "Worth: the speed-up over the default that is expected now, divided by the one that was expected before."
+                    "Worth: the expected speed-up over the default after the change, divided by the one before it."
                 }
             }
         }
@@ -81,7 +81,7 @@ fn content(before: &Digest, after: &Digest, diff: &Diff) -> Markup {
         @if !diff.defaults.is_empty() {
             section aria-labelledby="defaults-head" {
                 h2 #defaults-head { "The library's default" }
-                p { "Its time after divided by that before: above 1 it has become slower." }
+                p { "Time of the default after the change, divided by its time before; above 1 it has become slower." }
                 (wide("The library's default", &defaults(&diff.defaults)))
             }
         }
@@ -127,7 +127,7 @@ fn defaults(defaults: &[DefaultChange]) -> Markup {
     html! {
         table {
             thead { tr { th scope="col" { "collective" } th.number scope="col" { "mean" }
-                th.number scope="col" { "farthest from 1" } th scope="col" { "there" } th.number scope="col" { "points" } } }
+                th.number scope="col" { "farthest from 1" } th scope="col" { "at" } th.number scope="col" { "points" } } }
             tbody {
                 @for change in defaults {
                     tr {

@@ -1,4 +1,4 @@
-//! Small things that stand on many pages.
+//! Elements of many pages.
 
 use jiff::Timestamp;
 use maud::{Markup, html};
@@ -15,7 +15,7 @@ fn second(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// How long ago a time is, as in `3 days ago`; the time itself is its title.
+/// The age of a time, as in `3 days ago`; the time itself is its title.
 pub(super) fn ago(at: Timestamp, now: Timestamp) -> Markup {
     let seconds = now.as_second() - at.as_second();
     let text = match seconds {
@@ -53,7 +53,7 @@ pub(super) fn channel_address(key: &ChannelKey) -> String {
     format!("/channels/{machine}/{library}/{}", key.channel)
 }
 
-/// A state by a word and a sign, so that it does not depend on colours.
+/// A task's state as a word and a sign, so that colour is not the only cue.
 pub(super) fn state(state: TaskState) -> Markup {
     let sign = match state {
         TaskState::Waiting => "…",
@@ -65,7 +65,7 @@ pub(super) fn state(state: TaskState) -> Markup {
     html! { span class=(format!("badge {state}")) { span aria-hidden="true" { (sign) } " " (state) } }
 }
 
-/// What a task is about: a link to its campaign or table.
+/// The work of a task, with a link to its campaign or table.
 pub(super) fn subject(task: &Task) -> Markup {
     let request = &task.request;
     html! {
@@ -89,7 +89,7 @@ pub(super) fn node_hours(node_seconds: f64) -> String {
     format!("{:.2}", node_seconds / 3600.0)
 }
 
-/// Gates, each with its state and what to do.
+/// Gates, each with its state and reason.
 pub(super) fn gates(gates: &[Gate]) -> Markup {
     html! {
         ul.gates {
@@ -108,12 +108,12 @@ pub(super) fn gates(gates: &[Gate]) -> Markup {
     }
 }
 
-/// A box in which a wide table scrolls by itself; it can be reached by keyboard.
+/// A box in which a wide table scrolls; it can be focused by keyboard.
 pub(super) fn wide(label: &str, table: &Markup) -> Markup {
     html! { div.wide role="region" aria-label=(label) tabindex="0" { (table) } }
 }
 
-/// The way to older rows of a list, and back to the newest.
+/// Links to older rows of a list, and back to the newest.
 pub(super) fn pager(address: &str, before: Option<u64>, next: Option<u64>) -> Markup {
     let joint = if address.contains('?') { '&' } else { '?' };
     html! {
@@ -126,14 +126,14 @@ pub(super) fn pager(address: &str, before: Option<u64>, next: Option<u64>) -> Ma
     }
 }
 
-/// What is wrong, as a sentence without its full stop, or as lines that show a place in a text.
-pub(super) fn told(reason: &str) -> Markup {
+/// An error: a sentence without its full stop, or lines that quote a text.
+pub(super) fn error(reason: &str) -> Markup {
     html! { @if reason.contains('\n') { pre { (reason) } } @else { p { (report::inline(reason)) "." } } }
 }
 
-/// Why a form was refused, above it.
+/// The reason why a form was refused, shown above it.
 pub(super) fn refusal(reason: Option<&str>) -> Markup {
     html! {
-        @if let Some(reason) = reason { div.refusal role="alert" { p { strong { "Not done." } } (told(reason)) } }
+        @if let Some(reason) = reason { div.refusal role="alert" { p { strong { "Nothing was changed." } } (error(reason)) } }
     }
 }

@@ -1,4 +1,4 @@
-//! Visitors of pages, and what forms send.
+//! Extractors for pages: visitors and forms.
 
 use std::str::FromStr;
 
@@ -6,12 +6,13 @@ use axum::extract::{Form, FromRequest, FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
 use service::ServiceError;
 
 use super::layout::with_query;
 use crate::{App, Problem, Visitor};
 
-/// A visitor who may read. Others are sent to the page where one logs in, and come back from there.
+/// A visitor who may read. Others are redirected to the login page, which leads back.
 #[derive(Debug)]
 pub(super) struct Reader(pub(super) Visitor);
 
@@ -30,7 +31,7 @@ impl FromRequestParts<App> for Reader {
     }
 }
 
-/// Redirects to the page where one logs in, and from there back to the page that was asked for.
+/// Redirects to the login page, and from there back to the requested page.
 fn login(parts: &Parts) -> Response {
     let wanted = parts
         .uri
@@ -40,7 +41,7 @@ fn login(parts: &Parts) -> Response {
     Redirect::to(&with_query("/login", &[("next", next)])).into_response()
 }
 
-/// What a form of a logged-in visitor's own page sent.
+/// The fields of a form that a logged-in visitor sent from one of the service's pages.
 #[derive(Debug)]
 pub(super) struct Sent {
     pub(super) visitor: Visitor,
@@ -50,7 +51,7 @@ pub(super) struct Sent {
 impl FromRequest<App> for Sent {
     type Rejection = Response;
 
-    /// Sends visitors to the page where one logs in who were not recognised; 403 if the field `form_token` is not their own.
+    /// Redirects anonymous visitors to the login page; 403 if the field `form_token` is wrong.
     async fn from_request(request: Request, app: &App) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
         let Reader(visitor) = Reader::from_request_parts(&mut parts, app).await?;
@@ -64,6 +65,13 @@ impl FromRequest<App> for Sent {
             Err(problem) => Err(problem.into_response()),
         }
     }
+}
+
+/// The query of a list's page: only rows with numbers below `before`.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Before {
+    #[serde(default)]
+    pub(super) before: Option<u64>,
 }
 
 /// The fields of a form, in the order in which they were sent.
@@ -82,7 +90,7 @@ impl FromRequest<App> for Fields {
 }
 
 impl Fields {
-    /// A field with a value that is known before.
+    /// Adds a field.
     pub(super) fn with(mut self, name: &str, value: &str) -> Self {
         self.0.push((name.to_owned(), value.to_owned()));
         self
@@ -93,7 +101,7 @@ impl Fields {
         self.all(name).next().unwrap_or_default()
     }
 
-    /// A field that has a value.
+    /// A field with a non-empty value.
     pub(super) fn given(&self, name: &str) -> Option<&str> {
         Some(self.text(name)).filter(|value| !value.is_empty())
     }
@@ -104,7 +112,7 @@ impl Fields {
         fields.map(|(_, value)| value.trim())
     }
 
-    /// The parts of a field that are separated by commas or spaces; `None` if there are none.
+    /// The parts of a field separated by commas or spaces; `None` if there are none.
     pub(super) fn list(&self, name: &str) -> Option<Vec<String>> {
         let parts = self.text(name).split([',', ' ', '\n', '\r']);
         let parts: Vec<String> = parts
@@ -114,11 +122,11 @@ impl Fields {
         (!parts.is_empty()).then_some(parts)
     }
 
-    /// A field that is a number; `None` if it is empty, [`ServiceError::Invalid`] if it is none.
+    /// A numeric field; `None` if it is empty, [`ServiceError::Invalid`] if it is not a number.
     pub(super) fn number<N: FromStr>(&self, name: &'static str) -> Result<Option<N>, ServiceError> {
         let wrong = |text: &str| ServiceError::Invalid {
             field: name,
-            problem: format!("`{text}` is no whole number, or too large"),
+            problem: format!("`{text}` is not a whole number, or is too large"),
         };
         let number = |text: &str| text.parse().map_err(|_| wrong(text));
         self.given(name).map(number).transpose()

@@ -1,4 +1,4 @@
-//! What all pages have: head, navigation, and the addresses of pages.
+//! The frame of all pages: head and navigation.
 
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, html};
@@ -15,13 +15,13 @@ pub(super) struct Frame<'a> {
     pub(super) title: &'a str,
     /// The visitor; absent if not known.
     pub(super) visitor: Option<&'a Visitor>,
-    /// Where the page belongs: the address of an entry of the navigation, or nothing.
+    /// The address of the page's entry in the navigation, or nothing.
     pub(super) place: &'a str,
-    /// The events after which parts of the page that are marked `data-live` are fetched again: an address.
+    /// The address of the events that trigger a refresh of the page's parts marked `data-live`.
     pub(super) events: Option<&'a str>,
 }
 
-/// Whatever happens.
+/// The address of all events.
 pub(super) const EVENTS: Option<&str> = Some("/api/v1/events");
 
 const PLACES: [(&str, &str); 5] = [
@@ -31,7 +31,7 @@ const PLACES: [(&str, &str); 5] = [
     ("/tables", "Tables"),
     ("/channels", "Channels"),
 ];
-/// The places for administrators.
+/// The entries of the navigation for administrators.
 const ADMIN_PLACES: [(&str, &str); 2] = [("/tokens", "Tokens"), ("/audit", "Audit")];
 
 impl Frame<'_> {
@@ -39,7 +39,7 @@ impl Frame<'_> {
         let admin = self
             .visitor
             .is_some_and(|visitor| visitor.actor.may(Scope::Admin, None));
-        // All events are for those who may read of all machines.
+        // Only visitors who may read about all machines may listen to all events.
         let reads_all = self.visitor.is_some_and(|visitor| visitor.may_read(None));
         let events = self
             .events
@@ -85,7 +85,7 @@ impl Frame<'_> {
             @if let Some(visitor) = self.visitor {
                 div.person {
                     @if visitor.is_anonymous() { a href="/login" { "Log in" } }
-                    @else { span { "Known as " strong { (visitor.actor.name) } } }
+                    @else { span { "User: " strong { (visitor.actor.name) } } }
                     @if visitor.form_token.is_some() {
                         form method="post" action="/logout" {
                             (form_token(visitor))
@@ -98,32 +98,32 @@ impl Frame<'_> {
     }
 }
 
-/// The hidden field that shows that a form is of this visitor's own page.
+/// The hidden field that proves that a form comes from this visitor's own page.
 pub(super) fn form_token(visitor: &Visitor) -> Markup {
     html! {
         @if let Some(token) = &visitor.form_token { input type="hidden" name="form_token" value=(token); }
     }
 }
 
-/// What stands as it is in a part of a path or in a query.
+/// Characters that need no escaping in a part of a path or in a query.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
 
-/// A text as a part of a path or of a query.
+/// Escapes a text for a part of a path or a query.
 pub(super) fn encoded(text: &str) -> String {
     utf8_percent_encode(text, PLAIN).to_string()
 }
 
-/// A path whose parts are separated by `/`, as a part of an address.
+/// Escapes a path, keeping its `/`.
 pub(super) fn encoded_path(path: &str) -> String {
     let parts: Vec<String> = path.split('/').map(encoded).collect();
     parts.join("/")
 }
 
-/// An address with a query of those fields that have a value.
+/// An address with a query of the non-empty fields.
 pub(super) fn with_query(path: &str, fields: &[(&str, &str)]) -> String {
     let given = fields.iter().filter(|(_, value)| !value.is_empty());
     let query: Vec<String> = given

@@ -1,4 +1,4 @@
-//! Where a token is exchanged for a session.
+//! The login page, where a token is exchanged for a session.
 
 use axum::extract::State;
 use axum::http::header::SET_COOKIE;
@@ -45,15 +45,15 @@ fn page(next: &str, refused: Option<&str>) -> axum::response::Html<String> {
     })
 }
 
-/// The exchange. Who asks is not known yet, so that there is no form token; the middleware checks `Origin`.
+/// Logs in. There is no session yet and so no form token; the middleware checks `Origin`.
 pub(super) async fn begin(
     State(app): State<App>,
     peer: Peer,
     fields: Fields,
 ) -> Result<Response, Problem> {
     let next = own_address(fields.text("next"));
-    match auth::log_in(&app, peer, fields.text("token")).await {
-        Ok(cookie) => Ok(([(SET_COOKIE, cookie)], Redirect::to(next)).into_response()),
+    match auth::begin(&app, peer, fields.text("token")).await {
+        Ok(begun) => Ok(([(SET_COOKIE, begun.cookie)], Redirect::to(next)).into_response()),
         Err(problem) if problem.status().is_client_error() => {
             let mut answer = page(next, Some(problem.detail())).into_response();
             *answer.status_mut() = problem.status();
@@ -69,7 +69,7 @@ pub(super) async fn end(State(app): State<App>, sent: Sent) -> Result<Response, 
     Ok(([(SET_COOKIE, cookie)], Redirect::to("/")).into_response())
 }
 
-/// An address of this service; the overview in place of one that leads elsewhere.
+/// The address itself if it is one of this service, or else the overview's.
 fn own_address(next: &str) -> &str {
     let is_path = next.starts_with('/') && !next.starts_with("//");
     let is_plain = next

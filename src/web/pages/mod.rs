@@ -1,5 +1,5 @@
-//! The pages. They are made here whole: they need no script, and the only script there is refreshes what is marked
-//! `data-live`. Every form carries its session's token, and a form that was carried out answers 303.
+//! The pages. They are rendered on the server and work without scripts; the only script refreshes the parts marked
+//! `data-live`. Every form carries its session's token, and a successful form answers 303.
 
 mod assets;
 mod audit;
@@ -25,10 +25,11 @@ use axum::response::Html;
 use axum::routing::{get, post};
 use maud::html;
 
+pub(crate) use self::campaigns::readable as readable_campaigns;
 use self::layout::Frame;
 use crate::{App, Problem};
 
-/// The pages, and the files that they load.
+/// The routes of the pages, and of the files that they load.
 pub(crate) fn router() -> Router<App> {
     Router::new()
         .route("/", get(overview::show))
@@ -48,7 +49,7 @@ pub(crate) fn router() -> Router<App> {
             "/channels/{machine}/{library}/{channel}",
             get(channels::show),
         )
-        // The address by which jobs and `pull` know the channel.
+        // The address that jobs and `pull` use for the channel.
         .route(
             "/machines/{machine}/libraries/{library}/channels/{channel}",
             get(channels::of_address),
@@ -67,7 +68,7 @@ pub(crate) fn router() -> Router<App> {
         .merge(assets::router())
 }
 
-/// A problem as a page. It does not know who looks.
+/// A page for a problem; the visitor is not known.
 pub(crate) fn problem(problem: &Problem) -> Html<String> {
     let status = problem.status();
     let title = status.canonical_reason().unwrap_or("Error");
@@ -78,7 +79,7 @@ pub(crate) fn problem(problem: &Problem) -> Html<String> {
         events: None,
     };
     frame.html(&html! {
-        div.refusal role="alert" { (elements::told(problem.detail())) }
+        div.refusal role="alert" { (elements::error(problem.detail())) }
         @if !problem.gates().is_empty() { (elements::gates(problem.gates())) }
         @if let Some((line, column)) = problem.place() { p { "In line " (line) ", column " (column) "." } }
         @if problem.lacks_scope() { p { a href="/login" { "Log in" } " with a token that has the scope." } }

@@ -1,4 +1,4 @@
-//! What is released, measured and waiting, machine by machine.
+//! The overview: releases, running tasks and the queue of each machine.
 
 use std::collections::BTreeSet;
 
@@ -17,9 +17,9 @@ use super::layout::{EVENTS, Frame, with_query};
 use super::progress;
 use crate::{App, Problem, Visitor};
 
-/// Running tasks that are shown.
+/// The most running tasks that are shown.
 const MOST_RUNNING: u32 = 20;
-/// Releases whose validations are looked up; each is a query.
+/// The most releases for which validations are read, with a query each.
 const MOST_VALIDATED: usize = 8;
 
 #[derive(Debug)]
@@ -34,7 +34,7 @@ struct Overview {
 }
 
 impl Overview {
-    /// What belongs to machines that a visitor may read of.
+    /// Reads the parts that concern machines that the visitor may read about.
     fn read(service: &Service, visitor: &Visitor) -> Result<Self, ServiceError> {
         let mut machines = service.configuration().machines.clone();
         machines.retain(|machine| visitor.may_read(Some(&machine.name)));
@@ -44,7 +44,7 @@ impl Overview {
             .collect::<Result<_, _>>()?;
         let mut channels = service.channels()?;
         channels.retain(|release| visitor.may_read(Some(&release.key.machine)));
-        // What most jobs use comes first, and so is looked up.
+        // `production` comes first, so that its validations are read.
         channels.sort_by(|a, b| b.key.channel.cmp(&a.key.channel).then(a.key.cmp(&b.key)));
         let mut releases = Vec::new();
         for (index, release) in channels.into_iter().enumerate() {
@@ -81,7 +81,7 @@ impl Overview {
         })
     }
 
-    /// The machines of the configuration, and others that have releases.
+    /// The machines of the configuration, and any others with releases.
     fn names(&self) -> BTreeSet<&str> {
         let configured = self.machines.iter().map(|machine| machine.name.as_str());
         let released = self
@@ -130,7 +130,7 @@ fn content(read: &Overview, now: Timestamp) -> Markup {
             @for problem in &read.problems { p.warning { (problem) } }
         }
         section #now data-live aria-labelledby="now-head" {
-            h2 #now-head { "Measured right now" }
+            h2 #now-head { "Running tasks" }
             (running(&read.running, now))
         }
         div #machines data-live {
@@ -142,14 +142,14 @@ fn content(read: &Overview, now: Timestamp) -> Markup {
 fn running(tasks: &[(Task, Option<Value>)], now: Timestamp) -> Markup {
     html! {
         @if tasks.is_empty() {
-            p { "Nothing. " a href="/queue#submit" { "Submit a task" } "." }
+            p { "None. " a href="/queue#submit" { "Submit a task" } "." }
         } @else {
             ul.plain {
                 @for (task, told) in tasks {
                     li {
                         (task_link(task.id)) " on " strong { (task.request.machine.as_deref().unwrap_or("?")) } ": "
                         (subject(task))
-                        @if let Some(at) = task.started_at { ", began " (ago(at, now)) }
+                        @if let Some(at) = task.started_at { ", started " (ago(at, now)) }
                         @match told {
                             Some(told) => { (progress::stage(told)) }
                             None => p { (task.reason) },
@@ -176,7 +176,7 @@ fn machine(read: &Overview, name: &str, now: Timestamp) -> Markup {
         section.card aria-labelledby=(head) {
             h2 id=(head) { (name) }
             @if releases.is_empty() {
-                p { "No table is released: every call is left to the library." }
+                p { "No table is released: every call uses the library's default." }
             } @else {
                 (wide(&format!("Releases of {name}"), &released(&releases, now)))
             }
@@ -203,7 +203,7 @@ fn released(releases: &[&(Release, Option<Validation>)], now: Timestamp) -> Mark
     html! {
         table {
             thead { tr { th scope="col" { "channel" } th scope="col" { "library" } th scope="col" { "table" }
-                th scope="col" { "released" } th scope="col" { "speed-up, validated" } } }
+                th scope="col" { "released" } th scope="col" { "validated speed-up" } } }
             tbody {
                 @for (release, validation) in releases {
                     tr {
@@ -219,7 +219,7 @@ fn released(releases: &[&(Release, Option<Validation>)], now: Timestamp) -> Mark
     }
 }
 
-/// What a validation found in all.
+/// The overall result of a validation.
 pub(super) fn speedup(validation: Option<&Validation>, now: Timestamp) -> Markup {
     let Some(validation) = validation else {
         return html! { span.quiet { "not validated" } };
@@ -231,19 +231,19 @@ pub(super) fn speedup(validation: Option<&Validation>, now: Timestamp) -> Markup
     html! {
         @if let Some(mean) = mean { strong { (format!("{mean:.2}x")) } ", " }
         @if validation.slower > 0 { strong { (validation.slower) " of " (validation.points) " points slower" } }
-        @else { "nothing slower" }
+        @else { "no point slower" }
         ", " (ago(validation.at, now))
     }
 }
 
-/// Node-hours of a month and their limit.
+/// Node-hours of a month, and their limit.
 fn account(node_seconds: f64, limit: Option<f64>) -> Markup {
     html! {
         (node_hours(node_seconds))
         @if let Some(limit) = limit {
             " of " (format!("{limit}")) " "
             meter min="0" max=(limit) value=(node_seconds / 3600.0) aria-label="share of the month's node-hours" {}
-            @if node_seconds / 3600.0 >= limit { " " strong { "The limit is reached: no new work begins this month." } }
+            @if node_seconds / 3600.0 >= limit { " " strong { "The limit is reached: no new tasks start this month." } }
         } @else { ", without a limit" }
     }
 }

@@ -1,9 +1,9 @@
-//! Where a running task stands: what its child told last.
+//! The progress of a running task, from the last event of its child.
 
 use maud::{Markup, html};
 use serde_json::Value;
 
-/// Where it stands, in sentences.
+/// The progress in sentences.
 fn sentence(event: &Value) -> String {
     let number = |name: &str| event.get(name).and_then(Value::as_u64).unwrap_or_default();
     let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -13,14 +13,14 @@ fn sentence(event: &Value) -> String {
             number("launches")
         ),
         "launch" => format!("Launch {} begins.", number("number")),
-        "set_aside" => "The launch set aside what the site has deployed.".to_owned(),
+        "set_aside" => "The launch ignores the tuning rules that the site has deployed.".to_owned(),
         "queued" => match text("reason") {
             "" => format!("Job {} waits for nodes.", text("id")),
             reason => format!("Job {} waits: {reason}.", text("id")),
         },
         "running" => format!("Job {} runs{}.", text("id"), on(event.get("nodes"))),
         "wall_time" => format!(
-            "Launch {} came to its wall time; another one follows.",
+            "Launch {} reached its wall time; another one follows.",
             number("number")
         ),
         "failed" => format!("{} failed in {}.", text("candidate"), text("subject")),
@@ -29,7 +29,7 @@ fn sentence(event: &Value) -> String {
             number("number"),
             text("message")
         ),
-        "replaces" => format!("A table of {} stood in the table's place.", text("library")),
+        "replaces" => format!("The table replaces a table for {}.", text("library")),
         "budget_spent" => "The budget is spent.".to_owned(),
         _ => String::new(),
     };
@@ -49,20 +49,20 @@ fn on(nodes: Option<&Value>) -> String {
     }
 }
 
-/// How much is done, of how much.
+/// The numbers of measurements made and planned.
 fn done(event: &Value) -> Option<(u64, u64)> {
     let progress = event.get("progress")?;
     let number = |name: &str| progress.get(name).and_then(Value::as_u64);
     Some((number("done")?, number("total")?))
 }
 
-/// Where it stands, with a bar.
+/// The progress in sentences, with a bar.
 pub(super) fn stage(event: &Value) -> Markup {
     let left = event.get("left_seconds").and_then(Value::as_f64);
     html! {
         p { (sentence(event)) @if let Some(left) = left { " " (format!("{:.0}", left / 60.0)) " minutes of the budget are left." } }
         @if let Some((done, total)) = done(event) {
-            progress max=(total.max(1)) value=(done.min(total)) aria-label="what is measured" { (done) " of " (total) }
+            progress max=(total.max(1)) value=(done.min(total)) aria-label="measurements made" { (done) " of " (total) }
         }
     }
 }

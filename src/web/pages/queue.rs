@@ -1,4 +1,4 @@
-//! The queue, and the form that adds to it.
+//! The queue, and the form that submits a task.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -16,14 +16,14 @@ use super::tables::machines;
 use crate::extract::Query;
 use crate::{App, Problem, Visitor};
 
-/// What the address asks for. Fields of a form that are left empty ask for nothing.
+/// The query. Empty fields do not restrict the list.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Asked {
     #[serde(default)]
     state: String,
     #[serde(default)]
     machine: String,
-    /// A campaign by its path: the list's, and that of the form.
+    /// The path of a campaign: restricts the list, and preselects the campaign of the form.
     #[serde(default)]
     campaign: String,
     #[serde(default)]
@@ -40,7 +40,7 @@ impl Asked {
         }
     }
 
-    /// The list's first part.
+    /// The address of the first page of the list.
     fn address(&self) -> String {
         let fields = [
             ("state", self.state.as_str()),
@@ -173,12 +173,12 @@ fn list(visitor: &Visitor, asked: &Asked, tasks: &Page<Task>) -> Markup {
     }
 }
 
-/// Tasks as a table; those that have not ended may be cancelled where the visitor may do that.
+/// Tasks as a table, with buttons to cancel those that the visitor may cancel.
 pub(super) fn rows(visitor: &Visitor, tasks: &[Task]) -> Markup {
     html! {
         table {
-            thead { tr { th scope="col" { "task" } th scope="col" { "state" } th scope="col" { "what" }
-                th scope="col" { "machine" } th scope="col" { "why" } th scope="col" { "submitted" }
+            thead { tr { th scope="col" { "task" } th scope="col" { "state" } th scope="col" { "work" }
+                th scope="col" { "machine" } th scope="col" { "reason" } th scope="col" { "submitted" }
                 th scope="col" { "by" } th.number scope="col" { "node-hours" } th scope="col" { span.unseen { "cancel" } } } }
             tbody {
                 @for task in tasks {
@@ -199,7 +199,7 @@ pub(super) fn rows(visitor: &Visitor, tasks: &[Task]) -> Markup {
     }
 }
 
-/// The form that cancels a task, where that is possible.
+/// The form that cancels a task, if the visitor may cancel it.
 pub(super) fn cancel(visitor: &Visitor, task: &Task) -> Markup {
     let has_ended = !matches!(task.state, TaskState::Waiting | TaskState::Running);
     let may = visitor

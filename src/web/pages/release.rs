@@ -22,11 +22,11 @@ const CHANNELS: [ReleaseChannel; 3] = [
     ReleaseChannel::Production,
 ];
 
-/// The channel that a form is about, as it is now.
+/// The channel of a form, with its current state.
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) key: ChannelKey,
-    /// The table before this one on the machine.
+    /// The table that this one replaced on the machine.
     pub(super) parent: Option<Digest>,
     current: Option<Release>,
     gates: Vec<Gate>,
@@ -54,7 +54,7 @@ impl Place {
     }
 }
 
-/// The section of a table's page.
+/// The section of a table's page about its release.
 pub(super) fn section(
     visitor: &Visitor,
     digest: &Digest,
@@ -110,7 +110,7 @@ fn form(visitor: &Visitor, digest: &Digest, place: &Place, fields: &Fields) -> M
     let is_admin = visitor.actor.may(Scope::Admin, Some(machine));
     html! {
         @if closed > 0 && !is_admin {
-            p { (closed) " of the gates are closed. Meet them first; an administrator may pass over them." }
+            p { (closed) " of the gates are closed. Meet them first, or let an administrator override them." }
         } @else {
             form.stack method="post" action=(format!("{}/release", table_address(digest))) {
                 (form_token(visitor))
@@ -121,7 +121,7 @@ fn form(visitor: &Visitor, digest: &Digest, place: &Place, fields: &Fields) -> M
                 @if closed > 0 {
                     label.check {
                         input type="checkbox" name="override" value="yes" checked[fields.given("override").is_some()];
-                        " Pass over " (closed) " closed " @if closed == 1 { "gate" } @else { "gates" } "; this needs a reason"
+                        " Override " (closed) " closed " @if closed == 1 { "gate" } @else { "gates" } "; this needs a reason"
                     }
                 }
                 (reason("release-reason", closed > 0, fields))
@@ -131,7 +131,7 @@ fn form(visitor: &Visitor, digest: &Digest, place: &Place, fields: &Fields) -> M
     }
 }
 
-/// The release at which the page saw a channel: another one in between refuses the form.
+/// The release that the page has shown; the form is refused if the channel has changed since.
 pub(super) fn expected(current: Option<&Release>) -> Markup {
     let sequence = current.map_or(0, |release| release.sequence);
     html! { input type="hidden" name="expected" value=(sequence); }
@@ -139,7 +139,7 @@ pub(super) fn expected(current: Option<&Release>) -> Markup {
 
 pub(super) fn reason(id: &str, is_needed: bool, fields: &Fields) -> Markup {
     html! {
-        label for=(id) { "Reason" @if !is_needed { " (may be empty)" } }
+        label for=(id) { "Reason" @if !is_needed { " (optional)" } }
         textarea id=(id) name="reason" rows="2" maxlength="1000" required[is_needed] { (fields.text("reason")) }
     }
 }
@@ -186,7 +186,7 @@ fn key(fields: &Fields) -> Result<ChannelKey, Problem> {
     )
 }
 
-/// A channel by its names.
+/// Parses the key of a channel.
 pub(super) fn channel_key(
     machine: &str,
     library: &str,
@@ -200,7 +200,7 @@ pub(super) fn channel_key(
     })
 }
 
-/// Releases, rolls back or withdraws, unless the channel has changed since the form was made.
+/// Releases, rolls back or withdraws, unless the channel has changed since the page was rendered.
 pub(super) async fn carry_out(
     app: &App,
     sent: &Sent,

@@ -1,4 +1,4 @@
-//! The form that adds a task, and what becomes of it.
+//! The form that submits a task, and its handling.
 
 use jiff::Timestamp;
 use maud::{Markup, html};
@@ -9,7 +9,7 @@ use super::forms::{Fields, Sent};
 use super::layout::form_token;
 use crate::{App, Problem, Visitor};
 
-/// The form; `fields` are its values.
+/// The form with the values `fields`.
 pub(super) fn form(
     visitor: &Visitor,
     campaigns: &[CampaignEntry],
@@ -22,7 +22,7 @@ pub(super) fn form(
         (refusal(refused))
         @if let Some(obstacle) = obstacle(visitor, Scope::Submit) { (obstacle) }
         @else if readable().next().is_none() {
-            p { "No campaign in the service's folder can be read. " a href="/campaigns" { "See why" } "." }
+            p { "No campaign in the service's folder can be read. " a href="/campaigns" { "See the reasons" } "." }
         } @else {
             form.stack method="post" action="/queue" {
                 (form_token(visitor))
@@ -39,17 +39,17 @@ pub(super) fn form(
                 select #submit-machine name="machine" required {
                     @for name in machines { option value=(name) selected[name == fields.text("machine")] { (name) } }
                 }
-                label for="kind" { "What to do" }
+                label for="kind" { "Kind" }
                 select #kind name="kind" {
                     option value="tune" { "tune: measure, decide, make a table" }
-                    option value="report" selected[fields.text("kind") == "report"] { "report: write the report of what was measured" }
+                    option value="report" selected[fields.text("kind") == "report"] { "report: write a report of the measurements" }
                 }
                 fieldset {
-                    legend { "Other values than the campaign's, for tune" }
+                    legend { "Overrides of the campaign's values, for tune" }
                     (field("budget", "Budget", "as in 10m", fields))
                     (field("sizes", "Sizes", "as in 64, 16K or 8..1M x8", fields))
                     (field("collectives", "Collectives", "as in bcast, allreduce", fields))
-                    (field("nodes", "Nodes", "as in 1, 2: of the campaign's shapes those with one of these numbers of nodes", fields))
+                    (field("nodes", "Nodes", "as in 1, 2: only the campaign's shapes with these numbers of nodes", fields))
                 }
                 button { "Submit" }
             }
@@ -69,7 +69,7 @@ fn field(name: &str, label: &str, help: &str, fields: &Fields) -> Markup {
     }
 }
 
-/// What makes the second of two clicks on a button add nothing: a key that the page was given.
+/// An idempotency key, so that a second click on the button adds nothing.
 pub(super) fn once(fields: &Fields) -> Markup {
     let key = match fields.given("key") {
         Some(key) => key.to_owned(),
@@ -78,7 +78,7 @@ pub(super) fn once(fields: &Fields) -> Markup {
     html! { input type="hidden" name="key" value=(key); }
 }
 
-/// Why a visitor has no form that needs a scope on some machine; `None` if they may have it.
+/// The reason why a visitor does not get a form that needs a scope on some machine; `None` if they get it.
 pub(super) fn obstacle(visitor: &Visitor, scope: Scope) -> Option<Markup> {
     let first = visitor.actor.machines.first();
     let may = visitor.actor.may(scope, first.map(String::as_str));
@@ -91,7 +91,7 @@ pub(super) fn obstacle(visitor: &Visitor, scope: Scope) -> Option<Markup> {
     }
 }
 
-/// Submits what the form, or the one on a table's page, sent.
+/// Submits the task of this form, or of the one on a table's page.
 pub(super) async fn submit(app: &App, sent: &Sent) -> Result<TaskId, Problem> {
     let request = request(&sent.fields)?;
     let actor = sent.visitor.actor.clone();
@@ -107,7 +107,7 @@ fn request(fields: &Fields) -> Result<TaskRequest, ServiceError> {
     let kind: TaskKind = fields.text("kind").parse().map_err(|_| {
         invalid(
             "kind",
-            "one of tune, validate, check, report is needed".to_owned(),
+            "must be one of tune, validate, check and report".to_owned(),
         )
     })?;
     let table = fields.given("table").map(str::parse).transpose();
@@ -117,7 +117,7 @@ fn request(fields: &Fields) -> Result<TaskRequest, ServiceError> {
             text.parse().map_err(|_| {
                 invalid(
                     "nodes",
-                    format!("`{text}` is no number of nodes, as in 1, 2"),
+                    format!("`{text}` is not a number of nodes; write numbers as in 1, 2"),
                 )
             })
         };

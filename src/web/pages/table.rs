@@ -1,4 +1,4 @@
-//! One table: where it is from, what it decides, what validations said, and how it is released.
+//! The page of a table: its origin, decisions, validations and release.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -19,13 +19,13 @@ use super::{submit, tables};
 use crate::extract::{Path, Query};
 use crate::{App, Problem, Visitor};
 
-/// Tables that one may be compared with by choosing them from a list.
+/// The most tables that are offered for a comparison.
 const MOST_OTHERS: u32 = 50;
 
-/// What the address asks for.
+/// The query.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Asked {
-    /// The machine whose releases and validations are shown; by default the first that has the table.
+    /// The machine whose releases and validations are shown; the first one that has the table by default.
     #[serde(default)]
     pub(super) machine: String,
     /// The channel of the release form; `candidate` by default.
@@ -82,11 +82,11 @@ impl Shown {
     }
 }
 
-/// The versions of a table on machines that a visitor may read of. A table without versions, as the empty one, is no
-/// machine's.
+/// The versions of a table on machines that a visitor may read about. A table without versions, such as the empty
+/// one, belongs to no machine.
 ///
 /// # Errors
-/// [`ServiceError::Forbidden`] if it is of other machines alone.
+/// [`ServiceError::Forbidden`] if only other machines have it.
 pub(super) fn readable(
     service: &Service,
     digest: &Digest,
@@ -104,7 +104,7 @@ pub(super) fn readable(
     }
 }
 
-/// What a table says of its origin.
+/// The provenance of a table.
 fn about(table: &Table) -> Vec<(&'static str, String)> {
     let of = &table.provenance;
     vec![
@@ -115,7 +115,7 @@ fn about(table: &Table) -> Vec<(&'static str, String)> {
         ("Launches", of.launches.to_string()),
         ("Made by", format!("colltune {}", of.colltune)),
         (
-            "Least confidence of what is deployed",
+            "Least confidence of deployed rules",
             of.min_confidence.to_string(),
         ),
     ]
@@ -138,14 +138,14 @@ pub(super) async fn show(
     .await
 }
 
-/// A digest of an address; what is none names no table.
+/// Parses the digest of an address; 404 if it is invalid.
 pub(super) fn parsed(digest: &str) -> Result<Digest, Problem> {
     digest
         .parse()
         .map_err(|_| Problem::not_found("table", digest))
 }
 
-/// The page; with the values and the reason of a release form that was refused.
+/// The page, with the fields and the reason of a refused release form.
 pub(super) async fn page(
     app: &App,
     visitor: &Visitor,
@@ -194,7 +194,7 @@ fn content(visitor: &Visitor, shown: &Shown, fields: &Fields, refused: Option<&P
                 @if !value.is_empty() { dt { (name) } dd { (value) } }
             }
         }
-        @if !shown.versions.is_empty() { (wide("Where it is from", &tables::rows(&shown.versions))) }
+        @if !shown.versions.is_empty() { (wide("Origin", &tables::rows(&shown.versions))) }
         (validations(visitor, shown))
         @if let Some(place) = &shown.place { (release::section(visitor, &shown.digest, place, &shown.versions, fields)) }
         div.report { (maud::PreEscaped(&shown.figures)) }
@@ -209,12 +209,12 @@ fn validations(visitor: &Visitor, shown: &Shown) -> Markup {
         section #validations aria-labelledby="validations-head" {
             h2 #validations-head { "Validations" }
             @if shown.validations.is_empty() {
-                p { "None: no measurement has compared this very table with the library's default." }
+                p { "None: this table has not been measured against the library's default." }
             } @else {
                 (wide("Validations", &html! {
                     table {
                         thead { tr { th scope="col" { "task" } th scope="col" { "ended" } th.number scope="col" { "points" }
-                            th.number scope="col" { "faster" } th.number scope="col" { "slower" } th scope="col" { "in all" } } }
+                            th.number scope="col" { "faster" } th.number scope="col" { "slower" } th scope="col" { "overall" } } }
                         tbody {
                             @for found in &shown.validations {
                                 tr {

@@ -1,4 +1,4 @@
-//! All tables, newest first.
+//! The list of tables, newest first.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -58,7 +58,7 @@ pub(super) async fn show(
             button.quiet { "Filter" }
         }
         @if versions.items.is_empty() {
-            p { "There are none. A task that tunes makes one: " a href="/queue#submit" { "submit a task" } "." }
+            p { "There are no tables. A tuning task makes one: " a href="/queue#submit" { "submit a task" } "." }
         } @else {
             (wide("Tables", &rows(&versions.items)))
         }
@@ -67,7 +67,7 @@ pub(super) async fn show(
     Ok(frame.html(&content).into_response())
 }
 
-/// The machines of the configuration that a visitor may read of, by name.
+/// The names of the configured machines that a visitor may read about.
 pub(super) fn machines(service: &Service, visitor: &Visitor) -> Vec<String> {
     let all = service.configuration().machines.iter();
     let names = all.map(|machine| machine.name.clone());
@@ -79,7 +79,7 @@ pub(super) fn rows(versions: &[Version]) -> Markup {
     html! {
         table {
             thead { tr { th scope="col" { "table" } th scope="col" { "name" } th scope="col" { "machine" }
-                th scope="col" { "library" } th scope="col" { "made" } th scope="col" { "by" } th scope="col" { "before it" } } }
+                th scope="col" { "library" } th scope="col" { "added" } th scope="col" { "made by" } th scope="col" { "replaces" } } }
             tbody {
                 @for version in versions {
                     tr {
@@ -91,7 +91,7 @@ pub(super) fn rows(versions: &[Version]) -> Markup {
                         td {
                             @if let Some(task) = version.task { (task_link(task)) " " }
                             @if let Some(path) = &version.campaign { (campaign_link(path)) }
-                            @if version.task.is_none() { " found or taken in" }
+                            @if version.task.is_none() { " found or uploaded" }
                         }
                         td {
                             @if let Some(parent) = &version.parent {

@@ -1,4 +1,4 @@
-//! One task, as it goes.
+//! The page of a task.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -13,16 +13,16 @@ use super::{progress, queue};
 use crate::extract::Path;
 use crate::{App, Problem, Visitor};
 
-/// Lines of the log that are shown.
+/// The most lines of the log that are shown.
 const MOST_LINES: usize = 60;
-/// Bytes of the log that are looked at.
+/// The most bytes of the log that are read.
 const MOST_BYTES: u64 = 16 << 10;
 
 #[derive(Debug)]
 struct Shown {
     task: Task,
     progress: Option<serde_json::Value>,
-    /// The log's end, or why there is none.
+    /// The end of the log, or the reason why there is none.
     log: Result<String, String>,
 }
 
@@ -130,14 +130,14 @@ fn facts(task: &Task, now: Timestamp) -> Markup {
     ];
     html! {
         dl {
-            dt { "What" } dd { (subject(task)) @if let Some(name) = &task.name { " (" (name) ")" } }
+            dt { "Work" } dd { (subject(task)) @if let Some(name) = &task.name { " (" (name) ")" } }
             dt { "Machine" } dd { (task.request.machine.as_deref().unwrap_or_default()) }
             @for (name, value) in given {
                 @if let Some(value) = value { dt { (name) } dd { (value) } }
             }
             dt { "Submitted" } dd { (when(task.submitted_at)) " by " (task.actor) }
             @if let Some(at) = task.started_at {
-                dt { "Began" } dd { (when(at)) @if task.ended_at.is_none() { " (" (ago(at, now)) ")" } }
+                dt { "Started" } dd { (when(at)) @if task.ended_at.is_none() { " (" (ago(at, now)) ")" } }
             }
             @if let Some(at) = task.ended_at { dt { "Ended" } dd { (when(at)) } }
             @if let Some(first) = task.follows { dt { "Takes the result of" } dd { (task_link(first)) } }

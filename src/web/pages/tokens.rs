@@ -1,4 +1,4 @@
-//! Tokens: who may do what.
+//! The page of tokens.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -20,7 +20,7 @@ const SCOPES: [(Scope, &str); 4] = [
     (Scope::Publish, "release tables, roll back, withdraw"),
     (
         Scope::Admin,
-        "all of these, tokens, the audit, and passing over gates",
+        "all of these, tokens, the audit, and overriding gates",
     ),
 ];
 
@@ -97,7 +97,7 @@ async fn page(
         (refusal(refused.map(Problem::detail)))
         @if let Some((secret, row)) = made {
             div.shown-once role="status" {
-                p { "The token " strong { (row.name) } " is made. It is shown here and never again:" }
+                p { "The token " strong { (row.name) } " was made. Copy it now, it is not shown again:" }
                 p { code.secret { (secret.expose()) } }
             }
         }
@@ -133,8 +133,8 @@ fn rows(visitor: &Visitor, tokens: &[TokenRow]) -> Markup {
                             @match (row.revoked_at, row.expires_at) {
                                 (Some(at), _) => { "revoked " (when(at)) }
                                 (None, Some(at)) if at <= now => { "expired " (when(at)) }
-                                (None, Some(at)) => { "holds until " (when(at)) }
-                                (None, None) => "holds",
+                                (None, Some(at)) => { "valid until " (when(at)) }
+                                (None, None) => "valid",
                             }
                         }
                         td {
@@ -174,7 +174,7 @@ fn form(visitor: &Visitor, machines: &[String], fields: &Fields) -> Markup {
                     label.check { input type="checkbox" name="machine" value=(name) checked[is_chosen("machine", name)]; " " (name) }
                 }
             }
-            label for="days" { "Days until it expires (empty: it does not)" }
+            label for="days" { "Days until it expires (empty: never)" }
             input #days name="days" type="number" min="1" max="3650" inputmode="numeric" value=(fields.text("days"));
             button { "Make the token" }
         }

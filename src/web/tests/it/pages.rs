@@ -313,7 +313,7 @@ fn a_table_is_released_rolled_back_and_withdrawn() {
     let answer = browser.submit(&format!("{CHANNEL}/withdraw"), &fields);
     assert_eq!(answer.status, 303, "{}", answer.body);
     let page = browser.page(CHANNEL);
-    assert!(page.contains("it hangs") && page.contains("the empty table"));
+    assert!(page.contains("it hangs") && page.contains("an empty table"));
     assert!(!page.contains("/withdraw\""), "it is withdrawn");
     browser.page("/");
 }

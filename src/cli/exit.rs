@@ -287,9 +287,9 @@ fn of_service(error: &ServiceError) -> Kind {
 
 fn of_outcome(outcome: RequestOutcome) -> Kind {
     match outcome {
-        RequestOutcome::No => Kind::No,
-        RequestOutcome::Wrong => Kind::Input,
-        RequestOutcome::Away => Kind::Environment,
+        RequestOutcome::Refused => Kind::No,
+        RequestOutcome::Invalid => Kind::Input,
+        RequestOutcome::Unavailable => Kind::Environment,
     }
 }
 

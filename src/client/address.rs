@@ -9,25 +9,25 @@ use ureq::http::Uri;
 
 use crate::RemoteError;
 
-/// What stands in a path of a URL without being encoded.
+/// Characters that need no escaping in a path of a URL.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
 
-/// What stands for a socket in requests.
+/// The URL used in requests to a Unix socket.
 const MADE_UP: &str = "http://localhost";
 
-/// Where the interface begins.
+/// The path of the interface.
 const INTERFACE: &str = "/api/v1";
 
-/// One step of a path in a URL.
+/// Escapes one component of a URL's path.
 pub(crate) fn step(name: &str) -> impl fmt::Display + '_ {
     utf8_percent_encode(name, PLAIN)
 }
 
-/// The part of a URL that asks for these values by name; empty without any.
+/// A URL's query with these names and values; empty if there are none.
 pub fn query(values: &[(&str, &str)]) -> String {
     let pairs = values
         .iter()
@@ -41,18 +41,18 @@ pub fn query(values: &[(&str, &str)]) -> String {
 /// The address of a service: `https://HOST[:PORT][/PREFIX]`, the same with `http`, or `unix:/SOCKET[:/PREFIX]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceUrl {
-    /// The URL with scheme and host, without a `/` at its end; for a socket with a host that is made up.
+    /// The URL with scheme and host, without a trailing `/`; for a socket with a made-up host.
     pub(crate) base: String,
     /// The address as people write it.
     shown: String,
     pub(crate) socket: Option<PathBuf>,
     pub(crate) is_encrypted: bool,
-    /// Whether it leads to this host.
+    /// Whether the service is on this host.
     pub(crate) is_here: bool,
 }
 
 impl ServiceUrl {
-    /// Reads an address. `/api/v1` at its end is left out.
+    /// Parses an address. A trailing `/api/v1` is dropped.
     ///
     /// # Errors
     /// [`RemoteError::Url`].
@@ -70,7 +70,7 @@ impl ServiceUrl {
         if let Some(rest) = text.strip_prefix("unix:") {
             let (socket, prefix) = rest.split_once(':').unwrap_or((rest, ""));
             if !socket.starts_with('/') {
-                return Err(wrong("the path of a socket begins with /"));
+                return Err(wrong("the path of a socket must begin with /"));
             }
             let prefix = without_interface(prefix);
             if !prefix.is_empty() && !prefix.starts_with('/') {
@@ -95,16 +95,16 @@ impl ServiceUrl {
             return Err(wrong(form));
         }
         if authority.as_str().contains('@') {
-            let problem = "a URL is no place for secrets; name a file with `--token-file`";
+            let problem = "do not put secrets into a URL; name a file with `--token-file`";
             return Err(RemoteError::Url {
-                // The secret is not shown.
+                // Do not show the secret.
                 url: format!("{scheme}://...@{}", authority.host()),
                 wanted,
                 problem: problem.to_owned(),
             });
         }
         if uri.query().is_some() || text.contains('#') {
-            return Err(wrong("it ends before `?` and `#`"));
+            return Err(wrong("remove `?` or `#` and what follows it"));
         }
         let host = authority.host().trim_matches(['[', ']']);
         let is_loopback = host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
@@ -119,12 +119,12 @@ impl ServiceUrl {
         })
     }
 
-    /// The URL of something below `/api/v1`.
+    /// The URL of a path below `/api/v1`.
     pub(crate) fn of(&self, path: &str) -> String {
         format!("{}{INTERFACE}{path}", self.base)
     }
 
-    /// The same as people know it.
+    /// The same in the form that people write.
     pub(crate) fn shown_of(&self, path: &str) -> String {
         match &self.socket {
             Some(socket) => {
@@ -142,7 +142,7 @@ impl fmt::Display for ServiceUrl {
     }
 }
 
-/// The path of a prefix, without the part that every request has.
+/// The prefix of a path without `/api/v1`.
 fn without_interface(path: &str) -> &str {
     let path = path.trim_end_matches('/');
     path.strip_suffix(INTERFACE)
@@ -162,7 +162,7 @@ pub struct ChannelAddress {
 }
 
 impl ChannelAddress {
-    /// Reads the URL of a channel, `SERVICE[/api/v1]/machines/MACHINE/libraries/LIBRARY/channels/CHANNEL`.
+    /// Parses the URL of a channel, `SERVICE[/api/v1]/machines/MACHINE/libraries/LIBRARY/channels/CHANNEL`.
     ///
     /// # Errors
     /// [`RemoteError::Url`].
@@ -170,7 +170,8 @@ impl ChannelAddress {
         let wrong = || RemoteError::Url {
             url: text.to_owned(),
             wanted: "channel",
-            problem: "it ends with /machines/MACHINE/libraries/LIBRARY/channels/CHANNEL".to_owned(),
+            problem: "it must end with /machines/MACHINE/libraries/LIBRARY/channels/CHANNEL"
+                .to_owned(),
         };
         let (service, path) = text.rsplit_once("/machines/").ok_or_else(wrong)?;
         let steps: Vec<&str> = path.split('/').collect();
@@ -188,7 +189,7 @@ impl ChannelAddress {
             library: decoded(library).ok_or_else(wrong)?,
             channel: decoded(channel).ok_or_else(wrong)?,
         };
-        // Between socket and path stands a colon, which is left over where the path is the interface alone.
+        // A colon separates the socket from the path; drop it if the path is empty.
         let service = match service.starts_with("unix:") {
             true => service.trim_end_matches(':'),
             false => service,

@@ -1,9 +1,9 @@
-//! What is read of a service's answers. They may have more fields, which are passed on as they are.
+//! The parts of a service's answers that are used here. Other fields are passed on unchanged.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The table that a channel has now, and those that running jobs may still use.
+/// The current table of a channel, and the tables that running jobs may still use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The machine.
@@ -16,15 +16,15 @@ pub struct Manifest {
     pub sequence: u64,
     /// The table: 64 hexadecimal digits.
     pub digest: String,
-    /// The digests that are kept.
+    /// The digests of the tables to keep.
     pub keep: Vec<String>,
 }
 
-/// The most tables that are kept.
+/// The most tables to keep.
 const MOST_KEPT: usize = 10_000;
 
 impl Manifest {
-    /// What is wrong with it, if anything.
+    /// Checks the manifest of a channel; returns what is wrong, if anything.
     pub(crate) fn problem(&self, channel: &crate::ChannelAddress) -> Option<String> {
         let found = (&self.machine, &self.library, &self.channel);
         if found != (&channel.machine, &channel.library, &channel.channel) {
@@ -40,7 +40,7 @@ impl Manifest {
     }
 }
 
-/// Whether a text is a SHA-256 digest, and so the name of a file and never a path.
+/// Whether a text is a SHA-256 digest, and so a file name and never a path.
 pub(crate) fn is_digest(text: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     text.len() == 64 && text.bytes().all(is_digit)
@@ -53,10 +53,10 @@ pub struct Task {
     pub id: u64,
     /// `waiting`, `running`, `done`, `failed`, `cancelled`.
     pub state: String,
-    /// Why it waits, what it does, or how it ended.
+    /// The reason why it waits, what it does, or how it ended.
     #[serde(default)]
     pub reason: String,
-    /// What was asked for.
+    /// The request.
     #[serde(default)]
     pub request: Value,
     /// The exit code of its last child.
@@ -77,9 +77,9 @@ impl Task {
 /// A part of a task's log.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct LogPart {
-    /// What is not UTF-8 is replaced.
+    /// The text; invalid UTF-8 is replaced.
     pub text: String,
-    /// What `from` must be for what follows.
+    /// The value of `from` for the next part.
     pub next: u64,
     /// The length of the whole log in bytes.
     pub length: u64,
@@ -90,7 +90,7 @@ pub struct LogPart {
 pub struct Page<T> {
     /// The rows, newest first.
     pub items: Vec<T>,
-    /// What `before` must be for the next page.
+    /// The value of `before` for the next page.
     #[serde(default)]
     pub next: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, and what that means to the one who asked.
+//! Errors, and their outcomes for the user.
 
 use std::fmt;
 use std::io;
@@ -8,37 +8,37 @@ use std::time::Duration;
 use table::TableError;
 use thiserror::Error;
 
-/// What an error means, which decides the exit code.
+/// The kind of an error, which determines the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestOutcome {
-    /// The service was reached, and its answer is "no": a gate is closed, a channel has moved on.
-    No,
-    /// What was asked for is wrong: a URL, a token, a name, a value.
-    Wrong,
-    /// There was no answer, or none that a service gives.
-    Away,
+    /// The service refused: a gate is closed, or the channel has changed.
+    Refused,
+    /// The request is invalid: a wrong URL, token, name or value.
+    Invalid,
+    /// No answer, or not the answer of a colltune service.
+    Unavailable,
 }
 
-/// What a service says of a request that it does not carry out (RFC 9457).
+/// A service's error response (RFC 9457).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceProblem {
     /// The status: 400 to 599.
     pub status: u16,
-    /// Why, as a sentence.
+    /// The description, a sentence.
     pub detail: String,
-    /// The gates that refuse a release, each `name: reason and remedy`; mostly empty.
+    /// The closed gates of a refused release, each `name: reason and remedy`; otherwise empty.
     pub closed_gates: Vec<String>,
-    /// Seconds after which to ask again, if the service says so.
+    /// Seconds after which the client may try again, if the service says so.
     pub retry_after: Option<u64>,
 }
 
 impl ServiceProblem {
-    /// What the status means.
+    /// The kind of error that the status means.
     pub fn outcome(&self) -> RequestOutcome {
         match self.status {
-            409 | 412 => RequestOutcome::No,
-            408 | 429 | 500.. => RequestOutcome::Away,
-            _ => RequestOutcome::Wrong,
+            409 | 412 => RequestOutcome::Refused,
+            408 | 429 | 500.. => RequestOutcome::Unavailable,
+            _ => RequestOutcome::Invalid,
         }
     }
 }
@@ -53,13 +53,13 @@ impl fmt::Display for ServiceProblem {
             }
         }
         match self.retry_after {
-            Some(seconds) => write!(f, "; it can be asked again in {seconds} s"),
+            Some(seconds) => write!(f, "; try again in {seconds} s"),
             None => Ok(()),
         }
     }
 }
 
-/// A service that could not be asked, or did not do what it was asked for.
+/// A failed request to a service.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum RemoteError {
@@ -69,13 +69,13 @@ pub enum RemoteError {
         url: String,
         /// `service` or `channel`.
         wanted: &'static str,
-        /// What is wrong with it, and what is right.
+        /// The problem, and the correct form.
         problem: String,
     },
-    /// A token would be read by everyone on the way.
-    #[error("the token is not sent to {0}, as the connection is not encrypted: use https")]
+    /// A token would be readable by others.
+    #[error("refusing to send the token to {0} over an unencrypted connection; use https")]
     Unencrypted(String),
-    /// A token that cannot be one.
+    /// The text cannot be a token.
     #[error("{place} has no token: a token has 1 to 256 visible characters, as in `colltune_...`")]
     Token { place: String },
     /// A file with a token or certificates that cannot be read.
@@ -84,13 +84,13 @@ pub enum RemoteError {
     /// A file without certificates.
     #[error("{} has no certificate in PEM format", path.display())]
     Certificates { path: PathBuf },
-    /// There is no connection or no answer.
-    #[error("the service at {url} is away: {problem}")]
-    Away { url: String, problem: String },
-    /// There is an answer that no service gives.
-    #[error("{url} does not answer as a service of colltune does: {problem}")]
-    Strange { url: String, problem: String },
-    /// The service says what is wrong.
+    /// There is no connection, or no answer.
+    #[error("the service at {url} is unavailable: {problem}")]
+    Unreachable { url: String, problem: String },
+    /// The answer is not that of a colltune service.
+    #[error("{url} did not answer like a colltune service: {problem}")]
+    Unexpected { url: String, problem: String },
+    /// The service refused the request.
     #[error("{url}: {problem}")]
     Refused {
         url: String,
@@ -99,52 +99,52 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
-    /// What the user can do about it, where the message does not say so itself.
+    /// The remedy, if the message does not contain it.
     pub fn help(&self) -> Option<String> {
         let Self::Refused { problem, .. } = self else {
             return None;
         };
         (!problem.closed_gates.is_empty()).then(|| {
-            "do what each gate asks for; or release all the same with `--override-gates --reason WHY`, which needs the \
+            "meet the condition of each gate, or override the gates with `--override-gates --reason WHY`, which needs the \
              scope admin"
                 .to_owned()
         })
     }
 
-    /// What it means.
+    /// The kind of the error.
     pub fn outcome(&self) -> RequestOutcome {
         match self {
-            Self::Away { .. } | Self::Strange { .. } => RequestOutcome::Away,
+            Self::Unreachable { .. } | Self::Unexpected { .. } => RequestOutcome::Unavailable,
             Self::Refused { problem, .. } => problem.outcome(),
             Self::Url { .. }
             | Self::Unencrypted(_)
             | Self::Token { .. }
             | Self::File { .. }
-            | Self::Certificates { .. } => RequestOutcome::Wrong,
+            | Self::Certificates { .. } => RequestOutcome::Invalid,
         }
     }
 }
 
-/// A table that was not brought here. The folder's last good table is in its place.
+/// A failed pull. The folder keeps its last good table.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum PullError {
-    /// The service.
+    /// A request failed.
     #[error(transparent)]
     Remote(#[from] RemoteError),
-    /// What came under a digest has another one.
-    #[error("{url} has the digest {found}: it is damaged")]
+    /// The data do not match their digest.
+    #[error("the data of {url} are damaged: their digest is {found}")]
     Damaged { url: String, found: String },
-    /// What came is not a table.
+    /// The data are not a valid table.
     #[error("the table of {url} is refused: {source}")]
     Table {
         url: String,
         source: Box<TableError>,
     },
-    /// The folder is used by another process all the time.
-    #[error("another colltune pulls to {} since {:.1} s", folder.display(), limit.as_secs_f32())]
+    /// Another process uses the folder for longer than the limit.
+    #[error("another colltune process has been using {} for {:.1} s", folder.display(), limit.as_secs_f32())]
     Busy { folder: PathBuf, limit: Duration },
-    /// Something else stands in the place of the link.
+    /// `current` exists and is not a link to a pulled table.
     #[error("{} is not a symbolic link to a pulled table; name another folder", path.display())]
     NotOurs { path: PathBuf },
     /// A file could not be read or written.
@@ -157,12 +157,14 @@ pub enum PullError {
 }
 
 impl PullError {
-    /// What it means.
+    /// The kind of the error.
     pub fn outcome(&self) -> RequestOutcome {
         match self {
             Self::Remote(error) => error.outcome(),
-            Self::Damaged { .. } | Self::Table { .. } | Self::Busy { .. } => RequestOutcome::Away,
-            Self::NotOurs { .. } | Self::File { .. } => RequestOutcome::Wrong,
+            Self::Damaged { .. } | Self::Table { .. } | Self::Busy { .. } => {
+                RequestOutcome::Unavailable
+            }
+            Self::NotOurs { .. } | Self::File { .. } => RequestOutcome::Invalid,
         }
     }
 

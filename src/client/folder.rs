@@ -15,38 +15,39 @@ use crate::{ChannelAddress, PullError, ServiceUrl};
 
 /// The link to the channel's table.
 const CURRENT: &str = "current";
-/// What that is from.
+/// The origin of the current table.
 const KNOWN: &str = ".pulled.json";
-/// Held while something is changed.
+/// Locked during changes.
 const LOCK: &str = ".lock";
-/// How names of files begin that are not written to their ends.
+/// The prefix of incomplete files.
 const PART: &str = ".part-";
-/// How names of tables end.
+/// The suffix of tables.
 const TABLE: &str = ".yaml";
 
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The answer that `current` is from.
+/// The response that made `current`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Known {
-    /// What was asked.
+    /// The URL of the request.
     pub(crate) url: String,
     pub(crate) etag: String,
     pub(crate) sequence: u64,
     pub(crate) digest: String,
 }
 
-/// A folder of pulled tables. Every method leaves it such that `current`, if it is there, leads to a whole table.
+/// A folder of pulled tables. After each method, `current` is absent or links to a complete table.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// Locked for its lifetime; `None` where the file system has no locks. There nothing is removed, as another process
-    /// may need it.
+    /// The lock, held for the lifetime; `None` if the file system does not support locks. Nothing is then removed, as
+    /// another process may need it.
     lock: Option<File>,
 }
 
 impl Folder {
-    /// Takes the folder, which is created if need be, readable by everybody. Another process that has it is waited for.
+    /// Opens and locks the folder; waits for other processes for up to `wait`. Creates the folder if necessary,
+    /// readable by all users.
     ///
     /// # Errors
     /// [`PullError::Busy`], [`PullError::NotOurs`], [`PullError::File`].
@@ -61,7 +62,7 @@ impl Folder {
         Ok(Self { path, lock })
     }
 
-    /// The last table that was made current in a folder, with its digest; `None` if there is none, or it is damaged.
+    /// The last current table of a folder, with its digest; `None` if there is none, or it is damaged.
     pub fn last_good(path: &Path) -> Option<(String, PathBuf)> {
         let path = std::path::absolute(path).ok()?;
         let digest = linked(&path).ok().flatten()?;
@@ -69,7 +70,7 @@ impl Folder {
         is_whole(&table, &digest).then_some((digest, table))
     }
 
-    /// The name of a folder for one channel of one service, where several are side by side.
+    /// A folder name for one channel of one service, distinct from those of others.
     pub fn name_of(url: &ServiceUrl, channel: &ChannelAddress) -> String {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
         let name = channel.to_string();
@@ -78,17 +79,17 @@ impl Folder {
         format!("{}_{}", name.collect::<String>(), &digest[..8])
     }
 
-    /// Where the table of a digest is, or would be.
+    /// The path of a table.
     pub fn table(&self, digest: &str) -> PathBuf {
         self.path.join(format!("{digest}{TABLE}"))
     }
 
-    /// Whether a table is here, undamaged.
+    /// Whether the folder has a table, undamaged.
     pub(crate) fn has(&self, digest: &str) -> bool {
         is_whole(&self.table(digest), digest)
     }
 
-    /// The answer that `current` is from, if that is still so.
+    /// The response that made `current`, if `current` is still in that state.
     pub(crate) fn known(&self, url: &str) -> Option<Known> {
         let text = files::read_text(&self.path.join(KNOWN)).ok()?;
         let known: Known = serde_json::from_str(&text).ok()?;
@@ -98,12 +99,12 @@ impl Folder {
         is_so.then_some(known)
     }
 
-    /// Puts a table into its place, which nothing else takes; it is on disk when this returns.
+    /// Stores a table; it is synced to disk when this returns.
     pub(crate) fn put(&self, digest: &str, bytes: &[u8]) -> Result<(), PullError> {
         self.write(&self.table(digest), bytes)
     }
 
-    /// Writes a file whole or not at all, readable by everybody.
+    /// Writes a file atomically, readable by all users.
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), PullError> {
         let write = || {
             let mut file = tempfile::Builder::new()
@@ -119,14 +120,14 @@ impl Folder {
         write().map_err(PullError::file("write", path))
     }
 
-    /// Makes a table that is here the current one.
+    /// Makes a stored table the current one.
     pub(crate) fn make_current(&self, digest: &str) -> Result<(), PullError> {
         let link = self.path.join(CURRENT);
         if linked(&self.path)?.as_deref() == Some(digest) {
             return Ok(());
         }
         let turn = || {
-            // Nothing else has this name: that of a file that is removed at once.
+            // A unique name: that of a temporary file.
             let next = tempfile::Builder::new()
                 .prefix(PART)
                 .make_in(&self.path, |path| symlink(format!("{digest}{TABLE}"), path))?;
@@ -136,13 +137,13 @@ impl Folder {
         turn().map_err(PullError::file("replace", &link))
     }
 
-    /// Remembers the answer that `current` is from.
+    /// Stores the response that made `current`.
     pub(crate) fn remember(&self, known: &Known) -> Result<(), PullError> {
         let text = serde_json::to_vec(known).unwrap_or_default();
         self.write(&self.path.join(KNOWN), &text)
     }
 
-    /// Removes all tables but these, and what killed processes have left.
+    /// Removes all other tables, and the remains of killed processes.
     pub(crate) fn keep(&self, digests: &[&str]) -> Result<(), PullError> {
         if self.lock.is_none() {
             return Ok(());
@@ -164,7 +165,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Puts the names in the folder to disk.
+    /// Syncs the folder's entries to disk.
     fn sync(&self) -> io::Result<()> {
         File::open(&self.path)?.sync_all()
     }
@@ -180,7 +181,7 @@ fn is_whole(table: &Path, digest: &str) -> bool {
     files::read(table).is_ok_and(|bytes| digest_of(&bytes) == digest)
 }
 
-/// The digest of the table that `current` leads to.
+/// The digest of the table that `current` links to.
 fn linked(folder: &Path) -> Result<Option<String>, PullError> {
     let path = folder.join(CURRENT);
     let target = match fs::read_link(&path) {
@@ -202,10 +203,10 @@ fn linked(folder: &Path) -> Result<Option<String>, PullError> {
 
 fn make_folder(path: &Path) -> Result<(), PullError> {
     let made = match DirBuilder::new().mode(0o755).create(path) {
-        // Another process was faster.
+        // Another process created it first.
         Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         Err(error) => Err(error),
-        // Whatever the umask: jobs of all users read tables here.
+        // Regardless of the umask, as jobs of all users read tables here.
         Ok(()) => fs::set_permissions(path, Permissions::from_mode(0o755)),
     };
     made.map_err(PullError::file("create", path))
@@ -235,7 +236,7 @@ fn lock(folder: &Path, wait: Duration) -> Result<Option<File>, PullError> {
     }
 }
 
-/// Whether a file system has no locks, as some that many nodes share.
+/// Whether an error says that the file system has no locks, like some network file systems.
 fn has_no_locks(error: &io::Error) -> bool {
     const ENOLCK: i32 = 37;
     error.kind() == ErrorKind::Unsupported || error.raw_os_error() == Some(ENOLCK)

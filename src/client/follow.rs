@@ -1,4 +1,4 @@
-//! Following a task to its end.
+//! Following a task until it ends.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -7,30 +7,30 @@ use serde_json::Value;
 
 use crate::{Ask, Remote, RemoteError, RequestOutcome, Task};
 
-/// The shortest and the longest time between two questions.
+/// The shortest and the longest time between two requests.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(2));
 
-/// How long a service may be away, as while it is upgraded, before it counts as gone.
+/// The time that a service may be unreachable, for instance during an upgrade.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is told of a task that is followed.
+/// A report on a followed task.
 #[derive(Debug)]
 pub enum Following<'a> {
-    /// The task has another state or reason.
+    /// The task's state or reason has changed.
     Task(&'a Task),
-    /// The service cannot be asked for now.
-    Away(&'a RemoteError),
+    /// The service is unreachable at the moment.
+    Unreachable(&'a RemoteError),
 }
 
-/// Asks for a task again and again until it has ended: the answer, as it is and as it is read. A service that is away
-/// for less than a minute is waited for.
+/// Requests a task repeatedly until it has ended, and calls `report` at each change. Returns the last answer, as JSON
+/// and parsed. Tolerates that the service is unreachable for less than a minute.
 ///
 /// # Errors
 /// [`RemoteError`].
 pub fn follow(
     remote: &Remote,
     id: u64,
-    mut tell: impl FnMut(Following<'_>),
+    mut report: impl FnMut(Following<'_>),
 ) -> Result<(Value, Task), RemoteError> {
     let path = format!("/tasks/{id}");
     let since = Instant::now();
@@ -42,16 +42,16 @@ pub fn follow(
                 away = None;
                 let now = (task.state.clone(), task.reason.clone());
                 if now != before {
-                    tell(Following::Task(&task));
+                    report(Following::Task(&task));
                     before = now;
                 }
                 if task.has_ended() {
                     return Ok((value, task));
                 }
             }
-            Err(error) if error.outcome() == RequestOutcome::Away => {
+            Err(error) if error.outcome() == RequestOutcome::Unavailable => {
                 if away.is_none() {
-                    tell(Following::Away(&error));
+                    report(Following::Unreachable(&error));
                 }
                 if away.get_or_insert_with(Instant::now).elapsed() >= PATIENCE {
                     return Err(error);

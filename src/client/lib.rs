@@ -1,8 +1,7 @@
-//! What talks to a service: `colltune pull` and `colltune remote`.
+//! The client of a service, for `colltune pull` and `colltune remote`.
 //!
-//! A [`Remote`] is a service at a [`ServiceUrl`], with the token that it is asked with. [`pull`] brings the table of a
-//! channel into a folder, such that whatever fails and whenever the process is killed, the folder has the last good
-//! table:
+//! A [`Remote`] is a service at a [`ServiceUrl`], with a token. [`pull`] brings the table of a channel into a folder.
+//! Whatever fails, and whenever the process is killed, the folder has the last good table:
 //!
 //! ```text
 //! DIR/DIGEST.yaml     a table, under the SHA-256 digest of its bytes; never changed
@@ -11,8 +10,8 @@
 //! DIR/.lock           held while something is changed
 //! ```
 //!
-//! Every wait has a limit and every body a bound, redirects are not followed, and a token goes to no other host and
-//! over no unencrypted connection but to this host itself.
+//! Every wait and every body is bounded, and redirects are not followed. A token is sent only to the service's own
+//! host, and unencrypted only if that is this host.
 
 mod address;
 mod answers;

@@ -1,4 +1,4 @@
-//! Bringing a channel's table here.
+//! Pulling a channel's table.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,41 +9,41 @@ use crate::answers::Manifest;
 use crate::folder::{Folder, Known, digest_of};
 use crate::{Ask, ChannelAddress, PullError, Remote, query};
 
-/// The largest manifest: 1 MiB, which has room for 10 000 digests.
+/// The largest manifest: 1 MiB, enough for 10 000 digests.
 const MANIFEST: u64 = 1 << 20;
 
-/// What a request has at least, however late it is.
+/// The least time limit of a request.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// What was brought.
+/// The result of a pull.
 #[derive(Debug)]
 pub struct Pulled {
     /// The channel's table.
     pub digest: String,
-    /// Its file. It never changes, so jobs are given this path and not that of `current`.
+    /// Its file, which never changes. Give jobs this path, not that of `current`.
     pub table: PathBuf,
     /// The number of the release.
     pub sequence: u64,
-    /// Whether another table was current before, or none.
+    /// Whether it was not the current table before.
     pub is_new: bool,
-    /// Tables that running jobs may still use and that could not be brought, with the reason of the first.
+    /// The number of tables that running jobs may still use and that could not be fetched, with the first error.
     pub missing: Option<(usize, PullError)>,
 }
 
-/// How long this host waits before it asks: between nothing and `most`, drawn from the host's name. So all hosts of a
-/// cluster ask at different times, and each always at the same one.
+/// The time that this host waits before its request: from zero to `most`, derived from the host's name. So the hosts
+/// of a cluster send their requests at different times, and each host always at the same time.
 pub fn jitter(most: Duration) -> Duration {
     let digest = digest_of(host_name().as_bytes());
     let part = u32::from_str_radix(&digest[..8], 16).unwrap_or(0);
     most.mul_f64(f64::from(part) / f64::from(u32::MAX))
 }
 
-/// Brings the table of a channel to a folder, with all tables that running jobs may still use, within `limit`: asks
-/// whether there is another one than last time; if so, takes it, checks it against its digest and reads it strictly,
-/// puts it beside the others, makes `current` lead to it, and removes tables that are not kept any more.
+/// Pulls the table of a channel into a folder, with all tables that running jobs may still use, within `limit`:
+/// requests the manifest if it has changed; fetches missing tables, checks their digests and parses them strictly;
+/// updates `current`; and removes tables that are no longer kept.
 ///
 /// # Errors
-/// [`PullError`]. Then the folder has the table that it had before.
+/// [`PullError`]; the folder then has the same table as before.
 pub fn pull(
     remote: &Remote,
     channel: &ChannelAddress,
@@ -56,8 +56,9 @@ pub fn pull(
     let url = remote.shown(&path);
     let known = folder.known(&url);
     let Some((manifest, etag)) = manifest(remote, channel, known.as_ref(), until)? else {
-        let known =
-            known.ok_or_else(|| remote.strange(&path, "nothing has changed since never"))?;
+        let known = known.ok_or_else(|| {
+            remote.unexpected(&path, "it answers 304 to a request without conditions")
+        })?;
         return Ok(Pulled {
             table: folder.table(&known.digest),
             digest: known.digest,
@@ -102,7 +103,7 @@ pub fn pull(
     })
 }
 
-/// The manifest with its ETag; `None` if it is what it was.
+/// Requests the manifest and its ETag; `None` if the manifest has not changed.
 fn manifest(
     remote: &Remote,
     channel: &ChannelAddress,
@@ -110,7 +111,7 @@ fn manifest(
     until: Instant,
 ) -> Result<Option<(Manifest, Option<String>)>, PullError> {
     let host = host_name();
-    // So that a service knows which hosts ask, and which do not any more.
+    // Lets the service list the hosts that pull.
     let client = query(&[("client", &*host)][usize::from(host.is_empty())..]);
     let path = channel.path() + &client;
     let mut ask = Ask::get(&path).within(left(until), MANIFEST);
@@ -122,14 +123,14 @@ fn manifest(
         return Ok(None);
     }
     let manifest: Manifest = serde_json::from_slice(&answer.body)
-        .map_err(|error| remote.strange(&path, format_args!("its manifest: {error}")))?;
+        .map_err(|error| remote.unexpected(&path, format_args!("invalid manifest: {error}")))?;
     match manifest.problem(channel) {
         None => Ok(Some((manifest, answer.etag))),
-        Some(problem) => Err(remote.strange(&path, problem).into()),
+        Some(problem) => Err(remote.unexpected(&path, problem).into()),
     }
 }
 
-/// Brings a table, if it is not here.
+/// Fetches a table, unless the folder has it.
 fn fetch(remote: &Remote, folder: &Folder, digest: &str, until: Instant) -> Result<(), PullError> {
     if folder.has(digest) {
         return Ok(());
@@ -143,7 +144,7 @@ fn fetch(remote: &Remote, folder: &Folder, digest: &str, until: Instant) -> Resu
     }
     let parsed = match std::str::from_utf8(&answer.body) {
         Ok(text) => Table::parse(text, Path::new(&format!("{digest}.yaml"))).map(drop),
-        Err(_) => return Err(remote.strange(&path, "it is not UTF-8 text").into()),
+        Err(_) => return Err(remote.unexpected(&path, "it is not UTF-8 text").into()),
     };
     parsed.map_err(|source| PullError::Table {
         url,
@@ -156,7 +157,7 @@ fn left(until: Instant) -> Duration {
     until.saturating_duration_since(Instant::now()).max(LEAST)
 }
 
-/// The name of this host, as far as a service takes it: 64 letters, digits, `.`, `-` and `_`.
+/// The name of this host, reduced to what a service accepts: 64 letters, digits, `.`, `-` and `_`.
 fn host_name() -> String {
     let name = files::read_text(Path::new("/proc/sys/kernel/hostname")).unwrap_or_default();
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || ".-_".contains(*c);

@@ -1,4 +1,4 @@
-//! Asking a service.
+//! Requests to a service.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use ureq::{Agent, Body};
 use crate::unix::{NoNames, Socket};
 use crate::{RemoteError, ServiceProblem, ServiceUrl, Token};
 
-/// How long a connection may take.
+/// The limit on the time to connect.
 const CONNECT: Duration = Duration::from_secs(2);
 
-/// How long a request may take if nothing else is said.
+/// The default limit of a request.
 const WHOLE: Duration = Duration::from_secs(30);
 
-/// The largest answer if nothing else is said: 16 MiB.
+/// The default limit of an answer: 16 MiB.
 const BYTES: u64 = 16 << 20;
 
-/// A question to a service.
+/// A request to a service.
 #[derive(Clone, Debug)]
 pub struct Ask<'a> {
     method: Method,
@@ -33,7 +33,7 @@ pub struct Ask<'a> {
 }
 
 impl<'a> Ask<'a> {
-    /// A GET of a path below `/api/v1`, which is encoded.
+    /// A GET of an escaped path below `/api/v1`.
     pub fn get(path: &'a str) -> Self {
         Self {
             method: Method::GET,
@@ -69,7 +69,7 @@ impl<'a> Ask<'a> {
         self
     }
 
-    /// Sets limits: how long everything may take, and how many bytes the answer may have.
+    /// Sets limits of the total time, and of the answer's length in bytes.
     #[must_use]
     pub fn within(mut self, limit: Duration, most_bytes: u64) -> Self {
         self.limit = limit;
@@ -86,7 +86,7 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
 }
 
-/// A service, with the token that it is asked with.
+/// A service, with the token for requests.
 #[derive(Debug)]
 pub struct Remote {
     url: ServiceUrl,
@@ -95,7 +95,7 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// A service, which is not asked anything yet. `certificates` is a PEM file of authorities to trust in the place of
+    /// Prepares requests to a service, without sending any. `certificates` is a PEM file of authorities that replaces
     /// the public ones.
     ///
     /// # Errors
@@ -133,17 +133,17 @@ impl Remote {
         &self.url
     }
 
-    /// Asks, and reads the answer as JSON; `null` if it is empty.
+    /// Sends a request, and parses the answer as JSON; `null` if it is empty.
     ///
     /// # Errors
-    /// All but those of [`Self::new`].
+    /// All errors but those of [`Self::new`].
     pub fn json(&self, ask: Ask<'_>) -> Result<Value, RemoteError> {
         let path = ask.path;
         let answer = self.ask(ask)?;
         if answer.body.is_empty() {
             return Ok(Value::Null);
         }
-        serde_json::from_slice(&answer.body).map_err(|error| self.strange(path, error))
+        serde_json::from_slice(&answer.body).map_err(|error| self.unexpected(path, error))
     }
 
     /// As [`Self::json`], with the answer's ETag.
@@ -154,11 +154,11 @@ impl Remote {
         let path = ask.path;
         let answer = self.ask(ask)?;
         let value = serde_json::from_slice(&answer.body);
-        let value = value.map_err(|error| self.strange(path, error))?;
+        let value = value.map_err(|error| self.unexpected(path, error))?;
         Ok((value, answer.etag))
     }
 
-    /// As [`Self::json`], with the fields of the answer that are known here.
+    /// As [`Self::json`], also deserialising the answer.
     ///
     /// # Errors
     /// As [`Self::json`].
@@ -167,14 +167,14 @@ impl Remote {
         let value = self.json(ask)?;
         match T::deserialize(&value) {
             Ok(read) => Ok((value, read)),
-            Err(error) => Err(self.strange(path, error)),
+            Err(error) => Err(self.unexpected(path, error)),
         }
     }
 
-    /// Asks, and returns what comes.
+    /// Sends a request, and returns the answer.
     pub(crate) fn ask(&self, ask: Ask<'_>) -> Result<Answer, RemoteError> {
         let url = self.url.of(ask.path);
-        let away = |error: &ureq::Error| RemoteError::Away {
+        let unreachable = |error: &ureq::Error| RemoteError::Unreachable {
             url: self.shown(ask.path),
             problem: describe(error, ask.limit),
         };
@@ -194,39 +194,31 @@ impl Remote {
         let response = match ask.body {
             Some(body) => {
                 let request = request.header(header::CONTENT_TYPE, "application/json");
-                let text = body.to_string();
-                request
-                    .body(text)
-                    .map_err(ureq::Error::from)
-                    .and_then(|r| self.run(r, &ask))
+                self.run(request.body(body.to_string()), ask.limit)
             }
-            None => request
-                .body(())
-                .map_err(ureq::Error::from)
-                .and_then(|r| self.run(r, &ask)),
+            None => self.run(request.body(()), ask.limit),
         };
-        let mut response = response.map_err(|error| away(&error))?;
+        let mut response = response.map_err(|error| unreachable(&error))?;
         let status = response.status().as_u16();
         let etag = text_of(&response, header::ETAG.as_str());
         let body = response.body_mut().with_config().limit(ask.most_bytes);
         let body = match body.read_to_vec() {
             Ok(body) => body,
             Err(ureq::Error::BodyExceedsLimit(_)) => {
-                let most = files::shortened(&vocabulary::units::format_bytes(ask.most_bytes), 40)
-                    .into_owned();
-                return Err(self.strange(
+                let most = vocabulary::units::format_bytes(ask.most_bytes);
+                return Err(self.unexpected(
                     ask.path,
                     format_args!("the answer has more than {most} bytes"),
                 ));
             }
-            Err(error) => return Err(away(&error)),
+            Err(error) => return Err(unreachable(&error)),
         };
         match status {
             200..=299 | 304 => Ok(Answer { status, etag, body }),
             300..=399 => {
                 let place = text_of(&response, header::LOCATION.as_str()).unwrap_or_default();
                 let place = files::quoted(&place, files::MOST_QUOTED);
-                Err(self.strange(
+                Err(self.unexpected(
                     ask.path,
                     format_args!("it redirects ({status}) to `{place}`, and redirects are not followed; give the service's own URL"),
                 ))
@@ -237,15 +229,14 @@ impl Remote {
 
     fn run<B: ureq::AsSendBody>(
         &self,
-        request: Request<B>,
-        ask: &Ask<'_>,
+        request: ureq::http::Result<Request<B>>,
+        limit: Duration,
     ) -> Result<Response<Body>, ureq::Error> {
-        let request = self.agent.configure_request(request);
-        self.agent
-            .run(request.timeout_global(Some(ask.limit)).build())
+        let request = self.agent.configure_request(request?);
+        self.agent.run(request.timeout_global(Some(limit)).build())
     }
 
-    /// What a service says of a request that it does not carry out.
+    /// The error of a response with an error status.
     fn refused(
         &self,
         path: &str,
@@ -257,14 +248,13 @@ impl Remote {
         let said = ["detail", "title"]
             .into_iter()
             .find_map(|key| value.get(key)?.as_str());
-        // Without it, the answer is that of a proxy or of another service; where a client is at fault, that is the URL.
+        // Without these fields, the answer comes from a proxy or another service, usually because of a wrong URL.
         let detail = match said {
             Some(said) => files::quoted(said, 1000),
             None if status < 500 && status != 429 => {
-                "it has no such thing, and says so in a way that a service of colltune does not"
-                    .to_owned()
+                "the request was refused, but not by a colltune service".to_owned()
             }
-            None => "it fails".to_owned(),
+            None => "it failed to answer the request".to_owned(),
         };
         let gates = value.get("gates").and_then(Value::as_array);
         let closed = gates.into_iter().flatten().filter_map(|gate| {
@@ -287,14 +277,14 @@ impl Remote {
         }
     }
 
-    pub(crate) fn strange(&self, path: &str, problem: impl std::fmt::Display) -> RemoteError {
-        RemoteError::Strange {
+    pub(crate) fn unexpected(&self, path: &str, problem: impl std::fmt::Display) -> RemoteError {
+        RemoteError::Unexpected {
             url: self.shown(path),
             problem: problem.to_string(),
         }
     }
 
-    /// A URL as people know it.
+    /// A URL in the form that people write.
     pub(crate) fn shown(&self, path: &str) -> String {
         self.url.shown_of(path)
     }
@@ -308,7 +298,7 @@ fn describe(error: &ureq::Error, limit: Duration) -> String {
     match error {
         ureq::Error::Timeout(_) => format!("no answer within {:.1} s", limit.as_secs_f32()),
         ureq::Error::Io(error) => error.to_string(),
-        ureq::Error::HostNotFound => "its host has no address".to_owned(),
+        ureq::Error::HostNotFound => "the host name cannot be resolved".to_owned(),
         error => error.to_string(),
     }
 }

@@ -1,14 +1,14 @@
-//! Secrets that say who asks.
+//! Tokens that authenticate the user.
 
 use std::fmt;
 use std::path::Path;
 
 use crate::RemoteError;
 
-/// The variable of the environment that has a token.
+/// The environment variable for a token.
 const VARIABLE: &str = "COLLTUNE_TOKEN";
 
-/// The most characters.
+/// The longest token, in characters.
 const MOST: usize = 256;
 
 /// A token. `Debug` does not show it.
@@ -22,8 +22,8 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// The token that a file has, with spaces and line ends around it; without a file that of the variable
-    /// `COLLTUNE_TOKEN`, if it is set and not empty.
+    /// Reads a token from a file, ignoring surrounding white space; without a file, from the environment variable
+    /// `COLLTUNE_TOKEN`, if that is set and not empty.
     ///
     /// # Errors
     /// [`RemoteError::File`], [`RemoteError::Token`].

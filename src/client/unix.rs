@@ -32,7 +32,7 @@ impl Connector for Socket {
     }
 }
 
-/// Gives every host an address that nothing is sent to.
+/// Resolves every host to an unused address.
 #[derive(Debug)]
 pub(crate) struct NoNames;
 
@@ -77,7 +77,7 @@ impl Transport for Stream {
     }
 
     fn is_open(&mut self) -> bool {
-        // Connections cost next to nothing here, so none is used again.
+        // Connections are cheap here, so none is reused.
         false
     }
 }

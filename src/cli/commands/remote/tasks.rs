@@ -187,7 +187,7 @@ pub(super) fn followed(asking: &Asking, id: u64) -> Result<Answer, CliError> {
             printed = asking.console.remark(described(task));
         }
         Following::Task(_) => {}
-        Following::Away(error) => asking.console.warn(error),
+        Following::Unreachable(error) => asking.console.warn(error),
     })?;
     printed?;
     asking.print(&answer, || described(&task))?;

@@ -46,18 +46,18 @@ fn what_is_sent_is_what_was_asked() {
 #[test]
 fn problems_are_told_as_the_service_tells_them() {
     for (status, outcome) in [
-        (400, RequestOutcome::Wrong),
-        (401, RequestOutcome::Wrong),
-        (403, RequestOutcome::Wrong),
-        (404, RequestOutcome::Wrong),
-        (409, RequestOutcome::No),
-        (412, RequestOutcome::No),
-        (413, RequestOutcome::Wrong),
-        (422, RequestOutcome::Wrong),
-        (429, RequestOutcome::Away),
-        (500, RequestOutcome::Away),
-        (503, RequestOutcome::Away),
-        (507, RequestOutcome::Away),
+        (400, RequestOutcome::Invalid),
+        (401, RequestOutcome::Invalid),
+        (403, RequestOutcome::Invalid),
+        (404, RequestOutcome::Invalid),
+        (409, RequestOutcome::Refused),
+        (412, RequestOutcome::Refused),
+        (413, RequestOutcome::Invalid),
+        (422, RequestOutcome::Invalid),
+        (429, RequestOutcome::Unavailable),
+        (500, RequestOutcome::Unavailable),
+        (503, RequestOutcome::Unavailable),
+        (507, RequestOutcome::Unavailable),
     ] {
         let error = refused(status, "{\"title\": \"Short\", \"detail\": \"Long.\"}");
         assert_eq!(error.outcome(), outcome, "{status}");
@@ -83,8 +83,8 @@ fn problems_are_told_as_the_service_tells_them() {
 fn answers_without_json_are_strange() {
     let server = Server::start(|_| Reply::new(200, &[], "<html>"));
     let error = remote(&server, None).json(Ask::get("/tasks")).unwrap_err();
-    assert!(matches!(error, RemoteError::Strange { .. }), "{error}");
-    assert_eq!(error.outcome(), RequestOutcome::Away);
+    assert!(matches!(error, RemoteError::Unexpected { .. }), "{error}");
+    assert_eq!(error.outcome(), RequestOutcome::Unavailable);
     let server = Server::start(|_| Reply::new(204, &[], ""));
     let answer = remote(&server, None)
         .json(Ask::delete("/tokens/1"))

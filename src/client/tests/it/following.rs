@@ -16,7 +16,7 @@ fn follow_these(replies: Vec<Reply>) -> (Vec<String>, Result<String, client::Rem
     let ended = follow(&remote, 7, |news| {
         told.push(match news {
             Following::Task(task) => format!("{}: {}", task.state, task.reason),
-            Following::Away(_) => "away".to_owned(),
+            Following::Unreachable(_) => "away".to_owned(),
         });
     });
     (told, ended.map(|(_, task)| task.state))
@@ -53,5 +53,5 @@ fn a_task_is_followed_to_its_end_across_a_restart_of_the_service() {
 #[test]
 fn what_is_wrong_is_told_at_once() {
     let (_, ended) = follow_these(vec![Reply::problem(404, "there is no task `7`")]);
-    assert_eq!(ended.unwrap_err().outcome(), RequestOutcome::Wrong);
+    assert_eq!(ended.unwrap_err().outcome(), RequestOutcome::Invalid);
 }

@@ -130,12 +130,12 @@ fn whatever_a_service_answers_the_last_good_table_stays() {
         (
             "another table",
             |r, _| is_blob(r).then(|| Reply::new(200, &[], table("other"))),
-            "has the digest",
+            "their digest is",
         ),
         (
             "a truncated table",
             |r, reply| is_blob(r).then(|| reply.without_last(9)),
-            "away",
+            "unavailable",
         ),
         (
             "a truncated table without its length",
@@ -143,7 +143,7 @@ fn whatever_a_service_answers_the_last_good_table_stays() {
                 is_blob(r)
                     .then(|| Reply::raw(format!("HTTP/1.1 200 OK\r\n\r\n{}", &table("next")[..99])))
             },
-            "has the digest",
+            "their digest is",
         ),
         (
             "a table byte by byte",
@@ -173,22 +173,22 @@ fn whatever_a_service_answers_the_last_good_table_stays() {
         (
             "a truncated manifest",
             |_, reply| Some(reply.without_last(1)),
-            "away",
+            "unavailable",
         ),
         (
             "no manifest",
             |_, _| Some(Reply::json(200, "[]")),
-            "its manifest",
+            "invalid manifest",
         ),
         (
             "half a manifest",
             |_, _| Some(Reply::json(200, "{\"sequence\": 1")),
-            "its manifest",
+            "invalid manifest",
         ),
         (
             "a page",
             |_, _| Some(Reply::new(200, &[], "<html>")),
-            "does not answer as a service",
+            "did not answer like a colltune service",
         ),
         (
             "500",
@@ -203,7 +203,7 @@ fn whatever_a_service_answers_the_last_good_table_stays() {
         (
             "503",
             |_, _| Some(Reply::new(503, &[("retry-after", "7")], "{}")),
-            "asked again in 7 s",
+            "try again in 7 s",
         ),
         (
             "a redirect",
@@ -215,8 +215,12 @@ fn whatever_a_service_answers_the_last_good_table_stays() {
             |_, _| Some(Reply::new(200, &[], vec![b' '; 2 << 20])),
             "more than 1M bytes",
         ),
-        ("nothing", |_, _| Some(Reply::default()), "away"),
-        ("noise", |_, _| Some(Reply::raw(vec![7; 999])), "away"),
+        ("nothing", |_, _| Some(Reply::default()), "unavailable"),
+        (
+            "noise",
+            |_, _| Some(Reply::raw(vec![7; 999])),
+            "unavailable",
+        ),
         (
             "headers without end",
             |_, _| {
@@ -224,7 +228,7 @@ fn whatever_a_service_answers_the_last_good_table_stays() {
                     [b"HTTP/1.1 200 OK\r\n".to_vec(), b"a: b\r\n".repeat(99_999)].concat(),
                 ))
             },
-            "away",
+            "unavailable",
         ),
     ];
     let tests = cases.iter().map(|(what, answer, part)| {
@@ -235,8 +239,8 @@ fn whatever_a_service_answers_the_last_good_table_stays() {
             assert!(text.contains(part), "{what}: no `{part}` in {text}");
             assert!(!text.contains('\n'), "{text}");
             let expected = match *what {
-                "a table that is not there" => RequestOutcome::Wrong,
-                _ => RequestOutcome::Away,
+                "a table that is not there" => RequestOutcome::Invalid,
+                _ => RequestOutcome::Unavailable,
             };
             assert_eq!(error.outcome(), expected, "{what}");
         })
@@ -291,7 +295,7 @@ fn an_invalid_table_is_refused_by_the_right_digest_too() {
         place.site.release(text);
         let error = place.pull().unwrap_err();
         assert!(matches!(error, PullError::Table { .. }), "{error}");
-        assert_eq!(error.outcome(), RequestOutcome::Away);
+        assert_eq!(error.outcome(), RequestOutcome::Unavailable);
         place.has(&good);
     }
     place.site.release(b"\xff\xfe");
@@ -305,7 +309,7 @@ fn a_service_that_is_away_is_told_from_one_that_says_no() {
     let place = Place::new();
     // Nothing was ever released.
     let error = place.pull().unwrap_err();
-    assert_eq!(error.outcome(), RequestOutcome::Wrong, "{error}");
+    assert_eq!(error.outcome(), RequestOutcome::Invalid, "{error}");
     assert!(Folder::last_good(&place.folder()).is_none());
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
@@ -313,10 +317,10 @@ fn a_service_that_is_away_is_told_from_one_that_says_no() {
         .local_addr()
         .unwrap();
     let error = pull(&format!("http://{port}"), &place.folder(), LIMIT).unwrap_err();
-    assert_eq!(error.outcome(), RequestOutcome::Away);
-    assert!(error.to_string().contains("is away"), "{error}");
+    assert_eq!(error.outcome(), RequestOutcome::Unavailable);
+    assert!(error.to_string().contains("is unavailable"), "{error}");
     let error = pull("http://no-such-host.invalid", &place.folder(), LIMIT).unwrap_err();
-    assert_eq!(error.outcome(), RequestOutcome::Away, "{error}");
+    assert_eq!(error.outcome(), RequestOutcome::Unavailable, "{error}");
 }
 
 #[test]
@@ -325,7 +329,9 @@ fn nothing_has_changed_only_where_something_is_known() {
     place.site.release(table("first"));
     let error = place.pull().unwrap_err();
     assert!(
-        error.to_string().contains("does not answer as a service"),
+        error
+            .to_string()
+            .contains("did not answer like a colltune service"),
         "{error}"
     );
 }
@@ -357,7 +363,7 @@ fn unix_sockets_are_served_as_well() {
     place.has(&digest);
     assert!(!pull(&url, &place.folder(), LIMIT).unwrap().is_new);
     let error = pull("unix:/none:", &place.folder(), LIMIT).unwrap_err();
-    assert_eq!(error.outcome(), RequestOutcome::Away);
+    assert_eq!(error.outcome(), RequestOutcome::Unavailable);
     assert!(error.to_string().contains("unix:/none"), "{error}");
 }
 

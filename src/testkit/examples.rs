@@ -1,7 +1,6 @@
-//! Commented files that show every key.
+//! Examples in commented YAML files.
 
-/// The other ways to write something that a commented YAML file shows: the blocks of its lines that begin with `#:`,
-/// without that.
+/// The alternatives that a commented YAML file shows: the blocks of lines that begin with `#:`, without this prefix.
 pub fn examples(text: &str) -> Vec<String> {
     let mut blocks = vec![String::new()];
     for line in text.lines() {

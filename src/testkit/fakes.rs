@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// What `mpirun --version` prints under Open MPI 4.
+/// The output of `mpirun --version` under Open MPI 4.
 pub const OPEN_MPI_4: &str =
     "mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/";
-/// What `mpirun --version` prints under Open MPI 5.
+/// The output of `mpirun --version` under Open MPI 5.
 pub const OPEN_MPI_5: &str =
     "mpirun (Open MPI) 5.0.6\n\nReport bugs to https://www.open-mpi.org/community/help/";
-/// What `mpiexec --version` prints under MPICH.
+/// The output of `mpiexec --version` under MPICH.
 pub const MPICH: &str = "HYDRA build details:\n    Version:                                 4.0.2\n    Release Date: Thu";
 
 /// A directory of scripts.
@@ -43,12 +43,12 @@ impl Fakes {
         self.0.path().into()
     }
 
-    /// Adds a script; `$dir` is this directory.
+    /// Adds a shell script, in which `$dir` is this directory.
     pub fn script(&self, name: &str, body: &str) -> PathBuf {
         let path = self.path(name);
         let text = format!("#!/bin/sh\ndir={}\n{body}\n", self.0.path().display());
-        // Another process writes it: a thread that forks while we hold the file open for writing
-        // would make the kernel refuse to run it.
+        // A child process writes the file: if this process held it open for writing while another thread forks, the
+        // kernel would refuse to execute it.
         let mut writer = Command::new("sh")
             .args(["-c", "cat > \"$0\" && chmod +x \"$0\""])
             .arg(&path)
@@ -62,8 +62,7 @@ impl Fakes {
         path
     }
 
-    /// Adds a launcher that prints this when asked for its version, starts `true` without doing
-    /// anything, and otherwise does what `body` says.
+    /// Adds a launcher that prints `version` for `--version`, succeeds for `true`, and otherwise runs `body`.
     pub fn launcher(&self, name: &str, version: &str, body: &str) -> PathBuf {
         let body = format!(
             "case \"$*\" in\n--version) echo '{version}'; exit 0;;\n*' true') exit 0;;\nesac\n{body}"
@@ -71,7 +70,7 @@ impl Fakes {
         self.script(name, &body)
     }
 
-    /// The number that a script writes to a file, once it has.
+    /// Waits for the number that a script writes to a file.
     pub fn number(&self, name: &str) -> i32 {
         let path = self.path(name);
         wait_for(&path.display().to_string(), || {
@@ -80,7 +79,7 @@ impl Fakes {
     }
 }
 
-/// Waits until something is there.
+/// Waits up to 20 s until `look` finds something.
 pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
@@ -92,12 +91,12 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Whether a process exists, be it as a zombie.
+/// Whether a process exists, even as a zombie.
 pub fn exists(pid: i32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
 
-/// A host file with this text.
+/// Writes a host file.
 pub fn host_file(fakes: &Fakes, text: &str) -> PathBuf {
     let path = fakes.path("hosts");
     std::fs::write(&path, text).expect("written");

@@ -1,11 +1,11 @@
-//! Pages, looked at as text. They are made by `maud`, which quotes every attribute and escapes every text.
+//! Checks of HTML pages as text. `maud` makes the pages, so every attribute is quoted and every text escaped.
 
 use std::collections::BTreeSet;
 
 /// Elements without content.
 const VOID: [&str; 5] = ["meta", "!DOCTYPE", "link", "input", "br"];
 
-/// The tags of a page in their order, without brackets; texts are left out.
+/// The tags of a page in order, without brackets.
 fn tags(page: &str) -> impl Iterator<Item = &str> {
     let pieces = page.split('<').skip(1);
     pieces.map(|piece| piece.split_once('>').expect("tags end").0)
@@ -24,11 +24,11 @@ pub fn attributes<'p>(page: &'p str, name: &str) -> Vec<&'p str> {
         .collect()
 }
 
-/// Checks that elements that are opened are closed, in order, that ids are distinct, and that what is named by
-/// `aria-labelledby`, `aria-describedby` and `for` is there.
+/// Checks that elements are nested correctly, that ids are distinct, and that the ids in `aria-labelledby`,
+/// `aria-describedby` and `for` exist.
 ///
 /// # Panics
-/// If they are not.
+/// If one of these conditions does not hold.
 #[track_caller]
 pub fn check(page: &str) {
     let mut open = Vec::new();
@@ -51,8 +51,8 @@ pub fn check(page: &str) {
     }
 }
 
-/// Checks what a whole page needs for those who do not see it or have no mouse: language, title, one main part with
-/// one heading, a way past the navigation, and a name for each field.
+/// Checks what screen readers and keyboard users need: a language, a title, one main part with one heading, a link
+/// that skips the navigation, and a label for each field.
 ///
 /// # Panics
 /// If something is missing.
@@ -83,10 +83,10 @@ pub fn check_accessible(page: &str) {
     }
 }
 
-/// Checks that nothing on a page is script or style of its own, which a strict policy refuses.
+/// Checks that a page has no inline scripts or styles, which a strict content security policy forbids.
 ///
 /// # Panics
-/// If there is some.
+/// If it has some.
 #[track_caller]
 pub fn check_nothing_inline(page: &str) {
     for tag in tags(page) {

@@ -1,4 +1,4 @@
-//! Programs on several ranks, with the library that the tests are linked to.
+//! Programs on several ranks, run with the MPI library that the tests are linked to.
 
 use std::env;
 use std::fs;
@@ -11,7 +11,7 @@ use launcher::{
     discover, select,
 };
 
-/// The library, as `scripts/with-mpi` names it.
+/// The MPI library, chosen by `scripts/with-mpi`.
 pub fn family() -> LibraryName {
     match env::var("MPI_FAMILY").as_deref() {
         Ok("mpich") => LibraryName::Mpich,
@@ -36,15 +36,15 @@ pub fn installation() -> Installation {
     FOUND.get_or_init(find).clone()
 }
 
-/// What starts ranks on this machine, as many as are wanted. It is the same for all launches of a test:
-/// whether ranks can be bound costs a launch to find out.
+/// The launcher on this machine, for any number of ranks. All launches of a test share it, because it needs a launch
+/// to find out whether ranks can be bound.
 pub fn launcher() -> &'static LocalLauncher {
     static STARTER: OnceLock<LocalLauncher> = OnceLock::new();
     let new = || LocalLauncher::new(installation(), LocalOptions::default(), launcher::cores());
     STARTER.get_or_init(new)
 }
 
-/// A job of a program with one argument on ranks of this machine.
+/// A job that runs a program with one argument on ranks of this machine.
 pub fn job(program: &Path, argument: &Path, ranks: u32, log: PathBuf) -> Job {
     Job {
         driver: program.to_owned(),
@@ -52,7 +52,7 @@ pub fn job(program: &Path, argument: &Path, ranks: u32, log: PathBuf) -> Job {
         ranks,
         ppn: ranks,
         log,
-        // MPICH's ranks spin otherwise, for a time slice where they outnumber cores.
+        // Otherwise MPICH's ranks spin for a whole time slice where they outnumber the cores.
         environment: vec![("MPIR_CVAR_POLLS_BEFORE_YIELD".into(), "10".into())],
         timeout: None,
         begin_in: None,
@@ -60,19 +60,19 @@ pub fn job(program: &Path, argument: &Path, ranks: u32, log: PathBuf) -> Job {
     }
 }
 
-/// What a launch printed, and how it ended.
+/// The output and outcome of a launch.
 pub struct Printed {
-    /// What launcher and ranks printed.
+    /// The output of the launcher and the ranks.
     pub text: String,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
 impl Printed {
-    /// The text of a launch that went well.
+    /// The output of a successful launch.
     ///
     /// # Panics
-    /// If it did not.
+    /// If the launch failed.
     #[track_caller]
     pub fn good(self) -> String {
         assert_eq!(self.outcome, Outcome::Success, "{}", self.text);
@@ -80,10 +80,10 @@ impl Printed {
     }
 }
 
-/// Runs a program with one argument on some ranks, which are killed after `patience`.
+/// Runs a program with one argument on some ranks, and kills them after `patience`.
 ///
 /// # Panics
-/// If the launch cannot be started, or does not end although it is killed.
+/// If the launch cannot be started, or does not end after it is killed.
 #[track_caller]
 pub fn run(program: &Path, argument: &Path, ranks: u32, patience: Duration) -> Printed {
     let folder = tempfile::tempdir().expect("a folder");

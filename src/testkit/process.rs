@@ -1,4 +1,4 @@
-//! Programs that never outlive a test.
+//! Child processes that never outlive a test.
 
 use std::env;
 use std::fs::{self, File};
@@ -11,35 +11,35 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// A program that has ended.
+/// The result of a program.
 #[derive(Debug)]
 pub struct Ended {
-    /// How.
+    /// The exit status.
     pub status: ExitStatus,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub out: String,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub err: String,
 }
 
-/// What became of a program that need not end well.
+/// The result of a program that may fail to end.
 #[derive(Debug)]
 pub struct Execution {
-    /// How it has ended; absent if it had to be killed.
+    /// The exit status; absent if it was killed.
     pub status: Option<ExitStatus>,
-    /// Whether it was asked to end, as it took too long.
+    /// Whether it took too long and got SIGTERM.
     pub is_late: bool,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub out: String,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub err: String,
 }
 
-/// Runs a command in a process group of its own, which ends with it.
+/// Runs a command in its own process group, which is killed when the command ends.
 ///
 /// # Panics
-/// If it cannot be started, or takes longer than `patience`. Then the group is asked to end, so that
-/// a launcher ends its ranks, which are in groups of their own, and is killed 3 s later.
+/// If it cannot be started, or takes longer than `patience`. In the latter case the group gets SIGTERM, so that a
+/// launcher ends its ranks, which are in other groups, and SIGKILL 3 s later.
 #[track_caller]
 pub fn run(command: &mut Command, patience: Duration) -> Ended {
     let Execution {
@@ -54,7 +54,7 @@ pub fn run(command: &mut Command, patience: Duration) -> Ended {
     }
 }
 
-/// The same, whatever becomes of it.
+/// As [`run`], for a command that may take too long.
 ///
 /// # Panics
 /// If it cannot be started.
@@ -62,7 +62,7 @@ pub fn run(command: &mut Command, patience: Duration) -> Ended {
 pub fn attempt(command: &mut Command, patience: Duration) -> Execution {
     let folder = tempfile::tempdir().expect("a folder");
     let [out, err] = ["out", "err"].map(|name| folder.path().join(name));
-    // Files: a process that inherits a pipe and lives on would be waited for.
+    // Files, because a surviving process that inherits a pipe would block the reader.
     let create = |path: &Path| File::create(path).expect("a file");
     command
         .stdin(Stdio::null())
@@ -84,7 +84,7 @@ pub fn attempt(command: &mut Command, patience: Duration) -> Execution {
     }
 }
 
-/// Waits for a child and ends its group: how it has ended, unless it had to be killed, and whether it was asked to.
+/// Waits for a child and kills its group. Returns the exit status, unless it was killed, and whether it got SIGTERM.
 fn wait(child: &mut Child, patience: Duration) -> (Option<ExitStatus>, bool) {
     let group = Pid::from_raw(child.id().cast_signed());
     let mut end = Instant::now() + patience;
@@ -108,7 +108,7 @@ fn wait(child: &mut Child, patience: Duration) -> (Option<ExitStatus>, bool) {
     (status, is_late)
 }
 
-/// Where a program is: itself if it is a path, otherwise what `$PATH` has first.
+/// The path of a program: the argument if it is a path, otherwise the first match in `$PATH`.
 pub fn find(program: impl AsRef<Path>) -> Option<PathBuf> {
     let program = program.as_ref();
     if program.components().count() > 1 {
@@ -119,7 +119,7 @@ pub fn find(program: impl AsRef<Path>) -> Option<PathBuf> {
     places.find(|place| place.exists())
 }
 
-/// A file or folder in the cache that scripts of this repository fill.
+/// A file or folder in the cache of this repository's scripts.
 pub fn cached(name: &str) -> Option<PathBuf> {
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));

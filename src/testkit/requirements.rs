@@ -1,11 +1,11 @@
-//! What tests need and not every machine has.
+//! Requirements of tests that not every machine meets.
 
 use std::env;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::thread;
 
-/// Each by the name that tests use, and where it comes from.
+/// The requirements' names in tests, each with its source.
 const REQUIREMENTS: [(&str, &str); 21] = [
     (
         "measuring programs",
@@ -53,30 +53,29 @@ const REQUIREMENTS: [(&str, &str); 21] = [
 
 const SETUP: &str = "`scripts/setup test` installs it";
 
-/// What continuous integration may lack too, and why.
+/// Requirements that may be missing in continuous integration, each with the reason.
 const OPTIONAL: [(&str, &str); 3] = [
     ("CPU with a name", "only x86 has one"),
     ("Intel MPI Benchmarks", PACKAGE_INDEX),
     ("newer MPI library", PACKAGE_INDEX),
 ];
 
-/// `scripts/setup test` goes on without.
+/// `scripts/setup test` succeeds without these.
 const PACKAGE_INDEX: &str = "not every network reaches Python's package index";
 
-/// Hands on what a test needs, if it has been found.
+/// Returns what a test needs, if it has been found.
 ///
-/// Otherwise the test is to return: this prints that it is skipped, and appends that to the file
-/// `COLLTUNE_SKIPPED`, if the environment names one. In continuous integration, where `CI` is set and
-/// neither `0` nor `false`, only what is [`OPTIONAL`] may be missing.
+/// If this returns `None`, the test must return, too. It is reported as skipped, on standard error and in the file
+/// `COLLTUNE_SKIPPED`, if the environment names one. In continuous integration, where `CI` is set and neither `0` nor
+/// `false`, only [`OPTIONAL`] requirements may be missing.
 ///
 /// # Panics
-/// If something else is missing in continuous integration, or the name is not among the
-/// [`REQUIREMENTS`].
+/// If another requirement is missing in continuous integration, or the name is not among the [`REQUIREMENTS`].
 #[must_use]
 #[track_caller]
 pub fn require<T>(name: &str, found: Option<T>) -> Option<T> {
     let known = REQUIREMENTS.iter().find(|(known, _)| *known == name);
-    let (_, source) = known.unwrap_or_else(|| panic!("`{name}` is no requirement of tests"));
+    let (_, source) = known.unwrap_or_else(|| panic!("`{name}` is not a requirement of tests"));
     if found.is_some() {
         return found;
     }

@@ -6,8 +6,7 @@ use schedule::{Algorithm, Collective, Parameter};
 use table::{Confidence, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table};
 use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder};
 
-/// The text of a table of a library with these collectives, as they stand in the file; made for any
-/// CPU.
+/// The text of a table for a library and any CPU; `collectives` is the text of its collectives.
 pub fn yaml(name: &str, library: &str, version: &str, collectives: &str) -> String {
     let collectives = collectives.trim_start_matches('\n');
     format!(
@@ -19,11 +18,12 @@ pub fn yaml(name: &str, library: &str, version: &str, collectives: &str) -> Stri
 }
 
 /// The text of a table of broadcasts on two shapes, such as `2x4` and `8x4`, with times of the default and of one
-/// candidate, which no rule chooses. On the shape between them the times are geometric means: 4 us at 64 bytes and 80 us
-/// at 4 KiB of the default, 12 and 20 us of the candidate, which is thus the faster one from 402 bytes on.
+/// candidate, which no rule chooses. On the shape between them the interpolated times are geometric means: for the
+/// default 4 us at 64 bytes and 80 us at 4 KiB, for the candidate 12 and 20 us. So the candidate is faster from 402
+/// bytes on.
 ///
 /// # Panics
-/// If a shape is not written like that.
+/// If a shape has another form.
 pub fn enclosing(shapes: [&str; 2], library: &str, version: &str, candidate: &str) -> String {
     let times = [("[4, 40]", "[9, 40]"), ("[4, 160]", "[16, 10]")];
     let entries = shapes.into_iter().zip(times).map(|(shape, (default, other))| {
@@ -41,7 +41,7 @@ pub fn enclosing(shapes: [&str; 2], library: &str, version: &str, candidate: &st
     yaml("between", library, version, &format!("{head}{entries}"))
 }
 
-/// The table with this text.
+/// Parses a table.
 ///
 /// # Panics
 /// If it is not valid.
@@ -50,7 +50,7 @@ pub fn parsed(text: &str) -> Table {
     Table::parse(text, "sample.yaml".as_ref()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The table with all of its rules confirmed.
+/// Marks all rules of a table as confirmed.
 pub fn confirmed(mut table: Table) -> Table {
     let entries = table.collectives.values_mut().flatten();
     for rule in entries.flat_map(|entry| &mut entry.rules) {
@@ -59,7 +59,7 @@ pub fn confirmed(mut table: Table) -> Table {
     table
 }
 
-/// The table as a file in a folder.
+/// Saves a table to a folder, and returns its path.
 ///
 /// # Panics
 /// If it cannot be written.
@@ -69,7 +69,7 @@ pub fn saved(table: &Table, folder: &Path) -> PathBuf {
     path
 }
 
-/// Where a table of a library comes from, which is made for any CPU.
+/// The provenance of a table for a library and any CPU.
 pub fn provenance(library: Library) -> Provenance {
     Provenance {
         campaign: "9f86d081".to_owned(),
@@ -86,8 +86,8 @@ pub fn provenance(library: Library) -> Provenance {
     }
 }
 
-/// A table that chooses the algorithm at a place, counted round and round, for every collective on those of two to
-/// five ranks of a node that the algorithm serves. Its rules are measured and confirmed.
+/// A table with an entry for each collective on one node of two to five ranks. It chooses algorithm number `place`
+/// (modulo their number), where that supports the number of ranks. The rules are measured and confirmed.
 pub fn forcing(place: usize, library: Library) -> Table {
     let of = |collective: Collective| {
         let classes = match collective.is_reduction() {

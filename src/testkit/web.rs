@@ -1,4 +1,4 @@
-//! A server on loopback that answers as tests say, also wrongly.
+//! An HTTP server on loopback with scripted, possibly faulty, answers.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,18 +18,18 @@ pub struct HttpRequest {
     pub method: String,
     /// The path with the query.
     pub path: String,
-    /// Headers by their names in lower case.
+    /// The headers, with names in lower case.
     pub headers: BTreeMap<String, String>,
-    /// What follows the headers.
+    /// The bytes after the headers.
     pub body: String,
 }
 
-/// What is sent: bytes, each after a pause; then the connection is closed.
+/// A scripted answer: pieces of bytes, each sent after a pause; then the connection is closed.
 #[derive(Clone, Debug, Default)]
 pub struct Reply(Vec<(Duration, Vec<u8>)>);
 
 impl Reply {
-    /// An answer with its length.
+    /// An answer with a `Content-Length`.
     pub fn new(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Self {
         let body = body.as_ref();
         let mut text = format!("HTTP/1.1 {status} Status\r\nconnection: close\r\n");
@@ -44,12 +44,12 @@ impl Reply {
         Self(vec![(Duration::ZERO, bytes)])
     }
 
-    /// JSON.
+    /// An answer in JSON.
     pub fn json(status: u16, body: &str) -> Self {
         Self::new(status, &[("content-type", "application/json")], body)
     }
 
-    /// A problem.
+    /// An error response in JSON (RFC 9457).
     pub fn problem(status: u16, detail: &str) -> Self {
         let body = format!("{{\"status\": {status}, \"title\": \"T\", \"detail\": \"{detail}\"}}");
         Self::new(
@@ -59,7 +59,7 @@ impl Reply {
         )
     }
 
-    /// These bytes, whatever they are.
+    /// An answer of raw bytes.
     pub fn raw(bytes: impl Into<Vec<u8>>) -> Self {
         Self(vec![(Duration::ZERO, bytes.into())])
     }
@@ -88,7 +88,7 @@ impl Reply {
     }
 }
 
-/// A server, until the process ends.
+/// A running server; it lives as long as the process.
 #[derive(Clone, Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -96,10 +96,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Answers every request at a port of its own by `answer`, each in a thread.
+    /// Starts a server at a free port. Each request is answered by `answer`, in its own thread.
     ///
     /// # Panics
-    /// If there is no port.
+    /// If no port is free.
     pub fn start(answer: impl Fn(&HttpRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -115,18 +115,18 @@ impl Server {
         server
     }
 
-    /// Where it is, as in `http://127.0.0.1:40000`.
+    /// Its URL, as in `http://127.0.0.1:40000`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What it was asked so far.
+    /// The requests so far.
     pub fn requests(&self) -> Vec<HttpRequest> {
         locked(&self.requests).clone()
     }
 }
 
-/// Answers every request at a Unix socket by `answer`, until the process ends.
+/// Starts a server at a Unix socket, which lives as long as the process.
 ///
 /// # Panics
 /// If the socket cannot be made.
@@ -179,7 +179,7 @@ fn serve(
     }
 }
 
-/// A channel as a service publishes it: `/api/v1/machines/here/libraries/openmpi-4.1.4/channels/production`.
+/// A service that publishes one channel: `/api/v1/machines/here/libraries/openmpi-4.1.4/channels/production`.
 #[derive(Clone, Debug, Default)]
 pub struct Site(Arc<Mutex<Published>>);
 
@@ -208,7 +208,7 @@ impl Site {
         digest
     }
 
-    /// Lets nodes keep the newest tables alone.
+    /// Limits the tables to keep to the newest ones.
     pub fn keep(&self, newest: usize) {
         let mut published = locked(&self.0);
         let old = published.released.len().saturating_sub(newest);
@@ -216,7 +216,7 @@ impl Site {
         published.sequence += 1;
     }
 
-    /// What the service answers.
+    /// Answers a request.
     pub fn answer(&self, request: &HttpRequest) -> Reply {
         let published = locked(&self.0);
         if let Some(digest) = request.path.strip_prefix("/api/v1/blobs/") {

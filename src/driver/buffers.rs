@@ -1,4 +1,4 @@
-//! The memory that calls work on.
+//! Buffers of the calls.
 
 use exec::{Bytes, Call};
 use schedule::Collective;
@@ -6,19 +6,19 @@ use wire::ColdCaches;
 
 use crate::data;
 
-/// What moves between memory and caches at once; copies begin so far apart, or several times that.
+/// The length of a cache line. The distance between copies is a multiple of it.
 const LINE_BYTES: usize = 64;
 
-/// The buffers of one rank, or several copies of them that calls take in turns.
+/// The buffers of one rank, or several copies of them that calls use in rotation.
 pub(crate) struct Buffers {
     input: Copies,
     output: Copies,
-    /// What must arrive, where something does.
+    /// The expected output, if the rank has one.
     expected: Option<Bytes>,
     rotation: Rotation,
 }
 
-/// Copies of one buffer, one behind the other.
+/// Copies of one buffer, laid out one after the other.
 struct Copies {
     bytes: Bytes,
     /// The length of one copy.
@@ -34,7 +34,7 @@ impl Buffers {
         let input = data::input(call, rank, ranks);
         let expected = data::expected(call, rank, ranks);
         let output = match &expected {
-            // What the root sends.
+            // The data that the root sends.
             Some(vector) if call.collective == Collective::Bcast && rank == call.root => {
                 vector.clone()
             }
@@ -55,7 +55,7 @@ impl Buffers {
         (self.input.slice(copy), self.output.mut_slice(copy))
     }
 
-    /// The same for a call whose result is looked at, and what must arrive, where something does.
+    /// The buffers of the next call, and its expected output.
     pub(crate) fn next_and_expected(&mut self) -> (&[u8], &mut [u8], Option<&[u8]>) {
         let copy = self.rotation.next();
         (
@@ -79,7 +79,7 @@ impl Copies {
         }
         let mut bytes = Bytes::zeroed(rotation.copies * distance);
         let mut order = rotation;
-        // Copies are filled in the order in which calls will use them: no call finds in caches what was just written.
+        // Filled in the order of their use, so that the next call does not find in the caches what was written last.
         for _ in 0..rotation.copies {
             let begin = order.next() * distance;
             bytes.as_mut_slice()[begin..][..length].copy_from_slice(first.as_slice());
@@ -100,8 +100,8 @@ impl Copies {
     }
 }
 
-/// The order in which copies take turns: all of them before any comes again, and neighbours far apart, so
-/// that nothing fetches the next one in advance.
+/// The order in which copies are used: each once before any is used again, and neighbours far apart, so that no
+/// prefetcher loads the next copy.
 #[derive(Clone, Copy, Debug)]
 struct Rotation {
     copies: usize,
@@ -112,7 +112,7 @@ struct Rotation {
 impl Rotation {
     fn new(copies: usize) -> Self {
         let copies = copies.max(1);
-        // Near the golden section successive multiples spread evenly.
+        // Successive multiples of a step near the golden section spread evenly.
         let mut step = (copies as f64 * 0.618) as usize;
         while greatest_common_divisor(step, copies) != 1 {
             step += 1;
@@ -142,9 +142,9 @@ fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
     b
 }
 
-/// How many copies of a call's buffers the ranks on a rank's node need, so that all of these are
-/// together larger than twice the caches: one where caches may be warm, or nothing is moved. They
-/// take no more than twice the caches and one copy. `nodes` are lists of ranks.
+/// The number of copies of a call's buffers for which the copies of all ranks on a rank's node together exceed twice
+/// the caches. One if caches may be warm, or if no data are moved. They take at most twice the caches and one more
+/// copy. `nodes` lists the ranks of each node.
 pub(crate) fn copies(
     call: &Call,
     rank: u32,

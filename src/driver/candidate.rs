@@ -1,4 +1,4 @@
-//! Candidates as they are called.
+//! Candidates ready to be called.
 
 use std::rc::Rc;
 
@@ -12,23 +12,24 @@ use crate::error::{DriverError, failure};
 
 /// A candidate bound to a cell's call.
 pub(crate) enum CandidateCall<'a> {
-    /// A candidate that the library carries out, or a call that tables leave to it. It has a communicator of
-    /// its own, so that no other candidate receives messages that it left behind when it failed.
+    /// A candidate of the library, or a call that tables leave to the library. It has its own communicator, so that
+    /// no other candidate receives messages that it left behind when it failed.
     Library(Runner, Communicator),
-    /// One of our algorithms, called as programs with a table call it. It makes its own private
+    /// One of our algorithms, called in the same way as by programs with a table. It makes its own private
     /// communicator.
     Ours(Box<DeployedCall>, &'a Communicator),
 }
 
-/// A candidate that is ready to be called again and again.
+/// A candidate during its turn.
 pub(crate) enum CandidateTurn<'a> {
     Library(Turn<'a>, &'a Communicator),
     Ours(&'a DeployedCall, &'a Communicator),
 }
 
 impl<'a> CandidateCall<'a> {
-    /// Prepares a candidate, with the communicator's channels if they could be had. Collective over the communicator. An error of the candidate is inside; one of MPI,
-    /// which has no communicator to spare, is outside and ends the launch.
+    /// Prepares a candidate, with the communicator's channels if they are available. Collective over the
+    /// communicator. The inner result is the candidate's failure; the outer one is an error of MPI, such as no free
+    /// communicator, which ends the launch.
     pub(crate) fn new(
         candidate: &Candidate,
         call: &Call,
@@ -41,7 +42,7 @@ impl<'a> CandidateCall<'a> {
                 message: format!("no shared memory: {reason}"),
             }));
         }
-        // Tables leave calls of one rank alone and calls without data to the library.
+        // Tables leave calls without data, and calls of a single rank, to the library.
         let is_deployed = communicator.size() > 1 && call.bytes > 0;
         if is_deployed && matches!(candidate, Candidate::Ours { .. }) {
             return match DeployedCall::new(candidate, call, communicator, channels.ok()) {
@@ -53,14 +54,14 @@ impl<'a> CandidateCall<'a> {
             };
         }
         let own = communicator.duplicate().map_err(RuntimeError::from)?;
-        // How the library's own collectives wait is up to the library.
+        // `Wait` does not apply to the library's own collectives.
         let runner = Runner::new(candidate, call, &own, Wait::Block);
         Ok(runner
             .map(|runner| Self::Library(runner, own))
             .map_err(|error| failure(&error)))
     }
 
-    /// Makes everything ready for calls one after the other: [`Runner::turn`].
+    /// Prepares the candidate for a series of calls: [`Runner::turn`].
     pub(crate) fn turn(&mut self) -> Result<CandidateTurn<'_>, ExecError> {
         Ok(match self {
             Self::Library(runner, own) => CandidateTurn::Library(runner.turn()?, own),
@@ -68,7 +69,7 @@ impl<'a> CandidateCall<'a> {
         })
     }
 
-    /// Carries out the collective for the first time, in a turn of its own.
+    /// Carries out the collective for the first time, in its own turn.
     pub(crate) fn first(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Failure> {
         let mut turn = self.turn().map_err(|error| failure(&error))?;
         let called = turn.call(input, output).and_then(|()| turn.end());
@@ -79,7 +80,7 @@ impl<'a> CandidateCall<'a> {
         call.passed_on().map_or(Ok(()), |reason| {
             Err(Failure {
                 kind: FailureKind::Unsupported,
-                message: format!("the library carried it out: {reason}"),
+                message: format!("the library carried out the call: {reason}"),
             })
         })
     }
@@ -95,7 +96,7 @@ impl CandidateTurn<'_> {
         }
     }
 
-    /// Leaves the library to its own decisions again: [`Turn::end`].
+    /// Restores the library's own decisions: [`Turn::end`].
     pub(crate) fn end(self) -> Result<(), ExecError> {
         match self {
             Self::Library(turn, _) => turn.end(),

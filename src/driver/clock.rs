@@ -1,4 +1,4 @@
-//! This rank's clock, and what it knows of the global one.
+//! The clock of this rank, and its relation to the global clock.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -10,43 +10,43 @@ use wire::RankClock;
 
 use crate::error::DriverError;
 
-/// Exchanges of a batch, the shortest of which counts.
+/// The number of exchanges in a batch; the shortest one counts.
 const BATCH: usize = 20;
 
-/// The pause between two batches of a lesson: a lesson must last for a drift to show.
+/// The pause between two batches of a lesson, which must last long enough to show a drift.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// Messages of a pupil, as long as the teacher's answers.
-const ASK: [u8; 8] = [1; 8];
-const THANKS: [u8; 8] = [0; 8];
+/// Messages of a pupil, of the same length as the teacher's answers: a request, and the end of the lesson.
+const REQUEST: [u8; 8] = [1; 8];
+const END: [u8; 8] = [0; 8];
 
-/// What this rank's monotonic clock shows.
+/// The time of this rank's monotonic clock.
 pub(crate) fn now() -> Result<Nanoseconds, DriverError> {
     let time = ClockId::CLOCK_MONOTONIC.now().map_err(DriverError::Clock)?;
     Ok(time.tv_sec() * 1_000_000_000 + time.tv_nsec())
 }
 
-/// The time on rank 0's clock, as this rank has learned it. It is kept for the world's rank: any
-/// communicator that has rank 0 as its first can use it.
+/// The conversion between this rank's clock and the global time, which is the clock of rank 0. It is learned for the
+/// world's ranks, and valid in every communicator whose first rank is the world's.
 #[derive(Debug)]
 pub(crate) struct GlobalClock {
     mine: Cell<Clock>,
 }
 
-/// What a look at all ranks' clocks has shown; the same on all ranks.
+/// The result of comparing the clocks of all ranks; the same on all ranks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
-    /// The largest possible difference between the global times of a rank and of rank 0, going by the way
-    /// that the global time has come.
+pub(crate) struct Comparison {
+    /// The largest possible difference between the global times of a rank and of rank 0, summed along the chain of
+    /// teachers.
     pub(crate) residual_seconds: f64,
-    /// Whether a rank must learn anew.
+    /// Whether a rank must learn its clock again.
     pub(crate) is_stale: bool,
-    /// The largest error of the drift of a rank's clock.
+    /// The largest error of a clock's drift.
     pub(crate) drift_error: f64,
 }
 
 impl GlobalClock {
-    /// Learns it. Collective over all that the lessons name.
+    /// Learns the clocks. Collective over the ranks that the lessons name.
     pub(crate) fn learn(
         communicator: &Communicator,
         lessons: &[Vec<Lesson>],
@@ -58,7 +58,7 @@ impl GlobalClock {
         Ok(clock)
     }
 
-    /// Learns it anew.
+    /// Learns the clocks again.
     pub(crate) fn learn_anew(
         &self,
         communicator: &Communicator,
@@ -76,12 +76,12 @@ impl GlobalClock {
         Ok(())
     }
 
-    /// Compares all clocks along the lessons' ways, with the clocks as they are learned.
-    pub(crate) fn look(
+    /// Compares all clocks, along the chain of teachers, with the learned ones.
+    pub(crate) fn compare(
         &self,
         communicator: &Communicator,
         lessons: &[Vec<Lesson>],
-    ) -> Result<Look, DriverError> {
+    ) -> Result<Comparison, DriverError> {
         let (rank, mine) = (communicator.rank(), self.mine.get());
         let (mut residual_seconds, mut is_stale) = (0.0, false);
         for Lesson { teacher, pupil } in lessons.iter().flatten() {
@@ -89,8 +89,8 @@ impl GlobalClock {
                 answer(communicator, *pupil, || self.now())?;
                 communicator.send_bytes(&f64::to_le_bytes(residual_seconds), *pupil)?;
             } else if rank == *pupil {
-                let exchanges = ask(communicator, *teacher)?;
-                communicator.send_bytes(&THANKS, *teacher)?;
+                let exchanges = exchange(communicator, *teacher)?;
+                communicator.send_bytes(&END, *teacher)?;
                 let mut word = [0; 8];
                 communicator.recv_bytes(&mut word, *teacher)?;
                 let teachers_seconds = f64::from_le_bytes(word);
@@ -106,7 +106,7 @@ impl GlobalClock {
             mine.drift_error(),
         ];
         communicator.maximum(&mut all)?;
-        Ok(Look {
+        Ok(Comparison {
             residual_seconds: all[0],
             is_stale: all[1] > 0.0,
             drift_error: all[2],
@@ -118,17 +118,17 @@ impl GlobalClock {
         Ok(self.mine.get().global(now()?))
     }
 
-    /// What this rank's clock shows at a global time.
+    /// The time of this rank's clock at a global time.
     pub(crate) fn local(&self, global: Nanoseconds) -> Nanoseconds {
         self.mine.get().local(global)
     }
 
-    /// The global time when this rank's clock shows so much.
+    /// The global time at a time of this rank's clock.
     pub(crate) fn global(&self, local: Nanoseconds) -> Nanoseconds {
         self.mine.get().global(local)
     }
 
-    /// What all ranks have learned, by rank. Collective.
+    /// The learned clocks of all ranks, by rank. Collective.
     pub(crate) fn describe(
         &self,
         communicator: &Communicator,
@@ -153,13 +153,13 @@ impl GlobalClock {
     }
 }
 
-/// A batch of exchanges, by this rank's own clock.
-fn ask(communicator: &Communicator, teacher: u32) -> Result<Vec<Exchange>, DriverError> {
+/// Makes a batch of exchanges, timed with this rank's own clock.
+fn exchange(communicator: &Communicator, teacher: u32) -> Result<Vec<Exchange>, DriverError> {
     let mut exchanges = Vec::with_capacity(BATCH);
     for _ in 0..BATCH {
         let mut word = [0; 8];
         let sent = now()?;
-        communicator.send_bytes(&ASK, teacher)?;
+        communicator.send_bytes(&REQUEST, teacher)?;
         communicator.recv_bytes(&mut word, teacher)?;
         exchanges.push(Exchange {
             sent,
@@ -170,16 +170,16 @@ fn ask(communicator: &Communicator, teacher: u32) -> Result<Vec<Exchange>, Drive
     Ok(exchanges)
 }
 
-/// Tells a pupil the time until it has had enough.
+/// Answers a pupil's requests for the time until the pupil ends the lesson.
 fn answer(
     communicator: &Communicator,
     pupil: u32,
     time: impl Fn() -> Result<Nanoseconds, DriverError>,
 ) -> Result<(), DriverError> {
-    let mut question = THANKS;
+    let mut question = END;
     loop {
         communicator.recv_bytes(&mut question, pupil)?;
-        if question == THANKS {
+        if question == END {
             return Ok(());
         }
         communicator.send_bytes(&time()?.to_le_bytes(), pupil)?;
@@ -188,12 +188,12 @@ fn answer(
 
 fn take_lesson(communicator: &Communicator, teacher: u32) -> Result<Clock, DriverError> {
     let mut learning = Learning::default();
-    learning.add(&ask(communicator, teacher)?);
+    learning.add(&exchange(communicator, teacher)?);
     while learning.is_unfinished() {
         std::thread::sleep(PAUSE);
-        learning.add(&ask(communicator, teacher)?);
+        learning.add(&exchange(communicator, teacher)?);
     }
-    communicator.send_bytes(&THANKS, teacher)?;
+    communicator.send_bytes(&END, teacher)?;
     let mut bytes = [0; 40];
     communicator.recv_bytes(&mut bytes, teacher)?;
     let teachers = Clock::from_bytes(&bytes);

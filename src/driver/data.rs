@@ -1,17 +1,17 @@
-//! What is sent and what must arrive.
+//! Input data and expected results.
 //!
-//! Contributions to operators that commute are small whole numbers, so that sums are exact in every datatype
-//! and every order of combining gives the same bits. Contributions to the one that does not are functions
-//! of which no two of different ranks give the same in either order.
+//! Contributions to commutative operators are small whole numbers, so sums are exact in every datatype, and every
+//! order of combining gives the same bits. Contributions to the operator that does not commute are functions; the
+//! compositions of those of two ranks differ in the two orders.
 
 use exec::{Bytes, Call};
 use schedule::Collective;
 use vocabulary::{Datatype, Operator};
 
-/// Contributions repeat after as many elements: what all ranks give is known from the first ones.
+/// The period of contributions. What all ranks combine to is computed for one period.
 const PERIOD: u64 = 101;
 
-/// Rank's contribution to element `index`: a number, or the bits of a function.
+/// A rank's contribution to element `index`: a number, or the bits of a function.
 fn contribution(call: &Call, rank: u32, index: u64) -> u64 {
     match call.operator {
         Some(Operator::Noncommutative) => function(call, rank, index % PERIOD),
@@ -19,21 +19,21 @@ fn contribution(call: &Call, rank: u32, index: u64) -> u64 {
     }
 }
 
-/// `a x + b` with a factor of the rank's own, `b` in the upper half of an element. Functions with other odd
-/// factors and the same odd `b` do not commute.
+/// The function `a x + b`: `a` is the lower half of an element and depends on the rank, `b` is the upper half.
+/// Functions with different odd `a` and the same odd `b` do not commute.
 fn function(call: &Call, rank: u32, index: u64) -> u64 {
     let half_bits = 4 * call.datatype.size_bytes();
     (2 * u64::from(rank) + 3) | ((2 * index + 1) << half_bits)
 }
 
-/// The buffer that a rank contributes; empty where it has none, and in a broadcast.
+/// A rank's input buffer; empty if it contributes nothing, and in a broadcast.
 pub(crate) fn input(call: &Call, rank: u32, ranks: u32) -> Bytes {
     fill(call, call.input_bytes(rank, ranks), |index| {
         contribution(call, rank, index)
     })
 }
 
-/// The result that a rank must have, if it has one. Takes time: once a cell is enough.
+/// A rank's expected output, if it has one. Slow; computed once per cell.
 pub(crate) fn expected(call: &Call, rank: u32, ranks: u32) -> Option<Bytes> {
     let is_root = rank == call.root;
     if call.collective.has_result_only_at_root() && !is_root {
@@ -48,10 +48,10 @@ pub(crate) fn expected(call: &Call, rank: u32, ranks: u32) -> Option<Bytes> {
             contribution(call, call.root, u64::from(rank) * elements + index)
         }),
         Collective::Gather | Collective::Allgather => fill(call, bytes, |index| {
-            // An empty vector has no element to ask for.
+            // An empty vector has no elements, so this does not divide by zero.
             contribution(call, (index / elements) as u32, index % elements)
         }),
-        // Every rank's block for this one.
+        // The blocks of all ranks for this one.
         Collective::Alltoall => fill(call, bytes, |index| {
             let block = u64::from(rank) * elements;
             contribution(call, (index / elements) as u32, block + index % elements)
@@ -65,7 +65,7 @@ pub(crate) fn expected(call: &Call, rank: u32, ranks: u32) -> Option<Bytes> {
         | Collective::ReduceScatter
         | Collective::ReduceScatterBlock => {
             let combined = combined(call, ranks);
-            // Where the rank's part begins: the parts before it are as long as their results.
+            // The start of the rank's part: the sum of the outputs before it.
             let before: u64 = match call.collective {
                 Collective::Reduce | Collective::Allreduce => 0,
                 _ => (0..rank).map(|other| call.output_bytes(other, ranks)).sum(),
@@ -78,7 +78,7 @@ pub(crate) fn expected(call: &Call, rank: u32, ranks: u32) -> Option<Bytes> {
     })
 }
 
-/// The combination of the first elements of the first `ranks` ranks.
+/// The combination of the first [`PERIOD`] elements of the first `ranks` ranks.
 fn combined(call: &Call, ranks: u32) -> Vec<u64> {
     let of_all = |index| (0..ranks).map(move |rank| contribution(call, rank, index));
     (0..PERIOD)
@@ -90,7 +90,7 @@ fn combined(call: &Call, ranks: u32) -> Vec<u64> {
         .collect()
 }
 
-/// What functions are one after the other, the last one first.
+/// The composition of functions, the last one applied first.
 fn composed(call: &Call, functions: impl Iterator<Item = u64>) -> u64 {
     let half_bits = 4 * call.datatype.size_bytes();
     let mask = (1 << half_bits) - 1;

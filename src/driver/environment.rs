@@ -1,4 +1,4 @@
-//! What a launch runs on.
+//! The environment of a launch.
 
 use std::time::Duration;
 
@@ -18,11 +18,10 @@ use crate::rules::Given;
 use crate::settings;
 use crate::topology::Topology;
 
-/// How often ranks that wait for rank 0 look whether it is ready.
+/// The interval at which ranks that wait for rank 0 check whether it is ready.
 const NAP: Duration = Duration::from_millis(1);
 
-/// This rank's node. Collective over the node. The plan bounds its cores, where it knows of less than
-/// can be seen from here.
+/// Describes this rank's node. Collective over the node. The plan may know of fewer cores than are visible here.
 pub(crate) fn node(node: &Communicator, plan: &Plan) -> Result<Node, ExecError> {
     let mine = own_cpus();
     let mut ranks = Vec::new();
@@ -39,16 +38,16 @@ pub(crate) fn node(node: &Communicator, plan: &Plan) -> Result<Node, ExecError> 
     })
 }
 
-/// The switches above this node, by what a batch system tells its processes. A path to another node has
-/// come from there with the environment.
+/// The switches above this node, from variables of the batch system. A path that ends in another node was inherited
+/// from there.
 fn switches(names: &SwitchVariables, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let (path, node) = (variable(&names.path)?, variable(&names.node)?);
     let (switches, last) = path.rsplit_once('.')?;
     (last == node).then(|| switches.to_owned())
 }
 
-/// All nodes, in the order of their first ranks; the same on all ranks. Collective. `mine` is as
-/// [`node`] says.
+/// Describes all nodes, in the order of their first ranks; the same on all ranks. Collective. `mine` is the result of
+/// [`node`].
 pub(crate) fn nodes(
     world: &Communicator,
     topology: &Topology,
@@ -63,13 +62,13 @@ pub(crate) fn nodes(
     Ok(nodes)
 }
 
-/// When the batch system's time is over, in seconds since 1970, if it says.
+/// The end of the batch system's allocation, in seconds since 1970, if it is known.
 pub(crate) fn until() -> Option<u64> {
     std::env::var(UNTIL_VARIABLE).ok()?.parse().ok()
 }
 
-/// Collects the environment. Collective; complete on rank 0. `nodes` are as [`nodes`] says,
-/// `given` what steered MPI at start.
+/// Collects the environment. Collective; complete on rank 0. `nodes` is the result of [`nodes`], `given` describes
+/// what steered MPI at the start.
 pub(crate) fn collect(
     world: &Communicator,
     library: Library,
@@ -98,7 +97,7 @@ pub(crate) fn collect(
             load: others_running(),
             timer_resolution_seconds: clock.resolution_seconds,
             timer_overhead_seconds: clock.overhead_seconds,
-            // If the ranks did not begin with that variable, it is our own.
+            // The driver itself set these variables, unless they were set before.
             settings: settings::changed(
                 exec::enabling_variables().filter(|name| !variables.contains_key(*name)),
             ),
@@ -114,13 +113,12 @@ pub(crate) fn collect(
         };
         environment.warnings = judge(&environment);
     }
-    // The others sleep meanwhile, so that rank 0 sees whether the machine is otherwise idle.
+    // The other ranks sleep meanwhile, so that rank 0 can measure the load of an otherwise idle machine.
     world.sleeping_barrier(NAP)?;
     Ok(environment)
 }
 
-/// Adds what was learned of a global clock, and what speaks against using it here: windows make
-/// little sense where ranks share cores.
+/// Adds the learned clocks, and a warning if ranks share cores, where windows are unreliable.
 pub(crate) fn note_clocks(
     environment: &mut Environment,
     clocks: Vec<RankClock>,
@@ -132,16 +130,16 @@ pub(crate) fn note_clocks(
     }
 }
 
-/// The caches that copies of buffers must exceed, on whichever node has most of them. Collective.
+/// The largest caches of a node, which copies of buffers must exceed. Collective.
 ///
 /// # Errors
-/// [`DriverError::NoRoom`] if the copies would take more than half of the memory that is left on
-/// some node: what has to be swapped is not timed.
+/// [`DriverError::NoRoom`] if the copies would take more than half of the available memory of a node, which might
+/// then swap.
 pub(crate) fn cold_caches(
     world: &Communicator,
     topology: &Topology,
 ) -> Result<ColdCaches, DriverError> {
-    // The first rank of every node takes part; the least memory is what is most negative.
+    // The first rank of every node takes part. The maximum of negated values gives the least memory.
     let mut both = [0.0, f64::NEG_INFINITY];
     if topology.leaders.contains(&world.rank()) {
         let available = available_bytes().map_or(f64::INFINITY, |bytes| bytes as f64);
@@ -166,7 +164,7 @@ pub(crate) fn cold_caches(
     }
 }
 
-/// The coarsest of all ranks' clocks: what is too short for one of them is so for all. Collective.
+/// The coarsest clock resolution of all ranks. Collective.
 pub(crate) fn coarsest_clock(world: &Communicator) -> Result<ClockResolution, ExecError> {
     let mine = clock::examine();
     let mut both = [mine.overhead_seconds, mine.resolution_seconds];

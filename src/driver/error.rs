@@ -1,4 +1,4 @@
-//! What ends a launch.
+//! Errors that end a launch.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub(crate) enum DriverError {
         "usage: colltune-driver PLAN | colltune-driver --identify | colltune-driver --natives | colltune-driver --settings"
     )]
     Usage,
-    #[error("cannot start this program again to ask for settings")]
+    #[error("cannot start a copy of this program to read the library's settings")]
     Settings,
     #[error("cannot read the plan {}: {source}", path.display())]
     ReadPlan {
@@ -39,13 +39,13 @@ pub(crate) enum DriverError {
     )]
     OtherLibrary { planned: Library, found: Library },
     #[error(
-        "`cache: cold` takes {} MiB of memory on a node, twice its caches, which is more than half of the {} MiB that are left on one; free some, or use `cache: warm`",
+        "`cache: cold` needs {} MiB of memory on a node (twice its caches), more than half of the {} MiB available on one; free some memory, or use `cache: warm`",
         .wanted >> 20,
         .available >> 20
     )]
     NoRoom { wanted: u64, available: u64 },
     #[error(
-        "the plan asks in task {0} for ranks that arrive one after the other, without `synchronisation: window`"
+        "task {0} of the plan needs ranks that arrive at different times, and thus `synchronisation: window`"
     )]
     SkewedAtBarrier(u32),
     #[error(
@@ -63,9 +63,7 @@ pub(crate) enum DriverError {
     Encode(#[from] serde_json::Error),
     #[error("cannot read the clock: {0}")]
     Clock(nix::Error),
-    #[error(
-        "the ranks did not come to an end of looking at their clocks: a rank hangs, or the network does"
-    )]
+    #[error("the ranks did not finish comparing their clocks in time: a rank or the network hangs")]
     Clocks,
     #[error(transparent)]
     Mpi(#[from] ExecError),
@@ -73,7 +71,7 @@ pub(crate) enum DriverError {
         "cannot prepare a candidate: {0}; the library may have no communicator left, or the node no memory"
     )]
     Preparing(#[from] RuntimeError),
-    /// An error in a candidate's turn, but not in its own call; recorded as the candidate's failure.
+    /// An error in a candidate's turn, but outside its own call; recorded as the candidate's failure.
     #[error("task {task}, candidate {candidate}: {source}")]
     Turn {
         task: u32,
@@ -83,8 +81,8 @@ pub(crate) enum DriverError {
 }
 
 impl DriverError {
-    /// What the message begins with on standard error. The tuner takes `colltune-driver: ` for an
-    /// error that no candidate is to blame for.
+    /// The prefix of the message on standard error. The tuner takes `colltune-driver: ` for an error that no
+    /// candidate has caused.
     pub(crate) fn prefix(&self) -> &'static str {
         match self {
             Self::Turn { .. } => "colltune-driver (in a turn): ",
@@ -114,7 +112,7 @@ impl DriverError {
     }
 }
 
-/// What kind of failure an error is to the candidate that it befell.
+/// The kind of failure that an error is for a candidate.
 pub(crate) fn failure_kind(error: &ExecError) -> FailureKind {
     match error {
         ExecError::Mpi { .. } | ExecError::Tool { .. } => FailureKind::MpiError,
@@ -122,7 +120,7 @@ pub(crate) fn failure_kind(error: &ExecError) -> FailureKind {
     }
 }
 
-/// The failure of the candidate that an error befell.
+/// The failure of a candidate that an error means.
 pub(crate) fn failure(error: &ExecError) -> Failure {
     Failure {
         kind: failure_kind(error),

@@ -1,9 +1,9 @@
-//! Carries out calls on MPI.
+//! The executor of `benchmarking` on MPI.
 
 use std::rc::Rc;
 use std::time::Instant;
 
-use benchmarking::clocks::{Nanoseconds, nanoseconds};
+use benchmarking::clocks::{Nanoseconds, Pace, nanoseconds};
 use benchmarking::{Arrivals, Attempt, Calls, Executor, Failure, Ranks, Samples};
 use exec::{Call, Communicator, NoChannels, NodeChannels};
 use schedule::Collective;
@@ -15,31 +15,31 @@ use crate::candidate::CandidateCall;
 use crate::data;
 use crate::error::{DriverError, failure};
 use crate::spool::Spool;
-use crate::synchronise::{Pace, Synchroniser};
+use crate::synchronise::Synchroniser;
 use crate::watchdog::Watchdog;
 
-/// Calls the candidates of one cell on this rank.
+/// Runs the candidates of one cell on this rank.
 pub(crate) struct MpiExecutor<'a> {
     pub(crate) task: u32,
     pub(crate) call: Call,
-    /// What arrivals are drawn from, the same on all ranks.
+    /// The seed of arrivals, the same on all ranks.
     pub(crate) seed: u64,
     /// Brings the ranks to common starts.
     pub(crate) synchroniser: &'a Synchroniser<'a>,
     /// The ranks that take part.
     pub(crate) communicator: &'a Communicator,
-    /// Their channels, for the candidates that use them, or why there are none.
+    /// Their channels, for the candidates that use them, or the reason why there are none.
     pub(crate) channels: Result<Rc<NodeChannels>, NoChannels>,
     pub(crate) spool: &'a Spool,
     pub(crate) watchdog: &'a Watchdog,
-    /// When work on the cell began.
+    /// The start of the work on the cell.
     pub(crate) began: Instant,
     pub(crate) buffers: Buffers,
 }
 
-/// A candidate that can be called.
+/// A candidate that is ready to be called.
 pub(crate) struct Prepared<'a> {
-    /// Its place among the task's candidates.
+    /// Its index among the task's candidates.
     index: u32,
     call: CandidateCall<'a>,
     pace: Pace,
@@ -91,8 +91,8 @@ impl<'a> Executor for MpiExecutor<'a> {
         self.synchroniser.most_calls(&prepared.pace)
     }
 
-    /// If a call fails, the candidate is not called any more, but the starts are awaited: other
-    /// ranks may have seen nothing of the failure.
+    /// If a call fails, the candidate is not called again, but this rank still awaits the starts: other ranks may not
+    /// have noticed the failure.
     fn repeat(
         &mut self,
         prepared: &mut Prepared<'a>,
@@ -101,11 +101,11 @@ impl<'a> Executor for MpiExecutor<'a> {
     ) -> Attempt<Samples, DriverError> {
         let mut outcome = Ok(());
         let offsets = self.offsets(repetitions, calls);
-        self.watchdog.begin_look(self.communicator.size());
+        self.watchdog.begin_comparison(self.communicator.size());
         let pace = &mut prepared.pace;
         let mut series = self.synchroniser.begin(pace, repetitions, calls, offsets)?;
         self.watchdog.begin(self.task, prepared.index);
-        // Until it has ended the driver calls no collective of the library.
+        // Until the turn has ended, the driver calls no collective of the library.
         let mut turn = prepared.call.turn()?;
         for _ in 0..repetitions {
             series.start()?;
@@ -136,9 +136,9 @@ impl<'a> Executor for MpiExecutor<'a> {
     }
 
     fn residual_seconds(&mut self) -> Result<Option<f64>, DriverError> {
-        self.watchdog.begin_look(self.communicator.size());
+        self.watchdog.begin_comparison(self.communicator.size());
         let residual_seconds = self.synchroniser.residual_seconds()?;
-        self.watchdog.rest();
+        self.watchdog.end();
         Ok(residual_seconds)
     }
 
@@ -148,7 +148,7 @@ impl<'a> Executor for MpiExecutor<'a> {
 }
 
 impl MpiExecutor<'_> {
-    /// How much later than each start this rank arrives; nothing where all arrive together.
+    /// This rank's delays after each start; empty if all ranks arrive together.
     fn offsets(&self, repetitions: usize, calls: Calls) -> Vec<Nanoseconds> {
         let Calls::Skewed {
             longest_seconds,
@@ -167,7 +167,7 @@ impl MpiExecutor<'_> {
         offsets.map(nanoseconds).collect()
     }
 
-    /// Calls the candidate once and compares its result with what it must be. The time is this rank's.
+    /// Calls the candidate once and checks its result. Returns this rank's time in seconds.
     fn check(&mut self, prepared: &mut Prepared<'_>) -> Result<f64, Failure> {
         let rank = self.communicator.rank();
         let (input, output, expected) = self.buffers.next_and_expected();

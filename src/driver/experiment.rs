@@ -1,4 +1,4 @@
-//! Small measurements that show the machine's own parameters.
+//! Experiments that measure parameters of the machine.
 
 mod bench;
 mod carrier;
@@ -14,16 +14,16 @@ use wire::{Measurement, TimeBreakdown};
 use bench::Bench;
 pub(crate) use bench::Setting;
 
-/// A repetition lasts at least this long, so that the timer's cost does not show.
+/// The least duration of a repetition, long enough to hide the timer's cost.
 const BATCH_SECONDS: f64 = 20e-6;
 
-/// Calls made to warm up and to see how long one takes.
+/// The number of calls to warm up and to estimate their duration.
 const WARMUP: u32 = 30;
 
-/// More repetitions than this are taken only if the plan insists.
+/// The most repetitions, unless the plan requires more.
 const ENOUGH: u32 = 1000;
 
-/// How many of the ranks of its shape an experiment needs.
+/// The number of ranks of its shape that an experiment needs.
 pub(crate) fn ranks(experiment: &Experiment) -> usize {
     match experiment.kind {
         ExperimentKind::Burst if experiment.is_among_nodes() => experiment.shape.ranks() as usize,
@@ -40,10 +40,10 @@ pub(crate) fn ranks(experiment: &Experiment) -> usize {
     }
 }
 
-/// Measures an experiment; collective over the setting's communicator, which has as many ranks as are
-/// needed: others would take the cores of those that are measured. Says where the time went, too. Calls
-/// `progressed` where it would be unjust to think that it hangs: on a busy machine all of it takes
-/// longer than it is planned to.
+/// Measures an experiment. Collective over the setting's communicator, which has exactly the ranks that are needed,
+/// as others would take the cores of the measured ones. Returns the measurement and how the time was spent. Calls
+/// `progressed` regularly: on a busy machine the whole experiment may take longer than the watchdog allows for one
+/// step.
 pub(crate) fn run(
     experiment: &Experiment,
     repetition: &Repetition,
@@ -60,7 +60,7 @@ pub(crate) fn run(
     let mut estimate = [bench.time(warmup)? / f64::from(warmup)];
     communicator.maximum(&mut estimate)?;
     let (batch, repetitions) = if is_late {
-        // What counts is whether it is longer or shorter than the receiver is late.
+        // Only whether the time is shorter than the receiver's delay matters.
         (1, repetition.minimum)
     } else {
         let batch = (BATCH_SECONDS / estimate[0].max(1e-9))
@@ -94,7 +94,7 @@ pub(crate) fn run(
     Ok((measured, spent))
 }
 
-/// The number of repetitions that fit in the slice, within the plan's bounds.
+/// The number of repetitions that fit in the time slice, within the plan's bounds.
 fn repetitions(seconds: f64, wanted: &Repetition) -> u32 {
     let most = wanted.maximum.min(ENOUGH).max(wanted.minimum);
     let fitting = wanted.slice_seconds / seconds;

@@ -1,4 +1,4 @@
-//! Which MPI library this is, and what it lets one force.
+//! Information about the MPI library: its name and version, and the algorithms that can be forced.
 
 use crate::error::DriverError;
 

@@ -1,10 +1,9 @@
-//! The MPI program that measures. It reads one plan, appends records to the plan's spool file, and
-//! decides only how often candidates are repeated.
+//! The MPI program that measures. It reads a plan, appends records to the plan's spool file, and decides only how
+//! often candidates are repeated.
 //!
-//! `colltune-driver PLAN` is started by a launcher on every rank; `colltune-driver --identify`
-//! prints the library that it is linked to, `colltune-driver --natives` the algorithms that this
-//! library lets one force, and `colltune-driver --settings` what users have set in it. Its exit
-//! codes are in [`wire::exit_code`].
+//! A launcher starts `colltune-driver PLAN` on every rank. `colltune-driver --identify` prints the MPI library that
+//! it is linked to, `--natives` the algorithms that this library allows to force, and `--settings` the settings that
+//! users have changed in it. The exit codes are in [`wire::exit_code`].
 
 mod buffers;
 mod candidate;
@@ -33,20 +32,20 @@ use crate::error::DriverError;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match &arguments[..] {
-        // The settings as the library has them, without anything of ours.
+        // The library's settings, before this program changes any.
         [flag] if flag == settings::PRINT => end(settings::print_all()),
         [flag] if flag == "--settings" => end(settings::print_changed()),
         arguments => with_forcing(arguments),
     }
 }
 
-/// What needs algorithms that can be forced.
+/// Commands for which algorithms can be forced.
 fn with_forcing(arguments: &[String]) -> ExitCode {
     let given = match rules::set_aside() {
         Ok(given) => given,
         Err(error) => return end(Err(error)),
     };
-    // The default must stay what it is.
+    // Forcing must not change the library's default.
     if variables::may_force(&given.variables) && !given.is_forced_in_vain {
         exec::allow_forcing();
     }
@@ -55,7 +54,7 @@ fn with_forcing(arguments: &[String]) -> ExitCode {
         [flag] if flag == "--natives" => end(identify::print_natives()),
         [plan] => match session::run(Path::new(plan), given) {
             Ok(()) => ExitCode::SUCCESS,
-            // Finalising after an error may wait for ranks that will never come.
+            // Finalising MPI after an error may wait forever for other ranks.
             Err(error) => exec::exit_now(report(&error)),
         },
         _ => end(Err(DriverError::Usage)),

@@ -1,4 +1,4 @@
-//! Sets aside what a site has deployed, so that it is not measured.
+//! Sets aside the tuning rules that a site has deployed, so that they do not affect measurements.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,24 +9,24 @@ use wire::RULES_VARIABLE;
 
 use crate::error::DriverError;
 
-/// Keeps `libcolltune.so`, if that is preloaded, out of all calls.
+/// Disables a preloaded `libcolltune.so`.
 const DISABLING: &str = "COLLTUNE_DISABLE";
 /// The variable that preloads, the library's name in it, and the variable that names its table.
 const PRELOADED: (&str, &str, &str) = ("LD_PRELOAD", "libcolltune", "COLLTUNE_TABLE");
 
-/// What steered MPI when this process was started.
+/// The configuration of MPI when this process was started.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Given {
-    /// The variables of the environment that steer it, without those that were set aside.
+    /// The environment variables that configure it, without those that were set aside.
     pub(crate) variables: BTreeMap<String, String>,
-    /// What was deployed and set aside: [`wire::Environment::set_aside`].
+    /// The deployed rules that were set aside: [`wire::Environment::set_aside`].
     pub(crate) set_aside: Vec<String>,
-    /// Whether variables or files set what has no effect as long as algorithms cannot be forced.
+    /// Whether variables or files contain settings that have no effect unless algorithms can be forced.
     pub(crate) is_forced_in_vain: bool,
 }
 
-/// Removes what a site has deployed from this process, but for the rules that the launch asks for. Call it before
-/// anything else: it changes the environment.
+/// Removes the rules that a site has deployed from this process, except those that the launch requests. Must be
+/// called first, as it changes the environment.
 pub(crate) fn set_aside() -> Result<Given, DriverError> {
     let mut given = Given {
         variables: variables::of_this_process(),
@@ -42,8 +42,8 @@ pub(crate) fn set_aside() -> Result<Given, DriverError> {
         given.variables.remove(name);
         exec::change_environment(name, None);
         if !value.is_empty() {
-            let told = format!("{name}={value} is set in the environment");
-            given.set_aside.push(told);
+            let note = format!("{name}={value} is set in the environment");
+            given.set_aside.push(note);
         }
     }
     let libraries = LibraryName::ALL.map(|library| library.rules_variable());
@@ -52,17 +52,17 @@ pub(crate) fn set_aside() -> Result<Given, DriverError> {
     given.is_forced_in_vain = settings.is_forced_in_vain(sets_aside);
     if sets_aside && let Some(rules) = settings.rules {
         let place = place(&rules);
-        let told = format!("{}={} is set in {place}", rules.setting, rules.file);
-        given.set_aside.push(told);
+        let note = format!("{}={} is set in {place}", rules.setting, rules.file);
+        given.set_aside.push(note);
     }
-    // A variable overrides files of settings, on other nodes too.
+    // A variable overrides settings files, also on other nodes.
     for name in libraries.iter().filter(|name| !is_kept(name)) {
         exec::change_environment(name, Some(""));
     }
     Ok(given)
 }
 
-/// The table that `libcolltune.so` would use in this process.
+/// The table that a preloaded `libcolltune.so` would use in this process.
 fn preloaded() -> Option<String> {
     let (list, library, table) = PRELOADED;
     let is_there = std::env::var(list).is_ok_and(|list| list.contains(library));
@@ -71,7 +71,7 @@ fn preloaded() -> Option<String> {
     Some(format!("{table}={table_is} is set in the environment"))
 }
 
-/// The file of settings that names a file of rules, with its other lines about rules, which are not set aside.
+/// The settings file that names a file of rules, with its other lines about rules, which stay in force.
 fn place(rules: &exec::RulesInFiles) -> String {
     let files = rules.settings.split([':', ',']).map(str::trim);
     let mut places = files.filter_map(|path| {
@@ -94,7 +94,7 @@ fn place(rules: &exec::RulesInFiles) -> String {
         Some(path.to_owned() + &beside.collect::<String>())
     });
     let found = places.next();
-    found.unwrap_or_else(|| "a file of settings".to_owned())
+    found.unwrap_or_else(|| "a settings file".to_owned())
 }
 
 #[cfg(test)]

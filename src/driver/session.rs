@@ -1,4 +1,4 @@
-//! One launch, from plan to last record.
+//! One launch, from the plan to the last record.
 
 use std::num::NonZero;
 use std::path::Path;
@@ -29,15 +29,15 @@ use crate::topology::{ShapeMissing, Topology};
 use crate::watchdog::Watchdog;
 use crate::{environment, experiment};
 
-/// How often ranks that take no part look whether a task has ended.
+/// The interval at which ranks that take no part check whether a task has ended.
 const NAP: Duration = Duration::from_millis(1);
 
-/// How much later than rank 0 other ranks end after an MPI error in a turn: with the first rank that
-/// ends the launcher may end the others, and it is rank 0 that writes down what happened.
+/// The delay with which other ranks end after an MPI error in a turn: once one rank ends, the launcher may kill the
+/// others, and rank 0 must write the record first.
 const AFTER_RANK_0: Duration = Duration::from_millis(500);
 
-/// Carries out a plan. Every rank calls this; only rank 0 reads the plan and writes records.
-/// `given` is what steered MPI before anything was changed.
+/// Carries out a plan. Called on every rank; only rank 0 reads the plan and writes records. `given` is the
+/// configuration of MPI before the driver changed it.
 pub(crate) fn run(path: &Path, given: Given) -> Result<(), DriverError> {
     let start = Instant::now();
     let universe = Universe::start()?;
@@ -107,7 +107,7 @@ fn carry_out(
     session.spool.write(&Record::Finished { reason })
 }
 
-/// What this process may share with others of its node, in bytes.
+/// The limit of memory that this process may share with others on its node, in bytes.
 fn shared_bytes() -> Result<u64, DriverError> {
     let value = std::env::var_os(shared_memory::VARIABLE);
     shared_memory::limit(value.as_deref()).ok_or_else(|| DriverError::SharedMemory {
@@ -121,7 +121,7 @@ fn unix_seconds() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// The ranks that stand on one pretended node with this one. Collective.
+/// A communicator of the ranks on this rank's pretended node. Collective.
 fn pretended_node(world: &Communicator, ppn: NonZero<u32>) -> Result<Communicator, ExecError> {
     let node_of = |rank: u32| rank / ppn;
     let mut mine = None;
@@ -132,7 +132,7 @@ fn pretended_node(world: &Communicator, ppn: NonZero<u32>) -> Result<Communicato
     mine.map_or_else(|| world.duplicate(), Ok)
 }
 
-/// Gives all ranks a global clock if they shall need one.
+/// Learns the global clock, if the plan needs one.
 fn learn_clock(
     way: Synchronisation,
     world: &Communicator,
@@ -145,7 +145,7 @@ fn learn_clock(
     }
 }
 
-/// Reads the plan on rank 0 and hands it to all.
+/// Reads the plan on rank 0 and broadcasts it.
 fn read_plan(path: &Path, world: &Communicator) -> Result<Plan, DriverError> {
     let mut text = Vec::new();
     if world.rank() == 0 {
@@ -155,7 +155,7 @@ fn read_plan(path: &Path, world: &Communicator) -> Result<Plan, DriverError> {
         })?;
     }
     world.share(&mut text, 0)?;
-    // The version first: a plan of another version may not parse at all.
+    // Checked first: a plan of another version may not parse at all.
     let parse_error = |source| DriverError::ParsePlan {
         path: path.to_owned(),
         source,
@@ -175,17 +175,17 @@ struct Session<'a> {
     topology: Topology,
     /// The same on all ranks.
     nodes: Vec<Node>,
-    /// Whether the library does so itself where ranks share cores.
+    /// Whether the library itself yields the core where ranks share cores.
     leaves_core: bool,
-    /// The coarsest of all ranks' clocks.
+    /// The coarsest clock resolution of all ranks.
     timer: ClockResolution,
-    /// The caches in which calls shall find nothing, if any.
+    /// The caches that must not contain the buffers of calls, if any.
     cold: Option<ColdCaches>,
-    /// Kept from task to task, where starts are agreed upon.
+    /// The global clock, kept from task to task.
     clock: Option<GlobalClock>,
-    /// What this process may share with others of its node.
+    /// The limit of memory that this process may share with others on its node, in bytes.
     shared_bytes: u64,
-    /// When the batch system's time is over, in seconds since 1970, if there is a batch system.
+    /// The end of the batch system's allocation, in seconds since 1970, if there is one.
     until: Option<u64>,
     spool: Spool,
     watchdog: Watchdog,
@@ -198,13 +198,13 @@ impl Session<'_> {
                 return Ok(Finish::Deadline);
             }
             self.task(task)?;
-            // Ranks that take no part wait here without occupying a core.
+            // Ranks that take no part wait here without using a core.
             self.world.sleeping_barrier(NAP)?;
         }
         Ok(Finish::Complete)
     }
 
-    /// An MPI error while a candidate has its turn is that candidate's failure.
+    /// Attributes an MPI error during a candidate's turn to that candidate.
     fn attribute(&self, error: DriverError) -> DriverError {
         let DriverError::Mpi(source) = error else {
             return error;
@@ -231,7 +231,7 @@ impl Session<'_> {
         }
     }
 
-    /// Rank 0's clocks decide for all.
+    /// Whether there is time for another task, according to rank 0's clocks.
     fn may_begin(&self, start: Instant) -> Result<bool, DriverError> {
         let planned = self.plan.deadline_seconds;
         let in_time = planned.is_none_or(|end| start.elapsed().as_secs_f64() < end)
@@ -268,8 +268,8 @@ impl Session<'_> {
         }))
     }
 
-    /// Compares candidates in a cell; the ranks of the communicator stand on these nodes. Says where the
-    /// time went, too. Collective.
+    /// Compares the candidates of a cell. `nodes` lists the communicator's ranks on each node. Returns the
+    /// measurements and how the time was spent. Collective.
     fn compare(
         &self,
         task: &PlannedTask,
@@ -280,11 +280,11 @@ impl Session<'_> {
         if task.pattern == Pattern::Skewed && self.clock.is_none() {
             return Err(DriverError::SkewedAtBarrier(task.id));
         }
-        let looking = Instant::now();
-        self.watchdog.begin_look(communicator.size());
+        let comparing = Instant::now();
+        self.watchdog.begin_comparison(communicator.size());
         let synchroniser = self.synchroniser(communicator, nodes)?;
-        self.watchdog.rest();
-        let looking_seconds = looking.elapsed().as_secs_f64();
+        self.watchdog.end();
+        let comparing_seconds = comparing.elapsed().as_secs_f64();
         let seed = self.plan.seed ^ u64::from(task.round).rotate_left(32) ^ u64::from(task.id);
         let benchmark = CellBenchmark {
             candidates,
@@ -315,11 +315,11 @@ impl Session<'_> {
             began,
         };
         let (measurements, mut spent) = benchmark.run(&mut executor)?;
-        spent.starting_seconds += looking_seconds;
+        spent.starting_seconds += comparing_seconds;
         Ok((measurements, spent))
     }
 
-    /// Channels of shared memory. Collective.
+    /// Opens channels of shared memory. Collective.
     fn channels(
         &self,
         shape: CommShape,
@@ -330,8 +330,8 @@ impl Session<'_> {
         NodeChannels::open(communicator, &node, self.shared_bytes, is_oversubscribed)
     }
 
-    /// Measures the machine itself; the ranks of the communicator stand on these nodes. Says where the
-    /// time went, too. Collective.
+    /// Runs an experiment. `nodes` lists the communicator's ranks on each node. Returns the measurement and how the
+    /// time was spent. Collective.
     fn experiment(
         &self,
         task: &PlannedTask,
@@ -345,7 +345,7 @@ impl Session<'_> {
             task: task.id,
             candidate: 0,
         })?;
-        // All of it is one turn, which must not look like one that hangs.
+        // The watchdog times the experiment as one turn, so its slice must be much shorter than the limit.
         let longest = self.plan.watchdog_seconds / 4.0;
         let repetition = Repetition {
             slice_seconds: self.plan.repetition.slice_seconds.min(longest),
@@ -356,7 +356,7 @@ impl Session<'_> {
             Through::Shared => match self.channels(what.shape, communicator)? {
                 Ok(channels) => Some(channels),
                 Err(reason) => {
-                    self.watchdog.rest();
+                    self.watchdog.end();
                     self.spool.write(&Record::Failed {
                         task: task.id,
                         candidate: 0,
@@ -374,11 +374,11 @@ impl Session<'_> {
             channels,
         };
         let (measured, spent) = experiment::run(what, &repetition, &self.timer, setting, &begin)?;
-        self.watchdog.rest();
+        self.watchdog.end();
         Ok((vec![measured], spent))
     }
 
-    /// How the ranks of a shape wait for messages: a rank that spins takes the core from those it waits for.
+    /// The way the ranks of a shape wait for messages. A spinning rank would take the core from those that it waits for.
     fn wait(&self, shape: CommShape) -> Wait {
         match is_oversubscribed(&self.nodes, shape) && !self.leaves_core {
             true => Wait::Yield,
@@ -386,15 +386,15 @@ impl Session<'_> {
         }
     }
 
-    /// How the ranks of a task, which stand on these nodes, come to common starts. Collective.
+    /// Makes the synchroniser of a task, whose ranks are on these nodes. Collective.
     fn synchroniser<'s>(
         &'s self,
         communicator: &'s Communicator,
         nodes: &[Vec<u32>],
     ) -> Result<Synchroniser<'s>, DriverError> {
-        // All ranks wait alike, since how they wait decides which repetitions are valid. In a crowded
-        // launch no rank is bound to a core, so that one which spins until a start may keep another
-        // from hearing of it, however few take part.
+        // All ranks wait in the same way, since this decides which repetitions are valid. In an oversubscribed launch
+        // no rank is bound to a core, so a rank that spins until a start may delay another one, even if few take
+        // part.
         let wait = match is_oversubscribed(&self.nodes, self.topology.shape()) {
             true => Wait::Yield,
             false => Wait::Block,
@@ -408,7 +408,7 @@ impl Session<'_> {
         })
     }
 
-    /// The world ranks that do the work.
+    /// The world ranks that take part in a task.
     fn members(&self, work: &PlannedWork) -> Result<Vec<u32>, ShapeMissing> {
         match work {
             PlannedWork::Compare { cell, .. } => self.topology.members(cell.shape),
@@ -420,7 +420,8 @@ impl Session<'_> {
         }
     }
 
-    /// The launch does not hold the task's shape: every candidate fails, the launch goes on.
+    /// Records a failure of every candidate, because the launch is smaller than the task's shape. The launch
+    /// continues.
     fn refuse(&self, task: &PlannedTask) -> Result<(), DriverError> {
         let candidates = match &task.work {
             PlannedWork::Compare { candidates, .. } => candidates.len() as u32,

@@ -1,4 +1,4 @@
-//! What users have set in the library.
+//! The settings that users have changed in the library.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
@@ -10,15 +10,15 @@ use crate::error::DriverError;
 /// The argument that makes this program print its library's control variables.
 pub(crate) const PRINT: &str = "--control-variables";
 
-/// Prints the control variables that steer collectives, and the one that lists files of settings, with their values,
-/// as one JSON object.
+/// Prints as one JSON object the control variables that steer collectives, and the one that lists settings files,
+/// with their values.
 pub(crate) fn print_all() -> Result<(), DriverError> {
     let values = exec::control_variables(|name| is_setting(name) || lists_files(name))?;
     println!("{}", serde_json::to_string(&values)?);
     Ok(())
 }
 
-/// Prints those that have other values than the library was built with, as one JSON object.
+/// Prints the settings whose values differ from the library's built-in ones, as one JSON object.
 pub(crate) fn print_changed() -> Result<(), DriverError> {
     match changed([]) {
         Some(settings) => println!("{}", serde_json::to_string(&settings)?),
@@ -27,10 +27,9 @@ pub(crate) fn print_changed() -> Result<(), DriverError> {
     Ok(())
 }
 
-/// The settings that have other values than the library was built with; none if that cannot be told. The
-/// tool interface knows no defaults, so that two processes are asked which have not started MPI: one
-/// with this process's environment but for variables of `our_own` making, and one in which nothing
-/// is set.
+/// The settings whose values differ from the library's built-in ones; `None` if they cannot be found. As MPI's tool
+/// interface does not report defaults, two processes that have not started MPI are compared: one with this process's
+/// environment except `our_own` variables, and one with no settings.
 pub(crate) fn changed<'a>(
     our_own: impl IntoIterator<Item = &'a str>,
 ) -> Option<BTreeMap<String, String>> {
@@ -44,7 +43,7 @@ pub(crate) fn changed<'a>(
         plain.env_remove(name);
     }
     plain.envs(set);
-    // Both at a time: a process may take a fraction of a second to load what its library consists of.
+    // Both at once, as loading a library may take a fraction of a second.
     let (here, plain) = (here.spawn().ok()?, plain.spawn().ok()?);
     let (here, plain) = (answer(here)?, answer(plain)?);
     let differs = |(name, value): &(String, String)| {

@@ -1,4 +1,4 @@
-//! The file that records go to.
+//! The spool: the file of records.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -9,8 +9,8 @@ use wire::Record;
 
 use crate::error::DriverError;
 
-/// Appends records, each as one line in one write. Only rank 0 has a file; on other ranks records
-/// go nowhere, so that all ranks can run the same code.
+/// Appends records, each as a line in a single write. Only rank 0 has a file; on other ranks writing does nothing, so
+/// that all ranks run the same code.
 #[derive(Clone, Debug)]
 pub(crate) struct Spool {
     file: Option<Arc<Mutex<File>>>,

@@ -1,9 +1,9 @@
-//! How ranks are brought to a common start, and what the time of a repetition is then.
+//! Synchronisation: how ranks start together, and how the time of a repetition is defined.
 
 mod barrier;
 mod window;
 
-use benchmarking::clocks::Nanoseconds;
+use benchmarking::clocks::{Nanoseconds, Pace};
 use benchmarking::{Calls, Samples};
 use exec::Communicator;
 
@@ -12,20 +12,19 @@ use barrier::BarrierSeries;
 use window::WindowSeries;
 pub(crate) use window::WindowSynchroniser;
 
-/// The way of a task, for the ranks that take part in it.
+/// The synchronisation of a task, for the ranks that take part in it.
 #[derive(Debug)]
 pub(crate) enum Synchroniser<'a> {
-    /// A dissemination barrier of our own before each repetition; its time is that of the slowest
-    /// rank.
+    /// A dissemination barrier of our own before each repetition; the time is that of the slowest rank.
     Barrier(&'a Communicator),
-    /// Starts on a global clock; from the first rank's start to the last one's end, unless calls are
+    /// Starts on a global clock; the time is from the first rank's start to the last one's end, unless calls are
     /// repeated or skewed.
     Window(WindowSynchroniser<'a>),
 }
 
 impl Synchroniser<'_> {
-    /// Begins a series of repetitions of these calls by the candidate that has this pace. In each this rank
-    /// arrives so much later than the start as `offsets` say; without a global clock it cannot. Collective.
+    /// Begins a series of repetitions. In each repetition this rank arrives later than the start by the given offset;
+    /// offsets require a global clock. Collective.
     pub(crate) fn begin<'s>(
         &'s self,
         pace: &'s mut Pace,
@@ -43,7 +42,7 @@ impl Synchroniser<'_> {
         })
     }
 
-    /// The most repetitions of a series.
+    /// The most repetitions in a series.
     pub(crate) fn most_calls(&self, pace: &Pace) -> usize {
         match self {
             Self::Barrier(_) => usize::MAX,
@@ -51,8 +50,7 @@ impl Synchroniser<'_> {
         }
     }
 
-    /// The largest disagreement of the clocks in this task, which has ended; none without a global
-    /// clock. Collective.
+    /// The largest disagreement of the clocks in this task, in seconds; `None` without a global clock. Collective.
     pub(crate) fn residual_seconds(&self) -> Result<Option<f64>, DriverError> {
         match self {
             Self::Barrier(_) => Ok(None),
@@ -61,10 +59,7 @@ impl Synchroniser<'_> {
     }
 }
 
-/// What is known of how one candidate keeps to its windows.
-pub(crate) type Pace = benchmarking::clocks::Pace;
-
-/// Repetitions under way.
+/// A running series of repetitions.
 #[derive(Debug)]
 pub(crate) enum Series<'a> {
     Barrier(BarrierSeries<'a>),
@@ -72,7 +67,7 @@ pub(crate) enum Series<'a> {
 }
 
 impl Series<'_> {
-    /// Waits for the next repetition's start. All ranks do so, also if they have failed meanwhile.
+    /// Waits for the next repetition's start. Every rank calls this, even after a failure.
     #[inline]
     pub(crate) fn start(&mut self) -> Result<(), DriverError> {
         match self {
@@ -81,7 +76,7 @@ impl Series<'_> {
         }
     }
 
-    /// What has been called in the repetition so far is not timed on this rank.
+    /// Excludes the calls so far in this repetition from the time, on this rank.
     #[inline]
     pub(crate) fn begin_timing(&mut self) -> Result<(), DriverError> {
         match self {
@@ -93,7 +88,7 @@ impl Series<'_> {
         }
     }
 
-    /// The repetition has ended on this rank.
+    /// Ends the repetition on this rank.
     #[inline]
     pub(crate) fn end(&mut self) -> Result<(), DriverError> {
         match self {
@@ -105,7 +100,7 @@ impl Series<'_> {
         }
     }
 
-    /// What all ranks together have seen; the same on all. Collective.
+    /// The samples of all ranks together, the same on all ranks. Collective.
     pub(crate) fn agree(self) -> Result<Samples, DriverError> {
         match self {
             Self::Barrier(series) => Ok(series.agree()?),

@@ -1,4 +1,4 @@
-//! Which ranks stand on which node.
+//! The placement of ranks on nodes.
 
 use exec::{Communicator, ExecError};
 use vocabulary::CommShape;
@@ -6,19 +6,19 @@ use vocabulary::CommShape;
 /// The nodes of a launch, in the order of their first ranks.
 #[derive(Debug)]
 pub(crate) struct Topology {
-    /// World rank of the first rank on each node.
+    /// The world rank of the first rank on each node.
     pub(crate) leaders: Vec<u32>,
-    /// World ranks on each node, in rank order.
+    /// The world ranks on each node, in rank order.
     nodes: Vec<Vec<u32>>,
 }
 
 impl Topology {
-    /// Finds out. Collective.
+    /// Discovers the nodes. Collective.
     pub(crate) fn discover(world: &Communicator, node: &Communicator) -> Result<Self, ExecError> {
         let mut leader = world.rank().to_le_bytes().to_vec();
         node.share(&mut leader, 0)?;
         let leader = leader.try_into().map_or(0, u32::from_le_bytes);
-        // Every rank names its leader in its own slot; zero means not yet named.
+        // Every rank writes its leader to its own slot; zero means not written.
         let mut leader_of = vec![0.0; world.size() as usize];
         leader_of[world.rank() as usize] = f64::from(leader) + 1.0;
         world.maximum(&mut leader_of)?;
@@ -51,7 +51,7 @@ impl Topology {
         Ok(members)
     }
 
-    /// The places in a list of world ranks of those that stand on one node, node by node.
+    /// The indices in `members` of the ranks on each node.
     pub(crate) fn nodes_among(&self, members: &[u32]) -> Vec<Vec<u32>> {
         let among = |node: &Vec<u32>| {
             let places = members.iter().zip(0..);
@@ -62,7 +62,7 @@ impl Topology {
         nodes.filter(|node| !node.is_empty()).collect()
     }
 
-    /// The whole launch: all nodes, and as many ranks on each as there are on the fullest.
+    /// The shape of the whole launch: all nodes, and the ranks of the fullest node.
     pub(crate) fn shape(&self) -> CommShape {
         let ppn = self.nodes.iter().map(Vec::len).max().unwrap_or(0);
         CommShape {
@@ -77,7 +77,7 @@ impl Topology {
     }
 }
 
-/// The launch does not have the nodes or ranks that a task asks for.
+/// The launch has fewer nodes or ranks than a task needs.
 #[derive(Debug)]
 pub(crate) struct ShapeMissing;
 

@@ -1,4 +1,4 @@
-//! Ends the launch when it should not go on: a candidate hangs, or no command waits for the result.
+//! Ends the launch when it should not continue: a candidate hangs, or the command that waits for the result is gone.
 
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
@@ -11,25 +11,24 @@ use wire::{FailureKind, Record, exit_code};
 use crate::error::DriverError;
 use crate::spool::Spool;
 
-/// How often the watchdog looks. Rare enough not to disturb what is measured.
+/// The interval of the checks, long enough not to disturb measurements.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// How much longer ranks other than 0 wait.
+/// The additional patience of ranks other than 0.
 const LATER: Duration = Duration::from_secs(3);
 
-/// How much longer looking at clocks may take for each rank: it may have to learn its clock anew.
+/// The additional time for each rank when clocks are compared, as a rank may have to learn its clock again.
 const LESSON: Duration = Duration::from_secs(2);
 
-/// What is in flight and until when it may be.
+/// The current step and its deadline.
 #[derive(Debug)]
 struct Turn {
-    /// The task and the candidate; absent while ranks look at their clocks, which is no candidate's
-    /// fault.
-    whose: Option<(u32, u32)>,
+    /// The task and the candidate; `None` while ranks compare their clocks, which no candidate is responsible for.
+    of: Option<(u32, u32)>,
     ends: Instant,
 }
 
-/// A thread on every rank that looks after the launch.
+/// A thread on every rank that enforces deadlines.
 #[derive(Clone, Debug)]
 pub(crate) struct Watchdog {
     turn: Arc<Mutex<Option<Turn>>>,
@@ -37,8 +36,8 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts the thread. `patience` is what a turn may take; ranks other than 0 wait longer, so
-    /// that it is rank 0 that writes down what hung, unless it is stuck itself.
+    /// Starts the thread. `patience` is the limit of a turn. Ranks other than 0 wait longer, so that rank 0 records
+    /// the hang unless it is stuck itself.
     pub(crate) fn start(
         patience: Duration,
         leash: Option<PathBuf>,
@@ -59,50 +58,50 @@ impl Watchdog {
         std::thread::spawn(move || {
             loop {
                 std::thread::sleep(PERIOD);
-                if parent_id() != launcher || leash.as_deref().is_some_and(leash_is_loose) {
+                if parent_id() != launcher || leash.as_deref().is_some_and(is_unlocked) {
                     exec::exit_now(exit_code::ORPHANED);
                 }
                 let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(turn) = turn.as_ref().filter(|turn| turn.ends < Instant::now()) {
-                    give_up(turn, patience, &spool);
+                    end_launch(turn, patience, &spool);
                 }
             }
         });
         watchdog
     }
 
-    /// A candidate's turn begins.
+    /// Begins a candidate's turn.
     pub(crate) fn begin(&self, task: u32, candidate: u32) {
         let ends = Instant::now() + self.patience;
-        let whose = Some((task, candidate));
-        self.set(Some(Turn { whose, ends }));
+        let of = Some((task, candidate));
+        self.set(Some(Turn { of, ends }));
     }
 
-    /// `ranks` ranks begin to look at their clocks.
-    pub(crate) fn begin_look(&self, ranks: u32) {
+    /// Begins a comparison of the clocks of `ranks` ranks.
+    pub(crate) fn begin_comparison(&self, ranks: u32) {
         let ends = Instant::now() + self.patience + LESSON * ranks;
-        self.set(Some(Turn { whose: None, ends }));
+        self.set(Some(Turn { of: None, ends }));
     }
 
-    /// Nothing is in flight.
-    pub(crate) fn rest(&self) {
+    /// Ends the current step.
+    pub(crate) fn end(&self) {
         self.set(None);
     }
 
-    /// Like [`Watchdog::rest`]; returns the task and candidate that were in flight.
+    /// As [`Watchdog::end`]; returns the task and candidate of the turn that it ends.
     pub(crate) fn interrupt(&self) -> Option<(u32, u32)> {
-        self.set(None).and_then(|turn| turn.whose)
+        self.set(None).and_then(|turn| turn.of)
     }
 
-    /// Returns what was in flight before.
+    /// Replaces the current step, and returns it.
     fn set(&self, turn: Option<Turn>) -> Option<Turn> {
         let mut in_flight = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *in_flight, turn)
     }
 }
 
-fn give_up(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
-    let Some((task, candidate)) = turn.whose else {
+fn end_launch(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
+    let Some((task, candidate)) = turn.of else {
         let error = DriverError::Clocks;
         eprintln!("{}{error}", error.prefix());
         exec::exit_now(error.exit_code());
@@ -122,8 +121,8 @@ fn give_up(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
     exec::exit_now(exit_code::HANG);
 }
 
-/// Whether no process holds the lock any more. A file that cannot be opened is no proof of that.
-fn leash_is_loose(leash: &Path) -> bool {
+/// Whether no process holds the lock any more. False if the file cannot be opened.
+fn is_unlocked(leash: &Path) -> bool {
     let Ok(file) = files::open(leash) else {
         return false;
     };

@@ -1,4 +1,4 @@
-//! What the ranks of an experiment do.
+//! The calls of each rank in an experiment.
 
 use std::hint::black_box;
 use std::rc::Rc;
@@ -9,22 +9,22 @@ use vocabulary::{Experiment, ExperimentKind};
 
 use super::carrier::Carrier;
 
-/// What messages and vectors consist of: bytes that make ordinary numbers in every datatype.
+/// The content of messages and vectors: bytes that form ordinary numbers in every datatype.
 const BYTE: u8 = 0x3f;
 
-/// The messages of a burst.
+/// The number of messages in a burst.
 const BURST: usize = ExperimentKind::BURST as usize;
 
-/// Where an experiment is made.
+/// The setting of an experiment.
 #[derive(Clone)]
 pub(crate) struct Setting<'a> {
     /// The ranks that take part.
     pub(crate) communicator: &'a Communicator,
-    /// Its ranks on each node.
+    /// The communicator's ranks on each node.
     pub(crate) nodes: &'a [Vec<u32>],
-    /// How they wait for messages among more than two.
+    /// The way ranks wait for messages from several peers.
     pub(crate) wait: Wait,
-    /// What messages go through instead of MPI, if they do.
+    /// The channels that carry the messages instead of MPI, if any.
     pub(crate) channels: Option<Rc<NodeChannels>>,
 }
 
@@ -50,13 +50,13 @@ impl<'a> Bench<'a> {
             carrier: Carrier::new(experiment.kind, setting)?,
             rank: communicator.rank(),
             send: Bytes::filled(bytes, BYTE),
-            // Messages under way at once each need a place of their own.
+            // Concurrent messages need separate buffers.
             recv: Bytes::filled(bytes * part.from.len().max(1), BYTE),
             part,
         })
     }
 
-    /// The time of `calls` calls on this rank.
+    /// Returns the time of `calls` calls on this rank, in seconds.
     pub(super) fn time(&mut self, calls: u32) -> Result<f64, ExecError> {
         match self.kind {
             ExperimentKind::Injection => return self.time_from_barriers(calls),
@@ -73,7 +73,7 @@ impl<'a> Bench<'a> {
         Ok(start.elapsed().as_secs_f64())
     }
 
-    /// How many messages share the time of a call where that of one is asked for.
+    /// The number of messages among which the time of a call is divided.
     pub(super) fn shares(&self) -> f64 {
         match self.kind {
             ExperimentKind::PingPong => 2.0,
@@ -83,7 +83,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The same where ranks must begin together because no message makes them.
+    /// As [`Self::time`], with a barrier before each call, where no message makes the ranks start together.
     fn time_from_barriers(&mut self, calls: u32) -> Result<f64, ExecError> {
         let mut seconds = 0.0;
         for _ in 0..calls {
@@ -95,7 +95,7 @@ impl<'a> Bench<'a> {
         Ok(seconds)
     }
 
-    /// The time that rank 0 takes to send to one that is late; of rank 1 none.
+    /// The time in seconds that rank 0 takes to send to a late receiver; 0 on rank 1.
     fn time_until_sent(&mut self, calls: u32) -> Result<f64, ExecError> {
         let late = ExperimentKind::LATE_SECONDS;
         let (send, recv) = (self.send.as_slice(), self.recv.as_mut_slice());
@@ -109,7 +109,7 @@ impl<'a> Bench<'a> {
                 seconds += start.elapsed().as_secs_f64();
             } else {
                 carrier.send(&[], 0)?;
-                // Without a word to MPI, which might receive meanwhile.
+                // Without calling MPI, which might make progress on the message.
                 let start = Instant::now();
                 while start.elapsed().as_secs_f64() < late {
                     std::thread::yield_now();
@@ -141,13 +141,13 @@ impl<'a> Bench<'a> {
                 (to, from) => carrier.transfer(send, to, recv, from),
             },
             ExperimentKind::Burst | ExperimentKind::FanOut | ExperimentKind::Injection => {
-                self.give()
+                self.send_first()
             }
-            ExperimentKind::FanIn => self.take(),
-            // Late receivers are timed in another way.
+            ExperimentKind::FanIn => self.request(),
+            // Late receivers are timed by [`Self::time_until_sent`].
             ExperimentKind::Late => Ok(()),
             ExperimentKind::Copy => {
-                // The compiler would leave out a copy that is not read.
+                // `black_box` keeps the compiler from removing an unused copy.
                 black_box(&mut *recv).copy_from_slice(black_box(send));
                 black_box(recv);
                 Ok(())
@@ -166,8 +166,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Messages that are answered with empty ones.
-    fn give(&mut self) -> Result<(), ExecError> {
+    /// Sends messages that are answered with empty ones.
+    fn send_first(&mut self) -> Result<(), ExecError> {
         let carrier = &mut self.carrier;
         let Part { begins, to, from } = &self.part;
         if *begins {
@@ -177,8 +177,8 @@ impl<'a> Bench<'a> {
         carrier.transfer(&[], to, &mut [], &[])
     }
 
-    /// Empty messages that are answered with others.
-    fn take(&mut self) -> Result<(), ExecError> {
+    /// Sends empty messages that are answered with data.
+    fn request(&mut self) -> Result<(), ExecError> {
         let carrier = &mut self.carrier;
         let Part { begins, to, from } = &self.part;
         if *begins {
@@ -189,14 +189,14 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The peers of a rank where there are more than two, or more than one message.
+/// The peers of a rank in experiments with several ranks or messages.
 #[derive(Debug, PartialEq)]
 struct Part {
-    /// Whether it sends first, and all at once; the others send when they have received all.
+    /// Whether the rank sends first; the others send once they have received everything.
     begins: bool,
-    /// The ranks that it sends to; a rank that is named twice gets two messages.
+    /// The destination of each message; a rank may occur several times.
     to: Vec<u32>,
-    /// The ranks that it receives from.
+    /// The source of each message.
     from: Vec<u32>,
 }
 
@@ -206,7 +206,7 @@ impl Part {
         Self::of(kind, rank, size, setting.nodes)
     }
 
-    /// The part of one of `size` ranks, of which these stand on each node.
+    /// The part of `rank` among `size` ranks, with these ranks on each node.
     fn of(kind: ExperimentKind, rank: u32, size: u32, nodes: &[Vec<u32>]) -> Self {
         let begins = rank == 0;
         let part = |begins, to, from| Self { begins, to, from };

@@ -1,4 +1,4 @@
-//! What carries the messages of an experiment.
+//! The transport of an experiment's messages.
 
 use exec::{ChannelMessages, Communicator, ExecError, Wait};
 use vocabulary::ExperimentKind;
@@ -28,7 +28,7 @@ impl<'a> Carrier<'a> {
         matches!(self, Self::Shared(_))
     }
 
-    /// Whether ranks give up their cores while they wait for messages through MPI.
+    /// Whether ranks yield their cores while they wait for MPI messages.
     pub(super) fn yields(&self) -> bool {
         matches!(self, Self::Mpi(_, Wait::Yield))
     }
@@ -47,7 +47,7 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// Receives a vector and combines it with another as it arrives; through MPI that cannot be had.
+    /// Receives a vector and combines it into another as it arrives; not available through MPI.
     pub(super) fn combine(&mut self, into: &mut [u8], from: u32) -> Result<(), ExecError> {
         match self {
             Self::Mpi(..) => Err(ExecError::NoChannels),

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use benchmarking::Samples;
 use exec::{Communicator, ExecError};
 
-/// Repetitions under way; each lasts as long as on its slowest rank.
+/// A running series; the time of a repetition is that of its slowest rank.
 #[derive(Debug)]
 pub(crate) struct BarrierSeries<'a> {
     communicator: &'a Communicator,
     seconds: Vec<f64>,
     began: Instant,
-    /// When this rank came to the last barrier, and when its calls began to be timed.
+    /// The times at which this rank reached the last barrier, and started the timed calls.
     ready: Instant,
     start: Instant,
     /// The time spent in barriers and calls.

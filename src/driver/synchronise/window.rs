@@ -1,44 +1,41 @@
-//! Starts that are agreed upon on a global clock.
+//! Starts at agreed times on a global clock.
 
 use std::cell::Cell;
 use std::time::Instant;
 
 use benchmarking::clocks::{
-    Clock, Lesson, Nanoseconds, Readings, RepetitionTimes, Windows, judge, rounds,
+    Clock, Lesson, Nanoseconds, Pace, Readings, RepetitionTimes, Windows, judge, rounds,
 };
 use benchmarking::{Calls, Samples};
 use exec::{Communicator, Wait};
 use vocabulary::Pattern;
 
-use super::Pace;
 use crate::clock::{self, GlobalClock};
 use crate::error::DriverError;
 
-/// Clocks are looked at again after so much time, if their drifts do not ask for it before.
+/// The clocks are compared again after this time, unless their drifts require it earlier.
 const PERIOD_SECONDS: f64 = 0.5;
 
-/// Windows of one task. What it remembers is the same on all ranks, since what all do next depends
-/// on it.
+/// The windows of one task. The state is the same on all ranks, since it decides what all of them do next.
 #[derive(Debug)]
 pub(crate) struct WindowSynchroniser<'a> {
     clock: &'a GlobalClock,
     communicator: &'a Communicator,
     lessons: Vec<Vec<Lesson>>,
     wait: Wait,
-    /// Found by the last look.
+    /// The largest disagreement found by the last comparison.
     current_seconds: Cell<f64>,
-    /// Found by any look in this task.
+    /// The largest disagreement found by any comparison in this task.
     worst_seconds: Cell<f64>,
     drift_error: Cell<f64>,
-    /// When the last look was, on this rank.
-    looked: Cell<Instant>,
-    /// Whether another look is due.
+    /// The time of the last comparison, on this rank.
+    compared: Cell<Instant>,
+    /// Whether another comparison is due.
     is_due: Cell<bool>,
 }
 
 impl<'a> WindowSynchroniser<'a> {
-    /// Makes sure that the global clock is right. Collective over the communicator, the ranks of
-    /// which stand on these nodes.
+    /// Ensures that the global clock is correct. Collective over the communicator, whose ranks are on these nodes.
     pub(crate) fn new(
         clock: &'a GlobalClock,
         communicator: &'a Communicator,
@@ -53,27 +50,27 @@ impl<'a> WindowSynchroniser<'a> {
             current_seconds: Cell::new(0.0),
             worst_seconds: Cell::new(0.0),
             drift_error: Cell::new(0.0),
-            looked: Cell::new(Instant::now()),
+            compared: Cell::new(Instant::now()),
             is_due: Cell::new(false),
         };
-        window.look()?;
-        // A clock that had gone astray before is no fault of this task's measurements.
+        window.compare()?;
+        // An error that the comparison has just corrected does not affect this task's measurements.
         window.worst_seconds.set(window.current_seconds.get());
         Ok(window)
     }
 
-    /// Looks at the clocks, and learns anew what has become wrong.
-    fn look(&self) -> Result<(), DriverError> {
-        let mut look = self.clock.look(self.communicator, &self.lessons)?;
-        self.note(look.residual_seconds);
-        if look.is_stale {
+    /// Compares the clocks, and learns them again if they have become wrong.
+    fn compare(&self) -> Result<(), DriverError> {
+        let mut found = self.clock.compare(self.communicator, &self.lessons)?;
+        self.note(found.residual_seconds);
+        if found.is_stale {
             self.clock.learn_anew(self.communicator, &self.lessons)?;
-            look = self.clock.look(self.communicator, &self.lessons)?;
-            self.note(look.residual_seconds);
+            found = self.clock.compare(self.communicator, &self.lessons)?;
+            self.note(found.residual_seconds);
         }
-        self.current_seconds.set(look.residual_seconds);
-        self.drift_error.set(look.drift_error);
-        self.looked.set(Instant::now());
+        self.current_seconds.set(found.residual_seconds);
+        self.drift_error.set(found.drift_error);
+        self.compared.set(Instant::now());
         self.is_due.set(false);
         Ok(())
     }
@@ -83,14 +80,14 @@ impl<'a> WindowSynchroniser<'a> {
         self.worst_seconds.set(worst);
     }
 
-    /// The largest disagreement of the clocks. Collective.
+    /// The largest disagreement of the clocks in seconds. Collective.
     pub(super) fn residual_seconds(&self) -> Result<f64, DriverError> {
-        let look = self.clock.look(self.communicator, &self.lessons)?;
-        self.note(look.residual_seconds);
+        let found = self.clock.compare(self.communicator, &self.lessons)?;
+        self.note(found.residual_seconds);
         Ok(self.worst_seconds.get())
     }
 
-    /// Plans a series of windows, and looks at the clocks before if that is due. Collective.
+    /// Plans a series of windows; compares the clocks first if that is due. Collective.
     pub(super) fn begin<'s>(
         &'s self,
         pace: &'s mut Pace,
@@ -98,12 +95,12 @@ impl<'a> WindowSynchroniser<'a> {
         calls: Calls,
         offsets: Vec<Nanoseconds>,
     ) -> Result<WindowSeries<'s>, DriverError> {
-        let looked = Instant::now();
+        let compared = Instant::now();
         if self.is_due.get() {
-            self.look()?;
+            self.compare()?;
         }
-        let looking_seconds = looked.elapsed().as_secs_f64();
-        // Learning clocks anew takes a while, which is no candidate's.
+        let comparing_seconds = compared.elapsed().as_secs_f64();
+        // The time for learning clocks again is not part of the candidate's.
         let began = Instant::now();
         let mut plan = Vec::new();
         if self.communicator.rank() == 0 {
@@ -125,12 +122,12 @@ impl<'a> WindowSynchroniser<'a> {
             readings: Vec::with_capacity(repetitions),
             current: Readings::default(),
             began,
-            looking_seconds,
+            comparing_seconds,
         })
     }
 }
 
-/// Repetitions under way.
+/// A running series of repetitions.
 #[derive(Debug)]
 pub(crate) struct WindowSeries<'a> {
     window: &'a WindowSynchroniser<'a>,
@@ -138,15 +135,15 @@ pub(crate) struct WindowSeries<'a> {
     longest_wait: Nanoseconds,
     pace: &'a mut Pace,
     pattern: Pattern,
-    /// How much later than each start this rank arrives; nothing where it does at the start.
+    /// This rank's delays after each start; empty if it arrives at the start.
     offsets: Vec<Nanoseconds>,
-    /// The readings of each repetition, by this rank's clock.
+    /// The readings of each repetition, from this rank's clock.
     readings: Vec<Readings>,
-    /// The readings of the repetition under way.
+    /// The readings of the current repetition.
     current: Readings,
     began: Instant,
-    /// Looking at clocks took so long before.
-    looking_seconds: f64,
+    /// The time spent comparing clocks before the series.
+    comparing_seconds: f64,
 }
 
 impl WindowSeries<'_> {
@@ -158,7 +155,7 @@ impl WindowSeries<'_> {
         let mut ready = clock::now()?;
         let mut begin = ready;
         if due - ready > self.longest_wait {
-            // This clock or rank 0's is wrong, since no rank waits so long. Counts as late.
+            // No rank waits this long, so this clock or rank 0's is wrong. Counts as late.
             ready = due + 1000;
         } else {
             while begin < due {
@@ -205,10 +202,10 @@ impl WindowSeries<'_> {
             self.windows.span(place, self.offset(place), readings)
         });
         let mut maxima: Vec<f64> = spans.flat_map(RepetitionTimes::to_maxima).collect();
-        maxima.push(window.looked.get().elapsed().as_secs_f64());
-        maxima.extend([own_seconds, elapsed_seconds, self.looking_seconds]);
+        maxima.push(window.compared.get().elapsed().as_secs_f64());
+        maxima.extend([own_seconds, elapsed_seconds, self.comparing_seconds]);
         window.communicator.maximum(&mut maxima)?;
-        let looking_seconds = maxima.pop().unwrap_or_default();
+        let comparing_seconds = maxima.pop().unwrap_or_default();
         let elapsed_seconds = maxima.pop().unwrap_or_default();
         let own_seconds = maxima.pop().unwrap_or_default();
         let age_seconds = maxima.pop().unwrap_or_default();
@@ -220,20 +217,20 @@ impl WindowSeries<'_> {
             .collect();
         let punctuality_seconds = match window.wait {
             Wait::Block => self.windows.punctuality_seconds(),
-            // A rank that shares a core gets it when the others leave it.
+            // A rank that shares a core gets it only when others yield it.
             Wait::Yield => f64::INFINITY,
         };
         let length = self.windows.length;
         let judged = judge(&spans, self.pattern, punctuality_seconds, length);
         self.pace.adapt(&spans);
-        // A clock that is suddenly wrong makes many invalid.
+        // A clock that has become wrong makes many repetitions invalid.
         let is_suspect = 2 * judged.invalid.len() > spans.len();
         let is_old = age_seconds > PERIOD_SECONDS
             || Clock::may_have_gone_astray(window.drift_error.get(), age_seconds);
         window.is_due.set(is_suspect || is_old);
         let mut samples =
             Samples::new(judged.seconds, judged.invalid, elapsed_seconds, own_seconds);
-        samples.starting_seconds += looking_seconds;
+        samples.starting_seconds += comparing_seconds;
         Ok(samples)
     }
 }

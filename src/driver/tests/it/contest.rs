@@ -184,7 +184,7 @@ fn ours_is_called_as_deployed_and_fails_where_the_library_would_be_called() {
         _ => None,
     });
     let failures: Vec<(u32, &str)> = failures.collect();
-    let reason = "the library carried it out: default (no private communicator)";
+    let reason = "the library carried out the call: default (no private communicator)";
     assert_eq!(failures, [(2, reason)]);
 }
 

@@ -1,9 +1,9 @@
-//! The file of settings that names a file of rules.
+//! The settings file that names a file of rules.
 
 use super::place;
 
 #[test]
-fn what_a_file_of_settings_sets_beside_its_rules_is_told() {
+fn what_a_settings_file_sets_beside_its_rules_is_told() {
     let folder = std::env::temp_dir().join(format!("colltune-rules-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let check = |more: &str, expected: &str| {

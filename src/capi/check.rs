@@ -1,6 +1,6 @@
-//! Wrong arguments, of which MPI libraries may not tell: those built without checks crash.
+//! Checks of arguments, since MPI libraries that are built without checks crash.
 //!
-//! Only what is the same on all ranks, or else of significance on this one, is looked at, so that whatever
+//! Only arguments that are the same on all ranks, or significant on this rank, are checked, so that everything that
 //! MPI allows goes on to the table. Handles that are not null are trusted.
 
 use std::ffi::{c_int, c_void};
@@ -15,7 +15,7 @@ unsafe extern "C" {
     safe fn colltune_no_operator() -> MPI_Op;
 }
 
-/// Calls the error handler and returns the error's class, if something is wrong with the arguments.
+/// Checks the arguments. If one is invalid, calls the error handler and returns the error's class.
 ///
 /// # Safety
 ///
@@ -39,7 +39,7 @@ pub(crate) unsafe fn refused(call: &RawCall, communicator: MPI_Comm) -> Option<c
     }
 }
 
-/// Whether the sending side has nothing that may be wrong.
+/// Whether the arguments of the sending side are certainly valid.
 #[inline]
 fn is_plain_input(call: &RawCall, nothing: MPI_Datatype) -> bool {
     let is_whole = match call.collective {
@@ -75,7 +75,7 @@ unsafe fn judge(call: &RawCall, communicator: MPI_Comm) -> Option<c_int> {
     }
 }
 
-/// The class of what is wrong.
+/// The error class of the first invalid argument.
 ///
 /// # Safety
 ///
@@ -88,7 +88,7 @@ unsafe fn fault(call: &RawCall, communicator: MPI_Comm) -> Option<u32> {
         ffi::PMPI_Comm_rank(communicator, &mut rank);
         ffi::PMPI_Comm_size(communicator, &mut ranks);
     }
-    // Roots and buffers have other meanings there, and nothing of ours runs.
+    // On intercommunicators roots and buffers have other meanings, and the call is passed on.
     if is_inter != 0 {
         return None;
     }
@@ -111,7 +111,7 @@ unsafe fn fault(call: &RawCall, communicator: MPI_Comm) -> Option<u32> {
     }
 }
 
-/// The elements of all parts.
+/// Zero if all parts are empty, and otherwise a positive number.
 ///
 /// # Safety
 ///
@@ -124,12 +124,12 @@ unsafe fn sum(call: &RawCall, ranks: c_int) -> Result<c_int, u32> {
     let counts = unsafe { std::slice::from_raw_parts(call.counts, ranks as usize) };
     match counts.iter().any(|count| *count < 0) {
         true => Err(ffi::MPI_ERR_COUNT),
-        // Whether there are any is all that matters.
+        // Only whether there are any elements matters.
         false => Ok(counts.iter().copied().max().unwrap_or(0)),
     }
 }
 
-/// The class of what is wrong with a side that is of significance on this rank.
+/// The error class of an invalid argument of a side that is significant on this rank.
 ///
 /// # Safety
 ///
@@ -183,7 +183,7 @@ unsafe fn side(buffer: *const c_void, count: c_int, datatype: MPI_Datatype) -> O
     }
 }
 
-/// Whether a datatype may have addresses of its own, so that a null buffer is `MPI_BOTTOM`, or no data.
+/// Whether a datatype may contain absolute addresses, so that a null buffer is `MPI_BOTTOM`, or has no data.
 ///
 /// # Safety
 ///

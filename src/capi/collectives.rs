@@ -10,7 +10,7 @@ use schedule::Collective;
 use crate::check::refused;
 use crate::header::CTable;
 
-// The kinds of arguments.
+// Short names for the kinds of arguments.
 type Input = *const c_void;
 type Output = *mut c_void;
 type Int = c_int;
@@ -30,7 +30,7 @@ unsafe fn call(table: *const CTable, communicator: MPI_Comm, call: &RawCall) -> 
         match table.as_ref() {
             Some(table) => table.dispatcher.call(communicator, *call),
             None if exec::is_running() => call.forward(communicator),
-            // There is no library to pass it on to, nor an error handler.
+            // There is no library to pass the call on to, and no error handler.
             None => ffi::MPI_ERR_OTHER as c_int,
         }
     }

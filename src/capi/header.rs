@@ -34,11 +34,11 @@ pub struct CTable {
     shapes: RefCell<Vec<Shape>>,
 }
 
-/// The rules of one shape, with the names that C sees.
+/// The rules of one shape, with the candidates' names as C strings.
 #[derive(Debug)]
 struct Shape {
     rules: Rc<CommunicatorRules>,
-    /// Names by the address of the choice in the rules.
+    /// The names, by the address of the choice in the rules.
     names: RefCell<HashMap<*const Choice, CString>>,
 }
 
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn colltune_load(
     if let Some(other) = other_library() {
         return fail(
             ERR_LIBRARY,
-            &format!("this library was built for another MPI than {other}"),
+            &format!("this libcolltune was built for another MPI library than {other}"),
         );
     }
     // SAFETY: a constant of the library.
@@ -195,7 +195,7 @@ pub unsafe extern "C" fn colltune_decide(
 }
 
 impl CTable {
-    /// What is chosen for a shape. What is returned lives as long as the table.
+    /// The decision for a shape. The pointers in it are valid as long as the table.
     fn decide(
         &self,
         shape: CommShape,

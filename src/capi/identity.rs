@@ -1,6 +1,6 @@
-//! Whether the program runs with the MPI library that this was built for.
+//! Checks that the program runs with the MPI library that this was built for.
 //!
-//! Another one has other handles, so that nothing of `exec` may be used before this is known.
+//! Another library has other handles, so nothing of `exec` may be used before this check.
 
 use std::ffi::{CStr, c_char, c_int};
 
@@ -9,7 +9,7 @@ unsafe extern "C" {
     safe fn colltune_built_for_major() -> c_int;
 }
 
-/// The library that the program runs with, if it is another one than that of this build.
+/// The library that the program runs with, if it differs from that of this build.
 pub fn other_library() -> Option<String> {
     let found = exec::library();
     // SAFETY: a constant text.

@@ -1,8 +1,8 @@
-//! The C interface of `include/colltune.h`, which is its documentation.
+//! The C interface of `include/colltune.h`, which documents it.
 //!
-//! Its names are all that `libcolltune.a` has; in `libcolltune.so` they stand beside MPI's own, which
-//! the crate `preload` intercepts. What must be known before tables are used is common to both: the
-//! library that the program runs with, and what the environment says.
+//! `libcolltune.a` exports these names only; `libcolltune.so` also has MPI's own, which the crate `preload`
+//! intercepts. Both share the checks before a table is used: of the library that the program runs with, and of the
+//! environment.
 
 mod check;
 pub mod collectives;

@@ -1,4 +1,4 @@
-//! How tables are used, as the environment says, and where warnings go.
+//! Settings of tables from the environment, and the output of warnings.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -9,15 +9,15 @@ use files::{MOST_QUOTED, Plain, quoted};
 use runtime::{Loaded, RuntimeError, Settings};
 use table::{Confidence, Policy};
 
-/// The value of a variable that is set and not empty; `None` in a program that runs with other rights than its
-/// caller's, as by a setuid bit, since the caller must not choose which files it reads and writes.
+/// The value of a variable that is set and not empty. `None` in a setuid or similar program, because its caller must
+/// not choose the files that it reads and writes.
 pub fn given(name: &str) -> Option<OsString> {
-    // SAFETY: reads a number that the kernel gave the process when it began.
+    // Reads a number that the kernel passed to the process at its start.
     let is_secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
     std::env::var_os(name).filter(|value| !is_secure && !value.is_empty())
 }
 
-/// Whether something is switched on.
+/// Whether a switch is on.
 pub fn is_set(name: &str) -> bool {
     given(name).is_some_and(|value| value != "0")
 }
@@ -42,7 +42,7 @@ pub fn read(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
     }
 }
 
-/// `COLLTUNE_SHARED_MEMORY`: what a process may share with others of its node, in bytes.
+/// `COLLTUNE_SHARED_MEMORY`: the memory that a process may share with others of its node, in bytes.
 fn shared_bytes() -> Result<u64, RuntimeError> {
     let value = given(shared_memory::VARIABLE);
     shared_memory::limit(value.as_deref()).ok_or_else(|| RuntimeError::Variable {
@@ -70,7 +70,7 @@ fn policy() -> Result<Policy, RuntimeError> {
     })
 }
 
-/// A variable that is 0, 1 or not set; anything else is refused, so that a typing error switches nothing on.
+/// A variable that is 0, 1 or not set; other values are refused, so that a typing error has no silent effect.
 fn switch(name: &'static str) -> Result<bool, RuntimeError> {
     match given(name) {
         None => Ok(false),
@@ -84,7 +84,7 @@ fn switch(name: &'static str) -> Result<bool, RuntimeError> {
     }
 }
 
-/// Prints a warning to standard error, with control characters escaped. A program without standard error goes on.
+/// Prints a warning to standard error, with control characters escaped. Ignores a closed standard error.
 pub fn warn(text: &str) {
     let _ = writeln!(std::io::stderr(), "colltune: warning: {}", Plain(text));
 }

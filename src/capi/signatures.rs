@@ -1,9 +1,9 @@
-//! What MPI's collectives take.
+//! The arguments of MPI's collectives.
 
-/// Calls the macro `$define` with all collectives that tables decide about. For each it passes MPI's name, the name
-/// behind that (`PMPI_*`) and the name in `include/colltune.h`; further names, if they are given for each, in this
-/// order; the arguments with their kinds; the last argument, the communicator; and the [`runtime::RawCall`] that they
-/// make, with handles as this build has them.
+/// Calls the macro `$define` with all collectives that tables decide about. For each collective it passes MPI's name,
+/// the profiling name (`PMPI_*`) and the name in `include/colltune.h`; further names in this order, if they are
+/// given; the arguments with their kinds; the last argument, the communicator; and the [`runtime::RawCall`] that they
+/// make, with the handles of this build.
 #[macro_export]
 macro_rules! for_each_collective {
     ($define:ident) => {

@@ -21,10 +21,10 @@ fn a_state_is_copied_and_brought_back() {
     }
     place
         .run(&["backup", "service", "copy/monday"])
-        .bad(2, &["copy/monday", "there already"]);
+        .bad(2, &["copy/monday", "already exists"]);
     place
         .run(&["restore", "copy/monday", "service"])
-        .bad(2, &["service", "there already"]);
+        .bad(2, &["service", "already exists"]);
     place
         .run(&["restore", "copy/monday", "other/service"])
         .good();

@@ -81,7 +81,7 @@ fn a_user_goes_the_whole_way_from_logging_in_to_a_rollback() {
         browser.text("#state .badge").contains("done")
     });
     browser.open(&format!("{}/tables/{first}", site.address));
-    assert!(browser.text("#validations").contains("nothing slower"));
+    assert!(browser.text("#validations").contains("no point slower"));
     assert!(
         browser
             .text("#release")
@@ -179,7 +179,7 @@ fn a_user_goes_the_whole_way_on_real_ranks_of_openmpi() {
     browser.fill("#withdraw-reason", "it was tried");
     browser.click("//button[.='Withdraw']");
     browser.wait("withdrawn", || {
-        browser.text(".headline").contains("the empty table")
+        browser.text(".headline").contains("an empty table")
     });
     browser.assert_quiet(&site.address);
 }

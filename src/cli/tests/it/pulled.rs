@@ -66,7 +66,7 @@ fn pull_says_what_is_there_and_whether_it_is_new() {
     is_away.store(true, Ordering::Relaxed);
     let ran = place.run(&pull);
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
-    ran.bad(3, &["is away", &format!("{path} stays")]);
+    ran.bad(3, &["is unavailable", &format!("{path} stays")]);
     place
         .run(&["pull", "http://127.0.0.1", "--to", "tables"])
         .bad(2, &["/machines/"]);
@@ -141,7 +141,7 @@ fn run_resolves_a_channel_once_and_uses_the_last_table_when_the_service_is_away(
     is_away.store(true, Ordering::Relaxed);
     place
         .run(&run)
-        .bad(3, &["is away", "there is no earlier table"]);
+        .bad(3, &["is unavailable", "there is no earlier table"]);
     is_away.store(false, Ordering::Relaxed);
     let digest = site.release(table("first"));
     let ran = place.run(&run).good();

@@ -122,10 +122,10 @@ fn no_and_away_and_wrong_have_exit_codes_of_their_own() {
         .bad(2, &["URL of a service"]);
     place
         .run(&["remote", "--url", "http://127.0.0.1:1", "tasks"])
-        .bad(3, &["is away"]);
+        .bad(3, &["is unavailable"]);
     place
         .run(&["remote", "--url", "unix:/none", "tasks"])
-        .bad(3, &["is away"]);
+        .bad(3, &["is unavailable"]);
     place.write("token", "x");
     let args = [
         "remote",
@@ -135,7 +135,7 @@ fn no_and_away_and_wrong_have_exit_codes_of_their_own() {
         "token",
         "tasks",
     ];
-    place.run(&args).bad(2, &["not encrypted"]);
+    place.run(&args).bad(2, &["unencrypted"]);
 }
 
 #[test]

@@ -101,5 +101,8 @@ fn mpi_ranks_without_a_global_clock_cannot_arrive_one_after_the_other() {
     let (exit, _) = bench.run(2);
     assert_code(&exit, exit_code::PLAN);
     let log = exit.tail.join("\n");
-    assert!(log.contains("needs ranks that arrive at different times"), "{log}");
+    assert!(
+        log.contains("needs ranks that arrive at different times"),
+        "{log}"
+    );
 }

@@ -1,8 +1,8 @@
 //! Files that users name: read within bounds, and written whole or not at all.
 //!
-//! Everything that colltune reads or writes under a name that a user chose passes through here, so that a device, a
-//! FIFO, a folder or a file without end is refused in one way, and no file is ever half-written. Messages
-//! quote files by functions of this crate, so that they are shorter than a screen and have no control characters.
+//! All files whose names users choose are read and written here: devices, FIFOs, folders and endless files are refused
+//! in the same way everywhere, and no file is ever half-written. Error messages quote file contents with this crate's
+//! functions, which limit the length and escape control characters.
 
 mod quote;
 mod read;

@@ -1,4 +1,4 @@
-//! Quoting files: in part, and with control characters escaped.
+//! Quotations of file contents, shortened and with control characters escaped.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Write};
 /// The most characters of a line or value that messages quote.
 pub const MOST_QUOTED: usize = 160;
 
-/// Displays its value with control characters escaped, other than line ends and tabs.
+/// Displays its value with control characters escaped, except line ends and tabs.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain<T>(pub T);
 
@@ -17,8 +17,7 @@ impl<T: Display> Display for Plain<T> {
     }
 }
 
-/// A text on one line, with control characters escaped; of what has more than `most` characters, the middle is
-/// left out.
+/// The text on one line, with control characters escaped, and without its middle if it has more than `most` characters.
 #[must_use]
 pub fn quoted(text: &str, most: usize) -> String {
     let mut escaped = String::new();
@@ -31,7 +30,7 @@ pub fn quoted(text: &str, most: usize) -> String {
     shortened(&escaped, most).into_owned()
 }
 
-/// A text of at most `most` characters, which has the beginning and the end of a longer one.
+/// The text, or the beginning and the end of a longer one, in at most `most` characters.
 #[must_use]
 pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     const GAP: &str = " ... ";
@@ -49,18 +48,18 @@ pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     format!("{}{GAP}{}", &text[..end], &text[start..]).into()
 }
 
-/// Escapes control characters on the way, as JSON does.
+/// A writer that escapes control characters as JSON does.
 struct Escaping<'a, W> {
     to: &'a mut W,
-    /// The characters that stay.
+    /// Control characters that are not escaped.
     keeps: &'static str,
 }
 
 impl<W: Write> Write for Escaping<'_, W> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let is_obeyed = |c: char| is_obeyed(c) && !self.keeps.contains(c);
+        let is_escaped = |c: char| is_control(c) && !self.keeps.contains(c);
         let mut rest = text;
-        while let Some((place, found)) = rest.char_indices().find(|(_, c)| is_obeyed(*c)) {
+        while let Some((place, found)) = rest.char_indices().find(|(_, c)| is_escaped(*c)) {
             self.to.write_str(&rest[..place])?;
             write!(self.to, "\\u{:04x}", u32::from(found))?;
             rest = &rest[place + found.len_utf8()..];
@@ -69,9 +68,9 @@ impl<W: Write> Write for Escaping<'_, W> {
     }
 }
 
-/// Whether a terminal does something else with a character than to show it where it stands.
-fn is_obeyed(c: char) -> bool {
-    // The others turn the direction of writing.
+/// Whether a terminal interprets a character instead of printing it.
+fn is_control(c: char) -> bool {
+    // The ranges change the direction of writing.
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -10,12 +10,12 @@ use nix::libc::{O_NOCTTY, O_NONBLOCK};
 /// The largest file that is read whole: 64 MiB.
 pub const MOST_BYTES: u64 = 64 << 20;
 
-/// Opens a regular file for reading, and never waits: a FIFO or a device is refused without being opened.
+/// Opens a regular file for reading without ever blocking: FIFOs and devices are refused unopened.
 ///
 /// # Errors
 ///
-/// Those of the system, [`ErrorKind::IsADirectory`] for a folder, and [`ErrorKind::InvalidInput`] for anything else
-/// but a regular file.
+/// Those of the system, [`ErrorKind::IsADirectory`] for a folder, and [`ErrorKind::InvalidInput`] for any other file
+/// that is not regular.
 pub fn open(path: &Path) -> io::Result<File> {
     require_regular(fs::metadata(path)?.file_type())?;
     let file = OpenOptions::new()
@@ -46,7 +46,7 @@ fn require_regular(kind: FileType) -> io::Result<()> {
 pub fn bytes_of(file: &File, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let is_large = file.metadata()?.len() > most;
-    // It may grow, and files of the kernel have no length.
+    // The file may grow, and files in /proc report a length of 0.
     if is_large || file.take(most + 1).read_to_end(&mut bytes)? as u64 > most {
         let text = format!("it is larger than {} MiB", most >> 20);
         return Err(Error::new(ErrorKind::FileTooLarge, text));
@@ -54,11 +54,12 @@ pub fn bytes_of(file: &File, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text of an open file from its position on; a byte order mark at the beginning is left out.
+/// The text of an open file from its position on, without a byte order mark at the beginning.
 ///
 /// # Errors
 ///
-/// As [`bytes_of`] for more than [`MOST_BYTES`], and [`ErrorKind::InvalidData`] for what is not UTF-8, with the line.
+/// Those of [`bytes_of`] with the limit [`MOST_BYTES`], and [`ErrorKind::InvalidData`], which names the first line that
+/// is not UTF-8.
 pub fn text_of(file: &File) -> io::Result<String> {
     let mut text = String::from_utf8(bytes_of(file, MOST_BYTES)?).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -76,16 +77,16 @@ pub fn text_of(file: &File) -> io::Result<String> {
 ///
 /// # Errors
 ///
-/// As [`open`] and [`bytes_of`].
+/// Those of [`open`] and [`bytes_of`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     bytes_of(&open(path)?, MOST_BYTES)
 }
 
-/// Reads a text, as [`read`].
+/// Reads a regular file of at most [`MOST_BYTES`] as UTF-8 text.
 ///
 /// # Errors
 ///
-/// As [`open`] and [`text_of`].
+/// Those of [`open`] and [`text_of`].
 pub fn read_text(path: &Path) -> io::Result<String> {
     text_of(&open(path)?)
 }

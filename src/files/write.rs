@@ -1,4 +1,4 @@
-//! Writing whole or not at all.
+//! Atomic writing: a file is replaced as a whole or stays as it was.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Error, ErrorKind, Write};
@@ -14,24 +14,25 @@ use nix::libc::{ELOOP, ENXIO, O_NOCTTY, O_NONBLOCK};
 use nix::unistd::{AccessFlags, access};
 use tempfile::NamedTempFile;
 
-/// How long a FIFO waits for its reader.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The time to wait for a FIFO's reader.
+const READER_TIMEOUT: Duration = Duration::from_secs(5);
+/// The pause between attempts to open a FIFO.
 const PAUSE: Duration = Duration::from_millis(20);
 /// The number of links that Linux follows.
 const MOST_LINKS: u32 = 40;
 
 /// Writes a file, and creates its folder if it is missing.
 ///
-/// What is new or a regular file is replaced, whole or not at all, by a temporary file in the same folder that takes its
-/// name; a symbolic link is followed first. The new file has the permissions of the one that it replaces and, as far as
-/// this process may give files away, its owner and group; another group gets the rights of all users. Anything else,
-/// such as `/dev/stdout` or a FIFO, is written to in place, behind what is there. A FIFO without a reader is tried for
-/// five seconds; once its reader is there, writing waits for it.
+/// A regular file, new or old, is written to a temporary file in the same folder, which is then renamed; symbolic links
+/// are followed first. The new file keeps the permissions of the old one and, as far as this process may change them,
+/// its owner and group. If the group cannot be kept, the new group gets only the rights of all users. Anything else,
+/// such as `/dev/stdout` or a FIFO, is appended to in place. Opening a FIFO without a reader is retried for five
+/// seconds; writing to one with a reader blocks until all is written.
 ///
 /// # Errors
 ///
-/// Those of the system; [`ErrorKind::IsADirectory`] for a folder, [`ErrorKind::TimedOut`] for a FIFO without a reader. A
-/// regular file is then as it was, unless only the last step failed, which puts the file's new name to disk.
+/// Those of the system; [`ErrorKind::IsADirectory`] for a folder, [`ErrorKind::TimedOut`] for a FIFO without a reader.
+/// A regular file is then unchanged, unless only the last step failed, the sync of the folder after the renaming.
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     match Target::of(path)? {
         Target::Special(name) => write_in_place(&name, content),
@@ -39,14 +40,14 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Finds out whether [`write`] could write a file, and leaves nothing behind but its folder.
+/// Checks that [`write`] could write a file, and creates the file's folder if it is missing.
 ///
 /// # Errors
 ///
-/// Those that [`write`] would return, as far as that can be told: not whether a FIFO has a reader.
+/// Those that [`write`] would return, except that a FIFO is not checked for a reader.
 pub fn probe(path: &Path) -> io::Result<()> {
     match Target::of(path)? {
-        // A FIFO that is opened and closed again tells its reader that all is written.
+        // Opening and closing a FIFO would signal the end of the data to its reader.
         Target::Special(name) => Ok(access(&name, AccessFlags::W_OK)?),
         Target::File { name, .. } => {
             let folder = created_folder(&name)?;
@@ -56,15 +57,15 @@ pub fn probe(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether [`write`] would write to what stands under this name in place: a device, a FIFO, a socket, or a file that a
-/// process has open, as `/dev/stdout` names one.
+/// Whether [`write`] would write in place: to a device, a FIFO, a socket, or, as with `/dev/stdout`, to a file that a
+/// process has open.
 #[must_use]
 pub fn is_special(path: &Path) -> bool {
     matches!(Target::of(path), Ok(Target::Special(_)))
 }
 
-/// Whether two names stand for the same file, by hard or symbolic links or otherwise. Files that do not exist are
-/// compared by what their names will stand for.
+/// Whether two names stand for the same file, directly or by links. Files that do not exist yet are compared by their
+/// resolved names.
 #[must_use]
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let identity = |path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
@@ -75,16 +76,16 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// What a name stands for.
+/// The file that a name stands for.
 enum Target {
-    /// A regular file, or nothing yet.
+    /// A regular file, which may not exist yet.
     File {
-        /// Its own name, behind all links.
+        /// Its name after all links have been followed.
         name: PathBuf,
-        /// What is there.
+        /// The properties of the existing file.
         before: Option<Metadata>,
     },
-    /// What is neither a regular file nor a folder, by a name that can be opened.
+    /// Neither a regular file nor a folder; the name can be opened.
     Special(PathBuf),
 }
 
@@ -93,7 +94,7 @@ impl Target {
         let mut name = path.to_owned();
         for _ in 0..=MOST_LINKS {
             match fs::read_link(&name) {
-                // It leads to an open file, which may have another name by now, or none.
+                // The link leads to an open file, which may have been renamed or removed.
                 Ok(_) if is_in_proc(&name) => return Ok(Self::Special(name)),
                 Ok(next) => name = folder_of(&name).join(next),
                 Err(_) => return Self::named(name),
@@ -102,7 +103,7 @@ impl Target {
         Err(Error::from_raw_os_error(ELOOP))
     }
 
-    /// What is there under a name that is no link.
+    /// The target of a name that is not a link.
     fn named(name: PathBuf) -> io::Result<Self> {
         let folder = |text: &str| Err(Error::new(ErrorKind::IsADirectory, text));
         match fs::metadata(&name) {
@@ -112,7 +113,7 @@ impl Target {
                 name,
                 before: Some(found),
             }),
-            // What stands in the place of its folder is told when that is created.
+            // If a file stands in the place of the folder, creating the folder reports it.
             Err(error) if is_missing(&error) && names_a_file(&name) => {
                 Ok(Self::File { name, before: None })
             }
@@ -126,14 +127,14 @@ fn is_missing(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Whether a path ends in a name, and not in `/` or the like.
+/// Whether a path ends in a file name, not in `/`, `.` or `..`.
 fn names_a_file(path: &Path) -> bool {
     let bytes = path.as_os_str().as_bytes();
     path.file_name()
         .is_some_and(|last| bytes.ends_with(last.as_bytes()))
 }
 
-/// Puts a new file in the place of a regular one, or of nothing.
+/// Creates a regular file or replaces an existing one.
 fn replace(name: &Path, before: Option<&Metadata>, content: &[u8]) -> io::Result<()> {
     let folder = created_folder(name)?;
     let mut file = temporary(folder).map_err(|error| refused(folder, &error))?;
@@ -143,21 +144,21 @@ fn replace(name: &Path, before: Option<&Metadata>, content: &[u8]) -> io::Result
     }
     file.as_file().sync_all()?;
     file.persist(name).map_err(|error| error.error)?;
-    // Without this the new name may be lost in a power failure; the file is good either way. Folders that others own
-    // may let us write, and not read.
+    // Otherwise a power failure may undo the renaming; the file is whole either way. A folder may be writable without
+    // being readable.
     match File::open(folder) {
         Ok(folder) => folder.sync_all(),
         Err(_) => Ok(()),
     }
 }
 
-/// Gives a file the owner and the permissions of the one that it is to replace.
+/// Gives a file the owner, group and permissions of the file that it replaces.
 fn keep(file: &File, before: &Metadata) -> io::Result<()> {
     let group = Some(before.gid());
-    // Only root may give files away, and others give them to groups of their own alone.
+    // Only root may change owners; other users may choose among their own groups.
     let kept = fchown(file, Some(before.uid()), group).or_else(|_| fchown(file, None, group));
     let mode = before.mode();
-    // Another group has no more rights than everybody.
+    // If the group is another one, it gets the rights of all users.
     let of_group = if kept.is_ok() {
         mode & 0o070
     } else {
@@ -168,7 +169,7 @@ fn keep(file: &File, before: &Metadata) -> io::Result<()> {
 
 fn write_in_place(name: &Path, content: &[u8]) -> io::Result<()> {
     match name.file_name() {
-        // The name of an open file would open it once more, and what follows here would overwrite it.
+        // Opening the name again would give a second file position, and later output would overwrite this.
         Some(number) if is_own(name) && number == "1" => {
             let mut out = io::stdout().lock();
             out.write_all(content)?;
@@ -181,14 +182,14 @@ fn write_in_place(name: &Path, content: &[u8]) -> io::Result<()> {
 
 fn open_in_place(name: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    // Without waiting: nothing would end the wait for the reader of a FIFO.
+    // Nonblocking, since a blocking open would wait for a FIFO's reader without limit.
     options.append(true).custom_flags(O_NONBLOCK | O_NOCTTY);
     let is_fifo = || fs::metadata(name).is_ok_and(|found| found.file_type().is_fifo());
     let since = Instant::now();
     let file = loop {
         match options.open(name) {
             Err(error) if error.raw_os_error() == Some(ENXIO) && is_fifo() => {
-                if since.elapsed() >= PATIENCE {
+                if since.elapsed() >= READER_TIMEOUT {
                     let text = "it is a FIFO without a reader: start its reader first";
                     return Err(Error::new(ErrorKind::TimedOut, text));
                 }
@@ -202,18 +203,18 @@ fn open_in_place(name: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether a link leads to what a process has open.
+/// Whether a link stands in `/proc`, and thus leads to an open file of a process.
 fn is_in_proc(link: &Path) -> bool {
     fs::canonicalize(folder_of(link)).is_ok_and(|folder| folder.starts_with("/proc"))
 }
 
-/// Whether a name is that of one of this process's open files.
+/// Whether a name is that of an open file of this process.
 fn is_own(name: &Path) -> bool {
     let own = PathBuf::from(format!("/proc/{}/fd", std::process::id()));
     fs::canonicalize(folder_of(name)).is_ok_and(|folder| folder == own)
 }
 
-/// A name without links, `.` and `..`, as far as what it leads through is there.
+/// The absolute name without links, `.` and `..`, as far as its folders exist.
 fn whole(path: &Path) -> PathBuf {
     let name = match Target::of(path) {
         Ok(Target::File { name, .. }) => name,
@@ -253,7 +254,7 @@ fn refused(folder: &Path, error: &Error) -> Error {
     Error::new(error.kind(), text)
 }
 
-/// A file that goes away unless it takes another name, readable by everybody as far as the process's mask lets.
+/// A file that is removed unless it is renamed, with the permissions that the process's umask allows.
 fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     tempfile::Builder::new()
         .prefix(".colltune-")

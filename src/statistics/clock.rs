@@ -1,17 +1,17 @@
-//! What the clock can tell apart.
+//! The resolution of the clock.
 
 use std::time::{Duration, Instant};
 
 /// The properties of [`Instant`] on this machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockResolution {
-    /// What reading it costs, in seconds.
+    /// The time that one reading takes, in seconds.
     pub overhead_seconds: f64,
-    /// Its step, in seconds; not less than a nanosecond.
+    /// The clock's step, in seconds; at least a nanosecond.
     pub resolution_seconds: f64,
 }
 
-/// Reads the clock a few thousand times in a row.
+/// Measures the overhead and the resolution of [`Instant`] by ten thousand readings in a row.
 pub fn examine() -> ClockResolution {
     const READS: u32 = 10_000;
     let mut readings = Vec::with_capacity(READS as usize + 1);
@@ -29,13 +29,13 @@ pub fn examine() -> ClockResolution {
     }
 }
 
-/// The step of a clock from the times between successive readings; nothing if it never moved.
+/// The step of a clock, from the times between successive readings; `None` if the clock never advanced.
 ///
-/// A clock that is finer than reading it takes shows times of all lengths, nanosecond by
-/// nanosecond. A coarse one shows multiples of its step, each rounded down or up.
+/// If the step is shorter than a reading takes, the times have all lengths, nanosecond by nanosecond. If it is
+/// longer, they are multiples of the step, each rounded down or up.
 fn resolution(mut steps: Vec<Duration>) -> Option<Duration> {
     const NANOSECOND: Duration = Duration::from_nanos(1);
-    /// The fewest lengths in a row that cannot come from rounding.
+    /// The fewest consecutive lengths that rounding cannot produce.
     const ROW: usize = 4;
     steps.retain(|step| !step.is_zero());
     steps.sort_unstable();

@@ -1,4 +1,4 @@
-//! Rank-based statistics: no assumption about how times are distributed.
+//! Rank-based statistics, which assume nothing about the distribution of times.
 
 pub mod clock;
 mod sequential;
@@ -17,13 +17,12 @@ pub struct Interval {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// The probability with which such an interval covers the value: what was attained, which may
-    /// be less than was asked for.
+    /// The attained probability that such an interval covers the value; it may be less than the requested confidence.
     pub coverage: f64,
 }
 
 impl Interval {
-    /// A value of which nothing else is known: the interval is that value, and covers nothing.
+    /// An interval of a single value whose accuracy is unknown, with a coverage of 0.
     pub const fn point(value: f64) -> Self {
         Self {
             low: value,
@@ -32,7 +31,7 @@ impl Interval {
         }
     }
 
-    /// Both ends, if it covers anything: the interval of a single launch does not.
+    /// Both ends; `None` if the coverage is 0, as with a single launch.
     pub fn ends(&self) -> Option<[f64; 2]> {
         (self.coverage > 0.0).then_some([self.low, self.high])
     }
@@ -43,7 +42,7 @@ impl Interval {
     }
 }
 
-/// How much longer one candidate takes than another, from launches that measured both.
+/// The ratio of two candidates' times, from launches that measured both.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PairedRatio {
     /// Median over launches of the ratio within a launch.
@@ -55,7 +54,7 @@ pub struct PairedRatio {
 }
 
 impl PairedRatio {
-    /// A ratio of which nothing else is known.
+    /// A ratio whose accuracy is unknown.
     pub const fn point(value: f64) -> Self {
         Self {
             median: value,
@@ -95,15 +94,15 @@ pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 /// whatever the distribution. If even the extremes do not reach `confidence`, they are the
 /// interval, with the coverage that they have: 75 % for 3 values, 93.75 % for 5, 96.9 % for 6.
 ///
-/// This needs independent values, such as the medians of launches; the repetitions of one launch are
-/// not. Where one launch in eight is slow as a whole, the median is that of all launches, slow ones
-/// included: the value that 4 in 7 of the others lie below. An interval that is looked at again with
-/// each further value is wrong sooner or later; for that there is [`sequential_median_interval`].
+/// The values must be independent, as the medians of launches are and the repetitions of one launch are not. Where one
+/// launch in eight is slow as a whole, the median is that of all launches, slow ones included: 4 in 7 of the other
+/// launches lie below it. An interval that is computed again with each further value sooner or later excludes the
+/// median; [`sequential_median_interval`] serves that case.
 pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let values = sorted(values);
     let count = values.len();
     let last = count.checked_sub(1)?;
-    // Logarithms, since 2^-n vanishes for large n.
+    // In logarithms, since 2^-n underflows for large n.
     let mut ln_term = -(count as f64) * std::f64::consts::LN_2;
     let mut tail = ln_term.exp();
     let mut place = 0;
@@ -122,9 +121,8 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     })
 }
 
-/// The ratio of two candidates' times, paired within launches: what makes one launch slow slows
-/// both. Both are lists of (launch, seconds) by ascending launch, with positive times. `None` if
-/// no launch measured both.
+/// The ratio of two candidates' times, paired within launches, since a slow launch slows both. Both lists hold
+/// (launch, seconds) by ascending launch, with positive times. `None` if no launch measured both.
 pub fn paired_ratio(
     numerator: &[(u32, f64)],
     denominator: &[(u32, f64)],
@@ -138,8 +136,8 @@ pub fn paired_ratio(
     })
 }
 
-/// The ratios of the values that stand for the same launch, or round, in both lists, by ascending
-/// launch: what [`paired_ratio`] is about. Both lists ascend, and the times are positive.
+/// The ratios of the values with the same launch (or round) number in both lists, by ascending number. Both lists must
+/// ascend, and the times must be positive.
 pub fn paired_ratios(numerator: &[(u32, f64)], denominator: &[(u32, f64)]) -> Vec<f64> {
     numerator
         .iter()

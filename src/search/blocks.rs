@@ -1,40 +1,37 @@
-//! The best block size, in few measurements.
+//! The search for the best block size in few measurements.
 //!
-//! The time of a pipelined algorithm against the logarithm of its block size falls and rises again:
-//! `c0 + c1 b + c2 / b`, by the pipelining lemma. Golden-section search (Kiefer 1953, "Sequential
-//! minimax search for a maximum") finds the bottom. What is searched is a lattice of half octaves:
-//! between two neighbours the bottom is too flat to matter. Where messages of blocks go from eager to
-//! rendezvous, the curve jumps; so each protocol segment is searched on its own. That a segment has
-//! one bottom is not taken for granted: a stretch far from all that was measured is looked at too.
+//! The time of a pipelined algorithm as a function of its block size falls and rises again: `c0 + c1 b + c2 / b`, by
+//! the pipelining lemma. Golden-section search (Kiefer 1953, "Sequential minimax search for a maximum") finds the
+//! minimum on a lattice of half octaves, between which the curve is too flat for a difference to matter. The curve
+//! jumps where blocks change from the eager to the rendezvous protocol, so each protocol segment is searched
+//! separately. A segment may have several minima, so long stretches without a measurement are probed too.
 
 use std::collections::BTreeMap;
 
-/// Measurements in one protocol segment, at most.
+/// The most measurements in one protocol segment.
 pub const MOST_PROBES: usize = 8;
 
-/// The share of the greater part of a bracket that lies nearer to its middle point: `2 - golden ratio`.
+/// The place of the next probe in a bracket, as a share of its length: `2 - golden ratio`.
 const GOLDEN: f64 = 0.381_966_011_250_105_1;
 
-/// How much farther the next step out of a descent goes.
+/// The factor from one step to the next while the search moves downhill: the golden ratio.
 const GROWTH: f64 = 1.0 + 0.618_033_988_749_894_9;
 
-/// Lattice points, half octaves, between first probes.
+/// Lattice points (half octaves) between first probes.
 const FIRST_STEP: usize = 2;
 
-/// The fewest lattice points without a measurement that are a stretch where another bottom could be.
+/// The fewest consecutive lattice points without a measurement that may hide another minimum.
 const FAR: usize = 10;
 
-/// A basin whose lowest measured point is higher than the lowest of all by less than this share might still
-/// be the deeper one.
+/// A local minimum that is higher than the lowest one by at most this share may still become the lowest.
 const HOPE: f64 = 0.25;
 
 /// The smallest block that is searched, in bytes.
 const SMALLEST: u64 = 1 << 10;
 
-/// Block sizes in bytes, `2^k` and `3 * 2^(k-1)` from 1 KiB to `longest`, ascending, in protocol
-/// segments: up to the eager limit, which is a block size itself, and above it. The last one is
-/// `longest`: a single block. Of sizes that cut as many blocks, the smallest stands for all. Segments
-/// without any are left out.
+/// Block sizes in bytes, `2^k` and `3 * 2^(k-1)` from 1 KiB to `longest`, ascending, by protocol segment: up to the
+/// eager limit, which is a block size itself, and above it. The last size is `longest`, a single block. Of sizes that
+/// give the same number of blocks only the smallest is kept. Empty segments are left out.
 pub fn segments(longest: u64, eager_limit: Option<u64>) -> Vec<Vec<u64>> {
     let octaves = (0..54)
         .map(|k| SMALLEST << k)
@@ -45,13 +42,13 @@ pub fn segments(longest: u64, eager_limit: Option<u64>) -> Vec<Vec<u64>> {
         .collect();
     sizes.push(longest);
     let Some(limit) = eager_limit.filter(|&limit| SMALLEST <= limit && limit < longest) else {
-        tell_apart(&mut sizes, longest);
+        keep_distinct(&mut sizes, longest);
         return vec![sizes];
     };
     if let Err(place) = sizes.binary_search(&limit) {
         sizes.insert(place, limit);
     }
-    tell_apart(&mut sizes, longest);
+    keep_distinct(&mut sizes, longest);
     let above = sizes.partition_point(|&size| size <= limit);
     let rendezvous = sizes.split_off(above);
     [sizes, rendezvous]
@@ -60,11 +57,12 @@ pub fn segments(longest: u64, eager_limit: Option<u64>) -> Vec<Vec<u64>> {
         .collect()
 }
 
-fn tell_apart(sizes: &mut Vec<u64>, longest: u64) {
+/// Keeps one size for each number of blocks.
+fn keep_distinct(sizes: &mut Vec<u64>, longest: u64) {
     sizes.dedup_by_key(|size| longest.div_ceil(*size));
 }
 
-/// The block size of the lattice nearest to `size`, as a ratio: what is measured there is of use to a search.
+/// The block size of the lattice that is nearest to `size` by ratio; a search can use a time measured there.
 pub fn snap(longest: u64, eager_limit: Option<u64>, size: u64) -> u64 {
     let distance = |other: u64| (other.max(1) as f64 / size.max(1) as f64).ln().abs();
     let sizes = segments(longest, eager_limit).into_iter().flatten();
@@ -73,13 +71,12 @@ pub fn snap(longest: u64, eager_limit: Option<u64>, size: u64) -> u64 {
         .unwrap_or(longest)
 }
 
-/// What to measure next in one protocol segment: sizes of the lattice `segment`, ascending; nothing
-/// if the search is over.
+/// The sizes of the lattice `segment` to measure next, ascending; empty if the search is over.
 ///
-/// `known` has what was measured, by size in bytes, in any unit of time; sizes that are not in the
-/// segment do not matter. `start` is where the bottom is expected. Times that differ by less than the
-/// share `tolerance` are the same. A caller that measures what is asked for, adds it to `known` and asks
-/// again, is done after [`MOST_PROBES`] measurements at most.
+/// `known` holds the measured times by size in bytes, in any unit of time; sizes outside the segment are ignored.
+/// `start` is the size at which the minimum is expected. Times that differ by less than the share `tolerance` count as
+/// equal. A caller that measures these sizes, adds their times to `known` and calls again needs at most
+/// [`MOST_PROBES`] measurements.
 pub fn next(segment: &[u64], known: &BTreeMap<u64, f64>, start: u64, tolerance: f64) -> Vec<u64> {
     let measured: Vec<(usize, f64)> = segment
         .iter()
@@ -100,7 +97,7 @@ pub fn next(segment: &[u64], known: &BTreeMap<u64, f64>, start: u64, tolerance: 
         .collect()
 }
 
-/// The place nearest to `start`, as a ratio, and one on either side.
+/// The place nearest to `start` by ratio, and one on either side.
 fn around(segment: &[u64], start: u64) -> Vec<usize> {
     let distance = |size: u64| (size.max(1) as f64 / start.max(1) as f64).ln().abs();
     let nearest =
@@ -118,26 +115,26 @@ fn around(segment: &[u64], start: u64) -> Vec<usize> {
     places
 }
 
-/// The next step from what was measured: towards the bottom of the deepest basin, then of others that may
-/// be as deep, then far away.
+/// The next place to measure: towards the lowest minimum, then towards others that may be as low, then in a long
+/// stretch without measurements.
 fn step(measured: &[(usize, f64)], length: usize, tolerance: f64) -> Option<usize> {
     let time = |place: Option<usize>| place.and_then(|p| measured.get(p)).map(|(_, time)| *time);
-    let is_bottom = |&place: &usize| {
+    let is_minimum = |&place: &usize| {
         let here = measured[place].1;
         let beside = [time(place.checked_sub(1)), time(Some(place + 1))];
         beside.into_iter().flatten().all(|there| there >= here)
     };
-    let mut bottoms: Vec<usize> = (0..measured.len()).filter(is_bottom).collect();
-    bottoms.sort_by(|&a, &b| measured[a].1.total_cmp(&measured[b].1));
-    let least = measured[*bottoms.first()?].1;
-    let deep = bottoms
+    let mut minima: Vec<usize> = (0..measured.len()).filter(is_minimum).collect();
+    minima.sort_by(|&a, &b| measured[a].1.total_cmp(&measured[b].1));
+    let least = measured[*minima.first()?].1;
+    let low = minima
         .into_iter()
         .filter(|&place| measured[place].1 <= least * (1.0 + HOPE));
-    let mut steps = deep.filter_map(|place| descend(measured, place, length, tolerance));
+    let mut steps = low.filter_map(|place| descend(measured, place, length, tolerance));
     steps.next().or_else(|| far(measured, length))
 }
 
-/// The next step in the basin whose lowest measured point is the `place`th; `None` at its bottom.
+/// The next place to measure around the local minimum at index `place`; `None` if it is known well enough.
 fn descend(
     measured: &[(usize, f64)],
     place: usize,
@@ -147,7 +144,7 @@ fn descend(
     let (lowest, least) = measured[place];
     let below = place.checked_sub(1).map(|below| measured[below]);
     let above = measured.get(place + 1).copied();
-    // Out of a flat stretch in long steps.
+    // Long steps across a flat stretch.
     let stride = |(from, time): (usize, f64), room: usize| {
         let golden = (from.abs_diff(lowest) as f64 * GROWTH).round() as usize;
         let long = if time <= least * (1.0 + tolerance) {
@@ -180,8 +177,8 @@ fn descend(
     })
 }
 
-/// The least that a convex curve can be between the `gap`th measured point and the next: where the lines
-/// through their outer neighbours meet.
+/// The lower bound of a convex curve between the `gap`th measured point and the next, from the lines through either
+/// point and its outer neighbour.
 fn bound(measured: &[(usize, f64)], gap: usize) -> f64 {
     let line = |a: (usize, f64), b: (usize, f64)| {
         let slope = (b.1 - a.1) / (b.0 as f64 - a.0 as f64);
@@ -205,7 +202,7 @@ fn bound(measured: &[(usize, f64)], gap: usize) -> f64 {
     (from.0 + 1..to.0).map(at).fold(f64::INFINITY, f64::min)
 }
 
-/// A step from the only place that was measured, towards the farther end.
+/// A step from the only measured place, towards the farther end.
 fn around_alone(only: usize, length: usize) -> Option<usize> {
     let above = length - 1 - only;
     match above >= only {
@@ -214,7 +211,8 @@ fn around_alone(only: usize, length: usize) -> Option<usize> {
     }
 }
 
-/// The middle of the longest stretch without a measurement, or its end at an end of the segment.
+/// The middle of the longest stretch without a measurement, or a place near the segment's end if the stretch lies
+/// there; `None` if all stretches are short.
 fn far(measured: &[(usize, f64)], length: usize) -> Option<usize> {
     let (first, last) = (measured.first()?.0, measured.last()?.0);
     let inner = measured.windows(2).map(|pair| {

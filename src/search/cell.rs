@@ -1,4 +1,4 @@
-//! Rounds of one cell: which candidates are measured again.
+//! Rounds of one cell: the candidates that are measured again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,18 +9,17 @@ use crate::blocks;
 use crate::guide::{Class, Expectation};
 use crate::known::{KnownCell, RelativeTime};
 
-/// The candidates that go on beside the strongest rival, by the launches in which they were measured: how far they
-/// may be behind the best, and how many at most. Behind that the gain is not worth the time: a tie may
-/// be broken by chance.
+/// The candidates measured again beside the strongest rival, after one launch and after two: the largest distance from
+/// the best, as a share, and the largest number. Measuring others is not worth the time; chance may decide a tie.
 const CLOSE: [(f64, usize); 2] = [(0.15, 2), (0.06, 1)];
 
-/// A family this far behind the best, as a share, might still win with another block size.
+/// The largest distance from the best, as a share, at which a family may still win with another block size.
 const HOPE: f64 = 0.25;
 
 /// Rounds beyond the campaign's launches in which block sizes may be searched.
 const MORE_ROUNDS: u32 = 2;
 
-/// All is over after this many times the campaign's launches, whatever was not settled.
+/// The most launches of a cell, as a multiple of the campaign's launches.
 const MOST_ROUNDS: u32 = 3;
 
 /// A candidate without its block or segment size.
@@ -40,7 +39,7 @@ pub(crate) fn kin(candidate: &Candidate) -> Candidate {
     kin
 }
 
-/// How a cell's next round is chosen.
+/// Chooses the candidates of a cell's next round.
 pub(crate) struct Rounds<'a> {
     pub(crate) campaign: &'a Campaign,
     pub(crate) cell: &'a Cell,
@@ -51,14 +50,14 @@ pub(crate) struct Rounds<'a> {
     pub(crate) launches: u32,
     /// Whether block sizes are searched.
     pub(crate) searches_blocks: bool,
-    /// Whether no neighbour told where the best block is to be expected.
+    /// Whether the cell was measured without a neighbour that suggests the best block size.
     pub(crate) is_pioneer: bool,
-    /// The target regret: times that differ by less are the same.
+    /// The target regret: times that differ by less count as equal.
     pub(crate) target: f64,
 }
 
 impl Rounds<'_> {
-    /// The candidates that are measured in the next launch, the default among them; empty if none need be.
+    /// The candidates to measure in the next launch, including the default; empty if the cell is done.
     pub(crate) fn next(&self) -> Vec<Candidate> {
         if self.known.launches() >= self.launches.saturating_mul(MOST_ROUNDS) {
             return Vec::new();
@@ -76,14 +75,14 @@ impl Rounds<'_> {
         if wanted.is_empty() && default.launches >= self.launches {
             return Vec::new();
         }
-        // Both are what everything is compared with.
+        // All others are compared with these two.
         wanted.insert(Candidate::Default);
         wanted.insert(leader.candidate.clone());
         wanted.into_iter().collect()
     }
 
-    /// The measured candidates, fastest first; of those that are the same schedule only the one from most launches, or
-    /// the simplest of these.
+    /// The measured candidates, fastest first. Of candidates with the same schedule only the one with most launches is
+    /// kept, or else the simplest.
     fn standings(&self) -> Vec<RelativeTime> {
         let standings = self.known.standings();
         let candidates: Vec<&Candidate> = standings.iter().map(|s| &s.candidate).collect();
@@ -97,7 +96,7 @@ impl Rounds<'_> {
         kept.map(|place| standings[place].clone()).collect()
     }
 
-    /// The strongest rival of each class until it is known well enough, and the candidates close behind the best.
+    /// The strongest rival of each class until it has enough launches, and the candidates close behind the best.
     fn close(&self, standings: &[RelativeTime]) -> BTreeSet<Candidate> {
         let Some(best) = standings.first() else {
             return BTreeSet::new();
@@ -125,7 +124,7 @@ impl Rounds<'_> {
         wanted
     }
 
-    /// Block sizes to try, of the families that may win.
+    /// Candidates with new block sizes, from the families that may win.
     fn probes(&self, standings: &[RelativeTime]) -> Vec<Candidate> {
         let is_late = self.known.launches() >= self.launches.saturating_add(MORE_ROUNDS);
         let (Some(best), true) = (standings.first(), self.searches_blocks && !is_late) else {
@@ -147,7 +146,7 @@ impl Rounds<'_> {
             .campaign
             .each_once(self.cell, probes.collect())
             .distinct;
-        // Also what was tried and gave no time is not tried again.
+        // Candidates without a valid time are not tried again either.
         let tried: Vec<&Candidate> = self.known.tried().collect();
         probes
             .into_iter()
@@ -155,7 +154,7 @@ impl Rounds<'_> {
             .collect()
     }
 
-    /// The place of one of these candidates that is the same schedule as another one, if there is any.
+    /// The index in `of` of a candidate with the same schedule as `candidate`.
     fn same_as(&self, candidate: &Candidate, of: &[&Candidate]) -> Option<usize> {
         let all: Vec<&Candidate> = of.iter().copied().chain([candidate]).collect();
         let simplest = self.cell.simplest_alike(&all);
@@ -163,6 +162,7 @@ impl Rounds<'_> {
             .find(|place| of[*place] == candidate || simplest[*place] == simplest[of.len()])
     }
 
+    /// The members of a family with the block sizes to try next.
     fn of_family(&self, family: &Family, standings: &[RelativeTime]) -> Vec<Candidate> {
         let longest = self.cell.vector_bytes().max(1);
         let members = standings
@@ -173,29 +173,29 @@ impl Rounds<'_> {
             .collect();
         loop {
             let sizes = self.sizes(family, longest, &known);
-            let told: Vec<(u64, f64)> = sizes
+            let shared: Vec<(u64, f64)> = sizes
                 .iter()
-                .filter_map(|size| Some((*size, self.told(family, *size, standings)?)))
+                .filter_map(|size| Some((*size, self.shared_ratio(family, *size, standings)?)))
                 .collect();
-            if told.is_empty() {
+            if shared.is_empty() {
                 let members = sizes.iter();
                 return members
                     .filter_map(|size| family.candidate(self.cell, *size))
                     .collect();
             }
-            known.extend(told);
+            known.extend(shared);
         }
     }
 
-    /// What another family's member tells of the member with this block size, being the same schedule.
-    fn told(&self, family: &Family, size: u64, standings: &[RelativeTime]) -> Option<f64> {
+    /// The relative time of a measured candidate with the same schedule as the family's member of this block size.
+    fn shared_ratio(&self, family: &Family, size: u64, standings: &[RelativeTime]) -> Option<f64> {
         let candidate = family.candidate(self.cell, size)?;
         let measured: Vec<&Candidate> = standings.iter().map(|s| &s.candidate).collect();
         let same = self.same_as(&candidate, &measured)?;
         Some(standings[same].ratio)
     }
 
-    /// The sizes to try next, of which nothing is known.
+    /// The block sizes to try next that were not measured.
     fn sizes(&self, family: &Family, longest: u64, known: &BTreeMap<u64, f64>) -> Vec<u64> {
         let best = known.iter().min_by(|a, b| a.1.total_cmp(b.1));
         let Some(start) = best.map(|(size, _)| *size) else {
@@ -216,7 +216,7 @@ impl Rounds<'_> {
         sizes.filter(|size| !known.contains_key(size)).collect()
     }
 
-    /// Whether one of the first sizes of another protocol segment is expected to come near the best known.
+    /// Whether one of the first sizes of another protocol segment is predicted to come near the best known size.
     fn may_win(&self, family: &Family, sizes: &[u64], start: u64) -> bool {
         let expected = |size: u64| {
             let candidate = family.candidate(self.cell, size)?;

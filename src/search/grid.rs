@@ -10,23 +10,22 @@ use crate::cell::kin;
 use crate::guide::Expectation;
 use crate::known::{Known, RelativeTime};
 
-/// About how many sizes are measured in a shape before any is found interesting.
+/// The approximate number of sizes that are measured first in a shape.
 const COARSE_SIZES: usize = 5;
-/// Up to this many node counts are all measured.
+/// The largest number of node counts that are all measured first.
 const FEW_SHAPES: usize = 2;
-/// The fewest node counts of which one in the middle is measured beside the outermost.
+/// The fewest node counts for which a middle one is measured first beside the outermost.
 const MANY_SHAPES: usize = 4;
-/// The model's word for another choice between two sizes counts if that is faster by this share.
+/// The smallest predicted gain, as a logarithm, for which a cell is measured.
 const SUGGESTION: f64 = 0.1;
 
-/// The largest factor between sizes of the grid at which the choice changes.
+/// The largest factor between two sizes with different choices between which no further size is measured.
 const COARSEST_CHANGE: f64 = 2.0;
-/// Between others one more is measured if the wrong choice costs more than this share at either.
+/// The smallest cost of the wrong choice, as a share, for which a size between two others is measured.
 pub(crate) const STAKE: f64 = 0.1;
 
-/// The cells of one collective and operator with one number of ranks on each node, and either with a power of two ranks
-/// or without, since many algorithms are made for the one or the other: by number of nodes, those of one
-/// number by size.
+/// The cells of one collective, operator and number of ranks per node, by number of nodes and then by size. Shapes with
+/// a power of two ranks and others are separate series, since many algorithms suit only one of the two.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Series {
     rows: BTreeMap<u32, Vec<Cell>>,
@@ -57,11 +56,11 @@ pub(crate) struct Site {
     pub(crate) cell: Cell,
     /// Measured cells between which it lies; none for pioneers.
     pub(crate) neighbours: Vec<Cell>,
-    /// Whether all that is asked is where the choice changes from that of one neighbour to that of the other.
+    /// Whether only the two neighbours' choices are compared, to find the size at which the choice changes.
     pub(crate) is_refinement: bool,
 }
 
-/// What is looked at to find interesting cells.
+/// Finds the cells that are worth a measurement.
 pub(crate) struct Survey<'a> {
     pub(crate) known: &'a Known,
     /// The candidates' relative times in each measured cell.
@@ -73,18 +72,17 @@ pub(crate) struct Survey<'a> {
     pub(crate) target: f64,
 }
 
-/// How a candidate stands in a cell, whether it was measured itself or another that is the same schedule
-/// there.
+/// A candidate's relative time in a cell, measured for it or for a candidate with the same schedule there.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub(crate) candidate: Candidate,
-    /// The relative time of the one that was measured.
+    /// The relative time of the measured candidate.
     pub(crate) standing: RelativeTime,
 }
 
 impl Named {
-    /// The candidates that were measured in a cell, fastest first, each followed by those of the campaign that are the same
-    /// schedule there and were not measured.
+    /// The candidates measured in a cell, fastest first, each followed by the campaign's candidates with the same
+    /// schedule there that were not measured.
     pub(crate) fn all(campaign: &Campaign, known: &Known, cell: &Cell) -> Vec<Self> {
         let standings = known.standings(cell);
         let measured: Vec<Candidate> = standings.iter().map(|s| s.candidate.clone()).collect();
@@ -112,13 +110,12 @@ impl Named {
 }
 
 impl Survey<'_> {
-    /// How candidates stand in a cell, fastest first; nothing if it was not measured.
+    /// The relative times in a cell, fastest first; empty if it was not measured.
     pub(crate) fn standings(&self, cell: &Cell) -> &[Named] {
         self.standings.get(cell).map_or(&[], Vec::as_slice)
     }
 
-    /// The cells of a series that are worth a measurement, as far as can be told by now; the measured
-    /// ones among them.
+    /// The cells of a series that are worth a measurement by what is known now, including measured cells.
     pub(crate) fn sites(&self, series: &Series) -> Vec<Site> {
         let rows: Vec<&Vec<Cell>> = series.rows.values().collect();
         let mut first = coarse(rows.len(), FEW_SHAPES, 1);
@@ -136,7 +133,7 @@ impl Survey<'_> {
         sites
     }
 
-    /// Adds the middle row of a stretch if the choice changes along it, and so on in both halves.
+    /// Adds the middle row of a stretch if the choice changes along it, and recurses into both halves.
     fn between_rows(&self, rows: &[&Vec<Cell>], low: usize, high: usize, sites: &mut Vec<Site>) {
         if high - low < 2 || !self.are_interesting(rows, low, high) {
             return;
@@ -163,12 +160,12 @@ impl Survey<'_> {
         })
     }
 
-    /// The sites of one row: widely spaced sizes, and those between which the choice changes. `beside`
-    /// are the rows between which it lies.
+    /// The sites of one row: widely spaced sizes, and sizes where the choice changes. `beside` are the rows between
+    /// which it lies.
     fn row(&self, row: &[Cell], beside: &[&Vec<Cell>]) -> Vec<Site> {
         let first = coarse(row.len(), COARSE_SIZES, COARSE_SIZES - 1);
         let others = |place: usize| -> Vec<Cell> {
-            // A row may lack sizes that another has.
+            // Rows may have different sizes.
             let cells = beside.iter().flat_map(|row| row.iter());
             let measured = cells.filter(|cell| self.known.is_compared(cell));
             nearest(measured.copied().collect(), row[place].bytes)
@@ -193,8 +190,8 @@ impl Survey<'_> {
         sites
     }
 
-    /// Adds a size between two neighbours of the grid if the choice changes there and it matters much
-    /// where, and so on in the half in which it does.
+    /// Adds a size between two neighbours of the grid if the choice changes there and a wrong choice is expensive, and
+    /// recurses into both halves.
     fn refine(&self, low: Cell, high: Cell, sites: &mut Vec<Site>) {
         if self.differ_by(&low, &high, STAKE) {
             self.probe(low, high, sites);
@@ -223,7 +220,7 @@ impl Survey<'_> {
         self.refine(cell, high, sites);
     }
 
-    /// Adds the middle size of a stretch if the choice changes along it, and so on in both halves.
+    /// Adds the middle size of a stretch if the choice changes along it, and recurses into both halves.
     fn between_sizes(&self, row: &[Cell], low: usize, high: usize, sites: &mut Vec<Site>) {
         if high - low < 2 || !self.is_interesting(row, low, high) {
             return;
@@ -250,13 +247,13 @@ impl Survey<'_> {
                 .any(|cell| self.expects_another(first, last, cell, &size))
     }
 
-    /// Whether the choice differs between two measured cells, and taking either for both costs more
-    /// than the target.
+    /// Whether the choice differs between two measured cells, and using either choice in both costs more than the
+    /// target regret.
     fn differ(&self, a: &Cell, b: &Cell) -> bool {
         self.differ_by(a, b, self.target)
     }
 
-    /// The same with another cost, as a share.
+    /// The same with `least` in place of the target regret.
     fn differ_by(&self, a: &Cell, b: &Cell, least: f64) -> bool {
         let (Some(of_a), Some(of_b)) = (self.choice(a), self.choice(b)) else {
             return false;
@@ -268,13 +265,13 @@ impl Survey<'_> {
         of_a != of_b && costs(a, &of_b) && costs(b, &of_a)
     }
 
-    /// What a table would say: the kin of the fastest, or the default if nothing beats it by enough; `None`
-    /// where nothing was compared with the default.
+    /// The choice of a table: the fastest candidate without its block size, or the default if no candidate beats it by
+    /// enough; `None` if no candidate was compared with the default.
     pub(crate) fn choice(&self, cell: &Cell) -> Option<Candidate> {
         if !self.known.is_compared(cell) {
             return None;
         }
-        // The first of those that are the same schedule was measured.
+        // Of candidates with the same schedule, the first is the measured one.
         let fastest = self.standings(cell).first()?;
         match fastest.standing.ratio * (1.0 + self.materiality) <= 1.0 {
             true => Some(kin(&fastest.candidate)),
@@ -282,7 +279,7 @@ impl Survey<'_> {
         }
     }
 
-    /// What the best of a kin costs in a measured cell over the best of all, as a share.
+    /// The extra time of the best member of a kin over the best of all in a measured cell, as a share.
     fn cost(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
         let standings = self.standings(cell);
         let best = standings.first()?.standing.ratio;
@@ -290,8 +287,9 @@ impl Survey<'_> {
         Some(members.next()?.standing.ratio / best - 1.0)
     }
 
-    /// Whether the model, corrected by its errors at two measured cells, expects something in between
-    /// that is clearly faster than their choice. `position` is where cells stand between them.
+    /// Whether the model, corrected by its errors at two measured cells, predicts a candidate that is clearly faster
+    /// than the choice at `low` in a cell between them. `position` is the coordinate along which errors are
+    /// interpolated.
     fn expects_another(
         &self,
         low: &Cell,
@@ -304,8 +302,8 @@ impl Survey<'_> {
         };
         let ends = [low, high].map(|cell| self.standings(cell));
         let share = (position(between) - position(low)) / (position(high) - position(low));
-        // The fastest of a kin at either end, corrected; of the default the time is its own where it was measured, as
-        // no model knows where it goes from one algorithm to another, and else interpolated.
+        // The corrected prediction of the fastest member of a kin at either end. For the default, which no model
+        // predicts, its own measured time, or else the interpolated one.
         let own = self.known.cell(between);
         let own = own.and_then(|known| known.seconds(&Candidate::Default));
         let expected = |name: &Candidate| {
@@ -338,8 +336,7 @@ impl Survey<'_> {
     }
 }
 
-/// Places among `length`, with both ends: all if there are no more than `few`, otherwise in about
-/// `parts` equal steps.
+/// Indices below `length`, including both ends: all if there are at most `few`, otherwise in about `parts` equal steps.
 fn coarse(length: usize, few: usize, parts: usize) -> Vec<usize> {
     if length <= few {
         return (0..length).collect();
@@ -350,7 +347,7 @@ fn coarse(length: usize, few: usize, parts: usize) -> Vec<usize> {
     places
 }
 
-/// The cells nearest in size on either side, all that have these sizes.
+/// The cells with the nearest size on either side; a size of exactly `bytes` is both.
 fn nearest(cells: Vec<Cell>, bytes: u64) -> Vec<Cell> {
     let below = cells
         .iter()

@@ -1,4 +1,4 @@
-//! The whole campaign: what to ask for next.
+//! The guide: the measurements that a campaign needs next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,22 +11,22 @@ use crate::grid::{Named, Series, Site, Survey};
 use crate::known::Known;
 use crate::prune;
 
-/// How far behind the best, as a share, a candidate may have been at a neighbour to take part beside it.
+/// The largest distance from the best at a neighbouring cell, as a share, with which a candidate takes part in a cell.
 const BEHIND_AT_NEIGHBOUR: f64 = 0.3;
 
-/// A pioneer of a family that is cut has, beside the expected block, one that is larger by this factor and one that is
-/// smaller by it: the model may be wrong.
+/// Pioneers of a pipelined family are tried with the predicted block size and with sizes larger and smaller by this
+/// factor, since the model may be wrong.
 const FAR: u64 = 4;
 
-/// What is expected before it is measured.
+/// Predictions before a measurement.
 pub trait Expectation {
-    /// The time of a candidate in a cell, in seconds; `None` if there is no saying.
+    /// The time of a candidate in a cell, in seconds; `None` if it cannot be predicted.
     fn seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64>;
 
     /// The best block size of a family in a cell, in bytes.
     fn block_bytes(&self, cell: &Cell, family: &Family) -> Option<u64>;
 
-    /// The longest message, in bytes, that the cell's messages send without asking the receiver.
+    /// The longest message, in bytes, that is sent eagerly in the cell.
     fn eager_limit(&self, cell: &Cell) -> Option<u64>;
 }
 
@@ -36,13 +36,13 @@ pub type Class<'a> = dyn Fn(&Cell, &Candidate) -> bool + 'a;
 /// Measurements of one cell in the next launch that measures it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasurementRequest {
-    /// Where.
+    /// The cell.
     pub cell: Cell,
     /// The candidates, the default first.
     pub candidates: Vec<Candidate>,
-    /// Launches that have measured the cell already: those with the fewest come first.
+    /// The number of launches that have measured the cell; cells with the fewest come first.
     pub round: u32,
-    /// Whether a first look is enough: a candidate far behind need not be known well.
+    /// Whether fewer repetitions and less precision are enough.
     pub is_first_look: bool,
 }
 
@@ -59,29 +59,28 @@ fn is_within(grid: &[Cell], cell: &Cell) -> bool {
     low.is_some_and(|low| low <= cell.bytes) && high.is_some_and(|high| cell.bytes <= high)
 }
 
-/// Finds what to measure next.
+/// Chooses what to measure next.
 pub struct Guide<'a> {
-    /// What is asked for.
+    /// The campaign.
     pub campaign: &'a Campaign,
-    /// What was measured.
+    /// The measurements so far.
     pub known: &'a Known,
-    /// What is expected.
+    /// The predictions.
     pub expectation: &'a dyn Expectation,
-    /// Candidates of a cell that are not ours.
+    /// The candidates of a cell other than our algorithms.
     pub others: &'a dyn Fn(&Cell) -> Vec<Candidate>,
-    /// The candidates among which decisions are made apart, such as those that the library's own settings can
-    /// name for all operators: each class has a strongest rival of the default of its own. All candidates are a class
-    /// that need not be named.
+    /// Classes of candidates with decisions of their own, such as the candidates that the library's own settings can
+    /// name for all operators. Each class has its own strongest rival of the default. The class of all candidates is
+    /// implied.
     pub classes: &'a [&'a Class<'a>],
-    /// The regret at which a better choice is not worth a measurement, as a share.
+    /// The largest regret, as a share, for which no further measurement is made.
     pub target: f64,
 }
 
 impl Guide<'_> {
-    /// All that is worth measuring by now; empty when the search is over.
+    /// All measurements that are worth making now; empty when the search is over.
     ///
-    /// What has the fewest rounds behind it should be measured first, all of it: what else there is to
-    /// ask for may change by it.
+    /// All requests with the lowest round number should be measured first, since their results may change the others.
     pub fn requests(&self) -> Vec<MeasurementRequest> {
         let grid = self.campaign.cells();
         let measured = self.known.measured();
@@ -99,7 +98,7 @@ impl Guide<'_> {
         for site in all.iter().flat_map(|series| survey.sites(series)) {
             sites.entry(site.cell).or_insert(site);
         }
-        // What was begun is finished, even if it no longer looks interesting.
+        // Cells with measurements are finished, even if they are no longer worth a new one.
         let begun = self.known.compared().filter(|cell| is_within(&grid, cell));
         let cells: BTreeSet<Cell> = sites.keys().chain(begun).copied().collect();
         let next = |cell: Cell| {
@@ -142,19 +141,19 @@ impl Guide<'_> {
         };
         let requests: Vec<MeasurementRequest> = cells.into_iter().filter_map(next).collect();
         match requests.is_empty() {
-            true => self.unseen(&grid),
+            true => self.defaults_alone(&grid),
             false => requests,
         }
     }
 
-    /// The default alone where nothing else is worth a measurement: no model knows where a library goes
-    /// from one algorithm to another.
-    fn unseen(&self, grid: &[Cell]) -> Vec<MeasurementRequest> {
+    /// Requests for the default alone in all cells without a measurement, since no model predicts at which sizes a
+    /// library changes its algorithm.
+    fn defaults_alone(&self, grid: &[Cell]) -> Vec<MeasurementRequest> {
         let has_failed = |cell: &Cell| {
             let known = self.known.cell(cell);
             known.is_some_and(|known| known.has_failed(&Candidate::Default))
         };
-        let unseen = grid
+        let unmeasured = grid
             .iter()
             .filter(|cell| self.known.launches(cell) == 0 && !has_failed(cell));
         let request = |cell: &Cell| MeasurementRequest {
@@ -163,10 +162,10 @@ impl Guide<'_> {
             round: 0,
             is_first_look: true,
         };
-        unseen.map(request).collect()
+        unmeasured.map(request).collect()
     }
 
-    /// Whether the placebo is measured wherever the default is.
+    /// Whether the placebo is measured beside the default in this cell.
     fn wants_placebo(&self, cell: &Cell) -> bool {
         let known = self.known.cell(cell);
         self.campaign.selection.selects(Candidate::PLACEBO)
@@ -192,7 +191,7 @@ impl Guide<'_> {
                 standing,
             } in standings
             {
-                // The fastest of a family comes first; its other blocks need not be tried.
+                // The fastest member of a family comes first; its other block sizes are not tried.
                 let is_first = tried.insert((*neighbour, kin(candidate)));
                 let mut leads = false;
                 if *candidate != Candidate::Default {
@@ -241,18 +240,18 @@ impl Guide<'_> {
         });
         let margin = prune::margin(self.known, self.expectation, cell);
         let promising = |of: Vec<Candidate>| prune::promising(cell, of, self.expectation, margin);
-        let mut promising_ones: BTreeSet<Candidate> = BTreeSet::new();
+        let mut chosen: BTreeSet<Candidate> = BTreeSet::new();
         for class in self.classes {
             let members = rivals.iter().filter(|candidate| class(cell, candidate));
-            promising_ones.extend(promising(members.cloned().collect()));
+            chosen.extend(promising(members.cloned().collect()));
         }
-        promising_ones.extend(promising(rivals));
+        chosen.extend(promising(rivals));
         let mut candidates = vec![Candidate::Default];
-        candidates.extend(promising_ones);
+        candidates.extend(chosen);
         candidates
     }
 
-    /// The block sizes to begin with, in bytes. At the bottom of the curve a factor of two costs little.
+    /// The first block sizes to try, in bytes; near the minimum a factor of two costs little.
     fn block_sizes(&self, cell: &Cell, family: &Family, near: &[(Cell, Candidate)]) -> Vec<u64> {
         let parameters = &self.campaign.parameters;
         if !family.is_cut {
@@ -268,7 +267,7 @@ impl Guide<'_> {
             ([], Some(expected)) => {
                 BTreeSet::from([expected / FAR, expected, expected.saturating_mul(FAR)])
             }
-            // By the lemma the best block grows with the root of the vector.
+            // By the pipelining lemma the best block size grows with the square root of the vector's length.
             (near, expected) => near
                 .iter()
                 .map(|(at, member)| {

@@ -1,4 +1,4 @@
-//! What has been measured.
+//! The measurements so far.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,20 +11,20 @@ pub struct Known {
     cells: BTreeMap<Cell, KnownCell>,
 }
 
-/// What is known of one cell.
+/// The measurements of one cell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownCell {
     /// The median of each launch, in seconds, by candidate.
     times: BTreeMap<Candidate, BTreeMap<u32, f64>>,
-    /// The launches in which candidates were measured, also where no time came of it.
+    /// The launches in which candidates were measured, with or without a valid time.
     tried: BTreeMap<Candidate, BTreeSet<u32>>,
     failed: BTreeSet<Candidate>,
 }
 
-/// How a candidate stands beside the library's default.
+/// A candidate's time relative to that of the library's default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RelativeTime {
-    /// Which.
+    /// The candidate.
     pub candidate: Candidate,
     /// Its time divided by the default's, paired within launches: the median over launches.
     pub ratio: f64,
@@ -33,7 +33,7 @@ pub struct RelativeTime {
 }
 
 impl Known {
-    /// Adds the median of a launch, in seconds.
+    /// Adds a launch's median time of a candidate, in seconds.
     pub fn add(&mut self, cell: Cell, candidate: &Candidate, launch: u32, seconds: f64) {
         self.add_attempt(cell, candidate, launch);
         let times = &mut self.cells.entry(cell).or_default().times;
@@ -41,20 +41,20 @@ impl Known {
         of_candidate.insert(launch, seconds);
     }
 
-    /// Records that a launch measured a candidate in a cell, whatever came of it.
+    /// Records that a launch measured a candidate in a cell, with or without a valid time.
     pub fn add_attempt(&mut self, cell: Cell, candidate: &Candidate, launch: u32) {
         let tried = &mut self.cells.entry(cell).or_default().tried;
         tried.entry(candidate.clone()).or_default().insert(launch);
     }
 
-    /// Records that a candidate failed in a cell: it is not asked for there again.
+    /// Records that a candidate failed in a cell, where it is not measured again.
     pub fn add_failure(&mut self, cell: Cell, candidate: &Candidate) {
         let failed = &mut self.cells.entry(cell).or_default().failed;
         failed.insert(candidate.clone());
     }
 
-    /// How the candidates of a cell stand that were measured beside the default, fastest first, the
-    /// default among them; those that failed are left out. Empty if the default failed.
+    /// The relative times of the candidates measured in the same launches as the default, fastest first, including the
+    /// default and without candidates that failed. Empty if the default failed.
     pub fn standings(&self, cell: &Cell) -> Vec<RelativeTime> {
         self.cell(cell).map_or_else(Vec::new, KnownCell::standings)
     }
@@ -63,17 +63,17 @@ impl Known {
         self.cells.get(cell)
     }
 
-    /// How many launches measured a cell.
+    /// The number of launches that measured a cell.
     pub fn launches(&self, cell: &Cell) -> u32 {
         self.cell(cell).map_or(0, KnownCell::launches)
     }
 
-    /// Whether anything was compared with the default in a cell.
+    /// Whether any candidate was compared with the default in a cell.
     pub(crate) fn is_compared(&self, cell: &Cell) -> bool {
         self.cell(cell).is_some_and(KnownCell::has_rivals)
     }
 
-    /// The cells in which anything was compared with the default.
+    /// The cells in which any candidate was compared with the default.
     pub(crate) fn compared(&self) -> impl Iterator<Item = &Cell> {
         let compared = self.cells.iter().filter(|(_, known)| known.has_rivals());
         compared.map(|(cell, _)| cell)
@@ -87,19 +87,19 @@ impl Known {
 }
 
 impl KnownCell {
-    /// Launches that measured any candidate.
+    /// The number of launches that measured any candidate.
     pub(crate) fn launches(&self) -> u32 {
         let all: BTreeSet<u32> = self.tried.values().flatten().copied().collect();
         u32::try_from(all.len()).unwrap_or(u32::MAX)
     }
 
-    /// Whether anything was measured or has failed beside the default.
+    /// Whether any candidate other than the default was measured or has failed.
     pub(crate) fn has_rivals(&self) -> bool {
         let mut all = self.tried.keys().chain(&self.failed);
         self.launches() > 0 && all.any(|candidate| *candidate != Candidate::Default)
     }
 
-    /// The candidates that were measured, with a time or without.
+    /// The candidates that were measured, with or without a valid time.
     pub(crate) fn tried(&self) -> impl Iterator<Item = &Candidate> {
         self.tried.keys()
     }
@@ -108,7 +108,7 @@ impl KnownCell {
         self.failed.contains(candidate)
     }
 
-    /// The candidates that were measured, failed or not.
+    /// The candidates that have times, including those that failed in other launches.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = &Candidate> {
         self.times.keys()
     }
@@ -144,7 +144,7 @@ impl KnownCell {
                 })
             })
             .collect();
-        // Equally fast ones stand in a fixed order, the default first.
+        // Candidates of the same speed have a fixed order, the default first.
         standings.sort_by(|a, b| {
             let by_ratio = a.ratio.total_cmp(&b.ratio);
             by_ratio.then_with(|| a.candidate.cmp(&b.candidate))

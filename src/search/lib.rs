@@ -1,26 +1,23 @@
-//! Where to measure next: as little as the decisions need.
+//! The strategy `guided`: measures only what may change a decision.
 //!
-//! An exhaustive campaign measures every candidate in every cell in every launch. [`Guide`] asks for
-//! what may change a decision:
+//! An exhaustive campaign measures every candidate in every cell in every launch. [`Guide`] asks for less:
 //!
-//! 1. *Pioneers*: in the outermost and the middle communicator shapes, at widely spaced sizes, all
-//!    candidates are measured once, at the block size that the pipelining lemma expects; but for those
-//!    that the machine's model expects to lose by more than it has been wrong so far.
-//! 2. *Bisection*: between two sizes, and between two node counts, the middle one is measured where
-//!    the choice changes and using either choice in place of the other costs more than the target
-//!    regret, or where the model, or the default's own time, lets another choice be expected in between. There, only
-//!    those candidates take part that were not far behind at a neighbour. Between two neighbouring sizes of the
-//!    campaign one more is measured where the choice changes, and once a row where the default changes its
-//!    algorithm and the choice does not.
-//! 3. *Rounds*: what was measured is measured again in further launches, with ever fewer candidates,
-//!    until the default and its strongest rival are known from as many launches as the campaign asks
-//!    for. In these rounds block sizes are searched: [`blocks`].
-//! 4. Where nothing else is worth a measurement, the default is measured once: no model knows where a library
-//!    goes from one algorithm to another.
+//! 1. *Pioneers*: in the outermost and the middle communicator shapes, at widely spaced sizes, all candidates are
+//!    measured once, with the block size that the pipelining lemma predicts. Candidates that the machine model expects
+//!    to lose by more than its errors so far are left out.
+//! 2. *Bisection*: between two sizes, and between two node counts, the middle one is measured if the choice changes
+//!    and using either choice in place of the other costs more than the target regret, or if the model or the default's
+//!    time suggests another choice in between. Only candidates that were close to the best at a neighbour take part.
+//!    Between two neighbouring sizes of the campaign another size is measured where the choice changes, and once per
+//!    row where the default changes its algorithm and the choice does not.
+//! 3. *Rounds*: measured cells are measured again in further launches, with ever fewer candidates, until the default
+//!    and its strongest rival have the number of launches that the campaign asks for. Block sizes are searched in these
+//!    rounds: [`blocks`].
+//! 4. At sizes where nothing else is worth a measurement the default is measured once, since no model predicts at which
+//!    sizes a library changes its algorithm.
 //!
-//! The guide keeps no state. Everything it asks for follows from the campaign and what is known, so
-//! that an interrupted search goes on where it was. Nothing here measures, and nothing is decided: the
-//! decisions are made from the samples alone, as always.
+//! The guide keeps no state: its requests follow from the campaign and the measurements alone, so an interrupted search
+//! continues where it ended. This crate neither measures nor decides; decisions are made from the samples alone.
 
 pub mod blocks;
 mod cell;

@@ -1,4 +1,4 @@
-//! Candidates that need not be tried, by the model's prediction and the errors that it has made.
+//! Candidates that are not tried because the model predicts them to be too slow.
 
 use statistics::median;
 use vocabulary::{Candidate, Cell};
@@ -6,22 +6,22 @@ use vocabulary::{Candidate, Cell};
 use crate::guide::Expectation;
 use crate::known::Known;
 
-/// How far behind the best a candidate must be expected while nothing is known about the model.
+/// The largest margin, also used while the model's errors are unknown.
 const UNTESTED: f64 = 8.0;
-/// And at least, however right the model has been.
+/// The smallest margin, however accurate the model has been.
 const TRUSTED: f64 = 2.0;
-/// Standard deviations of the model's error that a candidate may make up for.
+/// The margin in standard deviations of the model's error.
 const SPREAD: f64 = 3.0;
 /// The standard deviation of a normal distribution, in median absolute deviations.
 const PER_MAD: f64 = 1.4826;
-/// Measured times that the model's error is told from, at least.
+/// The fewest measured times from which the model's error is estimated.
 const ENOUGH: usize = 8;
 
-/// A candidate that is expected to take this many times as long as the best is not tried.
+/// The factor over the best predicted time at which a candidate is not tried.
 ///
-/// In each measured cell the model's errors, the logarithms of measured by predicted time, are compared
-/// with their median: an error that all share changes no choice. Their spread over all cells is robust:
-/// from the median absolute deviation.
+/// The model's errors are the logarithms of measured by predicted time. In each measured cell their median is
+/// subtracted, since an error that all candidates share changes no choice. The margin follows from the median absolute
+/// deviation over all cells of the collective.
 pub(crate) fn margin(known: &Known, expectation: &dyn Expectation, like: &Cell) -> f64 {
     let mut deviations = Vec::new();
     let cells = known
@@ -51,8 +51,8 @@ pub(crate) fn margin(known: &Known, expectation: &dyn Expectation, like: &Cell) 
     }
 }
 
-/// The candidates that may win: those that are not expected to take `margin` times as long as the best,
-/// and those about whom nothing is expected.
+/// The candidates that may win: those predicted to take at most `margin` times as long as the best, and those without
+/// a prediction.
 pub(crate) fn promising(
     cell: &Cell,
     candidates: Vec<Candidate>,

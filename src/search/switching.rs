@@ -1,4 +1,4 @@
-//! Where the library's default goes from one algorithm to another while our choice stays the same.
+//! Sizes between which the library's default changes its algorithm while our choice stays the same.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,13 @@ use vocabulary::{Candidate, Cell};
 use crate::cell::kin;
 use crate::grid::{STAKE, Survey};
 
-/// How much the default's time may differ, as a share, from that of the algorithm that it is.
+/// The largest difference, as a logarithm, between the default's time and that of the algorithm that it uses.
 const SAME: f64 = 0.05;
 
 impl Survey<'_> {
-    /// Among the neighbouring sizes of a row between which the default changes its algorithm and the choice that
-    /// replaces it does not change, those at which that is worth least: between them the default may be the
-    /// better one, and nothing measured says so.
+    /// The neighbouring sizes of a row between which the default changes its algorithm while the choice that replaces
+    /// it stays the same. If there are several such pairs, the one at which the choice gains least: between these sizes
+    /// the default may be faster, which no measurement shows.
     pub(crate) fn switch(&self, row: &[Cell]) -> Option<[Cell; 2]> {
         let pairs = row.windows(2).map(|pair| [pair[0], pair[1]]);
         let switches = pairs.filter(|[low, high]| {
@@ -23,17 +23,17 @@ impl Survey<'_> {
                 && choice == self.choice(high)
                 && self.default_switches(low, high)
         });
-        switches.max_by(|a, b| self.weaker(a).total_cmp(&self.weaker(b)))
+        switches.max_by(|a, b| self.weakest_gain(a).total_cmp(&self.weakest_gain(b)))
     }
 
-    /// The fastest candidate's time divided by the default's, where it gains less.
-    fn weaker(&self, pair: &[Cell; 2]) -> f64 {
+    /// The fastest candidate's time divided by the default's, at the size where it gains less.
+    fn weakest_gain(&self, pair: &[Cell; 2]) -> f64 {
         let first = pair.iter().filter_map(|cell| self.standings(cell).first());
         first.map(|named| named.standing.ratio).fold(0.0, f64::max)
     }
 
-    /// Whether the default takes as long as other candidates at one size than at the other, or grows by more than
-    /// the size or not at all, as no single algorithm does.
+    /// Whether the default changes its algorithm: it takes as long as different candidates at the two sizes, or its
+    /// time grows by more than the size or shrinks, which no single algorithm does.
     fn default_switches(&self, low: &Cell, high: &Cell) -> bool {
         let [before, after] = [low, high].map(|cell| self.like_default(cell));
         if !before.is_empty() && !after.is_empty() && before.is_disjoint(&after) {
@@ -47,8 +47,8 @@ impl Survey<'_> {
         growth.is_some_and(|growth| growth * (1.0 + STAKE) < 1.0 || growth > most * (1.0 + STAKE))
     }
 
-    /// What the default may be in a cell, without sizes of blocks: one of the library's own algorithms, or any
-    /// candidate where none of these was measured.
+    /// The candidates, without block sizes, that take as long as the default in a cell: the library's own algorithms,
+    /// or all candidates if none of these was measured.
     fn like_default(&self, cell: &Cell) -> BTreeSet<Candidate> {
         let others = || {
             let standings = self.standings(cell).iter();

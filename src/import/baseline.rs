@@ -1,4 +1,4 @@
-//! What candidates are compared with, where the library's default was not measured.
+//! Baselines: candidates that take the place of a library's default that was not measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,10 +9,10 @@ use crate::error::ImportError;
 use crate::problem::LineProblem;
 use crate::row::Row;
 
-/// Makes a candidate stand for the default wherever it was measured, and warns of it.
+/// Makes the candidate with this name the default wherever it was measured; returns a warning that says so.
 ///
 /// # Errors
-/// If no candidate has that name, or if a cell has the default or another such candidate beside it.
+/// If no candidate has that name, or a cell has also the default or several candidates with the name.
 pub(crate) fn stand_in(path: &Path, name: &str, rows: &mut [Row]) -> Result<Warning, ImportError> {
     let is_baseline = |row: &Row| names(row).iter().any(|known| known == name);
     let mut found: BTreeMap<(u32, Cell), Candidate> = BTreeMap::new();
@@ -50,9 +50,8 @@ pub(crate) fn stand_in(path: &Path, name: &str, rows: &mut [Row]) -> Result<Warn
     Ok(Warning::Baseline { candidate })
 }
 
-/// Checks that something can be decided.
-///
-/// Another file cannot make up for it: candidates are only compared within a launch.
+/// Checks that the file has times of the default, without which nothing can be decided: candidates are only compared
+/// within a launch, so another file cannot supply them.
 pub(crate) fn check_default(path: &Path, rows: &[Row]) -> Result<(), ImportError> {
     if !cells_with_default(rows).is_empty() {
         return Ok(());
@@ -63,7 +62,7 @@ pub(crate) fn check_default(path: &Path, rows: &[Row]) -> Result<(), ImportError
     })
 }
 
-/// What could be named as a baseline.
+/// The names that can be given as a baseline.
 fn known_names(rows: &[Row]) -> Vec<String> {
     let known = rows.iter().filter_map(|row| names(row).into_iter().next());
     let known: BTreeSet<String> = known.collect();
@@ -77,8 +76,7 @@ pub(crate) fn cells_with_default<'a>(rows: impl IntoIterator<Item = &'a Row>) ->
     defaults.map(|row| row.cell).collect()
 }
 
-/// What a row's candidate may be called as a baseline: `source:id` and its name without
-/// parameters. The default has no such name.
+/// The names of a row's candidate as a baseline: `source:id`, and its name without parameters. The default has none.
 fn names(row: &Row) -> Vec<String> {
     let (name, id) = (row.candidate.algorithm(), row.candidate.id());
     let source = match &row.candidate {

@@ -1,4 +1,4 @@
-//! What the outputs of benchmark programs have in common.
+//! Common parts of the outputs of benchmark programs.
 
 use schedule::Collective;
 use vocabulary::bounds::{BYTES, TIME};
@@ -6,10 +6,10 @@ use vocabulary::{Cell, CommShape, Datatype, Operator};
 
 use crate::problem::LineProblem;
 
-/// What the sizes in an output count.
+/// The meaning of the sizes in an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sized {
-    /// What [`Cell::bytes`] counts.
+    /// The same as [`Cell::bytes`].
     Alike,
     /// The whole vector, of a collective that is sized by part.
     Vector,
@@ -17,35 +17,40 @@ pub(crate) enum Sized {
     Part,
 }
 
-/// The cell that a row is about; `None` if the size is no whole number of elements of each rank.
+/// The cell of a row.
+///
+/// # Errors
+/// A sentence if the size is not a whole number of elements for each rank.
 pub(crate) fn cell(
     collective: Collective,
     shape: CommShape,
     bytes: u64,
     sized: Sized,
     (datatype, operator): (Datatype, Operator),
-) -> Option<Cell> {
+) -> Result<Cell, String> {
     let ranks = u64::from(shape.ranks());
-    let bytes = match sized {
-        Sized::Alike => bytes,
-        Sized::Vector if bytes.is_multiple_of(ranks) => bytes / ranks,
-        Sized::Vector => return None,
-        Sized::Part => BYTES.of(bytes.checked_mul(ranks)?)?,
+    let own = match sized {
+        Sized::Alike => Some(bytes),
+        Sized::Vector => bytes.is_multiple_of(ranks).then(|| bytes / ranks),
+        Sized::Part => bytes.checked_mul(ranks).and_then(|bytes| BYTES.of(bytes)),
     };
     let reduces = collective.is_reduction();
-    let cell = Cell {
+    let datatype = if reduces { datatype } else { Datatype::Byte };
+    let own = own.filter(|own| own.is_multiple_of(datatype.size_bytes()));
+    let why = || {
+        let datatype = datatype.name();
+        format!("{bytes} bytes are not a whole number of {datatype} for each of {ranks} ranks")
+    };
+    Ok(Cell {
         collective,
         shape,
-        bytes,
-        datatype: if reduces { datatype } else { Datatype::Byte },
+        bytes: own.ok_or_else(why)?,
+        datatype,
         operator: reduces.then_some(operator),
-    };
-    bytes
-        .is_multiple_of(cell.datatype.size_bytes())
-        .then_some(cell)
+    })
 }
 
-/// The element type with a name of MPI's; `None` for those that are not measured here.
+/// The element type with an MPI name; `None` if colltune does not measure it.
 pub(crate) fn datatype(name: &str) -> Option<Datatype> {
     match name {
         "MPI_INT" | "MPI_INT32_T" => Some(Datatype::Int32),
@@ -56,7 +61,7 @@ pub(crate) fn datatype(name: &str) -> Option<Datatype> {
     }
 }
 
-/// The operator with a name of MPI's; `None` for those that are not measured here.
+/// The operator with an MPI name; `None` if colltune does not measure it.
 pub(crate) fn operator(name: &str) -> Option<Operator> {
     match name {
         "MPI_SUM" => Some(Operator::Sum),
@@ -65,14 +70,14 @@ pub(crate) fn operator(name: &str) -> Option<Operator> {
     }
 }
 
-/// Microseconds as seconds.
+/// Reads a time in microseconds; returns seconds.
 pub(crate) fn seconds(microseconds: &str) -> Result<f64, LineProblem> {
     let time = microseconds.parse().ok();
     let time = time.and_then(|time: f64| TIME.of(time * 1e-6));
     time.ok_or_else(|| LineProblem::value(microseconds, format!("{TIME}, in microseconds")))
 }
 
-/// A size in bytes.
+/// Reads a size in bytes.
 pub(crate) fn bytes(field: &str) -> Result<u64, LineProblem> {
     let size = field.parse().ok().and_then(|size| BYTES.of(size));
     size.ok_or_else(|| LineProblem::value(field, format!("{BYTES}, in bytes")))

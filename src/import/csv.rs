@@ -1,4 +1,4 @@
-//! Comma-separated values with a header, one row a repetition or the mean of several.
+//! Comma-separated values with a header; each row is a repetition or the mean of several.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -30,11 +30,11 @@ pub(crate) const COLUMNS: [&str; 11] = [
     "seconds",
 ];
 
-/// The columns that must be there.
+/// The required columns.
 pub(crate) const NEEDED: [&str; 3] = ["collective", "bytes", "seconds"];
 
-/// Where algorithms are from unless the file says so.
-const ELSEWHERE: &str = "imported";
+/// The source of algorithms for which the file names none.
+const UNNAMED_SOURCE: &str = "imported";
 
 /// Reads the rows. Lines that begin with `#` are comments.
 pub(crate) fn read(
@@ -64,8 +64,8 @@ pub(crate) fn read(
     Ok(reading)
 }
 
-/// The rows with their lines, header included. Comments and empty lines are taken out before, since
-/// lines are not counted right across them.
+/// The rows with their line numbers, including the header. Comments and empty lines are removed first, since the CSV
+/// reader does not count them.
 fn records(text: &str) -> Vec<Result<(u64, StringRecord), (u64, LineProblem)>> {
     let is_row = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
     let lines = text.lines().zip(1..).filter(|(line, _)| is_row(line));
@@ -95,11 +95,11 @@ struct Reader<'a> {
     path: &'a Path,
     options: &'a ImportOptions,
     columns: BTreeMap<&'static str, usize>,
-    /// What the default of each collective was called first.
+    /// The first name of each collective's default.
     default_names: BTreeMap<Collective, String>,
 }
 
-/// A field with the name of its column.
+/// A problem with the name of its column.
 type Fault = (&'static str, LineProblem);
 
 impl Reader<'_> {
@@ -155,7 +155,7 @@ impl Reader<'_> {
                 reading.skip(
                     line,
                     format!(
-                        "the library does not run `{candidate}` on {shape} at this size, but another algorithm"
+                        "on {shape} at this size the library runs another algorithm instead of `{candidate}`"
                     ),
                 );
             }
@@ -164,7 +164,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Whether an algorithm of the library is what runs where it is forced.
+    /// Whether the library runs this algorithm if it is forced, and not another one in its place.
     fn runs(&self, row: &Row, parameters: &Parameters) -> bool {
         let library = self.options.library.as_ref();
         let library = library.and_then(|library| libraries::find(&library.name));
@@ -211,7 +211,7 @@ struct Fields<'f> {
 }
 
 impl<'f> Fields<'f> {
-    /// What stands in a column; `None` for nothing.
+    /// The text in a column; `None` if it is empty or missing.
     fn get(&self, column: &'static str) -> Option<&'f str> {
         let index = self.columns.get(column).copied()?;
         self.record.get(index).filter(|text| !text.is_empty())
@@ -230,7 +230,7 @@ impl<'f> Fields<'f> {
         self.get(column).map(number).transpose()
     }
 
-    /// A size, in bytes or as people write it.
+    /// A size in bytes, with or without a unit.
     fn size(&self, column: &'static str) -> Result<Option<u64>, Fault> {
         let size = |text: &str| {
             let size = parse_bytes(text);
@@ -255,7 +255,7 @@ impl<'f> Fields<'f> {
             (None, true) => return Err(("bytes", LineProblem::Missing("a size"))),
             (None, false) => 0,
             (Some(bytes), false) => {
-                let expected = "what a barrier moves: leave the size empty";
+                let expected = "the size of a barrier, which moves no data: leave the field empty";
                 return Err(unfit("bytes", &bytes.to_string(), expected));
             }
         };
@@ -315,7 +315,7 @@ impl<'f> Fields<'f> {
         let library = match (self.get("library"), id) {
             (Some(library), _) => library,
             (None, None | Some("default")) => "default",
-            (None, Some(_)) => ELSEWHERE,
+            (None, Some(_)) => UNNAMED_SOURCE,
         };
         if library == "default" {
             return Ok(Candidate::Default);
@@ -344,7 +344,7 @@ impl<'f> Fields<'f> {
     }
 }
 
-/// One of our own algorithms, if it can be used in the cell.
+/// One of our algorithms, if it can be used in the cell.
 fn ours(algorithm: String, segment: Option<u64>, cell: &Cell) -> Result<Candidate, Fault> {
     let Some(known) = schedule::find(&algorithm) else {
         return Err(("algorithm", LineProblem::Algorithm(algorithm)));

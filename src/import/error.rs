@@ -1,4 +1,4 @@
-//! What can be wrong with what is imported.
+//! Errors of imports.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,11 +32,11 @@ pub enum ImportError {
         path: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// The column, where there are named ones.
+        /// The column, if columns have names.
         field: Option<&'static str>,
         problem: LineProblem,
     },
-    /// The file does not say something that is needed.
+    /// Information is missing from the file.
     #[error("{} does not say {option}", path.display())]
     Needs {
         path: PathBuf,
@@ -57,21 +57,20 @@ pub enum ImportError {
     },
     /// The file has no times of the default.
     #[error(
-        "{} has no times of the library's default, so that nothing could be decided",
+        "{} has no times of the library's default, so nothing can be decided from it",
         path.display()
     )]
     NoDefault { path: PathBuf, known: Vec<String> },
     /// No candidate has the baseline's name.
-    #[error("{} has no times of `{name}`, which is to be the baseline", path.display())]
+    #[error("{} has no times of the baseline `{name}`", path.display())]
     NoBaseline {
         path: PathBuf,
         name: String,
         known: Vec<String>,
     },
-    /// The store has been measured into.
+    /// The store holds measurements by colltune.
     #[error(
-        "{} holds measurements of {library} that colltune made for `{campaign}`: times from \
-         elsewhere are not mixed with them",
+        "{} holds colltune's own measurements of {library} for `{campaign}`, with which imported times are not mixed",
         store.display()
     )]
     Measured {
@@ -84,7 +83,7 @@ pub enum ImportError {
     Store(Box<StoreError>),
 }
 
-/// What a file may leave open.
+/// Information that a file may lack and an option gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum OptionNeeded {
     /// The library that was measured.
@@ -93,7 +92,7 @@ pub enum OptionNeeded {
     /// Number of nodes.
     #[error("on how many nodes it was measured")]
     Nodes,
-    /// Ranks on each node.
+    /// Ranks per node.
     #[error("how many ranks there were on each node")]
     Ppn,
 }
@@ -126,7 +125,7 @@ impl ImportError {
         }
     }
 
-    /// What the user can do about it, where the message does not say so itself.
+    /// A remedy, if the message does not say it already.
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::Folder { .. } | Self::Read { .. } | Self::Store(_) => return None,
@@ -139,9 +138,9 @@ impl ImportError {
                 }
                 (OptionNeeded::Ppn, _) => "give `--ppn K`".into(),
             },
-            Self::Empty { .. } => "is it the right file, and the right `--format`?".into(),
+            Self::Empty { .. } => "check the file name and `--format`".into(),
             Self::NoDefault { known, .. } => format!(
-                "name what stands for it with `--baseline`, one of {}; or add its rows to the \
+                "name the candidate to compare with by `--baseline`, one of {}; or add rows of the default to the \
                  file, with `default` in the column `library`",
                 known.join(", ")
             ),

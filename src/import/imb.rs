@@ -1,4 +1,4 @@
-//! What the Intel MPI Benchmarks print (IMB-MPI1).
+//! The output of the Intel MPI Benchmarks (IMB-MPI1).
 //!
 //! ```text
 //! #    Intel(R) MPI Benchmarks 2021.3, MPI-1 part
@@ -12,32 +12,31 @@
 //!             8         1000         4.50        18.59        11.69
 //! ```
 //!
-//! `t_max` is the time of the slowest rank, averaged over the repetitions. Sizes are in bytes: of
-//! one rank's part in gather, scatter, allgather and reduce_scatter_block, of the block for one
-//! rank in alltoall, of the vector in all others; a barrier has no column of them. The size of a
-//! reduce_scatter is that of the vector up to release 2018 and of a part from 2019 on. At 0 bytes
-//! nothing is called, so those rows are left out.
+//! `t_max` is the time of the slowest rank, averaged over the repetitions. Sizes are in bytes: of one rank's part in
+//! gather, scatter, allgather and reduce_scatter_block, of the block for one rank in alltoall, of the vector in all
+//! others. A barrier has no column of sizes. The size of a reduce_scatter is that of the vector up to release 2018 and
+//! of a part from 2019 on. At 0 bytes the benchmarks call nothing, so these rows are left out.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use schedule::Collective;
 use vocabulary::bounds::RANKS;
-use vocabulary::{Candidate, CommShape, Datatype, Operator, Warning};
+use vocabulary::{CommShape, Datatype, Operator, Warning};
 
 use crate::benchmark::{self, Sized};
 use crate::error::{ImportError, OptionNeeded};
 use crate::problem::LineProblem;
-use crate::row::{Reading, Row};
+use crate::row::Reading;
 use crate::{ImportFormat, ImportOptions};
 
 /// The first release in which a reduce_scatter is sized by part.
 const SIZED_BY_PART: u32 = 2019;
 
-/// What stands in a row in the place of times that could not be taken.
+/// The words in a row without times.
 const FAILED: [&str; 3] = ["out-of-mem.;", "int-overflow.;", "time-out.;"];
 
-/// What the head of an output says.
+/// The head of an output.
 #[derive(Default)]
 struct Head {
     release: Option<u32>,
@@ -60,8 +59,7 @@ struct Columns {
     time: usize,
 }
 
-/// Reads one or several outputs, one after the other; another table of a benchmark on as many
-/// processes is another launch.
+/// Reads one or several concatenated outputs; each table of a benchmark with the same number of processes is a launch.
 pub(crate) fn read(
     path: &Path,
     text: &str,
@@ -111,8 +109,7 @@ impl Reader {
         } else if line.starts_with('#') {
             self.head.take(comment)?;
         } else if let Some(table) = &self.table {
-            let row = table.row(line, number, &self.head, &mut self.reading)?;
-            self.reading.rows.extend(row);
+            table.row(line, number, &self.head, &mut self.reading)?;
         }
         Ok(())
     }
@@ -127,7 +124,7 @@ impl Reader {
         });
         match collective {
             None => {
-                let why = format!("`{name}` is no collective that is compared");
+                let why = format!("colltune does not compare the collective `{name}`");
                 self.reading.skip(number, why);
             }
             Some(collective) if collective.is_rooted() => {
@@ -158,7 +155,7 @@ impl Reader {
         }
         if table.shape.is_none() {
             let why = format!(
-                "{ranks} processes are not whole nodes of {} ranks",
+                "{ranks} processes do not fill nodes of {} ranks each",
                 self.ppn
             );
             self.reading.skip(number, why);
@@ -168,8 +165,7 @@ impl Reader {
     }
 }
 
-/// The first ranks of a launch that fills one node after the other; `None` if they fill their last
-/// node in part.
+/// The shape of the first `ranks` ranks if nodes are filled one after the other; `None` if the last node is not full.
 fn shape(ranks: u32, ppn: u32) -> Option<CommShape> {
     if ranks <= ppn {
         return Some(CommShape {
@@ -201,14 +197,15 @@ impl Head {
             self.release = comment.split_whitespace().find_map(number);
         } else if comment.starts_with("MPI_Datatype for reductions") {
             let known = benchmark::datatype(value());
-            self.datatype = Some(
-                known.ok_or_else(|| LineProblem::value(value(), "a datatype that is compared"))?,
-            );
+            self.datatype =
+                Some(known.ok_or_else(|| {
+                    LineProblem::value(value(), "a datatype that colltune compares")
+                })?);
         } else if comment.starts_with("MPI_Op ") {
             let known = benchmark::operator(value());
-            self.operator = Some(
-                known.ok_or_else(|| LineProblem::value(value(), "an operator that is compared"))?,
-            );
+            self.operator = Some(known.ok_or_else(|| {
+                LineProblem::value(value(), "an operator that colltune compares")
+            })?);
         }
         Ok(())
     }
@@ -227,7 +224,7 @@ impl Columns {
 }
 
 impl Table {
-    /// The size in a row of fields; 0 where there is no data.
+    /// The size in a row of fields; 0 for a collective without data.
     fn bytes(&self, columns: &Columns, fields: &[&str]) -> Result<u64, LineProblem> {
         match (columns.bytes, self.collective.has_data()) {
             (Some(column), true) => benchmark::bytes(fields[column]),
@@ -242,32 +239,30 @@ impl Table {
         number: u64,
         head: &Head,
         reading: &mut Reading,
-    ) -> Result<Option<Row>, LineProblem> {
+    ) -> Result<(), LineProblem> {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let Some(first) = fields.first() else {
-            return Ok(None);
-        };
-        let (Some(columns), Some(shape)) = (&self.columns, self.shape) else {
-            return Ok(None);
+        let (Some(first), Some(columns), Some(shape)) = (fields.first(), &self.columns, self.shape)
+        else {
+            return Ok(());
         };
         if fields.iter().any(|field| FAILED.contains(field)) {
             reading.skip(number, line);
-            return Ok(None);
+            return Ok(());
         }
         if fields.len() != columns.count {
-            // What MPI and launchers print in between does not begin with a number.
+            // Other output of MPI and launchers does not begin with a number.
             return match first.starts_with(|c: char| c.is_ascii_digit()) {
                 true => Err(LineProblem::Fields {
                     found: fields.len(),
                     expected: columns.count,
                 }),
-                false => Ok(None),
+                false => Ok(()),
             };
         }
         let time = fields[columns.time];
         let bytes = self.bytes(columns, &fields)?;
         if bytes == 0 && self.collective.has_data() {
-            return Ok(None);
+            return Ok(());
         }
         let seconds = benchmark::seconds(time)?;
         let sized = match (self.collective, head.release) {
@@ -277,18 +272,8 @@ impl Table {
         };
         let datatype = head.datatype.unwrap_or(Datatype::Float32);
         let elements = (datatype, head.operator.unwrap_or(Operator::Sum));
-        let Some(cell) = benchmark::cell(self.collective, shape, bytes, sized, elements) else {
-            let datatype = datatype.name();
-            let why = format!("{bytes} bytes are not whole elements of {datatype}");
-            reading.skip(number, why);
-            return Ok(None);
-        };
-        Ok(Some(Row {
-            line: number,
-            launch: self.launch,
-            cell,
-            candidate: Candidate::Default,
-            seconds,
-        }))
+        let cell = benchmark::cell(self.collective, shape, bytes, sized, elements);
+        reading.add(number, self.launch, cell, seconds);
+        Ok(())
     }
 }

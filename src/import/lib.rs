@@ -1,8 +1,7 @@
-//! Other people's measurements, brought into a store.
+//! Imports measurements of other programs into a store.
 //!
-//! Files are read whole before anything is written, and then stored in one transaction as launches
-//! of their own. Candidates are compared within launches, as everywhere: what is to be compared
-//! stands in one file, under the same launch.
+//! All files are read before anything is written, and are then stored in one transaction as launches of their own.
+//! Candidates are compared within launches only, so their times must stand in one file, under the same launch.
 
 mod baseline;
 mod benchmark;
@@ -33,59 +32,59 @@ pub use crate::problem::LineProblem;
 pub use crate::record::ImportRecord;
 pub use crate::row::Skipped;
 
-/// The forms of files that can be imported.
+/// The formats of files that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ImportFormat {
     /// Comma-separated values with a header.
     Csv,
-    /// What the collectives of the OSU micro-benchmarks print.
+    /// The output of the OSU micro-benchmarks for collectives.
     Osu,
-    /// What the Intel MPI Benchmarks print (IMB-MPI1).
+    /// The output of the Intel MPI Benchmarks (IMB-MPI1).
     Imb,
 }
 
-/// What a file does not say itself.
+/// Options of an import, with the information that files lack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportOptions {
-    /// The form of the file.
+    /// The format of the files.
     pub format: ImportFormat,
-    /// The library that was measured; may be absent for CSV.
+    /// The library that was measured; optional for CSV.
     pub library: Option<Library>,
-    /// Number of nodes, where the file does not say.
+    /// Number of nodes, unless the file has it.
     pub nodes: Option<u32>,
-    /// Ranks on each node, where the file does not say.
+    /// Ranks per node, unless the file has it.
     pub ppn: Option<u32>,
-    /// Where it was measured, for reports.
+    /// The machine's name, for reports.
     pub machine: Option<String>,
-    /// What stands for the default where that was not measured: `source:algorithm`.
+    /// The candidate that takes the place of a default that was not measured: `source:algorithm`.
     pub baseline: Option<String>,
-    /// What decisions count as a gain: how much faster than the default a candidate must be, as a share.
+    /// The smallest gain over the default, as a share, for which decisions replace it.
     pub materiality: f64,
 }
 
-/// What was imported.
+/// The result of an import.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Imported {
-    /// The library that it belongs to.
+    /// The measured library.
     pub library: Library,
-    /// The numbers of its launches in the store.
+    /// The numbers of the imported launches in the store.
     pub launches: Vec<u32>,
-    /// Points at which something was measured.
+    /// The number of cells measured.
     pub cells: usize,
-    /// Candidates, each with its parameters.
+    /// The number of candidates, each with its parameters.
     pub candidates: usize,
-    /// Times.
+    /// The number of times.
     pub repetitions: usize,
-    /// Points without a time of the default, which no table can decide.
+    /// The number of cells without a time of the default, which no table can decide.
     pub without_default: usize,
     /// Lines that were left out.
     pub skipped: Vec<Skipped>,
-    /// Files of a folder in which there is nothing to import.
+    /// Files of a folder that hold nothing to import.
     pub empty: Vec<PathBuf>,
-    /// Files of a folder that the store has already, or that are like another one of it.
+    /// Files of a folder that the store already has, or that repeat another one.
     pub known: Vec<PathBuf>,
-    /// What makes the times less trustworthy; as sentences.
+    /// Reasons to trust the times less, as sentences.
     #[serde(serialize_with = "sentences")]
     #[schemars(with = "Vec<String>")]
     pub warnings: BTreeSet<Warning>,
@@ -95,13 +94,13 @@ fn sentences<S: Serializer>(warnings: &BTreeSet<Warning>, to: S) -> Result<S::Ok
     to.collect_seq(warnings.iter().map(Warning::to_string))
 }
 
-/// Reads a file of measurements, or every file of a folder and of the folders in it, and adds them to a store, which
-/// is created if need be. Of a folder, hidden files are passed over, and so are files that the store has already or
-/// in which there is nothing to import, which is told.
+/// Reads a file of measurements, or all files below a folder, and adds them to a store, which is created if it is
+/// missing. Hidden files in a folder are skipped. Files in it that the store already has, or that hold nothing to
+/// import, are skipped and listed in the result.
 ///
 /// # Errors
-/// What is wrong with a file or the options; a store that has the file already, holds measurements of
-/// colltune's own of that library, or cannot be written. Nothing is stored then.
+/// Errors in a file or the options; a store that already has the file, holds colltune's own measurements of that
+/// library, or cannot be written. Nothing is stored then.
 pub fn import(path: &Path, store: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
     let (mut contents, mut empty) = (Vec::new(), Vec::new());
     if path.is_dir() {
@@ -151,7 +150,7 @@ pub fn import(path: &Path, store: &Path, options: &ImportOptions) -> Result<Impo
     })
 }
 
-/// The files of a folder and of the folders in it by name, without hidden ones; links to folders are not followed.
+/// The files below a folder by name, without hidden files and folders; links to folders are not followed.
 fn files_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries: io::Result<Vec<DirEntry>> = fs::read_dir(folder)?.collect();
     let mut entries = entries?;
@@ -169,7 +168,7 @@ fn files_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What is in a file.
+/// The content of a file and its import.
 struct Content {
     file: PathBuf,
     rows: Vec<Row>,
@@ -231,8 +230,7 @@ impl Content {
     }
 }
 
-/// The file's launches in ascending order, each with its cells and candidates in ascending order;
-/// repetitions stay as they stand in the file.
+/// The file's launches, each with its cells and candidates, in ascending order; repetitions keep the file's order.
 fn launches(rows: &[Row], environment: &Environment) -> Vec<ImportedLaunch> {
     type Subjects = BTreeMap<Subject, BTreeMap<Candidate, Vec<f64>>>;
     let mut launches: BTreeMap<u32, Subjects> = BTreeMap::new();
@@ -274,12 +272,12 @@ fn environment(
     }
 }
 
-/// Adds imports, unless the store has measurements that must not be mixed with them. Returns the numbers of the
-/// launches, and the files that the store had already, which `is_again` allows.
+/// Adds imports, unless the store has measurements with which they must not be mixed. Returns the numbers of the
+/// launches, and the files that were skipped because the store has them, which `skips_known` allows.
 fn write<'a>(
     path: &Path,
     imports: impl Iterator<Item = &'a Import>,
-    is_again: bool,
+    skips_known: bool,
 ) -> Result<(Vec<u32>, Vec<PathBuf>), ImportError> {
     let _lock = Lock::acquire(path)?;
     let mut store = Store::open_or_create(path)?;
@@ -301,7 +299,7 @@ fn write<'a>(
             });
         }
         let is_new = digests.insert(&import.digest) && !store.has_campaign(&import.digest)?;
-        match is_new || !is_again {
+        match is_new || !skips_known {
             true => new.push(import.clone()),
             false => known.push(PathBuf::from(&import.name)),
         }
@@ -309,14 +307,14 @@ fn write<'a>(
     Ok((store.import(&new)?, known))
 }
 
-/// SHA-256 of what is imported, apart from all campaigns.
+/// SHA-256 of an imported text, different from the digests of campaigns.
 fn digest(text: &str) -> String {
     let digest = Sha256::new().chain_update("import\n").chain_update(text);
     let bytes = digest.finalize();
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What stands for a library that is not named.
+/// The library of imports that name none.
 fn unnamed_library() -> Library {
     Library {
         name: "imported".to_owned(),

@@ -1,4 +1,4 @@
-//! What the collectives of the OSU micro-benchmarks print.
+//! The output of the OSU micro-benchmarks for collectives.
 //!
 //! ```text
 //! # OSU MPI Allreduce Latency Test v7.0
@@ -6,26 +6,25 @@
 //! 4                     136.08             99.29            164.85        1000
 //! ```
 //!
-//! The columns behind the average are there with `-f`. Sizes are in bytes: of one rank's part in
-//! gather, scatter and allgather, of the block for one rank in alltoall, of the vector in all others,
-//! reduce_scatter_block included. A barrier has no column of sizes.
-//! Each rank's times are averaged over the iterations, then over the ranks; the maximum is that of
-//! the slowest rank. From some version 7 on a line names the datatype; before, reductions were of
-//! `MPI_FLOAT`. The number of ranks is not told.
+//! The columns after the average are printed with `-f`. Sizes are in bytes: of one rank's part in gather, scatter and
+//! allgather, of the block for one rank in alltoall, of the vector in all others, including reduce_scatter_block. A
+//! barrier has no column of sizes. Each rank's times are averaged over the iterations, then over the ranks; the maximum
+//! is the average of the slowest rank. Releases from about 7.0 on name the datatype; older ones reduced `MPI_FLOAT`.
+//! The number of ranks is not printed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use schedule::Collective;
-use vocabulary::{Candidate, CommShape, Datatype, Operator, Warning};
+use vocabulary::{CommShape, Datatype, Operator, Warning};
 
 use crate::benchmark::{self, Sized};
 use crate::error::{ImportError, OptionNeeded};
 use crate::problem::LineProblem;
-use crate::row::{Reading, Row};
+use crate::row::Reading;
 use crate::{ImportFormat, ImportOptions};
 
-/// The names of tests, and which collective they are about.
+/// The names of tests and their collectives.
 const TESTS: [(&str, Collective); 10] = [
     ("Broadcast", Collective::Bcast),
     ("Reduce", Collective::Reduce),
@@ -42,14 +41,14 @@ const TESTS: [(&str, Collective); 10] = [
 /// A test whose rows are being read.
 struct Test {
     collective: Collective,
-    /// The how-manieth of this collective in the file.
+    /// The number of this collective's tests in the file so far.
     launch: u32,
     datatype: Datatype,
-    /// Index of the column that is taken, once the columns are known.
+    /// Index of the column with the times, once the columns are known.
     time: Option<usize>,
 }
 
-/// Reads one or several outputs, one after the other; another run of a test is another launch.
+/// Reads one or several concatenated outputs; each run of a test is a launch.
 pub(crate) fn read(
     path: &Path,
     text: &str,
@@ -71,21 +70,23 @@ pub(crate) fn read(
         if let Some(title) = line.strip_prefix("# OSU ") {
             test = begin(title, &mut runs);
             if test.is_none() {
-                let why = format!("`{title}` measures no collective that is compared");
+                let why = format!("`{title}` measures no collective that colltune compares");
                 reading.skip(number, why);
             }
         } else if let Some(current) = &mut test {
             if let Some(comment) = line.strip_prefix('#') {
                 if !current.comment(comment.trim(), &mut reading) {
-                    let why = format!("`{}` is no datatype that is compared", comment.trim());
+                    let why = format!(
+                        "colltune does not compare the datatype `{}`",
+                        comment.trim()
+                    );
                     reading.skip(number, why);
                     test = None;
                 }
             } else if line.starts_with(|c: char| c.is_ascii_digit()) {
-                let row = current.row(line, number, shape, &mut reading);
-                reading
-                    .rows
-                    .extend(row.map_err(|problem| ImportError::at(path, number, problem))?);
+                current
+                    .row(line, number, shape, &mut reading)
+                    .map_err(|problem| ImportError::at(path, number, problem))?;
             }
         }
     }
@@ -108,7 +109,7 @@ fn begin(title: &str, runs: &mut BTreeMap<Collective, u32>) -> Option<Test> {
 }
 
 impl Test {
-    /// Takes in what stands behind a `#`; false for a datatype that cannot be compared.
+    /// Reads a comment without its `#`; false for a datatype that colltune does not measure.
     fn comment(&mut self, comment: &str, reading: &mut Reading) -> bool {
         if let Some(name) = comment.strip_prefix("Datatype:") {
             let name = name.trim().trim_end_matches('.');
@@ -143,7 +144,7 @@ impl Test {
         number: u64,
         shape: CommShape,
         reading: &mut Reading,
-    ) -> Result<Option<Row>, LineProblem> {
+    ) -> Result<(), LineProblem> {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let Some(column) = self.time else {
             return Err(LineProblem::NoColumns);
@@ -162,17 +163,8 @@ impl Test {
             _ => Sized::Alike,
         };
         let elements = (self.datatype, Operator::Sum);
-        let Some(cell) = benchmark::cell(self.collective, shape, bytes, sized, elements) else {
-            let why = format!("{bytes} bytes are not whole elements of {shape} ranks");
-            reading.skip(number, why);
-            return Ok(None);
-        };
-        Ok(Some(Row {
-            line: number,
-            launch: self.launch,
-            cell,
-            candidate: Candidate::Default,
-            seconds,
-        }))
+        let cell = benchmark::cell(self.collective, shape, bytes, sized, elements);
+        reading.add(number, self.launch, cell, seconds);
+        Ok(())
     }
 }

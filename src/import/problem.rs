@@ -1,4 +1,4 @@
-//! What can be wrong with a line.
+//! Errors in lines of imported files.
 
 use std::borrow::Cow;
 
@@ -9,21 +9,21 @@ use vocabulary::bounds::RANKS;
 
 use crate::csv::{COLUMNS, NEEDED};
 
-/// What is wrong with a line of a file, or with one of its fields.
+/// An error in a line of a file, or in one of its fields.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum LineProblem {
     /// No header in a CSV file.
     #[error("there is no header")]
     NoHeader,
-    /// A header without a column that is needed.
+    /// A header without a required column.
     #[error("there is no column `{0}`")]
     NoColumn(&'static str),
     /// An unknown column.
-    #[error("there is no such column as `{0}`")]
+    #[error("`{0}` is not a known column")]
     UnknownColumn(String),
-    /// A column that stands in the header twice.
-    #[error("the column `{0}` stands there twice")]
+    /// A repeated column.
+    #[error("the header has the column `{0}` twice")]
     ColumnTwice(String),
     /// A value of another kind.
     #[error("`{found}` is not {expected}")]
@@ -32,10 +32,10 @@ pub enum LineProblem {
         expected: Cow<'static, str>,
     },
     /// A field that must not be empty.
-    #[error("there is nothing, but {0} is needed")]
+    #[error("the field is empty, but {0} is needed")]
     Missing(&'static str),
     /// A line with more or fewer fields than the header.
-    #[error("there are {found} fields and not {expected}")]
+    #[error("there are {found} fields instead of {expected}")]
     Fields { found: usize, expected: usize },
     /// Not a collective.
     #[error("there is no collective `{0}`")]
@@ -43,8 +43,8 @@ pub enum LineProblem {
     /// Not an algorithm of ours.
     #[error("colltune has no algorithm `{0}`")]
     Algorithm(String),
-    /// An algorithm of the measured library, which is not named or not known.
-    #[error("the library's own algorithms are known of {} only", libraries())]
+    /// An algorithm of a library that is not given or not known.
+    #[error("colltune knows the own algorithms of {} only", libraries())]
     NativeOfUnknown,
     /// Not an algorithm of the measured library.
     #[error("{library} has no algorithm `{id}` of this collective")]
@@ -56,41 +56,41 @@ pub enum LineProblem {
     /// An algorithm of ours where it cannot be used.
     #[error("`{algorithm}` cannot be used here: {why}")]
     Unsupported { algorithm: String, why: String },
-    /// A segment size for what has none.
+    /// A segment size for an algorithm without segments.
     #[error("`{0}` has no segments")]
     NoSegments(String),
-    /// A size that cuts an element in two.
+    /// A size that is not a multiple of the element size.
     #[error("{bytes} bytes are not a whole number of {datatype}")]
     PartOfElement { bytes: u64, datatype: &'static str },
-    /// A name that would not be found again in a table.
+    /// A name that tables cannot hold.
     #[error("`{0}` cannot be a name")]
     Name(String),
-    /// Two things that both are to be the default.
+    /// Two different algorithms that are both given as the default.
     #[error("the default is called `{found}` here and `{before}` before")]
     SecondDefault { found: String, before: String },
-    /// A row without the header that explains it.
-    #[error("the columns that this row belongs to are not known")]
+    /// A row before the header of its table.
+    #[error("there is no header with the columns of this row")]
     NoColumns,
     /// A row that ends too early.
     #[error("the row ends before the column of its time")]
     TooShort,
-    /// A result that was wrong.
-    #[error("the benchmark found its result to be wrong")]
+    /// A failed validation of the benchmark.
+    #[error("the benchmark reports a wrong result")]
     Failed,
-    /// More ranks than can be numbered.
+    /// Too many ranks.
     #[error("{nodes} nodes with {ppn} ranks each are not {RANKS}")]
     Shape { nodes: u32, ppn: u32 },
     /// More processes than ranks.
     #[error("{ranks} processes are more than the nodes hold")]
     TooManyProcesses { ranks: u32 },
-    /// Sizes that mean one thing or the other.
-    #[error("the release of the benchmarks is not known, which decides what the size counts")]
+    /// Sizes whose meaning depends on an unknown release.
+    #[error("the meaning of the size depends on the release of the benchmarks, which is not known")]
     NoRelease,
-    /// A baseline that means two candidates of one cell.
+    /// A baseline that names two candidates of one cell.
     #[error("the baseline is both {} and {} here", .0[0], .0[1])]
     SeveralBaselines([String; 2]),
-    /// A cell with default and baseline.
-    #[error("the default itself was measured beside the baseline")]
+    /// A cell with both the default and the baseline.
+    #[error("both the default and the baseline were measured here")]
     DefaultBesideBaseline,
 }
 
@@ -106,7 +106,7 @@ impl LineProblem {
         }
     }
 
-    /// What to do about it.
+    /// A remedy.
     pub(crate) fn help(&self) -> String {
         match self {
             Self::NoHeader | Self::NoColumn(_) | Self::UnknownColumn(_) | Self::ColumnTwice(_) => {
@@ -120,14 +120,14 @@ impl LineProblem {
                 "correct the value, or leave the row out".into()
             }
             Self::Fields { .. } => {
-                "give every row the fields of the header; leave empty what has no value".into()
+                "give every row the fields of the header; leave fields without a value empty".into()
             }
             Self::Collective(_) => {
                 let names = schedule::Collective::MEASURED.map(schedule::Collective::name);
                 format!("write one of {}", names.join(", "))
             }
             Self::Algorithm(_) => "`colltune schedule list` names them all; for an algorithm that \
-                 is not colltune's, write where it is from in the column `library`"
+                 is not colltune's, write its source in the column `library`"
                 .into(),
             Self::NativeOfUnknown => {
                 "name the library that was measured, as in `--library openmpi-4.1.4`; or write \
@@ -146,19 +146,21 @@ impl LineProblem {
                  else",
                 Candidate::MOCKUP.trim_end_matches(':')
             ),
-            Self::SecondDefault { .. } => "there is one default: write where the other algorithms \
-                 are from in the column `library`"
-                .into(),
+            Self::SecondDefault { .. } => {
+                "there is one default: write the source of the other algorithms \
+                 in the column `library`"
+                    .into()
+            }
             Self::NoColumns | Self::TooShort => {
                 "import the whole output of the program, its headers included".into()
             }
-            Self::Failed => "find out why before using its times, or leave the row out".into(),
+            Self::Failed => "find the cause before using its times, or leave the row out".into(),
             Self::TooManyProcesses { .. } => "correct `--nodes` or `--ppn`".into(),
             Self::NoRelease => {
                 "add the output's head, with the line `Intel(R) MPI Benchmarks ...`".into()
             }
             Self::SeveralBaselines(_) => {
-                "import them apart, or name a baseline that was measured with one segment size"
+                "import them separately, or name a baseline that was measured with one segment size"
                     .into()
             }
             Self::DefaultBesideBaseline => "leave `--baseline` out".into(),

@@ -1,4 +1,4 @@
-//! What a store remembers of an import, in the place of a campaign.
+//! The record of an import, kept in the store in place of a campaign.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use store::CampaignRow;
 
 use crate::{ImportFormat, ImportOptions};
 
-/// Where imported samples are from, as JSON: no campaign has the key `import`.
+/// The source of imported samples, as JSON with the key `import`, which no campaign has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImportRecord {
@@ -37,12 +37,12 @@ impl ImportRecord {
         serde_json::json!(self).to_string()
     }
 
-    /// What a store has kept; `None` of a campaign.
+    /// Reads a store's record of an import; `None` for a campaign.
     pub fn of(row: &CampaignRow) -> Option<Self> {
         serde_json::from_str(&row.text).ok()
     }
 
-    /// How much faster than the default a candidate must be to replace it, as a share.
+    /// The smallest gain over the default, as a share, for which a candidate replaces it.
     pub fn materiality(&self) -> f64 {
         self.import.materiality
     }

@@ -1,4 +1,4 @@
-//! What is read from a file, whatever its form.
+//! The rows read from a file of any format.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -8,40 +8,54 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use vocabulary::{Candidate, Cell, Warning};
 
-/// One time.
+/// A measured time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
-    /// Where it stands, from 1.
+    /// The line number, from 1.
     pub(crate) line: u64,
-    /// The launch, in the file's own numbers.
+    /// The launch, as numbered in the file.
     pub(crate) launch: u32,
     pub(crate) cell: Cell,
     pub(crate) candidate: Candidate,
-    /// A repetition, or the mean of several.
+    /// The time of one repetition, or the mean of several.
     pub(crate) seconds: f64,
 }
 
-/// Something in a file that is not imported.
+/// A line of a file that is not imported.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Skipped {
     /// The file.
     pub file: PathBuf,
-    /// Where it stands, from 1.
+    /// The line number, from 1.
     pub line: u64,
-    /// What it is and why it is left out.
+    /// The content of the line, or the reason why it is left out.
     pub what: String,
 }
 
-/// All that was found in a file.
+/// The content of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) rows: Vec<Row>,
-    /// The lines that are left out, and why.
+    /// The lines that are left out, with reasons.
     pub(crate) skipped: Vec<(u64, String)>,
     pub(crate) warnings: BTreeSet<Warning>,
 }
 
 impl Reading {
+    /// Adds a time of the library's default, or skips the line for the reason in place of the cell.
+    pub(crate) fn add(&mut self, line: u64, launch: u32, cell: Result<Cell, String>, seconds: f64) {
+        match cell {
+            Ok(cell) => self.rows.push(Row {
+                line,
+                launch,
+                cell,
+                candidate: Candidate::Default,
+                seconds,
+            }),
+            Err(why) => self.skip(line, why),
+        }
+    }
+
     pub(crate) fn skip(&mut self, line: u64, what: impl AsRef<str>) {
         let what = quoted(what.as_ref(), 2 * MOST_QUOTED);
         self.skipped.push((line, what));

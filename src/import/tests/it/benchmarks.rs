@@ -165,14 +165,10 @@ fn what_osu_leaves_open_must_be_said() {
     check(
         &cut,
         all.clone(),
-        "times:6: the columns that this row belongs to are not known",
+        "times:6: there is no header with the columns of this row",
     );
     let wrong = OSU.replace("3.73          10", "3.73          10  Fail");
-    check(
-        &wrong,
-        all,
-        "times:6: the benchmark found its result to be wrong",
-    );
+    check(&wrong, all, "times:6: the benchmark reports a wrong result");
 }
 
 const IMB: &str = "\

@@ -1,4 +1,4 @@
-//! The command line as a whole.
+//! The command line.
 
 use std::ffi::OsString;
 
@@ -16,13 +16,12 @@ use crate::exit::Answer;
 /// Measure MPI collectives and decide which algorithms to use
 ///
 /// colltune measures the collectives of an MPI library and its own algorithms on this machine,
-/// explains the times with the alpha/beta/gamma model, and writes a decision table: for every
-/// collective, communicator shape and message size the algorithm to use. A campaign file says what
-/// to measure.
+/// explains the times with the alpha/beta/gamma model, and writes a decision table with the algorithm to use
+/// for every collective, communicator shape and message size. A campaign file says what to measure.
 #[derive(Debug, Parser)]
 #[command(name = "colltune", version, max_term_width = 100, after_help = FIRST_STEPS)]
 pub(crate) struct Cli {
-    /// Leave out progress bars, summaries and hints; warnings and errors stay
+    /// Print no progress bars, summaries and hints, but still warnings and errors
     #[arg(long, short, global = true, display_order = 900)]
     quiet: bool,
     #[command(subcommand)]
@@ -36,8 +35,8 @@ Examples:
   colltune tune campaign.yaml
   colltune lookup tables/my-machine.yaml --collective allreduce --nodes 1 --ppn 2 --bytes 64K
 
-Exit codes: 0 good; 1 the answer is \"no\"; 2 bad usage or input; 3 the environment is unfit (no MPI,
-no launcher); 4 an internal error; 130 interrupted. `run` ends as the program does.";
+Exit codes: 0 success; 1 the answer is \"no\"; 2 bad usage or input; 3 unfit environment (no MPI, no
+launcher); 4 internal error; 130 interrupted. `run` exits with the exit code of the program.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
@@ -73,7 +72,7 @@ enum Verb {
     Man(man::Args),
 }
 
-/// Reads the command line and does what it says; wrong usage ends the process here.
+/// Reads the command line and runs the verb; wrong usage ends the process here.
 pub(crate) fn run() -> Result<Answer, CliError> {
     let Cli { quiet, verb } = Cli::parse();
     check_names_for_json()?;
@@ -112,7 +111,7 @@ pub(crate) fn run() -> Result<Answer, CliError> {
     }
 }
 
-/// The arguments before `--`. Those of the user's program, behind it, may be anything.
+/// The arguments before `--`, without those of the user's program.
 fn own_args() -> impl Iterator<Item = OsString> {
     std::env::args_os().take_while(|arg| arg != "--")
 }
@@ -122,7 +121,7 @@ pub(crate) fn is_json() -> bool {
     own_args().any(|arg| arg == "--json")
 }
 
-/// Refuses arguments that are not UTF-8, which JSON could not name.
+/// Refuses arguments that are not UTF-8 if JSON is printed, which cannot contain them.
 fn check_names_for_json() -> Result<(), CliError> {
     let prints_json = is_json() || own_args().any(|arg| arg == "--events");
     let strange = own_args().find(|arg| arg.to_str().is_none());

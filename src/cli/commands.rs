@@ -1,6 +1,7 @@
-//! The verbs, one file each: the arguments, whose documentation is the help text, and what is done.
+//! The verbs, one file each: arguments, whose doc comments are the help text, and code.
 
 pub(crate) mod backup;
+mod campaign;
 pub(crate) mod cancel;
 pub(crate) mod check;
 pub(crate) mod completions;
@@ -39,4 +40,3 @@ mod policy;
 mod query;
 mod stored;
 mod supervised;
-mod workplace;

@@ -1,7 +1,7 @@
-//! Where commands print to.
+//! Output of commands.
 //!
-//! Results go to standard output, everything about them to standard error. Nothing here panics
-//! when a reader goes away, as in `colltune ... | head`.
+//! Results go to standard output, diagnostics to standard error. Nothing here panics when the reader closes its end, as
+//! in `colltune ... | head`.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -23,30 +23,30 @@ impl Console {
         Self { quiet }
     }
 
-    /// Whether only results, warnings and errors are wanted.
+    /// Whether only results, warnings and errors are printed.
     pub(crate) fn is_quiet(self) -> bool {
         self.quiet
     }
 
-    /// Whether a progress bar would be seen, and is wanted.
+    /// Whether a progress bar is shown.
     pub(crate) fn shows_progress(self) -> bool {
         !self.quiet && io::stderr().is_terminal()
     }
 
-    /// A bar that is seen on a terminal, if one is wanted.
+    /// A progress bar; hidden if none is shown.
     pub(crate) fn progress_bar(self, length: u64, template: &str) -> ProgressBar {
         if !self.shows_progress() {
             return ProgressBar::hidden();
         }
         let bar = ProgressBar::new(length);
-        // Templates are fixed; a bar of the default style would do as well.
+        // Templates are constants; without one the bar has the default style.
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
         bar
     }
 
-    /// Prints a result and a line end. Control characters are escaped, since results may quote files.
+    /// Prints a result and a line end, with control characters escaped, since results may quote files.
     pub(crate) fn print(self, text: impl Display) -> Result<(), CliError> {
         let mut out = io::stdout().lock();
         writeln!(out, "{}", Plain(text))
@@ -59,7 +59,7 @@ impl Console {
         if self.quiet { Ok(()) } else { self.print(text) }
     }
 
-    /// Prints a result for programs.
+    /// Prints a result as JSON.
     pub(crate) fn json(self, value: &impl Serialize) -> Result<(), CliError> {
         self.print(json(value)?)
     }
@@ -70,17 +70,17 @@ impl Console {
     }
 }
 
-/// A result for programs.
+/// A result as JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<String, CliError> {
-    // Keys in the order of the alphabet, whatever that of fields is.
+    // A value sorts the keys.
     let value = serde_json::to_value(value).map_err(CliError::Json)?;
     Ok(format!("{value:#}"))
 }
 
-/// The most characters of a warning, an error or a remedy: long quotations have been shortened before.
+/// The most characters of a warning, an error or a remedy; quotations are shortened before.
 const MOST: usize = 1600;
 
-/// Prints an error for programs to standard error, on one line.
+/// Prints an error as one line of JSON to standard error.
 pub(crate) fn print_json_error(error: &impl Serialize) {
     // Strings can always be written as JSON.
     if let Ok(line) = serde_json::to_string(error) {
@@ -88,9 +88,9 @@ pub(crate) fn print_json_error(error: &impl Serialize) {
     }
 }
 
-/// Prints a line about what is going on to standard error.
+/// Prints a diagnostic, such as a warning, to standard error.
 pub(crate) fn print_diagnostic(kind: &str, text: impl Display) {
     let text = Plain(text).to_string();
-    // Without standard error there is no place for the message.
+    // If standard error is closed, the message is lost.
     let _ = writeln!(io::stderr(), "{kind}: {}", shortened(&text, MOST));
 }

@@ -1,4 +1,4 @@
-//! What can go wrong in a command.
+//! Errors of commands.
 
 use std::ffi::OsString;
 use std::io;
@@ -26,45 +26,45 @@ use crate::commands::simulate::SimulateError;
 /// A command that could not be carried out.
 #[derive(Debug, Error)]
 pub(crate) enum CliError {
-    /// Measuring, fitting, deciding.
+    /// Measuring, fitting or deciding failed.
     #[error(transparent)]
     Tuner(Box<TunerError>),
-    /// Reading what others measured.
+    /// An import failed.
     #[error(transparent)]
     Import(Box<ImportError>),
-    /// Writing in the format of a library.
+    /// An export failed.
     #[error(transparent)]
     Export(#[from] ExportError),
-    /// Putting a table where jobs use it.
+    /// A deployment failed.
     #[error(transparent)]
     Deploy(Box<DeployError>),
-    /// Looking at a table that is in use.
+    /// A table could not be tested.
     #[error(transparent)]
     Guard(Box<GuardError>),
-    /// A service, or its state.
+    /// A service failed, or its state cannot be used.
     #[error(transparent)]
     Service(Box<ServiceError>),
-    /// Serving over HTTP.
+    /// Serving over HTTP failed.
     #[error(transparent)]
     Web(#[from] WebError),
-    /// Asking a service.
+    /// A request to a service failed.
     #[error(transparent)]
     Remote(Box<RemoteError>),
-    /// No service is named.
-    #[error("no service is named")]
+    /// No service is given.
+    #[error("no service is given")]
     NoService,
-    /// A channel's table that was not brought here.
+    /// A channel's table could not be pulled.
     #[error("{source}; {}", kept(table.as_deref()))]
     Pull {
         source: Box<PullError>,
         table: Option<PathBuf>,
     },
-    /// Tables of earlier releases that were not brought here.
+    /// Tables of earlier releases could not be pulled.
     #[error(
-        "the channel's table is here, but {count} of earlier releases, which running jobs may use, could not be had: {first}"
+        "the channel's table is here, but {count} of earlier releases, which running jobs may use, could not be pulled: {first}"
     )]
     Older { count: usize, first: Box<PullError> },
-    /// Simulating.
+    /// A simulation failed.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
     /// A verb without a schema.
@@ -80,19 +80,19 @@ pub(crate) enum CliError {
         /// The full name that is most like it.
         similar: Option<String>,
     },
-    /// A name of an algorithm of a collective that has none here.
+    /// An algorithm of a collective without schedules.
     #[error("there are no schedules of {collective}: only MPI libraries have algorithms of it")]
     NoSchedules { collective: Collective },
-    /// Scripts of a campaign that is not measured in jobs.
-    #[error("nothing would be submitted: the campaign's launcher has no jobs")]
+    /// Scripts of a campaign that is not measured in batch jobs.
+    #[error("the campaign's launcher submits no jobs")]
     NothingSubmitted,
     /// A length for a collective whose calls move no data.
-    #[error("a call of {collective} has no data, so it cannot have a length of `--bytes`")]
+    #[error("a call of {collective} has no data, so `--bytes` cannot be given")]
     NoData { collective: Collective },
     /// A bare id that several collectives have.
     #[error("`{id}` may be any of {}", names.join(", "))]
     AmbiguousAlgorithm { id: String, names: Vec<String> },
-    /// An algorithm asked for what it cannot do.
+    /// A call that an algorithm does not support.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
     /// A rank beyond the communicator.
@@ -102,8 +102,8 @@ pub(crate) enum CliError {
         /// Ranks in the communicator, at least 1.
         ranks: u32,
     },
-    /// A schedule with more in it than a picture can show.
-    #[error("{schedule} has more than {} things to draw", schedule::svg::LIMIT)]
+    /// A schedule with too much for a picture.
+    #[error("{schedule} has more than {} items to draw", schedule::svg::LIMIT)]
     TooLargeToDraw { schedule: String },
     /// A call that cannot be proved.
     #[error(transparent)]
@@ -111,11 +111,11 @@ pub(crate) enum CliError {
     /// A message that a trace cannot describe.
     #[error(transparent)]
     Untraceable(#[from] TooLong),
-    /// The store that a table names is not there.
+    /// The store that a table names does not exist.
     #[error("the measurements of {} are not here: there is no {}", table.display(), store.display())]
     StoreMoved { table: PathBuf, store: PathBuf },
     /// A table that was made for another library than the launcher's.
-    #[error("{} was made for {made_for}, and the command is of {library}", table.display())]
+    #[error("{} was made for {made_for}, but the command uses {library}", table.display())]
     OtherLibrary {
         table: PathBuf,
         made_for: Library,
@@ -126,7 +126,7 @@ pub(crate) enum CliError {
     NoLauncher { source: Box<TunerError> },
     /// There is no `libcolltune.so` for a library.
     #[error(
-        "there is no libcolltune.so for {library}; looked for {}",
+        "there is no libcolltune.so for {library}; searched for {}",
         list(searched)
     )]
     NoPreload {
@@ -137,16 +137,16 @@ pub(crate) enum CliError {
     #[error("cannot start {}: {source}", command.display())]
     Command { command: PathBuf, source: io::Error },
     /// A file that would be replaced.
-    #[error("{} exists already", path.display())]
+    #[error("{} already exists", path.display())]
     Exists { path: PathBuf },
-    /// Jobs that end with the command.
-    #[error("only jobs of a batch system go on without colltune, and this campaign starts none")]
+    /// Launches that end with the command.
+    #[error("only batch jobs continue without colltune, and this campaign submits none")]
     NotDetachable,
     /// No job of this id.
     #[error("there is no job {id} in {}", list(searched))]
     UnknownJob {
         id: String,
-        /// The folders of launches looked into.
+        /// The folders of launches that were searched.
         searched: Vec<PathBuf>,
     },
     /// The signals cannot be caught.
@@ -155,19 +155,19 @@ pub(crate) enum CliError {
     /// A report for continuous integration that cannot be written as XML.
     #[error(transparent)]
     Junit(#[from] quick_junit::SerializeError),
-    /// Standard output does not take what is printed.
+    /// Standard output cannot be written to.
     #[error("cannot write to standard output: {0}")]
     Output(#[source] io::Error),
-    /// A name that JSON does not have.
-    #[error("`{}` is not UTF-8, so that JSON cannot name it", name.display())]
+    /// A name that JSON cannot contain.
+    #[error("`{}` is not UTF-8, so JSON cannot contain it", name.display())]
     NoNameInJson { name: OsString },
-    /// A result that has no JSON.
+    /// A result that cannot be written as JSON.
     #[error("cannot write the result as JSON: {0}")]
     Json(#[source] serde_json::Error),
 }
 
 impl CliError {
-    /// What the user can do about it, where the message does not say so itself.
+    /// A remedy, if the message does not say it already.
     pub(crate) fn help(&self) -> Option<String> {
         let text = match self {
             Self::Tuner(error) => return error.help().or_else(|| not_a_store(error)),
@@ -198,25 +198,25 @@ impl CliError {
             Self::NoData { .. } => "leave out `--bytes`",
             Self::AmbiguousAlgorithm { .. } => "give the full name",
             Self::TooLargeToDraw { .. } => {
-                "messages, combinations and copies count, and ranks times steps: ask for fewer \
-                 ranks or blocks, or for --format text"
+                "items are messages, combinations and copies, and ranks times steps: choose fewer \
+                 ranks or blocks, or --format text"
             }
             Self::Unprovable(Unprovable::TooLarge { .. }) => {
                 "give fewer ranks with --ranks, or fewer blocks with --blocks"
             }
             Self::StoreMoved { .. } => {
-                "paths in a table count from where it was made: go there, or name the store with \
-                 `--store`"
+                "paths in a table are relative to the folder in which it was made: go there, or name the store \
+                 with `--store`"
             }
             Self::Exists { .. } => {
                 "name another file with `--output`, or replace it with `--force`"
             }
             Self::OtherLibrary { .. } => {
-                "measure with this library, or use the table all the same with `--force`"
+                "measure with this library, or use the table anyway with `--force`"
             }
             Self::NoLauncher { .. } => {
-                "start ranks with one, as in `colltune run TABLE -- mpirun -n 4 PROGRAM`; for others and for \
-                 scripts `colltune run TABLE --print-environment` prints what ranks need"
+                "start ranks with a launcher, as in `colltune run TABLE -- mpirun -n 4 PROGRAM`; for other launchers \
+                 and scripts `colltune run TABLE --print-environment` prints the variables that ranks need"
             }
             Self::NoPreload { .. } => {
                 "`make driver MPICC=...` builds it, with the measuring program"
@@ -229,13 +229,13 @@ impl CliError {
                 "leave `--detach` out, or name a `launcher: {slurm: ...}` in the campaign"
             }
             Self::UnknownJob { .. } => {
-                "`colltune jobs` lists those of the campaigns of this folder; campaigns with an \
-                 `output.store` elsewhere are named by their files"
+                "`colltune jobs` lists the jobs of campaigns in this folder; name campaigns with an \
+                 `output.store` elsewhere by their files"
             }
             Self::Web(WebError::Listen { source, .. })
                 if source.kind() == io::ErrorKind::AddrInUse =>
             {
-                "another program listens there, perhaps another `colltune serve`: name another address with `--listen`"
+                "another program uses this address, perhaps another `colltune serve`: choose another one with `--listen`"
             }
             Self::Service(error) => return error.help(),
             Self::Remote(error) => return error.help(),
@@ -314,7 +314,7 @@ impl From<TableError> for CliError {
     }
 }
 
-/// Which store is meant where a campaign or a table is given in its place.
+/// A remedy if a campaign or a table was given in place of a store: the name of its store.
 fn not_a_store(error: &TunerError) -> Option<String> {
     let TunerError::Store(StoreError::NotAStore { path, .. }) = error else {
         return None;
@@ -332,7 +332,7 @@ fn not_a_store(error: &TunerError) -> Option<String> {
     ))
 }
 
-/// What a failed pull leaves.
+/// A clause about the table that stays after a failed pull.
 fn kept(table: Option<&Path>) -> String {
     match table {
         Some(table) => format!("{} stays", table.display()),

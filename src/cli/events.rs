@@ -1,4 +1,4 @@
-//! Events of a measurement, printed for programs.
+//! Events of a measurement as lines of JSON.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -15,40 +15,40 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::progress::ProgressDisplay;
 
-/// Whether events are printed for programs.
+/// The option for printing events.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct EventsArg {
-    /// Print what happens as it happens, a JSON object a line, for programs
+    /// Print events as they happen, one JSON object per line
     ///
-    /// Each has `event` (`recovered`, `launch`, `set_aside`, `queued`, `running`, `wall_time`, `stored`, `failed`,
-    /// `died`, `replaces`, `budget_spent`) and what belongs to it, such as `progress` (`done`, `total`). The last
-    /// line has the event `outcome` and under `outcome` what --json would print. If nothing reads standard output any
-    /// more, the command ends as by an interrupt: what was measured is stored
+    /// Each object has the key `event` (`recovered`, `launch`, `set_aside`, `queued`, `running`, `wall_time`, `stored`,
+    /// `failed`, `died`, `replaces`, `budget_spent`) and further keys, such as `progress` (`done`, `total`). The last
+    /// line has the event `outcome`, with the output of --json under `outcome`. If the reader of standard output goes
+    /// away, the command ends as after an interrupt, with all measurements so far stored
     #[arg(long, conflicts_with = "json")]
     events: bool,
 }
 
 impl EventsArg {
-    /// Whether a program watches.
+    /// Whether events are printed.
     pub(crate) fn is_wanted(self) -> bool {
         self.events
     }
 
-    /// An observer that prints events for a program, or else the one that `person` makes. `stop` is set when the
-    /// program goes away.
+    /// An observer that prints events, or else the one that `display` makes. `stop` is set when the reader of events
+    /// goes away.
     pub(crate) fn observer(
         self,
         console: Console,
-        person: fn(Console) -> ProgressDisplay,
+        display: fn(Console) -> ProgressDisplay,
         stop: &Arc<AtomicBool>,
     ) -> Result<Box<dyn Observer>, CliError> {
         if !self.events {
-            return Ok(Box::new(person(console)));
+            return Ok(Box::new(display(console)));
         }
         watch_reader(Arc::clone(stop)).map_err(CliError::Output)?;
         Ok(Box::new(EventWriter {
-            // Neither bar nor notes.
-            warnings: person(Console::new(true)),
+            // Neither progress bar nor notes.
+            warnings: display(Console::new(true)),
             stop: Arc::clone(stop),
         }))
     }
@@ -67,7 +67,7 @@ struct Last<'a, T> {
     outcome: &'a T,
 }
 
-/// Prints events to standard output, and what is wrong as a warning to standard error.
+/// Prints events to standard output, and warnings to standard error.
 struct EventWriter {
     warnings: ProgressDisplay,
     stop: Arc<AtomicBool>,
@@ -94,8 +94,7 @@ fn print_line(value: &impl Serialize) -> Result<(), CliError> {
         .map_err(CliError::Output)
 }
 
-/// Sets `stop` once nothing reads standard output any more, which only a pipe or a socket can tell. The thread sleeps
-/// until then.
+/// Starts a thread that sets `stop` when the reader of standard output, a pipe or a socket, has gone away.
 fn watch_reader(stop: Arc<AtomicBool>) -> io::Result<()> {
     let watch = move || {
         let out = io::stdout();

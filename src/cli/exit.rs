@@ -1,16 +1,16 @@
-//! How the process ends.
+//! Exit codes.
 //!
 //! | code | meaning | examples |
 //! |---|---|---|
-//! | 0 | good | also when the reader of the output goes away early |
+//! | 0 | success | also if the reader of the output goes away early |
 //! | 1 | the answer is "no" | `schedule verify` found a fault; a table does not hold; a gate of a release is closed |
-//! | 2 | bad usage or input | unknown flag; mistake in a campaign or table; a store that is absent, damaged, newer or something else; an output that cannot be written |
-//! | 3 | the environment is unfit | no MPI library, launcher or measuring program; a launcher that fails; another version than a table's; a full disk; another colltune at work on the store; an address that another program has; a service that is away |
+//! | 2 | bad usage or input | unknown option; error in a campaign or table; missing, damaged or newer store, or another file in its place; output that cannot be written |
+//! | 3 | unfit environment | no MPI library, launcher or measuring program; failing launcher; other version than a table's; full disk; store or address in use; unreachable service |
 //! | 4 | internal error | a bug in colltune |
-//! | 130 | interrupted | SIGINT or SIGTERM; what was measured is stored |
+//! | 130 | interrupted | SIGINT or SIGTERM; all measurements so far are stored |
 //!
-//! `run` ends as the command that it has started, by its exit code or 128 and the number of its signal; `remote watch` and
-//! `remote submit --wait` as the task's verb, with 3 where that was cancelled.
+//! `run` exits with the exit code of its command, or with 128 plus the number of the signal that ended it. `remote
+//! watch` and `remote submit --wait` exit with the code of the task's verb, or with 3 if the task was cancelled.
 
 use std::io;
 use std::panic::{self, UnwindSafe};
@@ -34,20 +34,20 @@ use web::WebError;
 use crate::console::{print_diagnostic, print_json_error};
 use crate::error::CliError;
 
-/// What a command that was carried out found.
+/// The answer of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// All is well.
+    /// Success.
     Good,
     /// A check failed.
     No,
     /// This machine cannot be measured.
     Unfit,
-    /// A program of the user's was run, and ended with this exit code.
+    /// The user's program was run, and ended with this exit code.
     Program(u8),
 }
 
-/// Why a verb did not do what it was asked for; the exit code follows from it.
+/// The kind of an error, which determines the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -64,7 +64,7 @@ pub(crate) enum Kind {
     Interrupted = 130,
 }
 
-/// What a verb that fails prints to standard error with `--json`, on one line.
+/// The output of a verb that fails with `--json`, as one line on standard error.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Failure {
     error: Problem,
@@ -75,11 +75,11 @@ pub(crate) struct Failure {
 struct Problem {
     kind: Kind,
     message: String,
-    /// What can be done about it; null if the message says so, or nothing can.
+    /// A remedy; null if the message has one or there is none.
     help: Option<String>,
 }
 
-/// Carries out a command, prints its error, and turns everything into an exit code.
+/// Runs a command, prints its error, and returns the exit code.
 pub(crate) fn guard(
     command: impl FnOnce() -> Result<Answer, CliError> + UnwindSafe,
     as_json: bool,
@@ -97,7 +97,7 @@ pub(crate) fn guard(
         }
         // The panic has printed its message.
         Err(_) => {
-            let message = "this is a bug in colltune; what was measured is stored";
+            let message = "this is a bug in colltune; all measurements so far are stored";
             report(Kind::Internal, message.to_owned(), None, as_json);
             Kind::Internal
         }
@@ -121,7 +121,7 @@ fn report(kind: Kind, message: String, help: Option<String>, as_json: bool) {
     }
 }
 
-/// Whether the reader of standard output has closed it.
+/// Whether the error is that the reader of standard output has closed it.
 fn is_closed_pipe(error: &CliError) -> bool {
     matches!(error, CliError::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
 }
@@ -178,7 +178,7 @@ pub(crate) fn of(error: &CliError) -> Kind {
     }
 }
 
-/// Whether a disk is full or a quota used up, whichever file was being written.
+/// Whether the cause is a full disk or an exceeded quota.
 fn is_full_disk(error: &CliError) -> bool {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(current) = cause {

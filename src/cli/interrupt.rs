@@ -1,4 +1,4 @@
-//! Stopping when asked to.
+//! Handling of signals that ask the command to stop.
 
 use std::io;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use signal_hook::flag;
 
 use crate::error::CliError;
 
-/// A flag that SIGINT and SIGTERM set. A second one ends the process at once: measuring programs
-/// notice that and end by themselves.
+/// A flag that SIGINT and SIGTERM set. A second signal ends the process at once; measuring programs notice that and end
+/// too.
 pub(crate) fn flag() -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     let catch = |signal| -> io::Result<()> {

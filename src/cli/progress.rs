@@ -1,4 +1,4 @@
-//! The progress of a measurement, shown to people.
+//! The display of a measurement's progress.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,24 +10,24 @@ use tuner::{CampaignProgress, Observer, TuningEvent};
 
 use crate::console::{Console, print_diagnostic};
 
-/// A progress bar with an estimate of the time to come, and warnings above it.
+/// A progress bar with an estimate of the remaining time, and warnings above it.
 pub(crate) struct ProgressDisplay {
     bar: ProgressBar,
-    /// Whether a line says what a bar would show of jobs.
+    /// Whether notes are printed about jobs, for lack of a bar.
     notes: bool,
     /// Jobs that notes have named, and whether they ran.
     noted: BTreeSet<(String, bool)>,
     /// Overridden settings that notes have named.
     set_aside: BTreeSet<String>,
     begun: bool,
-    /// How to give more time, as a clause.
+    /// A clause that says how to give more time.
     budget: &'static str,
-    /// What was left of the budget when the last launch began.
+    /// The rest of the budget when the last launch began.
     left: Option<Duration>,
     end: End,
 }
 
-/// When the budget ends, as far as that is known: measuring goes on no longer, whatever is left to do.
+/// The end of the budget, and thus of measuring, if it is known.
 #[derive(Clone, Debug, Default)]
 struct End(Arc<Mutex<Option<Instant>>>);
 
@@ -36,7 +36,7 @@ impl End {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = end;
     }
 
-    /// An estimate of the time to come that does not know the budget, bounded by the budget's end.
+    /// An estimate of the remaining time, bounded by the end of the budget.
     fn bound(&self, estimate: Duration, now: Instant) -> Duration {
         let end = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let left = end.map(|end| end.saturating_duration_since(now));
@@ -54,7 +54,7 @@ impl ProgressDisplay {
         let shown = end.clone();
         let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
             let left = shown.bound(state.eta(), Instant::now());
-            // If the terminal is gone, nothing can be told.
+            // An error means that the terminal is gone.
             let _ = write!(out, "{:#}", HumanDuration(left));
         };
         bar.set_style(bar.style().with_key("left", left));
@@ -64,7 +64,7 @@ impl ProgressDisplay {
             noted: BTreeSet::new(),
             set_aside: BTreeSet::new(),
             begun: false,
-            budget: "a larger `budget` in the campaign goes on from here",
+            budget: "a larger `budget` in the campaign continues from here",
             left: None,
             end,
         }
@@ -78,7 +78,7 @@ impl ProgressDisplay {
     }
 
     fn advance(&mut self, CampaignProgress { done, total }: CampaignProgress) {
-        // Records of earlier launches are taken in before anything is counted.
+        // Records of earlier launches are stored before the total is known.
         if total == 0 {
             return;
         }
@@ -86,18 +86,17 @@ impl ProgressDisplay {
         self.bar.set_position(done);
         if !self.begun {
             self.begun = true;
-            // What an earlier run has done says nothing about the speed of this one.
+            // Measurements of earlier runs would distort the estimate.
             self.bar.reset_eta();
             self.bar.enable_steady_tick(Duration::from_millis(250));
         }
     }
 
-    /// Shows the state of a launch's job: always on the bar, in a line of its own when it begins to wait or
-    /// to run.
+    /// Shows the state of a launch's job on the bar, or in a note when it begins to wait or to run.
     fn job(&mut self, number: u32, id: &str, runs: bool, what: &str) {
         let text = format!("launch {number}, job {id} {what}");
         if runs {
-            // Waiting says nothing about the speed of measuring.
+            // Waiting time would distort the estimate.
             self.bar.reset_eta();
             self.set_end();
         }
@@ -132,7 +131,7 @@ impl Observer for ProgressDisplay {
     fn notice(&mut self, event: TuningEvent<'_>) {
         match event {
             TuningEvent::Recovered { launches } => self.warn(&format!(
-                "{launches} earlier {} ended early; what was measured is kept",
+                "{launches} earlier {} ended early; their measurements are kept",
                 if launches == 1 { "launch" } else { "launches" }
             )),
             TuningEvent::Launch {
@@ -167,7 +166,7 @@ impl Observer for ProgressDisplay {
                 self.job(number, id, true, &what);
             }
             TuningEvent::WallTime { number } => self.warn(&format!(
-                "launch {number} stopped when its job's wall time was nearly over; another job goes on"
+                "launch {number} stopped when its job's wall time was nearly over; another job continues"
             )),
             TuningEvent::Stored { progress } => self.advance(progress),
             TuningEvent::Failed {
@@ -185,8 +184,8 @@ impl Observer for ProgressDisplay {
                 first_line(message)
             )),
             TuningEvent::Replaces { path, provenance } => self.warn(&format!(
-                "{} was made for {} and another campaign or library, and is replaced; `output` in \
-                 the campaign names other files",
+                "{} was made for {} by another campaign or for another library, and is replaced; to keep it, name \
+                 other files under `output` in the campaign",
                 path.display(),
                 provenance.library
             )),
@@ -200,7 +199,7 @@ impl Observer for ProgressDisplay {
     }
 }
 
-/// The log that a message may quote is beside the store.
+/// The first line of a message, without the log that it may quote.
 fn first_line(message: &str) -> &str {
     message.lines().next().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Arguments as people write them.
+//! Parsers of arguments.
 
 use std::ops::RangeInclusive;
 
@@ -14,7 +14,7 @@ use vocabulary::{CommShape, Library, RankOrder, Through};
 /// An argument that cannot be read.
 #[derive(Debug, Error)]
 pub(crate) enum ValueError {
-    /// Not a library.
+    /// Not a library with a version.
     #[error("write name and version, as in openmpi-4.1.4")]
     Library,
     /// Not the name of a library.
@@ -36,7 +36,7 @@ pub(crate) enum ValueError {
     #[error("write {SHARE}")]
     Share,
     /// Not a shape.
-    #[error("write nodes and ranks on each, as in 2x4, which make {RANKS}")]
+    #[error("write nodes and ranks per node, as in 2x4, with {RANKS} in all")]
     Shape,
     /// Not a number of ranks or nodes.
     #[error("write {RANKS}")]
@@ -54,7 +54,7 @@ pub(crate) fn collective() -> impl TypedValueParser<Value = Collective> {
 
 /// The name of a collective that has schedules.
 pub(crate) fn collective_with_schedules() -> impl TypedValueParser<Value = Collective> {
-    // The others are hidden, and refused in words of our own.
+    // The others are hidden, and refused with an own message.
     let known = |known: Collective| PossibleValue::new(known.name()).hide(!known.has_algorithms());
     PossibleValuesParser::new(Collective::MEASURED.map(known)).try_map(|name| {
         let collective: Collective = name.parse()?;
@@ -65,7 +65,7 @@ pub(crate) fn collective_with_schedules() -> impl TypedValueParser<Value = Colle
     })
 }
 
-/// One of these, by its name.
+/// One of these values, by its name.
 fn one_of<T, const N: usize>(
     all: [T; N],
     name: fn(T) -> &'static str,
@@ -75,7 +75,7 @@ where
 {
     PossibleValuesParser::new(all.map(name)).map(move |given| {
         let mut found = all.into_iter().filter(|value| name(*value) == given);
-        // No other names come through.
+        // The parser accepts no other names.
         found.next().unwrap_or(all[0])
     })
 }
@@ -105,7 +105,7 @@ pub(crate) fn deployment() -> impl TypedValueParser<Value = Deployment> {
     one_of(Deployment::ALL, <&str>::from)
 }
 
-/// A library as it is displayed, `openmpi-4.1.4`.
+/// A library with its version, `openmpi-4.1.4`.
 pub(crate) fn library(text: &str) -> Result<Library, ValueError> {
     match text.split_once('-') {
         Some((name, version)) if !name.is_empty() && !version.is_empty() => Ok(Library {
@@ -116,7 +116,7 @@ pub(crate) fn library(text: &str) -> Result<Library, ValueError> {
     }
 }
 
-/// A library to choose, `mpich` or `openmpi-4.1.4`.
+/// A library with or without a version, `mpich` or `openmpi-4.1.4`.
 pub(crate) fn library_choice(text: &str) -> Result<LibraryChoice, ValueError> {
     let (name, version) = match text.split_once('-') {
         Some((name, version)) => (name, Some(version.to_owned())),
@@ -133,7 +133,7 @@ pub(crate) fn library_choice(text: &str) -> Result<LibraryChoice, ValueError> {
     })
 }
 
-/// A shape as it is displayed, `2x4`.
+/// A shape, `2x4`.
 pub(crate) fn shape(text: &str) -> Result<CommShape, ValueError> {
     let (nodes, ppn) = text.split_once('x').ok_or(ValueError::Shape)?;
     let shape = match (nodes.parse(), ppn.parse()) {
@@ -143,7 +143,7 @@ pub(crate) fn shape(text: &str) -> Result<CommShape, ValueError> {
     shape.ok_or(ValueError::Shape)
 }
 
-/// How many ranks or nodes, within [`RANKS`].
+/// A number of ranks or nodes within [`RANKS`].
 pub(crate) fn count(text: &str) -> Result<u32, ValueError> {
     let count = text.parse().ok().and_then(|count| RANKS.of(count));
     count.ok_or(ValueError::Count)
@@ -157,7 +157,7 @@ pub(crate) fn share(text: &str) -> Result<f64, ValueError> {
         .ok_or(ValueError::Share)
 }
 
-/// One number of ranks, or all from one to another: `8`, `1..64`.
+/// A number of ranks or a range that includes both ends: `8`, `1..64`.
 pub(crate) fn ranks(text: &str) -> Result<RangeInclusive<u32>, ValueError> {
     let number = |text: &str| text.trim().parse().map_err(|_| ValueError::Ranks);
     let (first, last) = match text.split_once("..") {

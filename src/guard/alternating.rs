@@ -1,4 +1,4 @@
-//! Launches without an exported table and with it, in turns.
+//! Launches that alternate between no table and an exported table.
 
 use std::ffi::OsString;
 use std::num::NonZero;
@@ -11,18 +11,17 @@ use vocabulary::{Candidate, Cell, Sample, Subject};
 use crate::measurer::{More, broken, measure_more, orders};
 use crate::{Activation, FailedCandidate, GuardError, Measurer, Times};
 
-/// A library with and without its table: the default is measured in both, in stores of their own, since they
-/// are measurements under different conditions. What the table chooses is the default of the launches with
-/// it.
+/// Measures a library with and without its table, in two stores since the conditions differ. Both kinds of launches
+/// measure the default; in launches with the table that is the table's choice.
 ///
-/// A launch without and one with the table make a pair; which one comes first alternates, so that a machine that
+/// A launch without the table and one with it make a pair. Which of them comes first alternates, so that a machine that
 /// becomes slower favours neither.
 pub struct Alternating<'a> {
     at: &'a mut MeasurementContext,
     sides: [Side; 2],
     observer: &'a mut dyn Observer,
     stop: &'a AtomicBool,
-    /// Pairs so far.
+    /// The number of pairs so far.
     pairs: u32,
 }
 
@@ -33,7 +32,7 @@ struct Side {
 }
 
 impl<'a> Alternating<'a> {
-    /// Launches at a workplace, in whose store is nothing yet.
+    /// A measurer in a context whose store is empty.
     pub fn new(
         at: &'a mut MeasurementContext,
         deployed: &Activation,
@@ -62,7 +61,7 @@ impl<'a> Alternating<'a> {
         }
     }
 
-    /// One launch more with one of the environments; all its samples belong to the pair.
+    /// Makes another launch with one of the environments; its samples get the number of the pair.
     fn launch(
         &mut self,
         side: usize,
@@ -74,7 +73,7 @@ impl<'a> Alternating<'a> {
         let mut more = measure_more(self.at, cells, self.pairs, self.observer, self.stop)?;
         for sample in &mut more.samples {
             sample.launch = self.pairs;
-            // Times are compared only where as many calls made a repetition, and each launch would choose its own.
+            // Only times of the same number of calls per repetition are compared, so the first launch fixes it.
             if let (Subject::Cell(cell), Some(calls)) =
                 (&sample.subject, NonZero::new(sample.batch))
             {
@@ -114,7 +113,7 @@ impl Measurer for Alternating<'_> {
                     }
                 }
             }
-            // Time is up: a launch without a partner has nothing to be compared with.
+            // Time is up; a launch without its partner cannot be compared.
             if is_over {
                 break;
             }
@@ -133,7 +132,7 @@ impl Measurer for Alternating<'_> {
     }
 }
 
-/// A sample of the default with the table as one of what the table chooses.
+/// Turns a sample of the default with the table into samples of the table's choices.
 fn chosen<'c>(
     sample: &'c Sample,
     cells: &'c [(Cell, Vec<Candidate>)],
@@ -149,7 +148,7 @@ fn chosen<'c>(
     })
 }
 
-/// What is asked for in a cell beside the default.
+/// The requested candidates of a cell other than the default.
 fn chosen_in<'c>(
     cell: &Cell,
     cells: &'c [(Cell, Vec<Candidate>)],

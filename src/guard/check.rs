@@ -1,4 +1,4 @@
-//! Whether a table still holds.
+//! The check whether a table's decisions still hold.
 
 use std::fmt;
 
@@ -11,19 +11,19 @@ use crate::point::cells;
 use crate::suspects::{confirmed, is_suspicious, launches_to_decide};
 use crate::{GuardError, Measurer, Misplaced, Point, Rivals, Times};
 
-/// When a table no longer holds.
+/// Options of a check.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CheckOptions {
-    /// Launches that look for suspects.
+    /// The number of launches that select suspects.
     pub launches: u32,
-    /// How much longer than default and runner-up what is chosen may take, as a share.
+    /// The largest tolerated extra time of a choice over the default and the runner-up, as a share.
     pub materiality: f64,
-    /// How much longer than recorded in the table it may take: measurements of different days, which no
-    /// launch has in common, differ by more.
+    /// The largest tolerated extra time of a choice over its time in the table, as a share; larger, since times of
+    /// different days cannot be paired within launches.
     pub tolerance: f64,
 }
 
-/// What the chosen candidate is compared with.
+/// The time that the chosen candidate is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Baseline {
@@ -31,7 +31,7 @@ pub enum Baseline {
     Default,
     /// The best other candidate when the table was made, in the same launches.
     RunnerUp,
-    /// The time that stands in the table.
+    /// The candidate's time in the table.
     Recorded,
 }
 
@@ -45,76 +45,76 @@ impl fmt::Display for Baseline {
     }
 }
 
-/// A suspect, and what became of it.
+/// A suspicion that a choice is slower, and the decision about it.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Finding {
-    /// What the chosen candidate seemed slower than.
+    /// The time that the chosen candidate seems to exceed.
     pub against: Baseline,
-    /// Its time divided by that of the other: the median of the launches that decided, or of the first ones
-    /// if none did.
+    /// The chosen candidate's time divided by that time: the median over the deciding launches, or over the first ones
+    /// if there were none.
     pub ratio: f64,
-    /// What the ratio may not exceed.
+    /// The largest tolerated ratio.
     pub bound: f64,
-    /// Launches that decided.
+    /// The number of deciding launches.
     pub launches: u32,
-    /// Whether it is slower for certain.
+    /// Whether the candidate is significantly slower.
     #[serde(rename = "confirmed")]
     pub is_confirmed: bool,
-    /// Whether time was up before it could have been.
+    /// Whether time was up before there were enough launches to decide.
     #[serde(rename = "undecided")]
     pub is_undecided: bool,
 }
 
-/// What was found at a point. Times are medians over launches in seconds.
+/// The result at a point. Times are medians over launches in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckedPoint {
-    /// Where.
+    /// The point.
     pub point: Point,
     /// The best other candidate when the table was made, if it is known.
     pub runner_up: Option<Candidate>,
-    /// The chosen candidate's time; absent if it was not measured.
+    /// The chosen candidate's time; `None` if it was not measured.
     pub seconds: Option<f64>,
-    /// The default's.
+    /// The default's time.
     pub default_seconds: Option<f64>,
-    /// The runner-up's.
+    /// The runner-up's time.
     pub runner_up_seconds: Option<f64>,
-    /// Launches that these are from.
+    /// The number of launches with these times.
     pub launches: u32,
-    /// The suspicions.
+    /// The suspicions, confirmed or not.
     pub findings: Vec<Finding>,
-    /// How the chosen candidate failed.
+    /// The message of the chosen candidate's failure.
     pub broken: Option<String>,
 }
 
 impl CheckedPoint {
-    /// Whether the table does not hold here.
+    /// Whether the table's choice fails or is significantly slower here.
     pub fn is_regression(&self) -> bool {
         self.broken.is_some() || self.confirmed().next().is_some()
     }
 
-    /// What is certain.
+    /// The confirmed findings.
     pub fn confirmed(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.is_confirmed)
     }
 
-    /// Whether time was up before it was certain that the table does not hold here.
+    /// Whether time was up before a suspicion could be confirmed.
     pub fn is_undecided(&self) -> bool {
         let mut findings = self.findings.iter();
         !self.is_regression() && findings.any(|finding| finding.is_undecided)
     }
 
-    /// Whether anything can be said.
+    /// Whether the chosen candidate was measured or failed.
     pub fn is_measured(&self) -> bool {
         self.broken.is_some() || self.seconds.is_some()
     }
 
-    /// The default's time divided by that recorded: near 1, the machine is as fast as it was.
+    /// The default's time divided by that in the table; near 1 if the machine is as fast as then.
     pub fn default_drift(&self) -> Option<f64> {
         let recorded = self.point.recorded?.default_seconds;
         Some(self.default_seconds? / recorded)
     }
 
-    /// What became slower, as a sentence without a full stop, for each certain finding.
+    /// A sentence without a full stop for the failure and for each confirmed finding.
     pub fn reasons(&self) -> Vec<String> {
         let chosen = &self.point.chosen;
         let broken = self
@@ -128,7 +128,7 @@ impl CheckedPoint {
                 launches,
                 ..
             } = *finding;
-            let whom = match (against, &self.runner_up) {
+            let other = match (against, &self.runner_up) {
                 (Baseline::RunnerUp, Some(rival)) => format!("{rival}, the runner-up"),
                 _ => against.to_string(),
             };
@@ -136,48 +136,48 @@ impl CheckedPoint {
                 Baseline::Recorded => self.because(ratio),
                 _ => String::new(),
             };
-            format!("{chosen} takes {ratio:.2} times {whom}, in {launches} launches{because}")
+            format!("{chosen} takes {ratio:.2} times {other}, in {launches} launches{because}")
         };
         broken.chain(self.confirmed().map(reason)).collect()
     }
 
-    /// Whether it is the algorithm or everything that became slower, as far as the default tells.
+    /// A clause that says whether the algorithm or everything became slower, by the default's time.
     fn because(&self, ratio: f64) -> String {
         match self.default_drift() {
             _ if self.point.keeps_default() => {
                 ": the library or the machine became slower".to_owned()
             }
-            // Nearer to the chosen one's factor than to none.
+            // The default's drift is nearer to that of the chosen candidate than to 1.
             Some(drift) if drift > ratio.sqrt() => format!(
-                ": the library or the machine became slower, as the default takes {drift:.2} times its own"
+                ": the library or the machine became slower, as the default takes {drift:.2} times its time in the table"
             ),
             Some(drift) => format!(
-                ": this algorithm became slower, as the default takes {drift:.2} times its own"
+                ": this algorithm became slower, as the default takes {drift:.2} times its time in the table"
             ),
             None => String::new(),
         }
     }
 }
 
-/// What checking a table found.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// The points, as they were given.
+    /// The judged points, in the given order.
     pub points: Vec<CheckedPoint>,
-    /// Points that were not judged, as ranks stood in another order.
+    /// Points that were not judged because ranks were placed in another order.
     pub misplaced: Vec<Misplaced>,
-    /// Launches that were asked for to decide about suspects; 0 without any.
+    /// The number of launches requested to decide about suspects; 0 if there were none.
     pub further_launches: u32,
 }
 
 impl Checked {
-    /// Whether the table holds wherever it was looked at.
+    /// Whether no point is a regression.
     pub fn holds(&self) -> bool {
         !self.points.iter().any(CheckedPoint::is_regression)
     }
 }
 
-/// Whether what a point chooses is slower than something.
+/// The question whether a point's choice is slower than one baseline.
 struct Question<'p> {
     point: &'p Point,
     against: Baseline,
@@ -186,7 +186,7 @@ struct Question<'p> {
 }
 
 impl Question<'_> {
-    /// The time of the chosen candidate divided by that of the other, launch by launch.
+    /// The time of the chosen candidate divided by that of the baseline, launch by launch.
     fn ratios(&self, times: &Times) -> Vec<f64> {
         let of = |candidate| times.of(&self.point.cell, candidate);
         let chosen = of(&self.point.chosen);
@@ -202,14 +202,14 @@ impl Question<'_> {
     }
 }
 
-/// Measures points again, what they choose beside the default and the runners-up, and tells where the table
-/// does not hold: where what it chooses is slower than one of these, or than it was, significantly (with
-/// [`crate::LEVEL`] over all) and by more than the options allow; or fails. Of a probe neither runner-up nor
-/// recorded time is known: what is chosen there must not be slower than the default.
+/// Measures points again, with the default and the runners-up, and finds regressions: choices that fail, or that are
+/// slower than one of these or than their time in the table, significantly (with [`crate::LEVEL`] over all points) and
+/// by more than the options tolerate. Probes have neither a runner-up nor a time in the table, and are compared with
+/// the default only.
 ///
 /// # Errors
-/// If nothing can be launched, or nothing was measured; if ranks stood in another order than the table's
-/// everywhere.
+/// If nothing can be launched, or nothing was measured; if ranks were placed in another order than the table's at all
+/// points.
 pub fn check(
     points: &[Point],
     rivals: &Rivals,
@@ -222,12 +222,11 @@ pub fn check(
         return Err(GuardError::NothingMeasured);
     }
     let (points, misplaced) = first.in_order(points)?;
-    let questions: Vec<Question<'_>> = points
+    let suspects: Vec<Question<'_>> = points
         .iter()
         .flat_map(|point| questions(point, rivals, options))
+        .filter(|question| is_suspicious(&question.ratios(&first), question.bound))
         .collect();
-    let mut suspects = questions;
-    suspects.retain(|question| is_suspicious(&question.ratios(&first), question.bound));
     let (mut further, mut further_launches) = (Times::default(), 0);
     if !suspects.is_empty() {
         further_launches = launches_to_decide(suspects.len());
@@ -266,7 +265,7 @@ pub fn check(
     })
 }
 
-/// What is asked about a point.
+/// The questions about a point.
 fn questions<'p>(
     point: &'p Point,
     rivals: &'p Rivals,
@@ -289,7 +288,7 @@ fn questions<'p>(
         })
 }
 
-/// The times are those of the last launches that measured the point; `rounds` are the last ones first.
+/// The result at a point, with the times of the last launches that measured it; `rounds` has the last launches first.
 fn checked_point(
     point: &Point,
     rival: Option<&Candidate>,

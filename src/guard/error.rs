@@ -1,4 +1,4 @@
-//! Why nothing can be said about a table.
+//! Errors of testing a table.
 
 use std::path::PathBuf;
 
@@ -9,31 +9,31 @@ use thiserror::Error;
 use tuner::TunerError;
 use vocabulary::{CommShape, Library, RankOrder};
 
-/// A table that could not be looked at.
+/// The reason why a table could not be tested.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum GuardError {
-    /// Measuring.
+    /// Measuring failed.
     #[error(transparent)]
     Tuner(Box<TunerError>),
-    /// Writing the table in the format of its library.
+    /// The table could not be written in the format of its library.
     #[error(transparent)]
     Export(#[from] ExportError),
-    /// How the table's library was launched is not known, and cannot be guessed.
+    /// The launcher of the table's campaign is not known.
     #[error(
-        "how {library} was launched for the table is not known: {} does not tell",
+        "the launcher with which {library} was measured for the table is not known: {} does not have the campaign",
         store.display()
     )]
     NoCampaign { library: Library, store: PathBuf },
     /// No launcher is known for the library.
-    #[error("the table is about {library}, which colltune cannot launch")]
+    #[error("the table is for {library}, which colltune cannot launch")]
     NoLauncher { library: Library },
     /// Another library than that of the table.
-    #[error("the table is about {table}, and what can be measured here is {found}")]
+    #[error("the table is for {table}, but only {found} can be measured here")]
     OtherLibrary { table: Library, found: Library },
     /// Ranks in another order than those of the table.
     #[error(
-        "on {shape}, ranks stand in {found} order on their nodes here, and the table is about {table} order"
+        "the table is for ranks in {table} order on {shape}, but the launches placed them in {found} order"
     )]
     OtherOrder {
         shape: CommShape,
@@ -44,21 +44,21 @@ pub enum GuardError {
     #[error("{library} reads no exported tables")]
     ReadsNoTables { library: Library },
     /// The table has no measured sizes for the deployment.
-    #[error("the table says nothing of sizes that were measured for the deployment `{deployment}`")]
+    #[error("the table has no measured sizes for the deployment `{deployment}`")]
     NothingToMeasure { deployment: &'static str },
-    /// Rules are to be confirmed, and no probes to be measured.
-    #[error("rules are not confirmed without probes between measured sizes")]
+    /// Rules cannot be confirmed, since no probes are measured.
+    #[error("rules cannot be confirmed without probes between measured sizes")]
     NoProbes,
     /// Launches ended without any result.
     #[error("nothing could be measured in the time given")]
     NothingMeasured,
     /// The user asked to stop.
-    #[error("interrupted; what was measured is not kept")]
+    #[error("interrupted; the measurements are not kept")]
     Interrupted,
 }
 
 impl GuardError {
-    /// What the user can do about it, where the message does not say so itself.
+    /// A remedy, if the message does not say it already.
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::Tuner(error) => return error.help(),
@@ -67,7 +67,7 @@ impl GuardError {
                 "name the campaign that the table was made with: `--campaign FILE`".to_owned()
             }
             Self::OtherLibrary { .. } => {
-                "`--any-version` measures what there is, and a new table would be better".to_owned()
+                "make a new table for this library, or measure it with `--any-version`".to_owned()
             }
             Self::OtherOrder { .. } => {
                 "have the launcher place ranks as for the table (`placement` and `options` in the \
@@ -75,10 +75,10 @@ impl GuardError {
                     .to_owned()
             }
             Self::ReadsNoTables { .. } => {
-                "`--via force` has the driver force what the table chooses".to_owned()
+                "with `--via force` the driver forces the table's choices".to_owned()
             }
             Self::NothingToMeasure { .. } => {
-                "`--deployment` names another; tables for the library's own settings need `native:*` \
+                "choose another one with `--deployment`; tables for the library's own settings need `native:*` \
                  among the candidates of their campaign"
                     .to_owned()
             }

@@ -1,4 +1,4 @@
-//! Launching points.
+//! Measurers of points, and the times that they return.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -10,21 +10,20 @@ use vocabulary::{Candidate, Cell, CommShape, Pattern, RankOrder, Sample, Subject
 
 use crate::{GuardError, Point};
 
-/// What some launches measured.
+/// The measurements of some launches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
-    /// The median of each launch in seconds, by ascending launch: pairs of one launch may be compared.
+    /// The median of each launch in seconds, by ascending launch; times of the same launch may be compared.
     pub medians: BTreeMap<(Cell, Candidate), Vec<(u32, f64)>>,
     /// Candidates that failed.
     pub broken: Vec<FailedCandidate>,
     /// Whether time was up before everything asked for was measured.
     pub is_out_of_time: bool,
-    /// The order in which ranks stood on their nodes, where launches told it.
+    /// The order of ranks on their nodes, if the launches reported it.
     pub orders: BTreeMap<CommShape, RankOrder>,
 }
 
-/// A point of which nothing can be told, as ranks stood in another order on their nodes than when its rules
-/// were made.
+/// A point that cannot be judged, as its rules were made for another order of ranks on their nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Misplaced {
     /// The point.
@@ -36,48 +35,47 @@ pub struct Misplaced {
 /// A candidate that could not be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedCandidate {
-    /// Where.
+    /// The cell.
     pub cell: Cell,
-    /// Which.
+    /// The candidate.
     pub candidate: Candidate,
-    /// The kind of failure, and what was seen.
+    /// The kind of failure and its message.
     pub message: String,
 }
 
 impl Times {
-    /// The points of which these times tell, and those of rules for another order of ranks than that of the
-    /// launches.
+    /// The points that these times can judge, and those whose rules are for another order of ranks.
     pub(crate) fn in_order(
         &self,
         points: &[Point],
     ) -> Result<(Vec<Point>, Vec<Misplaced>), GuardError> {
-        let (mut told, mut misplaced) = (Vec::new(), Vec::new());
+        let (mut judged, mut misplaced) = (Vec::new(), Vec::new());
         for point in points.iter().cloned() {
             let shape = point.cell.shape;
             match self.orders.get(&shape).map(|order| order.on(shape)) {
                 Some(found) if !point.order.on(shape).may_be(found) => {
                     misplaced.push(Misplaced { point, found });
                 }
-                _ => told.push(point),
+                _ => judged.push(point),
             }
         }
-        match misplaced.first().filter(|_| told.is_empty()) {
+        match misplaced.first().filter(|_| judged.is_empty()) {
             Some(first) => Err(GuardError::OtherOrder {
                 shape: first.point.cell.shape,
                 table: first.point.order,
                 found: first.found,
             }),
-            None => Ok((told, misplaced)),
+            None => Ok((judged, misplaced)),
         }
     }
 
-    /// The medians of a candidate; none if it was not measured.
+    /// The medians of a candidate; empty if it was not measured.
     pub fn of(&self, cell: &Cell, candidate: &Candidate) -> &[(u32, f64)] {
         let known = self.medians.get(&(*cell, candidate.clone()));
         known.map_or(&[], Vec::as_slice)
     }
 
-    /// How a candidate failed in a cell.
+    /// The failure of a candidate in a cell.
     pub fn broken(&self, cell: &Cell, candidate: &Candidate) -> Option<&FailedCandidate> {
         let is_it =
             |broken: &&FailedCandidate| broken.cell == *cell && broken.candidate == *candidate;
@@ -85,10 +83,10 @@ impl Times {
     }
 }
 
-/// Whatever can measure cells.
+/// A way to measure cells.
 pub trait Measurer {
-    /// Measures cells with all their candidates, the default first, in `launches` further launches; returns what
-    /// these launches measured. It may be less than asked for, when time is up.
+    /// Measures cells with all their candidates, the default first, in `launches` further launches. Returns the times
+    /// of these launches, which lack some if time was up.
     ///
     /// # Errors
     /// If nothing can be launched.
@@ -99,17 +97,17 @@ pub trait Measurer {
     ) -> Result<Times, GuardError>;
 }
 
-/// Launches in the workplace's own way, into its store.
+/// Launches in a measurement context, with samples in its store.
 pub struct Launches<'a> {
     at: &'a MeasurementContext,
     observer: &'a mut dyn Observer,
     stop: &'a AtomicBool,
-    /// Launches asked for so far.
-    asked: u32,
+    /// The number of launches requested so far.
+    requested: u32,
 }
 
 impl<'a> Launches<'a> {
-    /// Launches into a store in which nothing is yet; setting `stop` ends the one under way.
+    /// A measurer in a context whose store is empty; setting `stop` ends the current launch.
     pub fn new(
         at: &'a MeasurementContext,
         observer: &'a mut dyn Observer,
@@ -119,7 +117,7 @@ impl<'a> Launches<'a> {
             at,
             observer,
             stop,
-            asked: 0,
+            requested: 0,
         }
     }
 }
@@ -130,8 +128,8 @@ impl Measurer for Launches<'_> {
         cells: &[(Cell, Vec<Candidate>)],
         launches: u32,
     ) -> Result<Times, GuardError> {
-        self.asked += launches;
-        let more = measure_more(self.at, cells, self.asked, self.observer, self.stop)?;
+        self.requested += launches;
+        let more = measure_more(self.at, cells, self.requested, self.observer, self.stop)?;
         let pattern = self.at.campaign.pattern;
         let mut times =
             Times::of_samples(&more.samples, pattern, broken(self.at)?, orders(self.at)?)?;
@@ -141,7 +139,7 @@ impl Measurer for Launches<'_> {
 }
 
 impl Times {
-    /// What samples and failures say, and how ranks stood.
+    /// The times of samples in a pattern, with failures and orders of ranks.
     pub(crate) fn of_samples(
         samples: &[Sample],
         pattern: Pattern,
@@ -163,14 +161,14 @@ impl Times {
     }
 }
 
-/// What further launches measured.
+/// The samples of further launches.
 pub(crate) struct More {
     pub(crate) samples: Vec<Sample>,
     /// The value of [`Times::is_out_of_time`].
     pub(crate) is_out_of_time: bool,
 }
 
-/// Measures cells until the workplace's store has `launches` launches of them; returns what was added to it.
+/// Measures cells until the context's store has `launches` launches of them; returns the new samples.
 pub(crate) fn measure_more(
     at: &MeasurementContext,
     cells: &[(Cell, Vec<Candidate>)],
@@ -184,8 +182,8 @@ pub(crate) fn measure_more(
         false => 1,
     };
     let measured = measure_cells(at, cells, launches, observer, stop);
-    // Launchers of one user may get into each other's way: Open MPI's share a folder for their sessions,
-    // which the last to end removes, perhaps under the next one's feet.
+    // One retry: Open MPI's launchers of one user share a session folder, and one that ends may remove it while the
+    // next one starts.
     let CampaignProgress { done, total } = match measured {
         Err(TunerError::Launch(LaunchError::Failed { .. })) => {
             measure_cells(at, cells, launches, observer, stop)?
@@ -201,14 +199,14 @@ pub(crate) fn measure_more(
     })
 }
 
-/// How ranks stood in the launches of the workplace's store.
+/// The orders of ranks in the launches of the context's store.
 pub(crate) fn orders(
     at: &MeasurementContext,
 ) -> Result<BTreeMap<CommShape, RankOrder>, GuardError> {
     Ok(Store::open(&at.campaign.output.store)?.rank_orders(&at.library)?)
 }
 
-/// What failed in the workplace's store.
+/// The candidates that failed, by the context's store.
 pub(crate) fn broken(at: &MeasurementContext) -> Result<Vec<FailedCandidate>, GuardError> {
     let failures = Store::open(&at.campaign.output.store)?.failures(&at.library)?;
     let of_cell = failures.into_iter().filter_map(|failure| {

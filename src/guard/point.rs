@@ -1,4 +1,4 @@
-//! The sizes at which a table is looked at.
+//! Points: the sizes at which a table is tested.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,61 +8,61 @@ use table::{Deployment, MeasuredPoint, OperatorClass, Operators, Query, RulePlac
 use table::{ShapeRules, Table};
 use vocabulary::{Candidate, Cell, Datatype, Operator, RankOrder};
 
-/// Why a size is looked at.
+/// The reason for testing a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PointKind {
     /// A size that was measured for the table.
     Measured,
-    /// A rule begins there, or at the next whole element.
+    /// The size from which a rule holds, rounded up to whole elements.
     Threshold,
-    /// The last whole element before a rule begins.
+    /// The last size of whole elements below a threshold.
     BelowThreshold,
     /// A size that was drawn at random between two measured ones.
     Probe,
 }
 
-/// A size at which an entry of a table decides, or several that decide alike.
+/// A size at which an entry of a table decides, or several entries that choose the same candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// What is called; rules for operators that do not commute are measured with one that does not.
+    /// The cell to measure; its operator is noncommutative if the rules are for such operators.
     pub cell: Cell,
-    /// The operators of the entry; all of them if there are several.
+    /// The operators of the entry; `any` if there are several entries.
     pub operators: Operators,
-    /// The order in which the ranks stood when the entry was made; it is not judged with ranks in another one.
+    /// The order of ranks for which the entry was made; it is not judged with another order.
     pub order: RankOrder,
-    /// Why this size.
-    pub place: PointKind,
-    /// The rules that decide, one an entry.
+    /// The reason for testing this size.
+    pub kind: PointKind,
+    /// The rules that decide, one per entry.
     pub rules: Vec<RulePlace>,
-    /// What it chooses.
+    /// The candidate that they choose.
     pub chosen: Candidate,
-    /// What the table says was measured there.
+    /// The table's record of measurements at this size.
     pub recorded: Option<MeasuredPoint>,
-    /// The default's expected time divided by that of what is chosen; 1 where the table does not know.
+    /// The speed-up over the default that the table expects; 1 if unknown.
     pub stake: f64,
 }
 
 impl Point {
-    /// Whether the library decides as it would without the table.
+    /// Whether the table keeps the library's default here.
     pub fn keeps_default(&self) -> bool {
         self.chosen == Candidate::Default
     }
 
-    /// Whether measuring one of two points tells all about the other.
+    /// Whether measuring one of two points also measures the other.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
-        let place = |point: &Self| (point.cell, point.order);
-        place(self) == place(other) && self.chosen == other.chosen
+        let key = |point: &Self| (point.cell, point.order);
+        key(self) == key(other) && self.chosen == other.chosen
     }
 
-    /// Whether what is chosen can be had here.
+    /// Whether the chosen candidate can be measured here.
     pub(crate) fn is_measurable(&self) -> bool {
         !matches!(self.chosen, Candidate::Foreign { .. })
     }
 
-    /// Whether a library's file tells the library what the table chooses here; `file` are the operators whose
-    /// rules it has ([`crate::Activation::operators`]).
-    pub fn is_told(
+    /// Whether a library's exported file holds the table's choice here; `file` is the class of operators whose rules it
+    /// holds ([`crate::Activation::operators`]).
+    pub fn is_exported(
         &self,
         table: &Table,
         deployment: Deployment,
@@ -71,7 +71,7 @@ impl Point {
         if !self.cell.collective.is_reduction() {
             return true;
         }
-        // Rules for all operators stand behind those for operators that commute, which the cell's does.
+        // Rules for commutative operators, such as the cell's, take precedence over those for any operator.
         let hides = |entry: &ShapeRules| {
             entry.operators == Operators::Commutative
                 && entry.shape == self.cell.shape
@@ -87,17 +87,17 @@ impl Point {
 
     /// Whether the point was drawn at random.
     pub fn is_probe(&self) -> bool {
-        self.place == PointKind::Probe
+        self.kind == PointKind::Probe
     }
 }
 
-/// The points of what a table says for a deployment: all measured sizes and, if `thresholds`, those at which
-/// rules begin and those just below; those with most at stake first.
+/// The points of a table for a deployment: all measured sizes and, if `thresholds`, the sizes from which rules hold and
+/// those just below; points with most at stake come first.
 ///
-/// What is at stake is the speed-up that the table expects. Of each algorithm chosen for a collective the
-/// point with most at stake comes first, before any second one, so that the first few tell of all
-/// algorithms; where the default is kept comes last. Rules of the model, and what cannot be measured
-/// here, are left out. `elements` are those of reductions.
+/// The stake is the speed-up that the table expects. The first point of each chosen algorithm of a collective comes
+/// before the second of any, so that the first few points cover all algorithms; points that keep the default come last.
+/// Rules from the model, and candidates that cannot be measured here, are left out. `elements` are the datatype and the
+/// operator of reductions.
 pub fn points(
     table: &Table,
     deployment: Deployment,
@@ -107,16 +107,16 @@ pub fn points(
     let mut points = Vec::new();
     for (cell, entry) in entries(table, deployment, elements) {
         let sizes = sizes(entry, cell.datatype.size_bytes(), thresholds);
-        points.extend(sizes.into_iter().map(|(bytes, place)| {
+        points.extend(sizes.into_iter().map(|(bytes, kind)| {
             let cell = Cell { bytes, ..cell };
-            point(table, entry, deployment, cell, place)
+            point(table, entry, deployment, cell, kind)
         }));
     }
     points.retain(Point::is_measurable);
     by_stake(merged(points))
 }
 
-/// The entries for a deployment that were made from measurements, each with a cell that lacks its size.
+/// The entries for a deployment that were made from measurements, each with a cell of size 0.
 pub(crate) fn entries(
     table: &Table,
     deployment: Deployment,
@@ -149,7 +149,7 @@ pub(crate) fn entries(
     })
 }
 
-/// Entries for some operators each that choose the same at a size are measured once.
+/// Merges points that are measured alike: entries for different operators that choose the same candidate at a size.
 pub(crate) fn merged(points: Vec<Point>) -> Vec<Point> {
     let mut all: Vec<Point> = Vec::new();
     for point in points {
@@ -157,7 +157,7 @@ pub(crate) fn merged(points: Vec<Point>) -> Vec<Point> {
             Some(known) => {
                 known.rules.extend(point.rules);
                 known.operators = Operators::Any;
-                known.place = known.place.min(point.place);
+                known.kind = known.kind.min(point.kind);
                 known.recorded = known.recorded.or(point.recorded);
             }
             None => all.push(point),
@@ -166,7 +166,7 @@ pub(crate) fn merged(points: Vec<Point>) -> Vec<Point> {
     all
 }
 
-/// The sizes in bytes of whole elements, each once.
+/// The sizes of an entry in bytes, rounded to whole elements, each once.
 fn sizes(entry: &ShapeRules, element: u64, thresholds: bool) -> BTreeMap<u64, PointKind> {
     let mut sizes = BTreeMap::new();
     for point in &entry.measured {
@@ -177,7 +177,7 @@ fn sizes(entry: &ShapeRules, element: u64, thresholds: bool) -> BTreeMap<u64, Po
         let at = from.next_multiple_of(element);
         sizes.entry(at).or_insert(PointKind::Threshold);
         let below = (from - 1) / element * element;
-        // Calls without data say nothing about sizes.
+        // A call without data has no time to compare.
         if below > 0 {
             sizes.entry(below).or_insert(PointKind::BelowThreshold);
         }
@@ -185,13 +185,13 @@ fn sizes(entry: &ShapeRules, element: u64, thresholds: bool) -> BTreeMap<u64, Po
     sizes
 }
 
-/// What an entry says at a size.
+/// The point of an entry at a cell's size.
 pub(crate) fn point(
     table: &Table,
     entry: &ShapeRules,
     deployment: Deployment,
     cell: Cell,
-    place: PointKind,
+    kind: PointKind,
 ) -> Point {
     let decision = table.lookup(&Query {
         collective: cell.collective,
@@ -213,7 +213,7 @@ pub(crate) fn point(
         cell,
         operators: entry.operators,
         order: entry.order,
-        place,
+        kind,
         rules: vec![decision.rule],
         chosen: decision.candidate.clone(),
         recorded: recorded.copied(),
@@ -221,7 +221,7 @@ pub(crate) fn point(
     }
 }
 
-/// Most at stake first, but one point of each algorithm before a second of any.
+/// Sorts points by stake, largest first, but with the first point of each algorithm before the second of any.
 fn by_stake(mut points: Vec<Point>) -> Vec<Point> {
     points.sort_by(|a, b| {
         let stake = b.stake.total_cmp(&a.stake);
@@ -241,8 +241,7 @@ fn by_stake(mut points: Vec<Point>) -> Vec<Point> {
     ranked.into_iter().map(|(_, _, point)| point).collect()
 }
 
-/// The cells of some points, each once, with the default, what the points choose, and the candidates to be
-/// measured beside it.
+/// The cells of points, each once, with the candidates to measure: the default, the points' choices and their rivals.
 pub(crate) fn cells<'p>(
     points: impl Iterator<Item = (&'p Point, Option<&'p Candidate>)>,
 ) -> Vec<(Cell, Vec<Candidate>)> {

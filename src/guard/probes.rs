@@ -1,4 +1,4 @@
-//! Sizes between the measured ones, drawn at random.
+//! Probes: sizes drawn at random between the measured ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +15,8 @@ use crate::{Point, PointKind};
 pub struct Probing {
     /// The seed: the same table and number give the same probes.
     pub seed: u64,
-    /// The number of all probes together; if absent, one for every four gaps of each collective and shape, and at
-    /// least four.
+    /// The total number of probes; if absent, one for every four gaps of each collective and shape, and at least four
+    /// for each.
     pub number: Option<usize>,
 }
 
@@ -25,14 +25,13 @@ const GAPS: usize = 4;
 /// The fewest probes of a collective and shape.
 const FEWEST: usize = 4;
 
-/// Adds probes to points: sizes drawn at random in the gaps between neighbouring measured sizes, wherever a
-/// rule replaces the default. If the library's default changes its algorithm between two measured sizes, only probes
-/// can show it.
+/// Adds probes to points: sizes drawn at random in the gaps between neighbouring measured sizes in which a rule
+/// replaces the default. Only probes can show that the library's default changes its algorithm between two measured
+/// sizes.
 ///
-/// Sizes are drawn uniformly in their logarithm. An octave counts once, and once more for each doubling of speed
-/// that the table expects there, since that is at stake. The gaps, one after the other, are cut into as many parts
-/// of equal weight as there are to be probes, and one size is drawn in each. A size that is drawn twice, or is a
-/// point already, is measured once.
+/// Sizes are drawn uniformly in their logarithm. The weight of an octave is 1, plus 1 for each doubling of speed that
+/// the table expects there. The gaps in a row are cut into as many parts of equal weight as there are probes, and one
+/// size is drawn from each part. A size that is drawn twice, or is already a point, is measured once.
 pub fn add_probes(
     points: &mut Vec<Point>,
     table: &Table,
@@ -67,7 +66,7 @@ pub fn add_probes(
         .collect();
     let mut probes = Vec::new();
     for (collective, shape, bytes) in drawn {
-        // All entries for the shape decide there.
+        // All entries for the shape decide at this size.
         let here = series[&(collective, shape)]
             .iter()
             .map(|(of_entry, entry)| {
@@ -86,24 +85,24 @@ pub fn add_probes(
 /// Sizes between two neighbouring measured ones at which one rule replaces the default.
 #[derive(Clone)]
 struct Stretch {
-    /// The first of them, in whole elements.
+    /// The cell with the first of these sizes, a whole number of elements.
     first: Cell,
-    /// The last in bytes.
+    /// The last of these sizes in bytes.
     last: u64,
-    /// The measured size below them.
+    /// The measured size below the stretch, which identifies the gap.
     gap: u64,
-    /// How much the stretch counts.
+    /// The weight in the draw.
     weight: f64,
 }
 
 impl Stretch {
-    /// The end in bytes, which is excluded, divided by the first size.
+    /// The end (exclusive) divided by the first size.
     fn width(&self) -> f64 {
         let end = self.last + self.first.datatype.size_bytes();
         end as f64 / self.first.bytes as f64
     }
 
-    /// The size at a share of the stretch, in its logarithm.
+    /// The cell at a share of the stretch on the logarithmic scale of sizes.
     fn at(&self, share: f64) -> Cell {
         let element = self.first.datatype.size_bytes();
         let bytes = (self.first.bytes as f64 * self.width().powf(share)) as u64 / element * element;
@@ -155,7 +154,7 @@ fn stretches(
     stretches
 }
 
-/// Draws one size in each of `parts` parts that have the same weight.
+/// Draws one size from each of `parts` parts of equal weight.
 fn draw(stretches: &[Stretch], parts: usize, random: &mut Rng) -> Vec<Cell> {
     let total: f64 = stretches.iter().map(|stretch| stretch.weight).sum();
     let mut drawn = Vec::new();

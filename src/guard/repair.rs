@@ -1,4 +1,4 @@
-//! What follows from validating a table: verdicts, which are kept, and rules that are confirmed.
+//! Consequences of a validation: verdicts, which are stored, and confirmed rules.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,16 +12,16 @@ use vocabulary::{Candidate, Library, Pattern};
 
 use crate::{GuardError, Judgement, Point, PointKind, ValidatedPoint};
 
-/// How points were validated.
+/// The conditions of a validation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Circumstances {
     /// The library that was measured.
     pub library: Library,
     /// The digest of the campaign's conditions ([`campaign::Campaign::conditions`]).
     pub conditions: String,
-    /// How calls followed each other.
+    /// The pattern of calls.
     pub pattern: Pattern,
-    /// How candidates were used.
+    /// The deployment under which candidates were used.
     pub deployment: Deployment,
     /// The seed of probes.
     pub seed: u64,
@@ -30,7 +30,7 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    /// The verdicts about points. There is none about a point that was not measured in enough launches.
+    /// The verdicts about points, without those that were measured in too few launches.
     pub fn verdicts(&self, points: &[ValidatedPoint]) -> Vec<Verdict> {
         let verdicts = points.iter().filter_map(|validated| {
             let found = match validated.judgement {
@@ -70,7 +70,7 @@ impl Circumstances {
     }
 }
 
-/// Keeps verdicts in the store that a table was made from, and returns the store's path; `None` if it is not here.
+/// Adds verdicts to the store that a table was made from; returns its path, or `None` if the store is not here.
 ///
 /// # Errors
 /// A store that cannot be read or written.
@@ -84,7 +84,7 @@ pub fn keep(
         return Ok(None);
     }
     let mut store = Store::open(&path)?;
-    // Another campaign's store may have this name by now.
+    // The file may be another campaign's store of the same name.
     if !store.has_campaign(&table.provenance.campaign)? {
         return Ok(None);
     }
@@ -95,13 +95,13 @@ pub fn keep(
 /// A part of a rule that was confirmed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Confirmed {
-    /// The rule as it was.
+    /// The rule before the change.
     pub rule: RulePlace,
-    /// What it chooses.
+    /// The candidate that it chooses.
     pub candidate: Candidate,
-    /// The sizes for which it is confirmed.
+    /// The sizes for which it is confirmed, in bytes.
     pub sizes: Range<u64>,
-    /// How many times as fast as the default it is, in geometric mean over the points in these sizes.
+    /// The geometric mean of the speed-ups over the default at the points in these sizes.
     pub speedup: f64,
     /// The number of these points.
     pub points: usize,
@@ -125,13 +125,13 @@ impl fmt::Display for Confirmed {
     }
 }
 
-/// Marks the rules of a table as confirmed whose candidate fresh launches found faster for certain at every point:
-/// the measured sizes, both sides of thresholds, and probes.
+/// Marks the rules of a table as confirmed for which fresh launches found the candidate significantly faster at every
+/// point: the measured sizes, both sides of thresholds, and probes. Returns the changes.
 ///
-/// `all` are the points of the table ([`crate::points`]) and the probes. A rule stays as it is if one of its points
-/// was not measured, or not in enough launches. Only sizes from the smallest to the largest measured one of an entry
-/// are confirmed, since nothing is compared beyond. An entry that holds for both classes of operators in programs
-/// that use colltune is not confirmed: its points are measured with an operator that commutes.
+/// `all` are the points of the table ([`crate::points`]) and the probes. A rule with a point that was not measured in
+/// enough launches stays as it is. Sizes below the smallest and above the largest measured one of an entry are not
+/// confirmed, since no point lies there. Entries for any operator in programs that use colltune are not confirmed
+/// either, since their points are measured with a commutative operator only.
 pub fn confirm(
     table: &mut Table,
     deployment: Deployment,
@@ -175,7 +175,7 @@ fn confirmable(
     let measured = || {
         of_entry
             .iter()
-            .filter(|point| point.place == PointKind::Measured)
+            .filter(|point| point.kind == PointKind::Measured)
     };
     let sizes = || measured().map(|point| point.cell.bytes);
     let (Some(first), Some(last)) = (sizes().min(), sizes().max()) else {

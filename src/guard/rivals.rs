@@ -1,4 +1,4 @@
-//! The best other candidates when a table was made.
+//! Runners-up: the best candidates beside the chosen ones when a table was made.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,19 +12,18 @@ use vocabulary::{Candidate, Cell, CommShape};
 
 use crate::{GuardError, Point};
 
-/// The runners-up, as far as they are known.
+/// The known runners-up by cell and class of operators.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rivals {
     of: BTreeMap<(Cell, Operators), Candidate>,
-    /// Why they are not known, as a clause; absent if the store told them.
-    pub silence: Option<String>,
+    /// The reason why none is known, as a clause; `None` if the store was read.
+    pub unknown_because: Option<String>,
 }
 
 impl Rivals {
-    /// The rivals by the store that a table was made from: at each point the fastest of its ranking
-    /// that is neither chosen nor the same schedule as what is chosen, nor the default, nor was faster and is
-    /// not used for another reason, as that fresh launches did not confirm it. Without such a store none is
-    /// known: tables do not name them.
+    /// Finds the runners-up in the store that a table was made from, since tables do not name them: at each point the
+    /// fastest candidate of the ranking other than the default, the chosen one and those with the same schedule as it.
+    /// Candidates that were faster but rejected, for example because fresh launches did not confirm them, do not count.
     ///
     /// # Errors
     /// For a store that exists and cannot be read.
@@ -34,26 +33,26 @@ impl Rivals {
         deployment: Deployment,
         points: &[Point],
     ) -> Result<Self, GuardError> {
-        let silent = |why| {
+        let unknown = |why| {
             Ok(Self {
-                silence: Some(why),
+                unknown_because: Some(why),
                 ..Self::default()
             })
         };
         if !store.exists() {
-            return silent(format!("the store {} is not here", store.display()));
+            return unknown(format!("the store {} is not here", store.display()));
         }
         let opened = Store::open(store)?;
         let library = &table.provenance.library;
         if !opened.libraries()?.contains(library) {
             let store = store.display();
-            return silent(format!("{store} has no measurements of {library}"));
+            return unknown(format!("{store} has no measurements of {library}"));
         }
         let analysis = CampaignAnalysis::of(&opened, Some(library), None)?;
         let (asked, found) = (table.provenance.pattern, analysis.found.pattern);
         if asked != found {
             let store = store.display();
-            return silent(format!(
+            return unknown(format!(
                 "{store} was last measured into with `pattern: {found}`"
             ));
         }
@@ -64,7 +63,7 @@ impl Rivals {
                 all.filter(|decision| key(&decision.cell) == key(&point.cell))
             };
             let own = of_point().filter(|decision| decision.operators == point.operators);
-            // Entries for all have what was found for commutative operators, and for noncommutative ones alike.
+            // Entries for any operator rest on decisions for commutative ones, with which the others agree.
             let of_commutative = of_point().filter(|decision| {
                 (point.operators, decision.operators) == (Operators::Any, Operators::Commutative)
             });
@@ -80,18 +79,21 @@ impl Rivals {
                 of.insert((point.cell, point.operators), rival.candidate.clone());
             }
         }
-        Ok(Self { of, silence: None })
+        Ok(Self {
+            of,
+            unknown_because: None,
+        })
     }
 
-    /// The rival at a point.
+    /// The runner-up at a point.
     pub fn of(&self, point: &Point) -> Option<&Candidate> {
         self.of.get(&(point.cell, point.operators))
     }
 }
 
-/// The candidates that may be the runner-up of a decision. A candidate that was faster by its median and is not
-/// used, because fresh launches, another pattern of calls, another datatype or a verdict spoke against it, or time
-/// was up, may not: it would be found faster again.
+/// The candidates that may be the runner-up of a decision. Candidates that were faster by their medians but rejected
+/// (by fresh launches, another pattern of calls, another datatype, a verdict or lack of time) are left out, since they
+/// would be found faster again.
 fn eligible(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
     let verdict = decision.verdict;
     let has_none = matches!(
@@ -111,7 +113,7 @@ fn eligible(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
     decision.ranking.iter().filter(is_eligible)
 }
 
-/// What tables tell cells apart by.
+/// The parts of a cell that tables distinguish.
 fn key(cell: &Cell) -> (Collective, CommShape, u64) {
     (cell.collective, cell.shape, cell.bytes)
 }

@@ -1,31 +1,30 @@
-//! Points that are slower for certain.
+//! Suspects: points that may be slower, and the test that decides.
 
 use statistics::{holm, median, sign_test, values_for_sign_test};
 
-/// The probability, over a whole run, with which something is found though nothing is slower.
+/// The largest probability of a false alarm in a whole run.
 pub const LEVEL: f64 = 0.05;
 
-/// The same for being slower alone, which is one of two sides: so what is called slower is what an interval
-/// of 95 % calls slower, if there is only one suspect.
+/// The level of the one-sided tests: with a single suspect, they agree with the two-sided 95 % interval.
 const ONE_SIDE: f64 = LEVEL / 2.0;
 
-/// Among the launches that decide about a suspect, this many may say the opposite.
+/// The number of deciding launches that may contradict a suspicion without clearing the suspect.
 const CONTRARY: u32 = 1;
 
-/// Whether the first launches make a suspect: half of them or more lie above the bound.
+/// Whether the ratios of the first launches make a suspect: their median lies above the bound.
 pub(crate) fn is_suspicious(ratios: &[f64], bound: f64) -> bool {
     median(ratios).is_some_and(|median| median > bound)
 }
 
-/// The number of launches that decide about a number of suspects.
+/// The number of launches needed to decide about this many suspects.
 pub(crate) fn launches_to_decide(suspects: usize) -> u32 {
     values_for_sign_test(ONE_SIDE / suspects.max(1) as f64, CONTRARY)
 }
 
-/// The suspects that are slower for certain, by the ratios of further launches with their bounds.
+/// For each suspect, whether it is significantly slower, by the ratios of the deciding launches and its bound.
 ///
-/// Each is tested against its bound: that at least half of all launches, had there been many, would lie at
-/// or below it. [`LEVEL`] is that of all tests together, on both sides.
+/// Each test's hypothesis is that the median ratio does not exceed the bound. [`LEVEL`] is that of all tests together,
+/// on both sides.
 pub(crate) fn confirmed(suspects: &[(Vec<f64>, f64)]) -> Vec<bool> {
     let probability = |(ratios, bound): &(Vec<f64>, f64)| {
         let above = ratios.iter().filter(|ratio| *ratio > bound).count();

@@ -1,4 +1,4 @@
-//! What a table is worth.
+//! Validation: the speed-ups that a table gives.
 
 use statistics::{PairedRatio, median, paired_ratio, paired_ratios};
 use thiserror::Error;
@@ -8,49 +8,49 @@ use crate::point::cells;
 use crate::suspects::{confirmed, launches_to_decide};
 use crate::{GuardError, Measurer, Misplaced, Point, Times};
 
-/// How a table is validated.
+/// Options of a validation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValidateOptions {
     /// Launches that measure all points.
     pub launches: u32,
-    /// How much longer than the default something may take without being called slower, as a share.
+    /// The largest extra time over the default, as a share, that does not count as slower.
     pub materiality: f64,
 }
 
 /// The confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// What launches say of a point.
+/// The result of comparing a point's choice with the default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// What is chosen is faster than the default: the interval of its speed-up lies above 1, with 95 %.
+    /// The choice is significantly faster: the 95 % interval of its speed-up lies above 1.
     Faster,
-    /// There were enough launches, and they do not tell the two apart.
+    /// The two are statistically indistinguishable in enough launches.
     Same,
-    /// Slower for certain, after further launches.
+    /// The choice is significantly slower in the deciding launches.
     Slower,
-    /// There were too few launches to tell anything.
+    /// There were too few launches for a result.
     TooFew,
-    /// The choice seems slower, and time was up before that was certain.
+    /// The choice seems slower, but time was up before that was significant.
     Undecided,
     /// The choice fails, with this message.
     Broken(String),
     /// There are no times to compare, for this reason.
-    NotMeasured(Silence),
+    NotMeasured(NoTimes),
 }
 
-/// Why a point has no times to compare.
+/// The reason why a point has no times to compare.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Silence {
-    /// Time was up before.
+pub enum NoTimes {
+    /// Time was up before the point was measured.
     #[error("time was up")]
     OutOfTime,
-    /// The library's default fails there, as said here.
+    /// The library's default fails there, with this message.
     #[error("the default fails ({0})")]
     DefaultFails(String),
-    /// No launch has valid times of both the default and what is chosen.
-    #[error("no launch has valid times of both the default and what is chosen")]
-    Apart,
+    /// No launch has valid times of both the default and the choice.
+    #[error("no launch has valid times of both the default and the chosen candidate")]
+    Unpaired,
 }
 
 impl Judgement {
@@ -68,19 +68,19 @@ impl Judgement {
     }
 }
 
-/// What was found at a point. Times are medians over launches in seconds.
+/// The result at a point. Times are medians over launches in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValidatedPoint {
-    /// Where.
+    /// The point.
     pub point: Point,
-    /// The default's time divided by that of what is chosen, paired by launches; of a suspect by those that
-    /// decided.
+    /// The default's time divided by that of the choice, paired within launches; for a suspect, within the deciding
+    /// launches.
     pub speedup: Option<PairedRatio>,
-    /// The time of what is chosen.
+    /// The time of the choice.
     pub seconds: Option<f64>,
-    /// The default's.
+    /// The time of the default.
     pub default_seconds: Option<f64>,
-    /// What follows.
+    /// The conclusion.
     pub judgement: Judgement,
 }
 
@@ -91,49 +91,49 @@ impl ValidatedPoint {
     }
 }
 
-/// All points together.
+/// Speed-ups over all points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpeedupSummary {
     /// The number of points that were measured in enough launches.
     pub points: usize,
-    /// Geometric mean of the measured points' speed-ups.
+    /// Geometric mean of these points' speed-ups.
     pub geometric_mean: f64,
-    /// The largest.
+    /// The largest of them.
     pub best: f64,
-    /// The smallest.
+    /// The smallest of them.
     pub worst: f64,
 }
 
-/// What validating a table found.
+/// The result of a validation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Validated {
-    /// The points, as they were given.
+    /// The judged points, in the given order.
     pub points: Vec<ValidatedPoint>,
-    /// Points that were not judged, as ranks stood in another order.
+    /// Points that were not judged because ranks were placed in another order.
     pub misplaced: Vec<Misplaced>,
-    /// Launches that were asked for to decide about suspects; 0 without any.
+    /// The number of launches requested to decide about suspects; 0 if there were none.
     pub further_launches: u32,
 }
 
 impl Validated {
-    /// How many points were judged like this, by [`Judgement::name`].
+    /// The number of points with the judgement of this [`Judgement::name`].
     pub fn count(&self, name: &str) -> usize {
         let judged = self.points.iter().map(|point| point.judgement.name());
         judged.filter(|judged| *judged == name).count()
     }
 
-    /// Whether the default would nowhere be the better choice.
+    /// Whether the default would not be the better choice at any point.
     pub fn is_good(&self) -> bool {
         !self.points.iter().any(ValidatedPoint::is_wrong)
     }
 
-    /// The points together that were measured in enough launches; `None` if there are none.
+    /// The speed-ups over the points that were measured in enough launches; `None` if there are none.
     pub fn summary(&self) -> Option<SpeedupSummary> {
-        let told = self
+        let enough = self
             .points
             .iter()
             .filter(|point| point.judgement != Judgement::TooFew);
-        let speedups = told.filter_map(|point| point.speedup);
+        let speedups = enough.filter_map(|point| point.speedup);
         let medians: Vec<f64> = speedups.map(|speedup| speedup.median).collect();
         Some(SpeedupSummary {
             points: medians.len(),
@@ -144,13 +144,13 @@ impl Validated {
     }
 }
 
-/// Measures points with the default and with what the table chooses. What seems slower by the interval of its
-/// speed-up is measured again, and is slower if these further launches say so for certain (with
-/// [`crate::LEVEL`] over all).
+/// Measures points with the default and with the table's choices. Points that seem slower by the interval of their
+/// speed-up are measured again, and count as slower if these launches show it significantly (with [`crate::LEVEL`] over
+/// all points).
 ///
 /// # Errors
-/// If nothing can be launched, or nothing was measured though there are points; if ranks stood in another
-/// order than the table's at all of them.
+/// If nothing can be launched, or nothing was measured at any of the points; if ranks were placed in another order than
+/// the table's at all points.
 pub fn validate(
     points: &[Point],
     measurer: &mut dyn Measurer,
@@ -213,7 +213,7 @@ pub fn validate(
     })
 }
 
-/// Whether it is faster for certain: of too few launches, nothing is certain.
+/// Whether the speed-up is significant, which needs enough launches.
 fn is_faster(speedup: &PairedRatio) -> bool {
     speedup.interval.low > 1.0 && speedup.interval.coverage >= CONFIDENCE
 }
@@ -223,19 +223,19 @@ fn speedup(point: &Point, times: &Times) -> Option<PairedRatio> {
     paired_ratio(of(&Candidate::Default), of(&point.chosen), CONFIDENCE)
 }
 
-/// Why a point that does not fail has no times to compare.
-fn silence(point: &Point, rounds: [&Times; 2]) -> Silence {
+/// The reason why a point whose choice does not fail has no times to compare.
+fn no_times(point: &Point, rounds: [&Times; 2]) -> NoTimes {
     let default = rounds
         .iter()
         .find_map(|times| times.broken(&point.cell, &Candidate::Default));
     match default {
-        Some(broken) => Silence::DefaultFails(broken.message.clone()),
-        None if rounds.iter().any(|times| times.is_out_of_time) => Silence::OutOfTime,
-        None => Silence::Apart,
+        Some(broken) => NoTimes::DefaultFails(broken.message.clone()),
+        None if rounds.iter().any(|times| times.is_out_of_time) => NoTimes::OutOfTime,
+        None => NoTimes::Unpaired,
     }
 }
 
-/// The speed-up is that of the last launches that measured the point; `rounds` are the last ones first.
+/// Judges a point by the last launches that measured it; `rounds` has the last launches first.
 fn judge(point: &Point, rounds: [&Times; 2], verdict: Option<Judgement>) -> ValidatedPoint {
     let found = rounds
         .iter()
@@ -251,7 +251,7 @@ fn judge(point: &Point, rounds: [&Times; 2], verdict: Option<Judgement>) -> Vali
         .find_map(|times| times.broken(&point.cell, &point.chosen));
     let judgement = match (broken, speedup) {
         (Some(broken), _) => Judgement::Broken(broken.message.clone()),
-        (None, None) => Judgement::NotMeasured(silence(point, rounds)),
+        (None, None) => Judgement::NotMeasured(no_times(point, rounds)),
         (None, Some(speedup)) if !is_faster(&speedup) && verdict.is_some() => {
             verdict.unwrap_or(Judgement::Same)
         }

@@ -6,7 +6,7 @@ use vocabulary::Cell;
 
 use crate::{At, at};
 
-/// The best block size of a pipelined algorithm in a cell: predicted, and as measured.
+/// The best block size of a pipelined algorithm in a cell, predicted and measured.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BlockComparison {
     /// The cell in which it was measured.
@@ -17,13 +17,13 @@ pub struct BlockComparison {
     #[serde(flatten, serialize_with = "with_bare_id")]
     #[schemars(with = "Pipelined")]
     pub algorithm: String,
-    /// The best block by the pipelining lemma; null where the machine's parameters are unknown
-    /// or there is no closed form.
+    /// The best block by the pipelining lemma; null if the machine's parameters are unknown or the algorithm has no
+    /// closed form.
     pub predicted: Option<BlockPoint>,
     /// The fastest of the measured blocks.
     pub measured: BlockPoint,
-    /// The measured block nearest to the predicted one (by ratio), which shows what following the
-    /// prediction would have cost.
+    /// The measured block nearest to the predicted one (by ratio); its time shows what following the prediction would
+    /// have cost.
     pub measured_near_prediction: Option<BlockPoint>,
     /// All measured block sizes, by ascending size.
     #[serde(skip)]
@@ -34,8 +34,7 @@ pub struct BlockComparison {
 }
 
 impl BlockComparison {
-    /// The time measured with the predicted block, which was measured rounded to a power of two;
-    /// nothing if the nearest one measured is further away than that.
+    /// The time measured with the predicted block, rounded to a power of two; `None` if no such block was measured.
     pub fn seconds_at_predicted(&self) -> Option<f64> {
         let (predicted, near) = (self.predicted?, self.measured_near_prediction?);
         let ratio = near.block_bytes as f64 / predicted.block_bytes.max(1) as f64;
@@ -47,7 +46,7 @@ impl BlockComparison {
 /// A block size with its time.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BlockPoint {
-    /// Size of a block as the candidate's name has it; of the largest one where it has none.
+    /// Size of a block as in the candidate's name, or else that of the largest block.
     pub block_bytes: u64,
     /// Number of blocks.
     pub blocks: u32,
@@ -64,7 +63,7 @@ struct Pipelined {
     candidate: String,
 }
 
-/// `dual_root` of `allreduce/dual_root`, whatever parameters follow.
+/// Serializes the bare id beside the full name: `dual_root` beside `allreduce/dual_root[...]`.
 fn with_bare_id<S: Serializer>(name: &str, to: S) -> Result<S::Ok, S::Error> {
     let full = name.split('[').next().unwrap_or(name);
     let parts = Pipelined {

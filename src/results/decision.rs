@@ -1,4 +1,4 @@
-//! What to use in a cell, and the evidence for it.
+//! The decision for a cell, and the evidence for it.
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -12,39 +12,38 @@ use crate::Counts;
 /// The decision for one cell and class of operators, with its evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellDecision {
-    /// Where.
+    /// The cell.
     pub cell: Cell,
-    /// The operators it holds for; `any` where nothing is combined.
+    /// The class of operators; `any` if the collective combines nothing.
     pub operators: Operators,
-    /// What to use.
+    /// The candidate to use.
     pub chosen: Candidate,
-    /// What to use from here up to the next size, both excluded, by what fresh launches confirmed at both;
-    /// absent at the largest size, and where choices were not confirmed: then times between sizes are
-    /// interpolated.
+    /// The candidate to use between this size and the next, both excluded, confirmed by fresh launches at both. `None`
+    /// at the largest size, and where choices were not confirmed: times between sizes are interpolated then.
     pub up_to_next: Option<Candidate>,
-    /// Why.
+    /// The reason for the choice.
     pub verdict: Verdict,
-    /// How certain it is that the chosen one beats the default, or that no other does; high only
-    /// where the intervals attain a coverage of 95 %.
+    /// The confidence that the chosen candidate beats the default, or that no candidate does; high only if the
+    /// intervals attain a coverage of 95 %.
     pub confidence: Confidence,
-    /// Every candidate of this class that was measured, fastest first.
+    /// All measured candidates of this class, fastest first.
     pub ranking: Vec<Ranked>,
-    /// Candidates that failed here at least once and are therefore out of the race.
+    /// Candidates that are excluded because they failed here at least once.
     pub failed: Vec<Candidate>,
-    /// What to use where only the library's own settings are to be had; absent where none of the
-    /// library's own algorithms was measured.
+    /// The candidate to use through the library's own settings; `None` if none of the library's own algorithms was
+    /// measured.
     pub chosen_in_library: Option<Candidate>,
 }
 
-/// Why a candidate was chosen.
+/// The reason why a candidate was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Verdict {
     /// Its median is the fastest, and it beats the default as the options of `fit` say.
     #[error("it is the fastest by its median and beats the default by enough to matter")]
     Fastest,
-    /// The candidate beats the default and is about as fast as the fastest of those that do; chosen so that
-    /// neighbouring sizes share a rule, for its fewer blocks, or as what is faster by its median
-    /// does not beat the default significantly.
+    /// The candidate beats the default and is about as fast as the fastest candidate that does. It was chosen so that
+    /// neighbouring sizes share a rule, for its fewer blocks, or because the candidates with shorter medians do not
+    /// beat the default significantly.
     #[error(
         "it beats the default by enough to matter and is about as fast as the fastest that does"
     )]
@@ -52,31 +51,30 @@ pub enum Verdict {
     /// The best other candidate is slower than the default: the interval of the ratio lies below 1.
     #[error("the default is faster than the best other candidate")]
     DefaultFastest,
-    /// The best other candidate is faster than the default: the interval lies above 1; but the
-    /// median gains less than `materiality`.
+    /// The best other candidate is faster than the default, since the interval lies above 1, but the median gain is
+    /// less than `materiality`.
     #[error("the best other candidate is faster than the default, but by too little to matter")]
     Immaterial,
-    /// The interval includes 1: whether the best other candidate is faster or slower than the
-    /// default cannot be told.
+    /// The interval includes 1, so the best other candidate may be faster or slower than the default.
     #[error("the difference between the default and the best other candidate may be noise")]
     WithinNoise,
-    /// A candidate beats the default here, but none is acceptable for every datatype and operator
-    /// measured at this size, which tables do not tell apart.
-    #[error("no one candidate is good enough for every datatype and operator measured")]
+    /// A candidate beats the default here, but none is acceptable for every datatype and operator measured at this
+    /// size, among which tables do not distinguish.
+    #[error("no single candidate is good enough for every datatype and operator measured")]
     TypesDisagree,
     /// Only the default was measured.
     #[error("nothing else was measured")]
     NoRival,
-    /// Nothing was measured on this shape: it is what the model expects.
-    #[error("nothing was measured on this shape; the model expects it")]
+    /// Nothing was measured on this shape; the choice follows from the model.
+    #[error("nothing was measured on this shape; the model predicts it")]
     Extrapolated,
-    /// The default was not measured or failed, so that nothing can be compared with it.
+    /// The default was not measured or failed, so nothing can be compared with it.
     #[error("the default was not measured")]
     DefaultNotMeasured,
     /// The candidate beats the default in fresh launches, in every pattern of calls.
     #[error("fresh launches confirm that it beats the default by enough to matter")]
     Confirmed,
-    /// What beats the default in the launches that looked for candidates does not do so in fresh ones.
+    /// The candidate that beats the default in exploring launches does not do so in fresh ones.
     #[error(
         "fresh launches do not confirm that another candidate beats the default by enough to \
          matter"
@@ -95,7 +93,7 @@ pub enum Verdict {
         "`colltune validate` found the candidate that would be chosen slower than the default, or failing"
     )]
     Refuted,
-    /// A table says so, and only the measurements that it was made from could tell why.
+    /// The decision is read from a table, which does not record the reason.
     #[error("the table says so")]
     OfTable,
 }
@@ -128,8 +126,8 @@ impl CellDecision {
         self.ranked(&Candidate::Default)
     }
 
-    /// The fastest candidate that beats the default, or else the fastest other one. Of a table alone
-    /// that is what it chooses.
+    /// The fastest candidate that beats the default, or else the fastest candidate other than the default. For a
+    /// decision read from a table, the chosen candidate.
     pub fn rival(&self) -> Option<&Ranked> {
         let rivals = || {
             self.ranking
@@ -144,8 +142,7 @@ impl CellDecision {
         }
     }
 
-    /// The default's time divided by a candidate's: 1 of the default itself, nothing where that is not
-    /// known.
+    /// The default's time divided by a candidate's; 1 for the default itself, `None` if it is unknown.
     pub fn speedup_of(&self, candidate: &Candidate) -> Option<PairedRatio> {
         match candidate {
             Candidate::Default => Some(PairedRatio::point(1.0)),
@@ -153,17 +150,17 @@ impl CellDecision {
         }
     }
 
-    /// What the choice gains over the default.
+    /// The default's time divided by that of the chosen candidate.
     pub fn gain(&self) -> Option<PairedRatio> {
         self.speedup_of(&self.chosen)
     }
 
-    /// Whether it rests on measurements, and not on the model.
+    /// Whether the decision rests on measurements, not on the model.
     pub fn is_measured(&self) -> bool {
         self.verdict != Verdict::Extrapolated
     }
 
-    /// Whether anything was compared with the default, if only to find that it fails.
+    /// Whether another candidate was compared with the default or failed.
     pub fn is_compared(&self) -> bool {
         match self.verdict {
             Verdict::DefaultNotMeasured => false,
@@ -172,7 +169,7 @@ impl CellDecision {
         }
     }
 
-    /// Whether measurements say that something else than the default is to be used.
+    /// Whether measurements favour another candidate over the default.
     pub fn replaces_default(&self) -> bool {
         match self.verdict {
             Verdict::Fastest | Verdict::NearFastest | Verdict::Confirmed => true,
@@ -182,43 +179,43 @@ impl CellDecision {
     }
 }
 
-/// A candidate in a cell, beside the library's default.
+/// A candidate of a cell compared with the library's default.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Ranked {
     /// The candidate.
     #[serde(flatten, serialize_with = "Candidate::in_parts")]
     #[schemars(with = "CandidateParts")]
     pub candidate: Candidate,
-    /// The number of samples.
+    /// Launches and repetitions.
     #[serde(flatten)]
     pub counts: Counts,
     /// Median time over launches.
     pub median_seconds: f64,
     /// Confidence interval of that median.
     pub interval: Interval,
-    /// The default's time divided by the candidate's, paired within launches; above 1 the
-    /// candidate is faster. Absent for the default, and where no launch measured both.
+    /// The default's time divided by the candidate's, paired within launches; above 1 the candidate is faster. `None`
+    /// for the default, and if no launch measured both.
     #[serde(flatten, serialize_with = "with_interval")]
     #[schemars(with = "Speedup")]
     pub speedup: Option<PairedRatio>,
-    /// How much longer the candidate takes than the first of the ranking, as a share: 0.02 is 2 %.
+    /// The extra time over the first of the ranking, as a share: 0.02 is 2 %.
     pub behind_fastest: f64,
-    /// What the fitted machine makes one expect.
+    /// The time that the fitted machine model predicts.
     pub predicted_seconds: Option<f64>,
     /// Whether the candidate beats the default, as the options of `fit` say.
     pub beats_default: bool,
-    /// Whether it beats the default and, compared with the fastest that does, costs no more than
-    /// the noise, or is the same algorithm with other blocks that costs next to nothing.
+    /// Whether it beats the default and is slower than the fastest candidate that does by no more than noise, or is
+    /// the same algorithm with other blocks at almost the same time.
     #[serde(skip)]
     pub acceptable: bool,
-    /// Whether it is acceptable, or costs so little beside the fastest that beats the default that a
-    /// shorter table is worth it (its `max_regret`); it beats the default itself.
+    /// Whether it is acceptable, or beats the default and is slower than the fastest candidate that does by at most
+    /// `max_regret`, which a shorter table is worth.
     #[serde(skip)]
     pub tolerable: bool,
 }
 
 impl Ranked {
-    /// An entry that rests on no measurement, or on one of which only the time is known.
+    /// An entry without measurements, or with a time alone.
     pub fn unmeasured(candidate: Candidate, seconds: f64) -> Self {
         Self {
             candidate,

@@ -10,48 +10,44 @@ use wire::Shares;
 
 use crate::{OftenInvalid, Ranked};
 
-/// Why a table decides as it does for one query: what `colltune explain --json` prints.
+/// The decision of a table for one query and its evidence, as printed by `colltune explain --json`.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Explanation {
     /// The decision.
     pub decision: DecisionJson,
-    /// What was measured at the nearest sizes: at most one below or at the query's size and one
-    /// above. Empty if the store is not at hand.
+    /// The measurements at the nearest sizes: at most one size at or below the query's and one above. Empty without
+    /// the store.
     pub evidence: Vec<Evidence>,
-    /// How the calls followed each other that the table was made from.
+    /// The pattern of calls of the measurements that the table was made from.
     pub pattern: Pattern,
-    /// How ranks came to common starts in all that the store holds, as a clause; null if unknown.
-    #[serde(rename = "common_starts")]
-    pub starts: Option<String>,
-    /// A clause that says that calls found nothing in caches; null where they might have.
-    #[serde(rename = "cold_cache")]
-    pub cold: Option<String>,
-    /// Where measuring time went, in all that the store holds; null if unknown.
-    #[serde(rename = "measuring_time")]
-    pub shares: Option<Shares>,
-    /// The store that the evidence is from; null if only the table spoke.
+    /// The way in which ranks were given common starts in all measurements of the store, as a clause; null if unknown.
+    pub common_starts: Option<String>,
+    /// A clause saying that caches held none of the data of calls; null if they may have held some.
+    pub cold_cache: Option<String>,
+    /// The shares of measuring time in all measurements of the store; null if unknown.
+    pub measuring_time: Option<Shares>,
+    /// The store with the evidence; null if only the table was read.
     pub store: Option<PathBuf>,
-    /// Why the store could not speak.
-    #[serde(rename = "no_evidence")]
-    pub silence: Option<String>,
-    /// How the store's measurements would be decided now, if otherwise than in the table.
+    /// The reason why there is no evidence from the store.
+    pub no_evidence: Option<String>,
+    /// The decision that the store's measurements lead to now, if the table's is another one.
     pub dissent: Option<String>,
 }
 
-/// What was measured in one cell.
+/// The measurements in one cell.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Evidence {
     /// Size of the call in bytes.
     pub bytes: u64,
-    /// The full name of what was chosen there.
+    /// The full name of the chosen candidate.
     pub chosen: String,
-    /// Why, as a sentence without a full stop.
+    /// The reason, as a sentence without a full stop.
     pub why: String,
-    /// How much longer the best other one takes than the chosen one, as a share; negative if it is
-    /// faster. Where one of the two is the default, by the ratio paired inside launches.
+    /// The extra time of the best other candidate over the chosen one, as a share; negative if it is faster. Paired
+    /// within launches if one of the two is the default.
     pub margin: Option<f64>,
     /// The candidates, fastest first; speed-ups are rounded as in tables.
     pub ranking: Vec<Ranked>,
-    /// Candidates that are missing as none of their repetitions was valid.
+    /// Candidates that are not ranked because none of their repetitions is valid.
     pub never_valid: Vec<OftenInvalid>,
 }

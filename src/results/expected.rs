@@ -1,38 +1,38 @@
-//! Measured times beside those that the model expects.
+//! Measured times beside the times that the model predicts.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use vocabulary::{Candidate, CommShape};
 
-/// One algorithm's times in one shape, measured and expected.
+/// One algorithm's times in one shape, measured and predicted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelCurve {
-    /// Which, with its parameters but for the blocks.
+    /// The algorithm's name with its parameters, except block sizes.
     pub algorithm: String,
-    /// Where.
+    /// The communicator's shape.
     pub shape: CommShape,
     /// The points by ascending size.
     pub points: Vec<Expected>,
 }
 
-/// A measured time beside the expected one.
+/// A measured time beside the predicted one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     /// Length of the call, as in [`vocabulary::Cell::bytes`].
     pub bytes: u64,
-    /// The fastest member of the algorithm.
+    /// The algorithm's fastest candidate.
     pub candidate: Candidate,
     /// Its median time.
     pub measured_seconds: f64,
-    /// What the model says.
+    /// The time that the model predicts for it.
     pub expected_seconds: f64,
 }
 
-/// Beyond this factor, either way, a prediction is called wrong.
+/// The factor, in either direction, beyond which a prediction counts as wrong.
 const WRONG: f64 = 1.3;
 
 impl Expected {
-    /// The measured time divided by the expected one.
+    /// The measured time divided by the predicted one.
     pub fn ratio(&self) -> f64 {
         self.measured_seconds / self.expected_seconds
     }
@@ -42,31 +42,31 @@ impl Expected {
         Self::is_off(self.ratio().ln())
     }
 
-    /// The same of the logarithm of the ratio.
+    /// Whether a ratio with this natural logarithm is off by more than 30 %.
     pub fn is_off(logarithm: f64) -> bool {
         logarithm.is_nan() || logarithm.abs() > WRONG.ln()
     }
 }
 
-/// The parameters that predictions follow from.
+/// The parameters that predictions are made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelKind {
-    /// One `alpha` and `beta` a level, from experiments, as up to version 0.1.
+    /// One `alpha` and `beta` per level, from experiments, as in version 0.1.
     OneLine,
     /// Lines by size for messages, combinations and copies, from experiments.
     Lines,
-    /// Also what exchanges, shifts and fans cost.
+    /// Also the costs of exchanges, shifts and fans.
     Patterns,
-    /// Also what the times of collectives tell, with all parameters fitted at once; these are used.
+    /// Also fitted to the times of collectives, all parameters at once; the parameters in use.
     Calibrated,
 }
 
 impl ModelKind {
-    /// The words for it.
+    /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::OneLine => "one line a level",
+            Self::OneLine => "one line per level",
             Self::Lines => "lines by size",
             Self::Patterns => "lines and patterns",
             Self::Calibrated => "lines and patterns, calibrated",
@@ -74,41 +74,41 @@ impl ModelKind {
     }
 }
 
-/// How often predictions are wrong by more than 30 %.
+/// The number of predictions that are off by more than 30 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(into = "ScoreParts")]
 #[schemars(with = "ScoreParts")]
 pub struct ModelScore {
     /// The parameters.
     pub model: ModelKind,
-    /// How many predictions there are.
+    /// The number of predictions.
     pub points: usize,
-    /// How many are wrong.
+    /// The number of wrong predictions.
     pub wrong: usize,
-    /// Sizes between the smallest and the largest: each is predicted once with the parameters of the
-    /// sizes that are left when every second of these is held out.
+    /// Predictions at held-out sizes: each size between the smallest and the largest is predicted once, from a fit that
+    /// leaves out every second of them.
     pub points_held_out: usize,
-    /// How many of these predictions are wrong.
+    /// The number of wrong predictions among these.
     pub wrong_held_out: usize,
 }
 
 impl ModelScore {
-    /// The share that is wrong.
+    /// The share of predictions that are wrong.
     pub fn share(&self) -> f64 {
         self.wrong as f64 / self.points.max(1) as f64
     }
 
-    /// The same where sizes are held out.
+    /// The share of predictions at held-out sizes that are wrong.
     pub fn share_held_out(&self) -> f64 {
         self.wrong_held_out as f64 / self.points_held_out.max(1) as f64
     }
 }
 
-/// How often the predictions of a model are wrong.
+/// The accuracy of a model's predictions.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "ModelScore")]
 struct ScoreParts {
-    /// The parameters that the predictions follow from; those that are used come last.
+    /// The parameters that the predictions are made from; the parameters in use come last.
     model: ModelKind,
     /// The number of predictions.
     points: usize,

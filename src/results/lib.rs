@@ -1,7 +1,7 @@
-//! What is found in samples, as it is shown: summaries, decisions, parameters of the machine, scores.
+//! Results of the analysis of samples: summaries, decisions, machine parameters, scores.
 //!
-//! The crate `fit` makes these values; `report` and the command line show them, and need nothing of how
-//! they are found. Times are seconds, sizes bytes.
+//! The crate `fit` computes these values; `report` and the command line show them. Times are in seconds, sizes in
+//! bytes.
 
 mod blocks;
 mod decision;
@@ -33,7 +33,7 @@ pub use parameter::{Estimate, ParameterEstimate, ProtocolSegment, Status};
 pub use scores::{Common, HeldOut, Loss, Method, Reason, Score, SplitScores, WITHIN, Worst};
 pub use summary::{CONFIDENCE, Counts, Summary};
 
-/// Where something was measured, of a cell whose datatype and operator need not be told.
+/// A cell without its datatype and operator, for output.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct At {
     /// The collective.
@@ -53,7 +53,7 @@ pub(crate) fn at<S: Serializer>(cell: &Cell, to: S) -> Result<S::Ok, S::Error> {
     parts.serialize(to)
 }
 
-/// What is shown to programs by its name.
+/// Serializes a value as the text that it displays.
 pub(crate) fn by_name<S: Serializer>(value: &impl Display, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(value)
 }

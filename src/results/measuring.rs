@@ -1,4 +1,4 @@
-//! What measuring has cost, and how far its times can be trusted.
+//! The cost of measuring, and the quality of the measured times.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,43 +10,43 @@ use wire::Shares;
 
 use crate::{CONFIDENCE, by_name};
 
-/// What measuring has cost, over all launches.
+/// The cost of measuring, over all launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MeasuringCost {
     /// Wall-clock seconds, warm-up and synchronisation included.
     pub seconds: f64,
-    /// Seconds of `seconds` in launches that confirmed choices.
+    /// The part of `seconds` spent in confirming launches.
     pub confirming_seconds: f64,
     /// Cells with at least one measurement.
     pub cells: usize,
     /// Raw repetitions.
     pub repetitions: u64,
-    /// Seconds of `seconds` within the calls whose times are kept.
+    /// The part of `seconds` spent in calls whose times were kept.
     pub call_seconds: f64,
-    /// The parts of the time, if they are known.
+    /// The shares of the time by activity, if they are known.
     pub shares: Option<Shares>,
-    /// What was not measured to the end.
+    /// Candidates that were eliminated early.
     pub races: Races,
-    /// What a guided search spared; absent if everything was measured.
+    /// The estimated cost without a guided search; `None` if everything was measured.
     pub effort: Option<Effort>,
 }
 
-/// What measuring everything would have cost.
+/// The estimated cost of measuring everything.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effort {
-    /// About how long it would have taken.
+    /// Wall-clock seconds.
     pub exhaustive_seconds: f64,
-    /// Nodes that each launch held.
+    /// Nodes that each launch used.
     pub nodes: u32,
 }
 
-/// How ranks were brought to common starts; displayed as a clause.
+/// The way in which ranks were given common starts; displayed as a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum Starts {
     /// Ranks pass a dissemination barrier before each repetition.
     #[error("by a dissemination barrier")]
     Barrier,
-    /// At times that they agreed upon, on a global clock.
+    /// Ranks start at times agreed upon on a global clock.
     #[error(
         "at times agreed upon on a global clock; {} of {} repetitions invalid, clocks apart by at most {}",
         format_count(*invalid),
@@ -56,46 +56,46 @@ pub enum Starts {
     Windows {
         /// Repetitions for which a rank was late, or that overran into the next one.
         invalid: u64,
-        /// Repetitions, these included.
+        /// All repetitions, valid and invalid.
         repetitions: u64,
         /// The largest disagreement of the ranks' clocks.
         residual_seconds: f64,
     },
 }
 
-/// What became of races, over all cells and launches.
+/// Early eliminations of candidates, over all cells and launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Races {
-    /// How often a candidate left.
+    /// The number of eliminations.
     pub left: u64,
-    /// About how much longer measuring would have taken without that, in seconds.
+    /// The estimated measuring time that they saved, in seconds.
     pub saved_seconds: f64,
 }
 
-/// Where a larger share of a candidate's repetitions is invalid, the reader is warned.
+/// The share of invalid repetitions of a candidate above which the reader is warned.
 pub const OFTEN_INVALID: f64 = 0.1;
 
-/// What to know of the repetitions in cells.
+/// Properties of the repetitions that a reader of the times should know.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RepetitionCounts {
-    /// Cells in which several calls made a repetition, as one was too short for the clock.
+    /// Cells in which a repetition had several calls, as one was too short for the clock.
     pub batched_cells: usize,
     /// The most calls in one of these repetitions.
     pub most_calls: u32,
-    /// Launches of a candidate in a cell that were left out, as another number of calls made a
-    /// repetition than in most launches of the cell.
+    /// Launches of a candidate in a cell that were left out because their repetitions had another number of calls than
+    /// in most launches of the cell.
     pub other_batches: u64,
     /// Candidates with a share of more than [`OFTEN_INVALID`] of invalid repetitions, by cell.
     pub often_invalid: Vec<OftenInvalid>,
-    /// Candidates of which no repetition is valid, so that nothing is known of them, by cell.
+    /// Candidates without a valid repetition, by cell.
     pub never_valid: Vec<OftenInvalid>,
-    /// The time of [`Candidate::Placebo`] divided by that of the default, which is the same, by cell.
+    /// The time of [`Candidate::Placebo`], the default under another name, divided by that of the default, by cell.
     pub placebos: Vec<(Cell, PairedRatio)>,
 }
 
 impl RepetitionCounts {
-    /// The cells in which the placebo does not take as long as the default for certain, so that other
-    /// ratios are wrong by as much.
+    /// The cells in which the placebo's time differs significantly from the default's, so that other ratios are biased
+    /// by the same factor.
     pub fn biased(&self) -> impl Iterator<Item = &(Cell, PairedRatio)> {
         let is_sure = |ratio: &PairedRatio| ratio.interval.coverage >= CONFIDENCE;
         let found = self.placebos.iter();
@@ -103,19 +103,19 @@ impl RepetitionCounts {
     }
 }
 
-/// A candidate of which many repetitions are invalid, or all.
+/// A candidate with many invalid repetitions, or with invalid repetitions only.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct OftenInvalid {
-    /// Its full name.
+    /// The candidate's full name.
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "String")]
     pub candidate: Candidate,
-    /// Where; not serialized.
+    /// The cell; not serialized.
     #[serde(skip)]
     pub cell: Cell,
-    /// How many repetitions are invalid; not serialized.
+    /// The number of invalid repetitions; not serialized.
     #[serde(skip)]
     pub invalid: u64,
-    /// The number of repetitions, these included.
+    /// The number of all repetitions, valid and invalid.
     pub repetitions: u64,
 }

@@ -8,10 +8,10 @@ use serde::{Serialize, Serializer};
 use vocabulary::units::format_bytes;
 use vocabulary::{Datatype, Operator};
 
-/// What an experiment takes the time of.
+/// The operation that an experiment times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timed {
-    /// A message of two ranks of one node, or of two nodes.
+    /// A message between two ranks at this level.
     Message(Level),
     /// Combining two vectors.
     Combine(Datatype, Operator),
@@ -37,28 +37,28 @@ impl Serialize for Timed {
     }
 }
 
-/// Sizes at which the machine's parameters do not hold: at the measured size among them, an experiment took over
-/// 30 % longer or shorter than the parameters say.
+/// A range of sizes at which the machine's parameters do not hold: at the measured size in it, an experiment took over
+/// 30 % longer or shorter than they predict.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Misfit {
-    /// What was measured, as in `node.message`, `combine.float64.sum` or `copy`.
+    /// The timed operation, as in `node.message`, `combine.float64.sum` or `copy`.
     #[schemars(with = "String")]
     pub experiment: Timed,
     /// The size that was measured.
     pub bytes: u64,
-    /// The smallest of the sizes that are nearer to it than to other measured ones, by their ratio.
+    /// The first size of the range, which holds the sizes nearer (by ratio) to this measured size than to any other.
     pub from_bytes: u64,
-    /// The size after the largest of these.
+    /// The end of the range, exclusive.
     pub below_bytes: u64,
-    /// The median absolute relative error of what the parameters say, over launches.
+    /// The median absolute relative error of the predictions over launches.
     pub residual: f64,
 }
 
 impl Misfit {
-    /// The largest residual at which the parameters are taken to hold.
+    /// The largest residual at which the parameters are considered to hold.
     pub const LARGE: f64 = 0.3;
 
-    /// Whether the parameters do not hold for this, of this size.
+    /// Whether the range is that of this operation and includes this size.
     pub fn concerns(&self, what: Timed, bytes: u64) -> bool {
         self.experiment == what && (self.from_bytes..self.below_bytes).contains(&bytes)
     }
@@ -69,10 +69,10 @@ impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}: the model does not hold at {}: it is off by {:.0} % from what was measured, so that searches measure there",
+            "{}: the model is off by {:.0} % at {}, so searches do not rely on it there and measure instead",
             self.experiment,
-            format_bytes(self.bytes),
-            self.residual * 100.0
+            self.residual * 100.0,
+            format_bytes(self.bytes)
         )
     }
 }

@@ -1,32 +1,32 @@
-//! Our algorithms beside the library's own.
+//! Comparisons of our algorithms with the library's own.
 
 use schedule::Collective;
 use statistics::PairedRatio;
 use vocabulary::CommShape;
 
-/// Times of one against times of another, for one collective and communicator shape.
+/// Our algorithms' times divided by those of the library's algorithms, for one collective and communicator shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pairs {
     /// The collective.
     pub collective: Collective,
-    /// The ranks.
+    /// The communicator's shape.
     pub shape: CommShape,
-    /// Algorithms that do the same, each row with the same parameters.
+    /// Equivalent algorithms with the same parameters.
     pub twins: Vec<Pair>,
-    /// How many points of twins are left out, as one of the two left the race in some launch, where
-    /// its time is known less well and rather too long.
+    /// The number of points left out of `twins` because one of the two was eliminated in some launch, so that its time
+    /// is uncertain and probably too long.
     pub left_twins: usize,
-    /// The best of several, whatever they do, chosen for each launch by the times of the others.
+    /// Our best algorithm against the library's best, chosen for each launch by the times of the other launches.
     pub best: Vec<Pair>,
 }
 
-/// One against another over the sizes.
+/// One algorithm compared with another at all sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// What is compared.
+    /// Our algorithm.
     pub name: String,
-    /// The algorithm that it is compared with.
+    /// The library's algorithm.
     pub against: String,
-    /// Its time divided by the other's, paired inside launches, by ascending size in bytes.
+    /// The time of ours divided by that of the library's, paired within launches, by ascending size in bytes.
     pub points: Vec<(u64, PairedRatio)>,
 }

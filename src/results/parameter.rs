@@ -1,4 +1,4 @@
-//! A machine parameter with what is known about its value.
+//! Machine parameters, their estimates and whether these are used.
 
 use model::Level;
 use schemars::JsonSchema;
@@ -24,20 +24,20 @@ pub struct ParameterEstimate {
 /// An estimated value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The median over launches of the launch's own estimate.
+    /// The median over launches of each launch's estimate.
     pub value: f64,
     /// Lower end of its interval.
     pub low: f64,
     /// Upper end of its interval.
     pub high: f64,
-    /// The probability with which such an interval covers the median of all possible launches:
-    /// 96.9 % from 6 launches, 75 % from 3. From one launch 0, and both ends are the value.
+    /// The probability that such an interval covers the median of all possible launches: 96.9 % from 6 launches, 75 %
+    /// from 3. From one launch it is 0, and both ends are the value.
     pub coverage: f64,
     /// Median absolute relative error of the measured points.
     pub residual: f64,
 }
 
-/// A parameter of the machine. All keys are always there.
+/// A parameter of the machine. All keys are always present.
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "Parameter")]
 struct ParameterParts {
@@ -47,15 +47,15 @@ struct ParameterParts {
     unit: &'static str,
     /// Whether the value is used.
     identified: bool,
-    /// Why it is not used; null if it is.
+    /// The reason why it is not used; null if it is.
     note: Option<String>,
-    /// The value, in `unit`, as all that follows but for `coverage` and `residual`; null if nothing could be estimated.
+    /// The value, in `unit`; this and all that follows is null if nothing could be estimated.
     value: Option<f64>,
-    /// Lower end of its interval.
+    /// Lower end of its interval, in `unit`.
     low: Option<f64>,
-    /// Upper end of its interval.
+    /// Upper end of its interval, in `unit`.
     high: Option<f64>,
-    /// The probability with which such an interval covers the value.
+    /// The probability that such an interval covers the value.
     coverage: Option<f64>,
     /// Median absolute relative error of the measured points.
     residual: Option<f64>,
@@ -79,20 +79,19 @@ impl From<ParameterEstimate> for ParameterParts {
     }
 }
 
-/// Whether a parameter's value may be used.
+/// Whether a parameter's value is used, or the reason why it is not.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Status {
-    /// The measurements determine the parameter, and it is used. From a single launch this rests on the sizes
-    /// measured and on its share of the time alone: how far launches differ is not known then, as
-    /// the coverage of 0 says.
+    /// The measurements determine the parameter, and it is used. With a single launch, whose variability is unknown
+    /// (coverage 0), only the measured sizes and the parameter's share of the time are checked.
     #[error("identified")]
     Identified,
     /// Too few different sizes were measured.
     #[error("not used: {sizes} sizes were measured, at least {needed} are needed")]
     TooFewSizes {
-        /// How many there are.
+        /// The number of sizes measured.
         sizes: usize,
-        /// How many there must be.
+        /// The number of sizes needed.
         needed: usize,
     },
     /// The search for the best value did not converge.
@@ -107,14 +106,14 @@ pub enum Status {
         /// Its largest share of the time at any measured size.
         share: f64,
     },
-    /// Values that differ by too much are equally possible.
+    /// The interval is too wide.
     #[error("not used: its interval spans a factor of {factor:.1}; measure more launches")]
     Uncertain {
         /// Upper end of the interval divided by the lower.
         factor: f64,
     },
-    /// An overhead that is more than all of the start-up time: a burst takes longer than as many
-    /// messages one by one.
+    /// The overhead exceeds the whole start-up time, since a burst takes longer than the same number of messages one by
+    /// one.
     #[error(
         "not used: it is more than alpha, {}, of which it is a part",
         format_seconds(*alpha)
@@ -123,14 +122,13 @@ pub enum Status {
         /// The start-up time in seconds.
         alpha: f64,
     },
-    /// Ranks of a node that send at once are hardly slower than one: whether they share anything
-    /// cannot be seen.
+    /// Ranks of a node that send at once are hardly slower than one rank alone, so no shared port can be observed.
     #[error(
-        "not used: {ranks} ranks of a node that send at once take {factor:.2} times as long as one, so that \
-         nothing is seen to be shared"
+        "not used: {ranks} ranks of a node that send at once take {factor:.2} times as long as one, so \
+         no shared port can be observed"
     )]
     NotShared {
-        /// How many there were.
+        /// The number of ranks that sent at once.
         ranks: u32,
         /// The time of a byte, or of a short message, when all send, divided by that of one rank alone.
         factor: f64,
@@ -138,16 +136,16 @@ pub enum Status {
     /// Senders wait for their receivers at all sizes measured.
     #[error("not used: messages of {} already wait for their receiver", format_bytes(*bytes))]
     NoneEager {
-        /// The smallest of them.
+        /// The smallest size measured.
         bytes: u64,
     },
     /// Senders do not wait at any size measured.
     #[error("not used: messages of {} still do not wait for their receiver", format_bytes(*bytes))]
     AllEager {
-        /// The largest of them.
+        /// The largest size measured.
         bytes: u64,
     },
-    /// Another parameter that it depends on is not known.
+    /// Another parameter that it depends on is unknown.
     #[error("not used: {parameter} is not known")]
     Needs {
         /// The other parameter's name.
@@ -156,7 +154,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// What is compared with a level's messages one by one has to wait for these.
+    /// The status of a parameter that is derived from a comparison with the level's ping-pongs, if these are unknown.
     pub fn needs_link(level: Level) -> Self {
         Self::Needs {
             parameter: format!("{}.alpha or beta", level.name()),
@@ -164,11 +162,11 @@ impl Status {
     }
 }
 
-/// An interval that spans more than this factor leaves a value open.
+/// The largest ratio of an interval's ends at which the value counts as determined.
 const WIDEST: f64 = 4.0;
 
 impl Estimate {
-    /// Whether its interval leaves little open.
+    /// Whether the interval is narrow enough for the value to be used.
     pub fn is_narrow(&self) -> bool {
         self.high / self.low <= WIDEST
     }
@@ -201,7 +199,7 @@ impl ParameterEstimate {
         }
     }
 
-    /// The same in another unit.
+    /// The parameter in another unit, with its values multiplied by `factor`.
     pub fn scaled(self, factor: f64, unit: &'static str) -> Self {
         let estimate = self.estimate.map(|known| Estimate {
             value: known.value * factor,
@@ -226,7 +224,7 @@ impl ParameterEstimate {
         self.estimate.filter(|_| self.status == Status::Identified)
     }
 
-    /// The same for the measured sizes alone, where a value that is too small to be seen does no harm.
+    /// The value for use at the measured sizes only, where one that is too small to be observed does no harm.
     pub fn value_within(&self) -> Option<f64> {
         let is_known = matches!(self.status, Status::Identified | Status::Negligible { .. });
         self.estimate.filter(|_| is_known).map(|known| known.value)
@@ -236,20 +234,19 @@ impl ParameterEstimate {
 /// Sizes whose messages follow one line, `alpha + beta n` seconds for `n` bytes.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ProtocolSegment {
-    /// Between ranks of one node, `node`, or of two, `network`.
+    /// The level: `node` for ranks of one node, `network` for ranks of two.
     #[schemars(with = "String")]
     pub level: Level,
-    /// The smallest size measured in it.
+    /// The smallest size measured in the segment.
     pub from_bytes: u64,
-    /// The largest size measured in it: the next segment begins somewhere between this and its own
-    /// smallest one.
+    /// The largest size measured in the segment; the next segment begins between this size and its own smallest one.
     pub to_bytes: u64,
-    /// How many sizes were measured in it.
+    /// The number of sizes measured in the segment.
     pub sizes: usize,
     /// Start-up time in seconds.
     pub alpha: ParameterEstimate,
     /// Time per byte in seconds.
     pub beta: ParameterEstimate,
-    /// Whether it ends where senders begin to wait for their receivers.
+    /// Whether the segment ends at the eager limit, above which senders wait for their receivers.
     pub ends_at_eager_limit: bool,
 }

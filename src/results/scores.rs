@@ -1,4 +1,4 @@
-//! What decisions are worth at points that they were not made on.
+//! Regrets of decisions at points that they were not made from.
 
 use std::fmt;
 
@@ -11,83 +11,82 @@ use vocabulary::{Candidate, Cell};
 
 use crate::{At, at, by_name};
 
-/// The regret of a method at points that it has not seen.
+/// The regret of a method at points that it was not given.
 ///
-/// Regret is how much longer the choice takes than the best candidate measured at the point, as a
-/// share of the latter, by median times.
+/// Regret is the extra median time of the choice over that of the best candidate measured at the point, as a share of
+/// the latter.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Score {
     /// The method.
     pub method: Method,
-    /// Points at which what it chose was measured, so that its regret is known.
+    /// The number of points at which its choice was measured, so that the regret is known.
     pub points: usize,
-    /// Mean regret, as a share; null if there is no such point, as all that follows.
+    /// Mean regret, as a share; this and all that follows is null if there is no such point.
     pub mean: Option<f64>,
     /// Median regret.
     pub median: Option<f64>,
-    /// Where the regret is largest.
+    /// The point with the largest regret.
     #[serde(flatten, serialize_with = "with_maximum")]
     #[schemars(with = "Maximum<'static>")]
     pub worst: Option<Worst>,
     /// Share of the points with a regret of 5 % or less.
     #[serde(rename = "within_5_percent")]
     pub within: Option<f64>,
-    /// Mean regret at all points, held out or not; known where sizes are held out.
+    /// Mean regret at all points, held out or not; known if sizes are held out.
     pub mean_everywhere: Option<f64>,
 }
 
-/// The regret that counts as good, as a share.
+/// The largest regret that counts as good, as a share.
 pub const WITHIN: f64 = 0.05;
 
-/// A choice that was wrong.
+/// A wrong choice.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Worst {
-    /// Where.
+    /// The cell.
     #[serde(flatten, serialize_with = "at")]
     #[schemars(with = "At")]
     pub cell: Cell,
-    /// Full name of what was chosen.
+    /// Full name of the chosen candidate.
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "String")]
     pub chosen: Candidate,
-    /// Its regret.
+    /// Its regret, as a share.
     pub regret: f64,
 }
 
-/// How the methods do at points of one sort.
+/// The scores of all methods at the points held out in one way.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct SplitScores {
-    /// What was held out.
+    /// The points held out.
     pub held_out: HeldOut,
     /// The collective; null for all together.
     #[serde(serialize_with = "collective_name")]
     #[schemars(with = "Option<String>")]
     pub collective: Option<Collective>,
-    /// Points held out.
+    /// The number of points held out.
     pub points: usize,
-    /// Points decided on, where sizes are held out; each shape has its own.
+    /// The number of points that decisions were made from, if sizes are held out; each held-out shape has its own.
     pub decided_on: Option<usize>,
     /// One entry for each method, baselines first.
     #[serde(rename = "methods")]
     pub scores: Vec<Score>,
-    /// Log-log interpolation and the table at the points at which the regrets of both are known.
+    /// Log-log interpolation and the table, at the points at which the regrets of both are known.
     pub common: Option<Common>,
-    /// The points at which colltune's table loses to another method, with most regret over it first.
+    /// The points at which colltune's table loses to another method, largest difference of regrets first.
     pub losses: Vec<Loss>,
 }
 
-/// Mean regrets at the same points.
+/// Mean regrets of two methods at the same points.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Common {
-    /// How many points they are.
+    /// The number of points.
     pub points: usize,
-    /// The regret of log-log interpolation.
+    /// The mean regret of log-log interpolation.
     pub log_log: f64,
-    /// The regret of the table.
+    /// The mean regret of the table.
     pub table: f64,
-    /// The interval in which 95 % of the differences lie, the table's mean minus that of log-log interpolation, when
-    /// launches are drawn anew from those that there are: the same ones decide and judge. Null with fewer than 6
-    /// launches, or if it would take long.
+    /// The 95 % bootstrap interval of the table's mean minus that of log-log interpolation, over launches: each
+    /// resample both decides and judges. Null with fewer than 6 launches, or if it would take too long.
     pub difference: Option<Interval>,
 }
 
@@ -96,44 +95,48 @@ impl Common {
     pub const METHODS: [Method; 2] = [Method::LogLog, Method::Table];
 }
 
-/// A point at which the table's choice costs more than that of a simpler method, by more than 5 %.
+/// A point at which the table's choice takes over 5 % longer than that of a simpler method.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Loss {
-    /// What the table chose.
+    /// The table's choice.
     #[serde(flatten)]
     pub table: Worst,
     /// The simpler method with the least regret: `default`, `nearest_lower`, `nearest` or `log_log`.
     pub method: Method,
-    /// Full name of what it chose.
+    /// Full name of the candidate that the simpler method chose.
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "String")]
     pub better: Candidate,
-    /// Its regret.
+    /// Its regret, as a share.
     pub better_regret: f64,
-    /// Why.
+    /// The reason why the table loses.
     pub reason: Reason,
 }
 
-/// Why a table loses.
+/// The reason why a table loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// No two measured shapes enclose the shape: the rules of the nearest were used.
+    /// No two measured shapes enclose the shape, so the rules of the nearest were used.
     #[error(
-        "no two measured shapes of its kind enclose this one, and the rules of the nearest were used"
+        "no two measured shapes of its kind enclose this one, so the rules of the nearest were used"
     )]
     NotEnclosed,
-    /// The default was chosen, and takes longer than its neighbours tell.
-    #[error("the default takes longer than at its neighbours: it does something else here")]
+    /// The default was chosen, and takes longer than its times at the neighbouring points suggest.
+    #[error(
+        "the default takes longer than its times at the neighbours suggest: it changes its algorithm here"
+    )]
     DefaultChanges,
-    /// The candidate that was chosen takes longer than its neighbours tell.
-    #[error("what was chosen takes longer than its times at the neighbours tell")]
+    /// The chosen candidate takes longer than its times at the neighbouring points suggest.
+    #[error("the chosen candidate takes longer than its times at the neighbours suggest")]
     Slower,
-    /// Interpolated times favour the other one too.
-    #[error("what is faster here was not certain, or not by enough, where it was measured")]
+    /// Interpolated times favour the better candidate too.
+    #[error(
+        "the faster candidate did not beat the default certainly, or by enough, where it was measured"
+    )]
     Uncertain,
-    /// The other one is faster than its neighbours tell.
-    #[error("what is faster here takes less than its times at the neighbours tell")]
+    /// The better candidate takes less time than its times at the neighbouring points suggest.
+    #[error("the faster candidate takes less time than its times at the neighbours suggest")]
     Unexpected,
 }
 
@@ -141,7 +144,7 @@ pub enum Reason {
 struct Maximum<'a> {
     /// The largest regret, as a share.
     maximum: Option<f64>,
-    /// Where the regret is largest.
+    /// The point with the largest regret.
     worst: &'a Option<Worst>,
 }
 
@@ -154,45 +157,45 @@ fn collective_name<S: Serializer>(of: &Option<Collective>, to: S) -> Result<S::O
     of.map(Collective::name).serialize(to)
 }
 
-/// What was held out.
+/// The points that are held out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HeldOut {
-    /// Every second size of each shape, without the smallest and the largest.
+    /// Every second size of each shape, except the smallest and the largest.
     Sizes,
-    /// Each shape in turn that has measured shapes on both sides: fewer and more nodes with as many
-    /// ranks on each, or fewer and more ranks a node on as many nodes.
+    /// Each shape in turn that lies between two measured shapes: with fewer and more nodes and the same number of ranks
+    /// per node, or with fewer and more ranks per node and the same number of nodes.
     Shapes,
-    /// Everything: the decisions come from other measurements.
+    /// All points: the decisions come from other measurements.
     All,
 }
 
-/// A way to choose.
+/// A method of choosing candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// The library's default.
     Default,
-    /// For each collective, datatype and operator the one candidate with the lowest mean regret where
-    /// decisions are made, of those measured at most of these points.
+    /// For each collective, datatype and operator, the candidate with the lowest mean regret at the points decided on,
+    /// among those measured at most of these points.
     BestSingle,
-    /// The fastest candidate at the next lower size; in the shape that tables take.
+    /// The fastest candidate at the next lower size, in the shape that a table without interpolation would use.
     NearestLower,
-    /// The fastest candidate at the nearest size by ratio; in the shape that tables take that do not interpolate.
+    /// The fastest candidate at the nearest size by ratio, in the shape that a table without interpolation would use.
     Nearest,
-    /// The fastest by straight lines: one `alpha` and `beta` for each candidate and shape.
+    /// The fastest candidate by straight lines: one `alpha` and `beta` for each candidate and shape.
     StraightLines,
-    /// The fastest by interpolation on logarithmic scales.
+    /// The fastest candidate by interpolation on logarithmic scales.
     LogLog,
-    /// The fastest by the fits of candidates: interpolation or protocol segments, whichever has less regret at
-    /// sizes left out of the training.
+    /// The fastest candidate by fitted curves: interpolation or protocol segments, whichever has less regret at sizes
+    /// left out of the fit.
     Model,
-    /// What the table says that colltune makes.
+    /// The choice of colltune's table.
     Table,
 }
 
 impl Method {
-    /// All, baselines first.
+    /// All methods, baselines first.
     pub const ALL: [Self; 8] = [
         Self::Default,
         Self::BestSingle,

@@ -1,8 +1,8 @@
-//! What a campaign asks for, and what of it is left to do.
+//! The agenda of a campaign: the measurements that it asks for, and those that are left.
 
 mod budget;
+mod coverage;
 mod remaining;
-mod stock;
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(crate) use self::budget::{
     LITTLE_BUDGET_SECONDS, confirming_slice, left_seconds, repetition, spent_seconds,
     starting_seconds, unspent_seconds,
 };
-pub(crate) use self::stock::Coverage;
+pub(crate) use self::coverage::Coverage;
 use crate::TunerError;
 use crate::confirming::{Confirming, confirms};
 use crate::guided::{Search, predicted_block};
@@ -32,44 +32,43 @@ use crate::order::orders;
 pub struct Agenda {
     /// The experiments on the machine.
     pub experiments: Vec<Experiment>,
-    /// All cells with all candidates, which an exhaustive campaign measures; block sizes are predicted
-    /// once the experiments are made.
+    /// All cells with all candidates, as an exhaustive campaign measures them; block sizes are predicted once the
+    /// experiments are made.
     pub cells: Vec<(Cell, Vec<Candidate>)>,
-    /// Candidates that are the same schedule as a simpler one of their cell, which stands for them.
+    /// Candidates that are not measured because a simpler candidate of their cell has the same schedule.
     pub merged: Merged,
-    /// Launches that everything is measured in, or, in a guided campaign, decisions rest on.
+    /// The number of launches of each measurement; in a guided campaign, of those that decisions rest on.
     pub launches: u32,
-    /// How calls follow each other in cells.
+    /// The pattern of calls in cells.
     pub pattern: Pattern,
-    /// What is asked for by now, if the campaign is guided.
+    /// The requests of the search, if the campaign is guided.
     search: Option<Search>,
-    /// What fresh launches are to measure by now; absent as long as launches explore, and where they alone
-    /// decide.
+    /// The choices to confirm; `None` while launches explore, or if exploring launches decide.
     confirming: Option<Confirming>,
     /// Whether time is kept for confirming choices.
     keeps_time: bool,
 }
 
-/// The candidates that are the same schedule as a simpler one, each with that one, by cell.
+/// The candidates with the same schedule as a simpler one, each with that one, by cell.
 pub type Merged = BTreeMap<Cell, Vec<(Candidate, Candidate)>>;
 
-/// How much of an agenda is done, in measurements of one subject in one launch.
+/// The progress of an agenda, in measurements of one subject in one launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct CampaignProgress {
     /// Measurements in the store, each of one cell or experiment in one launch.
     pub done: u64,
-    /// Measurements that are asked for in all; of a guided campaign by what is known now.
+    /// Measurements that the campaign needs in all; an estimate for a guided campaign.
     pub total: u64,
 }
 
 impl Agenda {
-    /// The agenda of a campaign on a library that lets one force these algorithms. Block sizes are
-    /// predicted from the first measurement of each experiment in the store, so that the agenda
-    /// does not change while more are made; without a store none are predicted. When nothing is left to
-    /// explore, or no time for it, choices are to be confirmed.
+    /// The agenda of a campaign on a library in which the algorithms `natives` can be forced. When there is nothing
+    /// left to explore, or no time for it, choices are confirmed. Block sizes are predicted from the first measurement
+    /// of each experiment in the store, so that further ones do not change the agenda; without a store none are
+    /// predicted.
     ///
     /// # Errors
-    /// If the store cannot be read, or what is in it not be fitted.
+    /// If the store cannot be read, or its samples cannot be fitted.
     pub fn new(
         campaign: &Campaign,
         store: Option<&Store>,
@@ -85,8 +84,7 @@ impl Agenda {
         }
     }
 
-    /// The same with what choices are to be confirmed, if the campaign asks for that, whatever is left to
-    /// explore.
+    /// The agenda with the choices to confirm, if the campaign asks for that, also if exploring is not done.
     pub(crate) fn confirming(
         self,
         campaign: &Campaign,
@@ -100,7 +98,7 @@ impl Agenda {
         Ok(Self { confirming, ..self })
     }
 
-    /// Whether launches need explore no more, or may not.
+    /// Whether exploring is done or has no time left.
     fn has_explored(
         &self,
         campaign: &Campaign,
@@ -108,11 +106,11 @@ impl Agenda {
         library: &Library,
     ) -> Result<bool, TunerError> {
         let is_late = self.keeps_time && has_no_time(store, campaign, library)?;
-        let stock = Coverage::of(store, library, self.pattern)?;
-        Ok(is_late || self.next(&stock).is_empty())
+        let coverage = Coverage::of(store, library, self.pattern)?;
+        Ok(is_late || self.next(&coverage).is_empty())
     }
 
-    /// What is to be explored.
+    /// The agenda for exploring.
     fn exploring(
         campaign: &Campaign,
         store: Option<&Store>,
@@ -180,7 +178,7 @@ impl Agenda {
         self.keeps_time
     }
 
-    /// What the next launch is for.
+    /// The purpose of the next launch.
     pub(crate) fn purpose(&self) -> Purpose {
         match self.confirming {
             Some(_) => Purpose::Confirming,
@@ -193,8 +191,8 @@ impl Agenda {
         self.cells.iter().map(|(cell, _)| *cell).collect()
     }
 
-    /// Whether a candidate may be tried in a cell because others of its kind are on the agenda at other
-    /// sizes, or merged there.
+    /// Whether a candidate may be confirmed in a cell: it or one that differs only by block size is on the agenda, or
+    /// merged, at any size and shape.
     pub(crate) fn may_confirm(&self, cell: &Cell, candidate: &Candidate) -> bool {
         let is_alike = |known: &Cell| {
             Cell {
@@ -213,7 +211,7 @@ impl Agenda {
                 .any(|known| is_kin(known, candidate))
     }
 
-    /// Candidates of all cells together.
+    /// The number of candidates over all cells.
     pub fn candidates(&self) -> usize {
         self.cells
             .iter()
@@ -221,17 +219,17 @@ impl Agenda {
             .sum()
     }
 
-    /// Merged candidates of all cells together.
+    /// The number of merged candidates over all cells.
     pub fn merged(&self) -> usize {
         self.merged.values().map(Vec::len).sum()
     }
 
-    /// Whether a subject with a candidate is on the agenda; in a guided campaign, whether it may be.
+    /// Whether a subject with a candidate is on the agenda or, in a guided campaign, may come on it.
     pub(crate) fn asks_for(&self, subject: &Subject, candidate: &Candidate) -> bool {
         let known = match subject {
             Subject::Experiment(experiment) => return self.experiments.contains(experiment),
             Subject::Cell(cell) => self.cells.iter().find(|(known, _)| {
-                // A search looks between the sizes of the campaign too.
+                // A search also measures between the sizes of the campaign.
                 let bytes = if self.is_guided() {
                     cell.bytes
                 } else {
@@ -243,7 +241,7 @@ impl Agenda {
         let Some((cell, candidates)) = known else {
             return false;
         };
-        // A store may have what is merged by now.
+        // An older store may have times of merged candidates.
         let merged = self.merged.get(cell).into_iter().flatten();
         let mut all = candidates
             .iter()
@@ -255,22 +253,22 @@ impl Agenda {
         }
     }
 
-    /// How often one launch measures something: one turn an experiment, one a candidate; on average, in
-    /// a guided campaign.
+    /// The number of turns in a launch, one per experiment and per candidate of a cell; an average for a guided
+    /// campaign.
     pub(crate) fn turns(&self) -> usize {
         let cells = match &self.search {
             None => self.candidates(),
-            Some(_) => Search::turns_a_launch(&self.cells),
+            Some(_) => Search::turns_per_launch(&self.cells),
         };
         self.experiments.len() + cells
     }
 
-    /// Turns that measuring everything in every launch would take.
+    /// The number of turns for measuring everything in every launch.
     pub fn exhaustive_turns(&self) -> u64 {
         u64::from(self.launches) * (self.experiments.len() + self.candidates()) as u64
     }
 
-    /// What a guided campaign would measure without its search.
+    /// The measurements that a guided campaign would make without its search.
     pub(crate) fn everything(&self, campaign: &Campaign) -> Option<Everything> {
         let cells = || self.cells.iter().map(|(cell, of)| (*cell, of.len()));
         self.is_guided().then(|| Everything {

@@ -1,4 +1,4 @@
-//! Everything that follows from a store's samples, computed anew each time.
+//! The analysis of a store's samples, computed anew each time.
 
 pub(crate) mod stored;
 
@@ -23,43 +23,41 @@ use crate::order::orders;
 use crate::verdicts::binding;
 use crate::{Agenda, SampleOrigin, TunerError, confirming};
 
-/// How decisions from a store differ from what its campaign asks for.
+/// Options of decisions that override those of the campaign.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Deciding {
-    /// What a shorter table may cost ([`DecideOptions::max_regret`]).
+    /// The regret that a shorter table may cost ([`DecideOptions::max_regret`]).
     pub max_regret: Option<f64>,
-    /// Whether exploring launches decide, and nothing is confirmed.
+    /// Whether exploring launches decide, without confirmation.
     pub unconfirmed: bool,
-    /// The verdicts in the table's file, which is to be written again.
+    /// The verdicts of the table that is to be replaced.
     pub verdicts: Vec<table::Verdict>,
 }
 
 /// Summaries, fits and decisions of one library in one store.
 #[derive(Clone, Debug)]
 pub struct CampaignAnalysis {
-    /// Where the samples are from.
+    /// The origin of the samples.
     pub origin: SampleOrigin,
-    /// What follows from them.
+    /// The results.
     pub found: fit::Analysis,
     /// Candidates that failed.
     pub failures: Vec<FailureRecord>,
     /// The verdicts of [`Deciding::verdicts`].
     kept: Vec<table::Verdict>,
-    /// The least budget in seconds that would suffice to confirm all choices, estimated by what measuring has taken
-    /// so far; absent if none is left to confirm.
+    /// The smallest budget in seconds that suffices to confirm all choices, estimated from the times so far; `None` if
+    /// none is left to confirm.
     pub needed_budget: Option<f64>,
 }
 
 impl CampaignAnalysis {
-    /// Analyses what a store has of a library.
+    /// Analyses a store's samples of a library.
     ///
-    /// The library may be left open if the store has only one. What is analysed, and with which
-    /// materiality, is what `campaign` asks for, or the campaign last launched into the store; of the
-    /// samples, those in calls of that campaign's pattern.
+    /// The library is optional if the store has only one. `campaign`, or else the campaign last launched into the
+    /// store, determines the options, the pattern of calls, and which measurements are used.
     ///
     /// # Errors
-    /// [`TunerError::NothingMeasured`], [`TunerError::SeveralLibraries`]; samples that make no
-    /// sense.
+    /// [`TunerError::NothingMeasured`], [`TunerError::SeveralLibraries`]; samples that cannot be fitted.
     pub fn of(
         store: &Store,
         library: Option<&Library>,
@@ -68,10 +66,10 @@ impl CampaignAnalysis {
         Self::deciding(store, library, campaign, Deciding::default())
     }
 
-    /// The same, deciding in another way than the campaign asks for.
+    /// Like [`CampaignAnalysis::of`], with other options of decisions than the campaign's.
     ///
     /// # Errors
-    /// As [`CampaignAnalysis::of`].
+    /// Those of [`CampaignAnalysis::of`].
     pub fn deciding(
         store: &Store,
         library: Option<&Library>,
@@ -83,7 +81,7 @@ impl CampaignAnalysis {
         let mut launches = store.launches()?;
         launches.retain(|launch| measured.contains(&launch.number));
         let last = launches.last();
-        // What a stored campaign means can depend on the machine, so it goes by its row's digest.
+        // The digest of the row, since a stored campaign may mean other shapes on this machine.
         let digest = match campaign {
             Some(campaign) => digest_in(store, campaign)?,
             None => last.map_or_else(String::new, |launch| launch.campaign.clone()),
@@ -203,7 +201,7 @@ impl CampaignAnalysis {
         Ok(table)
     }
 
-    /// What decisions are worth at measured points that are held out from them.
+    /// The regrets of decisions at measured points that are held out from them.
     ///
     /// # Errors
     /// [`TunerError::NothingToHoldOut`] if there are too few sizes and shapes.
@@ -218,7 +216,7 @@ impl CampaignAnalysis {
         }
     }
 
-    /// What the choices of a table that was made from other measurements cost here.
+    /// The regrets of a table that was made from other measurements.
     ///
     /// # Errors
     /// [`TunerError::NothingToJudge`] if there is no point with a choice.
@@ -238,7 +236,7 @@ impl CampaignAnalysis {
         }
     }
 
-    /// Whether a table says what these measurements say, and shows the same times.
+    /// Whether a table has the same rules and times as one made from these measurements.
     pub fn agrees_with(&self, table: &Table) -> bool {
         let now = || self.found.table(&table.name, self.provenance()).collectives;
         // Tables of earlier versions have no deployments, or no speed-ups at measured sizes.
@@ -264,8 +262,8 @@ impl CampaignAnalysis {
         agrees(now()) || (is_old && agrees(of_colltune()))
     }
 
-    /// Whether decisions rest on as many launches as they need: everything that the campaign asks for is measured,
-    /// no choice is left unconfirmed, and no default is replaced without fresh launches.
+    /// Whether decisions rest on enough launches: all measurements of the campaign are made, no choice is unconfirmed,
+    /// and no default is replaced without confirming launches.
     pub fn suffices(&self) -> bool {
         let found = &self.found;
         let is_confirmed = |decision: &CellDecision| {
@@ -277,12 +275,12 @@ impl CampaignAnalysis {
             && decisions.all(is_confirmed)
     }
 
-    /// How ranks came to common starts; unknown of imported times.
+    /// The way in which ranks were given common starts; `None` for imported times, where it is unknown.
     pub fn starts(&self) -> Option<Starts> {
         (!self.origin.is_imported).then_some(self.found.starts)
     }
 
-    /// What the decisions rest on.
+    /// The provenance of a table with these decisions.
     pub fn provenance(&self) -> Provenance {
         let origin = &self.origin;
         let last = self.environment();

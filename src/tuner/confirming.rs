@@ -1,4 +1,4 @@
-//! What fresh launches are asked for, and what they have measured.
+//! Confirming launches: the trials to make, and the samples made.
 
 mod afford;
 mod cost;
@@ -16,29 +16,29 @@ use crate::agenda::{confirming_slice, starting_seconds, unspent_seconds};
 use crate::analysis::stored::decide_options;
 use crate::{Agenda, TunerError};
 
-/// What is left to confirm.
+/// The choices left to confirm.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Confirming {
-    /// What is still to be measured of the sweep.
+    /// The open trials of the sweep.
     pub(crate) trials: Vec<Trial>,
-    /// The trials that what is left of the budget suffices for: all, or those with most at stake.
+    /// The trials for which the rest of the budget suffices: all, or those with most at stake.
     pub(crate) affordable: Vec<Trial>,
-    /// About how long all trials take, in seconds.
+    /// The estimated time of all trials, in seconds.
     pub(crate) seconds: f64,
-    /// The number of launches in which each trial is wanted.
+    /// The number of launches of each trial.
     pub(crate) launches: u32,
-    /// Launches of cells that need not be measured again, together.
+    /// The number of measurements of finished cells.
     pub(crate) finished: u64,
-    /// Turns of a launch that measures the whole sweep.
+    /// The number of turns in a launch of the whole sweep.
     pub(crate) turns: usize,
-    /// The patterns of calls, by place.
+    /// The patterns of calls; trials refer to them by index.
     patterns: Vec<Pattern>,
-    /// How many launches measured the cells of trials in their patterns, for whatever purpose.
+    /// The number of launches, of any purpose, that measured the cells of trials in their patterns.
     rounds: BTreeMap<(Cell, usize), u32>,
 }
 
-/// Whether choices from a store are to be confirmed. A store that was begun before launches had a purpose goes
-/// on as it was begun: its exploring launches decide.
+/// Whether choices from a store are to be confirmed. In a store that was begun before launches had a purpose, exploring
+/// launches decide.
 pub(crate) fn confirms(
     campaign: &Campaign,
     store: &Store,
@@ -53,7 +53,7 @@ pub(crate) fn confirms(
 }
 
 impl Confirming {
-    /// What the store leaves to confirm.
+    /// Finds the choices that are to be confirmed by the store's measurements so far.
     pub(crate) fn of(
         campaign: &Campaign,
         store: &Store,
@@ -107,25 +107,25 @@ impl Confirming {
         })
     }
 
-    /// How calls follow each other in a trial.
+    /// The pattern of calls of a trial.
     pub(crate) fn pattern(&self, trial: &Trial) -> Pattern {
         self.patterns[trial.pattern]
     }
 
-    /// Whether what is left of the budget does not suffice for everything.
+    /// Whether the rest of the budget does not suffice for all trials.
     pub(crate) fn is_short(&self) -> bool {
         self.affordable.len() < self.trials.len()
     }
 
-    /// How many launches measured the cell of a trial: what chance is drawn from.
+    /// The number of launches that measured the cell of a trial, from which random draws are seeded.
     pub(crate) fn round(&self, trial: &Trial) -> u32 {
         let rounds = self.rounds.get(&(trial.cell, trial.pattern));
         rounds.copied().unwrap_or(0)
     }
 }
 
-/// About how long all open trials take, in seconds, and the trials that what is left of the budget suffices for: all,
-/// or those with most at stake, which come first. A cell is measured in all patterns of calls or in none.
+/// The estimated time of all open trials in seconds, and the trials for which the rest of the budget suffices: all, or
+/// those with most at stake, which come first. A cell is measured in all patterns of calls or in none.
 fn budgeted(
     campaign: &Campaign,
     store: &Store,
@@ -143,7 +143,7 @@ fn budgeted(
         rest.is_begun |= trial.done > 0 || of_cell.count() < patterns.len();
         rest.launches = rest.launches.max(launches.saturating_sub(trial.done));
     }
-    // Without anything new, only what is begun needs launches.
+    // If no new cell is begun, only begun cells need launches.
     let launches_left = |is_begun: bool| {
         let such = rests.values().filter(|rest| rest.is_begun || !is_begun);
         such.map(|rest| rest.launches).max().unwrap_or(0)
@@ -174,7 +174,7 @@ fn budgeted(
     Ok((all, trials.collect()))
 }
 
-/// What fresh launches have measured of what an agenda asks for, by pattern of calls.
+/// The confirming samples that an agenda asks for, by pattern of calls.
 pub(crate) fn samples(
     campaign: &Campaign,
     store: &Store,

@@ -1,4 +1,4 @@
-//! Whether this machine is ready to be tuned.
+//! The diagnosis of `colltune doctor`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,24 +15,23 @@ use wire::Environment;
 
 use crate::SearchPaths;
 
-/// What [`diagnose`] found.
+/// The result of [`diagnose`].
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
-    /// The machine as ranks started now would find it, without starting any; `cores` are those that this
-    /// process may use: more ranks a node share them. Its warnings are what speaks against measuring
-    /// as things are.
+    /// The environment that ranks started now would find, with warnings about measuring in it. `cores` are those that
+    /// this process may use.
     pub environment: Environment,
     /// Hardware threads that this process may use.
     pub threads: u32,
-    /// Bytes of memory that a process may share with others of its node, or why ranks here could not share any.
+    /// The shared memory that a process may use, in bytes, or the reason why there is none.
     pub shared_memory: Result<u64, String>,
     /// The MPI libraries.
     pub libraries: Vec<DriverFound>,
-    /// Programs called like launchers that are of no use, and why.
+    /// Programs named like launchers that cannot be used, with the reason.
     pub unusable: Vec<(PathBuf, String)>,
     /// Folders searched for launchers.
     pub searched: Vec<PathBuf>,
-    /// What should be done, each a full sentence.
+    /// Advice, as full sentences.
     pub advice: Vec<String>,
 }
 
@@ -45,22 +44,22 @@ pub struct DriverFound {
     pub launcher: PathBuf,
     /// Its measuring program.
     pub driver: Option<PathBuf>,
-    /// What users have set in it ([`Environment::settings`]), in this process's environment; unknown
-    /// without a measuring program.
+    /// The user's settings of the library ([`Environment::settings`]) in this process's environment; `None` without a
+    /// measuring program.
     pub settings: Option<BTreeMap<String, LibrarySetting>>,
-    /// The parts of the library that carry out collectives, by its control variables in this process's environment;
-    /// empty without a measuring program.
+    /// The components of the library that carry out collectives, by its control variables in this process's
+    /// environment; empty without a measuring program.
     pub serving: Vec<Serving>,
 }
 
-/// A control variable that has another value than the library was built with.
+/// A control variable whose value is not the library's default.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct LibrarySetting {
     /// Its value.
     pub value: String,
-    /// Where it is set: `environment`, or a file; null if that is not known.
+    /// The place where it is set: `environment`, or a file; null if unknown.
     pub place: Option<String>,
-    /// Whether it changes which algorithms the library chooses.
+    /// Whether it affects the library's choice of algorithms.
     pub decides: bool,
 }
 
@@ -73,7 +72,7 @@ impl Diagnosis {
     }
 }
 
-/// Looks at libraries, launchers, drivers, cores, the timer, what else runs, and what steers MPI.
+/// Examines libraries, launchers, drivers, cores, the timer, other load, and the settings of MPI.
 pub fn diagnose(places: &SearchPaths) -> Diagnosis {
     let found = discover(&places.path);
     let directories = places.driver_directories();
@@ -98,7 +97,7 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
             }
         })
         .collect();
-    // Libraries have different names for what can be set.
+    // Names of settings differ between libraries.
     let settings = libraries.iter().flat_map(|found| &found.settings).flatten();
     let settings = settings.map(|(name, setting)| (name.clone(), setting.value.clone()));
     let (environment, threads) = here(settings.collect());
@@ -119,7 +118,7 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
     }
 }
 
-/// Settings with where they are set, given all control variables.
+/// The settings with the places where they are set, given all control variables.
 fn with_places(
     settings: &BTreeMap<String, String>,
     variables: &BTreeMap<String, String>,
@@ -130,7 +129,7 @@ fn with_places(
         .iter()
         .filter(|(name, _)| variables::lists_files(name));
     let paths = lists.flat_map(|(_, list)| list.split([':', ',']).map(str::trim));
-    // The first file in which a variable stands decides about it.
+    // The first file that sets a variable takes precedence.
     let files: Vec<(&str, String)> = paths
         .filter_map(|path| Some((path, files::read_text(Path::new(path)).ok()?)))
         .collect();
@@ -148,9 +147,9 @@ fn with_places(
     };
     let setting = |(name, value): (&String, &String)| {
         let variable = variables::variable(name);
-        let is_named = |told: &String| {
-            told.split_once('=')
-                .is_some_and(|(told, _)| told == name || told == variable)
+        let is_named = |set: &String| {
+            set.split_once('=')
+                .is_some_and(|(set, _)| set == name || set == variable)
         };
         let setting = LibrarySetting {
             value: value.clone(),
@@ -162,7 +161,7 @@ fn with_places(
     settings.iter().map(setting).collect()
 }
 
-/// Tries what ranks do that open channels.
+/// Creates and opens a segment of shared memory as ranks do for channels; returns the limit in bytes.
 fn shared_memory() -> Result<u64, String> {
     let value = std::env::var_os(shared_memory::VARIABLE);
     let limit = shared_memory::limit(value.as_deref());
@@ -185,13 +184,13 @@ fn shared_memory() -> Result<u64, String> {
             shared_memory::VARIABLE
         )
     })?;
-    let told = |error: SegmentError| error.to_string();
-    let segment = SharedSegment::create(layout.bytes()).map_err(told)?;
-    SharedSegment::open(&segment.ticket()).map_err(told)?;
+    let text = |error: SegmentError| error.to_string();
+    let segment = SharedSegment::create(layout.bytes()).map_err(text)?;
+    SharedSegment::open(&segment.ticket()).map_err(text)?;
     Ok(limit)
 }
 
-/// The machine with the settings of its libraries, and its hardware threads.
+/// The environment with the settings of its libraries, and the number of hardware threads.
 fn here(settings: BTreeMap<String, String>) -> (Environment, u32) {
     let node = environment::node(vec![own_cpus()], Some(launcher::cores()));
     let clock = statistics::clock::examine();
@@ -233,7 +232,7 @@ fn is_rules(setting: &str) -> bool {
     libraries.any(|library| library.facts().rules_setting == setting)
 }
 
-/// The files of rules that libraries read, as sentences.
+/// Sentences about the rule files that libraries read.
 fn deployed(environment: &Environment) -> Vec<String> {
     let settings = environment.settings.iter().flatten();
     let rules = settings.filter(|(name, _)| is_rules(name));
@@ -247,7 +246,7 @@ fn deployed(environment: &Environment) -> Vec<String> {
 }
 
 impl Diagnosis {
-    /// What speaks against measuring as things are.
+    /// Warnings about measuring in this environment.
     pub fn warnings(&self) -> &[Warning] {
         &self.environment.warnings
     }
@@ -271,7 +270,7 @@ fn advice(libraries: &[DriverFound], cores: u32) -> Vec<String> {
     }
     if cores < 2 {
         advice.push(
-            "Only one core may be used: two ranks would share it and times would say little; give \
+            "Only one core may be used: two ranks would share it, and their times would mean little; give \
              this process more cores."
                 .to_owned(),
         );

@@ -1,4 +1,4 @@
-//! What can go wrong between a campaign and its table.
+//! Errors of the loop from a campaign to its table.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,51 +15,51 @@ use vocabulary::Library;
 
 use crate::MachineError;
 
-/// A stage that could not be carried out.
+/// An error in one of the stages.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum TunerError {
-    /// The campaign.
+    /// The campaign is not valid.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
-    /// Starting or running MPI programs.
+    /// MPI programs could not be started or failed.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// The machine that is simulated.
+    /// The machine cannot be simulated.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// The library that stands for one in a simulation.
+    /// The rules of the simulated library are not valid.
     #[error(transparent)]
     Rules(#[from] RulesError),
-    /// An MPI library is asked for where none is used.
+    /// An MPI library was requested for a simulated campaign.
     #[error("the campaign is simulated: there is no MPI library to choose")]
     NoLibraryToChoose,
-    /// The store.
+    /// The store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The samples.
+    /// The samples cannot be analysed.
     #[error(transparent)]
     Fit(Box<FitError>),
-    /// The table.
+    /// The table cannot be read or written.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// A file that is not one of the above.
+    /// Another file cannot be used.
     #[error("cannot {action} {}: {source}", path.display())]
     File {
-        /// What was tried, as in `write`.
+        /// The attempted action, as in `write`.
         action: &'static str,
         path: PathBuf,
         source: io::Error,
     },
-    /// A file that could not be written when the work is done.
+    /// An output could not be written after the work.
     #[error("cannot write {}, {name}: {source}", path.display())]
     Output {
-        /// What names it, such as an option or a key.
+        /// The option or key that names the file.
         name: String,
         path: PathBuf,
         source: io::Error,
     },
-    /// What is to be written would replace what is read, or is written twice.
+    /// An output would replace an input or another output.
     #[error("{name} would be written to {}, the same file as {other}", path.display())]
     SameFile {
         name: String,
@@ -67,32 +67,36 @@ pub enum TunerError {
         other: String,
     },
     /// The user asked to stop.
-    #[error("interrupted; what was measured is stored, run the same command to go on")]
-    Interrupted,
-    /// The user asked to stop following a job that goes on without us.
     #[error(
-        "interrupted; job {id} goes on ({}), and what it measures is stored by the same command, run again",
+        "interrupted; all measurements so far are stored, run the same command again to continue"
+    )]
+    Interrupted,
+    /// The user asked to stop following a job that continues.
+    #[error(
+        "interrupted; job {id} continues ({}); run the same command again to store its measurements",
         describe(standing)
     )]
     Left { id: String, standing: JobState },
-    /// The job that was followed was cancelled.
-    #[error("the job was cancelled; what was measured is stored, run the same command to go on")]
+    /// The followed job was cancelled.
+    #[error(
+        "the job was cancelled; all measurements so far are stored, run the same command again to continue"
+    )]
     Cancelled,
     /// Another process has taken over the campaign.
     #[error(
-        "another colltune has taken over this campaign, since this one was away for more than ten minutes"
+        "another colltune has taken over this campaign, since this one did not renew its lock for more than ten minutes"
     )]
     LeaseLost,
-    /// Job after job ends before its launch begins.
+    /// Too many consecutive jobs ended before their launch began.
     #[error("{jobs} jobs in a row ended before they began to measure; the last said: {last}")]
     NeverBegun { jobs: u32, last: String },
-    /// A job's wall time ends before anything is measured.
+    /// The jobs' wall time is too short for a measurement.
     #[error(
-        "a job's wall time of {} does not suffice to measure one cell",
+        "a job's wall time of {} is too short to measure one cell",
         span(*wall_time)
     )]
     ShortWallTime { wall_time: Duration },
-    /// Launch after launch ends without a result.
+    /// Too many consecutive launches ended without a result.
     #[error("{launches} launches in a row ended without measuring anything; the last said: {last}")]
     NoProgress { launches: u32, last: String },
     /// The store has no samples to work on.
@@ -110,31 +114,31 @@ pub enum TunerError {
     SeveralLibraries { store: PathBuf, found: Vec<Library> },
     /// The store's measurements were made under other conditions than the campaign's.
     #[error(
-        "{} holds measurements of {library} under other launcher options or another environment, \
-         placement or seed than those of the campaign's `launcher`",
+        "{} holds measurements of {library} with other launcher options, or another environment, placement or seed, \
+         than those of the campaign's `launcher`",
         store.display()
     )]
     OtherConditions { store: PathBuf, library: Library },
-    /// No level's start-up time and time per byte are both known, so there is no machine to write.
+    /// There is no level whose start-up time and time per byte are both known.
     #[error(
-        "the measurements in {} do not suffice for a machine: alpha and beta are known of no level",
+        "the measurements in {} do not suffice for a machine: there is no level whose alpha and beta are known",
         store.display()
     )]
     NoMachine { store: PathBuf },
-    /// The default was measured in no cell, so there is nothing to decide.
+    /// The default was not measured in any cell.
     #[error("{} has no cell in which the library's default was measured", store.display())]
     NothingToDecide { store: PathBuf },
-    /// Too few sizes and shapes were measured to keep some from the decisions.
+    /// Too few sizes and shapes were measured to hold some out from the decisions.
     #[error(
-        "{} has no points of {library} to hold out: nowhere were several candidates measured at three \
-         sizes, or in a shape between two others",
+        "{} has no points of {library} to hold out: this needs several candidates at three sizes, or in a \
+         shape between two others",
         store.display()
     )]
     NothingToHoldOut { store: PathBuf, library: Library },
-    /// Nowhere was there anything to choose, so that no choice can be judged.
+    /// There is no point with several candidates by which a table can be judged.
     #[error(
-        "{} has no points of {library} to judge a table by: nowhere were several candidates measured that \
-         are to be had in deployment `{deployment}`",
+        "{} has no points of {library} to judge a table by: this needs several candidates of deployment \
+         `{deployment}` in a cell",
         store.display()
     )]
     NothingToJudge {
@@ -156,7 +160,7 @@ fn span(time: Duration) -> String {
         .map_or_else(|_| format!("{time:?}"), |time| format!("{time:#}"))
 }
 
-/// Where a job stands, as a clause.
+/// The state of a job, as a clause.
 fn describe(standing: &JobState) -> String {
     match standing {
         JobState::Queued {
@@ -178,7 +182,7 @@ fn of(library: &Option<Library>) -> String {
 }
 
 impl TunerError {
-    /// What the user can do about it, where the message does not say so itself.
+    /// A remedy, if the message does not say it already.
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Campaign(error) => error.help(),
@@ -216,11 +220,11 @@ impl TunerError {
                 "`colltune jobs` shows it, `colltune cancel {id}` ends it"
             )),
             Self::NeverBegun { .. } => Some(
-                "what jobs printed is beside the plans of their launches; `colltune plan --render` shows                  their scripts"
+                "the jobs' output is beside the plans of their launches; `colltune plan --render` shows their scripts"
                     .to_owned(),
             ),
             Self::ShortWallTime { .. } => Some(
-                "give `job.wall_time` more, or cells fewer `candidates`, or candidates less time with                  `repetitions.slice`"
+                "increase `job.wall_time`, or reduce the `candidates` or their `repetitions.slice`"
                     .to_owned(),
             ),
             Self::NoProgress { .. } => Some(

@@ -8,7 +8,7 @@ use table::{Query, Table};
 
 use crate::{CampaignAnalysis, TunerError};
 
-/// Explains a table's answer to a query with the samples in `store`, if there is such a file.
+/// Explains a table's decision for a query with the samples in `store`, if that file exists.
 ///
 /// # Errors
 /// Only for a store that exists and cannot be read.
@@ -18,15 +18,15 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
         decision: decision.to_json(),
         evidence: Vec::new(),
         pattern: table.provenance.pattern,
-        starts: None,
-        cold: None,
-        shares: None,
+        common_starts: None,
+        cold_cache: None,
+        measuring_time: None,
         store: None,
-        silence: None,
+        no_evidence: None,
         dissent: None,
     };
     if !store.exists() {
-        explanation.silence = Some(format!(
+        explanation.no_evidence = Some(format!(
             "the store {} is not here; name it with `--store`",
             store.display()
         ));
@@ -35,7 +35,7 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
     let opened = Store::open(store)?;
     let library = &table.provenance.library;
     if !opened.libraries()?.contains(library) {
-        explanation.silence = Some(format!(
+        explanation.no_evidence = Some(format!(
             "{} has no measurements of {library}; name another store with `--store`",
             store.display()
         ));
@@ -43,7 +43,7 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
     }
     let analysis = CampaignAnalysis::of(&opened, Some(library), None)?;
     if analysis.found.pattern != explanation.pattern {
-        explanation.silence = Some(format!(
+        explanation.no_evidence = Some(format!(
             "the table was made with `pattern: {}`, and {} was last measured into with `pattern: {}`; \
              measure with the table's pattern again",
             explanation.pattern,
@@ -54,19 +54,20 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
     }
     explanation.evidence = analysis.found.evidence(query, &decision);
     if analysis.agrees_with(table) {
-        tell_one_ratio(&mut explanation);
+        use_paired_ratio(&mut explanation);
     } else {
         explanation.dissent = Some(fit::dissent(&explanation.evidence, query, &decision));
     }
-    explanation.starts = analysis.starts().map(|starts| starts.to_string());
-    explanation.cold = analysis.environment().cold.map(|cold| cold.to_string());
-    explanation.shares = analysis.found.cost.shares;
+    explanation.common_starts = analysis.starts().map(|starts| starts.to_string());
+    explanation.cold_cache = analysis.environment().cold.map(|cold| cold.to_string());
+    explanation.measuring_time = analysis.found.cost.shares;
     explanation.store = Some(store.to_owned());
     Ok(explanation)
 }
 
-/// Tables of earlier versions know only the ratio of two medians at a size; the decision was made by paired ratios.
-fn tell_one_ratio(explanation: &mut Explanation) {
+/// Replaces the decision's speed-up by the paired ratio that it rests on: tables of earlier versions hold only the
+/// ratio of two medians.
+fn use_paired_ratio(explanation: &mut Explanation) {
     let decision = &mut explanation.decision;
     let mut evidence = explanation.evidence.iter();
     let exact =

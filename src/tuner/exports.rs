@@ -1,4 +1,4 @@
-//! A table as files that the measured library reads.
+//! Exports of a table for the measured library.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,28 +10,27 @@ use vocabulary::{Candidate, Library};
 
 use crate::{TunerError, write};
 
-/// What became of a table for its library's own settings.
+/// The result of exporting a table for its library's own settings.
 #[derive(Debug)]
 pub enum Export {
     /// The file was written.
     Written {
-        /// Where.
+        /// The file.
         path: PathBuf,
-        /// What must be known to deploy it, each a full sentence.
+        /// Notes on deploying it, as full sentences.
         notes: Vec<String>,
     },
     /// The file was not written.
     Absent {
-        /// Why the library's format refuses it; `None` if the table has nothing for the library, or the library
-        /// reads no format.
+        /// The format's error; `None` if the table has no rules for the library, or the library reads no exported file.
         reason: Option<ExportError>,
-        /// An earlier export, which is still there.
+        /// An earlier export that still exists.
         stale: Option<PathBuf>,
     },
 }
 
 impl Export {
-    /// Where it was written.
+    /// The file that was written.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Written { path, .. } => Some(path),
@@ -39,7 +38,7 @@ impl Export {
         }
     }
 
-    /// What must be known to deploy it, a line each.
+    /// Notes on deploying it, each on one line.
     pub fn warnings(&self, library: &Library) -> Vec<String> {
         match self {
             Self::Written { notes, .. } => {
@@ -51,8 +50,8 @@ impl Export {
                     .map(|error| format!("nothing is exported for {library}: {error}"));
                 let stale = stale.iter().map(|path| {
                     format!(
-                        "{} still has rules that the table no longer has. Remove it: the table has nothing left \
-                         to export.",
+                        "{} still has rules that the table no longer has. Remove it, since the table has nothing \
+                         left to export.",
                         path.display()
                     )
                 });
@@ -62,11 +61,11 @@ impl Export {
     }
 }
 
-/// Exports a table. The notes say which other parts of the library carry out collectives before it asks the file,
-/// according to the measuring program `driver`.
+/// Exports a table. The notes name the components of the library that carry out collectives without reading the file,
+/// as the measuring program `driver` reports them.
 ///
 /// # Errors
-/// What the format refuses.
+/// Those of the format.
 pub fn render_export(
     format: &dyn Format,
     table: &Table,
@@ -81,10 +80,10 @@ pub fn render_export(
     format.render(table, &options)
 }
 
-/// What [`render_export`] adds to an export's notes, as [`Options::remarks`].
+/// The notes that [`render_export`] adds to those of the format, for [`Options::remarks`].
 ///
 /// # Errors
-/// What the format refuses.
+/// Those of the format.
 pub fn remarks(
     format: &dyn Format,
     table: &Table,
@@ -98,12 +97,12 @@ pub fn remarks(
     Ok(shadows(table, &exported, driver))
 }
 
-/// What a library asks before an exported file that is put in place as it says, each a full sentence.
+/// Sentences about the components of a library that take precedence over the deployed file.
 fn shadows(table: &Table, exported: &Exported, driver: &Path) -> Vec<String> {
     let Some(library) = libraries::find(&table.provenance.library.name) else {
         return Vec::new();
     };
-    // Programs read other files by themselves.
+    // Files without variables are not read by the library.
     if exported.variables.is_empty() {
         return Vec::new();
     }
@@ -114,29 +113,29 @@ fn shadows(table: &Table, exported: &Exported, driver: &Path) -> Vec<String> {
             variables.insert(setting.to_owned(), value.clone());
         }
     }
-    let is_told = |collective| {
+    let is_exported = |collective| {
         let entries = table.collectives.get(&collective).into_iter().flatten();
         let mut rules = entries.flat_map(|entry| &entry.rules);
         rules.any(|rule| matches!(rule.candidate, Candidate::Native { .. }))
     };
     let sentence = |serving: libraries::Serving| {
         let remedy = serving.remedy?;
-        let told = serving
+        let exported = serving
             .collectives
             .into_iter()
-            .filter(|told| is_told(*told));
-        let told: Vec<&str> = told.map(|collective| collective.name()).collect();
+            .filter(|collective| is_exported(*collective));
+        let names: Vec<&str> = exported.map(|collective| collective.name()).collect();
         let place = if serving.over_nodes {
             " over several nodes"
         } else {
             ""
         };
-        (!told.is_empty()).then(|| {
+        (!names.is_empty()).then(|| {
             format!(
-                "As the library is set here, {} carries out {}{place}: the library does not read this file \
-                 for them; set {remedy} so that it does.",
+                "With the library's present settings, {} carries out {}{place} and does not read this file; \
+                 set {remedy} to change that.",
                 serving.component,
-                told.join(", ")
+                names.join(", ")
             )
         })
     };
@@ -147,11 +146,10 @@ fn shadows(table: &Table, exported: &Exported, driver: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Writes a table beside its own file in the format that its library reads: `night.openmpi.conf` beside
-/// `night.yaml`.
+/// Exports a table beside its own file in the format that its library reads: `night.openmpi.conf` beside `night.yaml`.
 ///
-/// An installed MPICH, whose own decisions its format needs, is looked for on `search`, as in `PATH`; `driver`
-/// is the measuring program of the library. The rules that the policy deploys are written.
+/// MPICH's format needs the library's own decisions, for which an installation is searched for on `search`, a value of
+/// `PATH`. `driver` is the measuring program of the library. Only rules that the policy deploys are written.
 ///
 /// # Errors
 /// [`TunerError::File`].
@@ -191,28 +189,28 @@ pub fn export_beside(
     Ok(Export::Written { path, notes })
 }
 
-/// Where [`export_beside`] writes; nowhere if the library reads no format, or the table is a device or the like.
+/// The file that [`export_beside`] writes; `None` if the library reads no format or the table is a special file.
 pub fn export_path(library: &Library, table: &Path) -> Option<PathBuf> {
     let format = export::read_by(library)?;
     let name = format!("{}.{}", library.name, format.suffix());
     (!files::is_special(table)).then(|| table.with_extension(name))
 }
 
-/// Where a text beside an exported file goes, if there is one.
+/// The path of the text beside an exported file.
 pub fn text_path(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".txt");
     beside.into()
 }
 
-/// Where [`write_export`] writes what the file has no place for; nowhere if there is no such thing, or the file is a
-/// device or the like.
+/// The path of the text that [`write_export`] writes beside the file; `None` if there is no such text or the file is a
+/// special file.
 pub fn text_beside(path: &Path, exported: &Exported) -> Option<PathBuf> {
     (exported.companion.is_some() && !files::is_special(path)).then(|| text_path(path))
 }
 
-/// Writes a file, and beside it, with `.txt` behind its name, what it has no place for; returns where
-/// that is.
+/// Writes an exported file and, if its format has no comments, a text beside it with `.txt` appended to the name;
+/// returns the path of that text.
 ///
 /// # Errors
 /// [`TunerError::File`].

@@ -1,13 +1,13 @@
-//! Files that are written: where they go is looked at before the work begins.
+//! Output files, checked before the work begins.
 
 use std::path::Path;
 
 use crate::TunerError;
 
-/// A file, if there is one, and what names it, as errors shall say: "`--output`", "`output.table`".
+/// An optional file with the option or key that names it, for error messages: "`--output`", "`output.table`".
 pub type Named<'a> = (&'a str, Option<&'a Path>);
 
-/// Writes a text, as [`files::write`].
+/// Writes a text by [`files::write`].
 ///
 /// # Errors
 /// [`TunerError::File`].
@@ -19,8 +19,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), TunerError> {
     })
 }
 
-/// Finds out whether these files could be written, before work begins that takes long; leaves nothing behind but their
-/// folders.
+/// Checks that these files can be written, before long work begins; creates their folders.
 ///
 /// # Errors
 /// [`TunerError::Output`].
@@ -35,8 +34,8 @@ pub fn probe(outputs: &[Named<'_>]) -> Result<(), TunerError> {
     Ok(())
 }
 
-/// Refuses to write what is read, by whatever name, or a file beside a store that is read ([`store::beside`]), and to
-/// write one file twice. Devices and the like, which are written to in place, may be both.
+/// Checks that no output is also an input, under any name, or a file beside an input that is a store
+/// ([`store::beside`]), and that no two outputs are the same file. Special files, such as devices, are exempt.
 ///
 /// # Errors
 /// [`TunerError::SameFile`].
@@ -61,7 +60,7 @@ pub fn keep_apart(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), Tun
     Ok(())
 }
 
-/// What names `path` if it is one of the files that are kept beside `file`, were that a store.
+/// The description of `path` if it is one of the files kept beside the store `file`.
 fn beside(path: &Path, name: &str, file: &Path) -> Option<String> {
     let all = store::beside(file);
     let found = all.iter().find(|beside| files::is_same(path, beside))?;

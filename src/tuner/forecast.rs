@@ -1,4 +1,4 @@
-//! What measuring would come to.
+//! Forecasts of the work and time that a campaign still needs.
 
 use std::collections::BTreeMap;
 
@@ -10,34 +10,33 @@ use vocabulary::{Library, Purpose};
 use crate::agenda::{Coverage, left_seconds, repetition, spent_seconds};
 use crate::{Agenda, CampaignProgress, MeasurementContext, TunerError};
 
-/// Wall-clock time that starting and ending a launch takes beside its tasks.
+/// Wall-clock time for starting and ending a launch.
 const LAUNCH_SECONDS: f64 = 1.0;
 
-/// What is left to do of an agenda, and about how long that takes.
+/// The remaining work of an agenda, and an estimate of its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
-    /// What is done and what is to be done in all.
+    /// The progress so far.
     pub progress: CampaignProgress,
-    /// Launches to come.
+    /// The number of launches left.
     pub launches_left: u32,
-    /// Turns to come, one a candidate, cell and launch; of a guided campaign about as many, by what is known
-    /// now.
+    /// The number of turns left, one per candidate, cell and launch; an estimate for a guided campaign.
     pub turns_left: u64,
-    /// Whether the experiments have been made that block sizes are predicted from.
+    /// Whether the experiments for predicting block sizes have been made.
     pub calibrated: bool,
-    /// What of the budget is spent: what measuring the library into this store has cost.
+    /// The spent part of the budget: the time of all measurements of the library in this store.
     pub spent_seconds: f64,
-    /// Time to come, that of the simulated machine in simulations, at most about this, and no more than is left of
-    /// the budget: precise candidates end their turns early; 0 if the budget is spent.
+    /// An estimated upper bound of the remaining time, no more than the rest of the budget; turns of precise
+    /// candidates end early. Simulated time in simulations.
     pub seconds: f64,
-    /// Nodes held times `seconds`, in hours; `None` for a simulated machine.
+    /// Node-hours for `seconds`; `None` for a simulated machine.
     pub node_hours: Option<f64>,
-    /// The part of `seconds` that is kept for confirming choices, in further launches.
+    /// The part of `seconds` that is kept for confirming launches.
     pub confirming_seconds: f64,
 }
 
 impl Agenda {
-    /// What is left after what `store` has of a library; everything if there is no store.
+    /// Forecasts the measurements that `store` lacks of a library; all measurements without a store.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -48,7 +47,7 @@ impl Agenda {
         library: &Library,
     ) -> Result<Forecast, TunerError> {
         let is_exploring = self.keeps_time() && self.purpose() == Purpose::Exploring;
-        let (stock, spent_seconds, left) = match store {
+        let (coverage, spent_seconds, left) = match store {
             Some(store) => (
                 Coverage::of(store, library, self.pattern)?,
                 spent_seconds(store, campaign, library, None)?,
@@ -63,24 +62,24 @@ impl Agenda {
             true => unspent.min(campaign.budget_seconds - campaign.exploring_seconds()),
             false => 0.0,
         };
-        let slice = repetition(campaign, self, &stock, &[], left).slice_seconds;
-        let by_nodes = self.turns_left(&stock);
+        let slice = repetition(campaign, self, &coverage, &[], left).slice_seconds;
+        let by_nodes = self.turns_left(&coverage);
         let turns_left = by_nodes.values().sum();
         let turns = turns_left as f64;
-        let calibrated = self.is_calibrated(&stock);
-        let open = self.launches_left(&stock);
-        // Experiments that were never made have a launch of their own.
+        let calibrated = self.is_calibrated(&coverage);
+        let open = self.launches_left(&coverage);
+        // Experiments that were not made yet have a launch of their own.
         let launches_left = open + u32::from(open == self.launches && !calibrated);
         let starting = match campaign.is_simulated() {
             true => 0.0,
             false => f64::from(launches_left) * LAUNCH_SECONDS,
         };
-        // Launches end with the budget, whatever is left to do.
+        // Launches end with the budget.
         let now = (starting + turns * slice).min(left);
         let seconds = (now + confirming_seconds).min(unspent);
         let nodes = nodes_held(campaign, &by_nodes);
         Ok(Forecast {
-            progress: self.progress(&stock),
+            progress: self.progress(&coverage),
             launches_left,
             turns_left,
             calibrated,
@@ -92,7 +91,7 @@ impl Agenda {
     }
 }
 
-/// The average number of nodes that are held while turns are taken, from the turns by number of nodes.
+/// The average number of nodes that launches hold, from the turns by number of nodes.
 fn nodes_held(campaign: &Campaign, turns: &BTreeMap<u32, u64>) -> Option<f64> {
     let most = || campaign.shapes.iter().map(|shape| shape.nodes).max();
     let all: u64 = turns.values().sum();
@@ -112,8 +111,8 @@ fn nodes_held(campaign: &Campaign, turns: &BTreeMap<u32, u64>) -> Option<f64> {
     }
 }
 
-/// Forgets the failures that the campaign's store has recorded of the library, so that the
-/// candidates are tried again; returns how many there were. Without a store there are none.
+/// Removes the library's recorded failures from the campaign's store, so that the candidates are tried again; returns
+/// their number, 0 without a store.
 ///
 /// # Errors
 /// If another process measures into the store, or it cannot be written.

@@ -1,4 +1,4 @@
-//! What a guided campaign asks for.
+//! The agenda of a guided campaign.
 
 use campaign::{Campaign, Family};
 use fit::MachineFit;
@@ -12,26 +12,25 @@ use wire::{PlannedTask, PlannedWork};
 use crate::TunerError;
 use crate::identity::digest_in;
 
-/// Candidates of a cell that go from round to round, on average: the default, its strongest rival, and
-/// now and then others.
-const TURNS_A_ROUND: f64 = 2.5;
-/// The share of a campaign's cells that a search measures, on average.
+/// The average number of candidates per cell in a round: the default, its strongest rival, and sometimes others.
+const TURNS_PER_ROUND: f64 = 2.5;
+/// The average share of a campaign's cells that a search measures.
 const SHARE_OF_CELLS: f64 = 0.6;
 
-/// What a search asks for by now.
+/// The requests of a search at its present state.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Search {
-    /// What is worth measuring.
+    /// The measurements that are worth making.
     pub(crate) requests: Vec<MeasurementRequest>,
-    /// What an interrupted launch left undone, which comes first: what was asked for next would follow from
-    /// less than it would have without the interrupt.
+    /// Tasks left over from an interrupted launch, which come first so that the search takes the same course as without
+    /// the interrupt.
     pub(crate) undone: Vec<PlannedTask>,
-    /// Launches of cells of which nothing more is asked for, together.
+    /// The number of measurements of finished cells.
     pub(crate) finished: u64,
 }
 
 impl Search {
-    /// Looks at what the store has of the library.
+    /// Continues the search from the store's measurements of the library.
     pub(crate) fn new(
         campaign: &Campaign,
         store: Option<&Store>,
@@ -66,7 +65,7 @@ impl Search {
             Some(store) => store.undone(library, &digest_in(store, campaign)?)?,
             None => Vec::new(),
         };
-        // In a store from another machine, `shapes: auto` may have meant other shapes.
+        // `shapes: auto` may have meant other shapes on the machine that the store comes from.
         let largest = campaign.largest_shape();
         undone.retain(|task| match &task.work {
             PlannedWork::Compare { cell, .. } => campaign.shapes.contains(&cell.shape),
@@ -82,22 +81,21 @@ impl Search {
         })
     }
 
-    /// About how many turns a launch takes, on average.
-    pub(crate) fn turns_a_launch(cells: &[(Cell, Vec<Candidate>)]) -> usize {
-        let turns = |candidates: &Vec<Candidate>| TURNS_A_ROUND.min(candidates.len() as f64);
+    /// The estimated average number of turns in a launch.
+    pub(crate) fn turns_per_launch(cells: &[(Cell, Vec<Candidate>)]) -> usize {
+        let turns = |candidates: &Vec<Candidate>| TURNS_PER_ROUND.min(candidates.len() as f64);
         let all: f64 = cells.iter().map(|(_, candidates)| turns(candidates)).sum();
         (all * SHARE_OF_CELLS).ceil() as usize
     }
 
-    /// About how many turns a cell takes that is to be measured in `launches` launches, in the next one with
-    /// `candidates` candidates.
+    /// The estimated number of turns of a cell in `launches` launches, the first of them with `candidates` candidates.
     pub(crate) fn turns_of(&self, launches: u64, candidates: u64) -> u64 {
-        let later = launches.saturating_sub(1) as f64 * TURNS_A_ROUND.min(candidates as f64);
+        let later = launches.saturating_sub(1) as f64 * TURNS_PER_ROUND.min(candidates as f64);
         candidates + later.ceil() as u64
     }
 }
 
-/// What a store knows of a library's cells, by calls of one pattern.
+/// A store's measurements of a library's cells in one pattern of calls.
 fn known(store: &Store, library: &Library, pattern: Pattern) -> Result<Known, TunerError> {
     let samples = store.samples(library, pattern)?;
     let mut known = Known::default();
@@ -121,7 +119,7 @@ fn known(store: &Store, library: &Library, pattern: Pattern) -> Result<Known, Tu
     Ok(known)
 }
 
-/// What the fitted machine leads to expect.
+/// Predictions from the fitted machine.
 struct OfMachine<'a>(&'a MachineFit);
 
 impl Expectation for OfMachine<'_> {
@@ -142,7 +140,8 @@ impl Expectation for OfMachine<'_> {
     }
 }
 
-/// The block size that the pipelining lemma expects to be best; `None` also where the machine's parameters do not hold.
+/// The best block size by the pipelining lemma, in bytes; `None` if it is unknown or the machine's parameters do not
+/// hold.
 pub(crate) fn predicted_block(machine: &MachineFit, cell: &Cell, family: &Family) -> Option<u64> {
     let best = fit::best_blocks(machine, cell, family.algorithm, &family.parameters)?;
     let member = family.candidate(cell, best.block_bytes)?;

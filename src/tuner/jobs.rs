@@ -1,4 +1,4 @@
-//! The jobs of campaigns, from the files of their launches.
+//! Listing and cancelling the batch jobs of campaigns, by the files of their launches.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -13,35 +13,35 @@ use crate::analysis::stored::campaign_of;
 use crate::launch::Launch;
 use crate::{Agenda, CampaignProgress, SearchPaths, Silent, TunerError, store_file};
 
-/// How long a colltune that follows a job may take to notice that it was cancelled.
+/// The time that a colltune that follows a job may need to notice its cancellation.
 const NOTICED_WITHIN: Duration = Duration::from_secs(60);
 
-/// A launch that was given to a batch system.
+/// A launch that was submitted to a batch system.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobRow {
-    /// The name of its campaign, by the name of its store.
+    /// The campaign's name, from the name of its store.
     pub campaign: String,
-    /// The launch, its job, and where it stands.
+    /// The launch, its job and the job's state.
     pub job: Recorded,
-    /// Measurements in its spool: of one cell in one launch each.
+    /// The number of measurements in its spool.
     pub measured: u64,
 }
 
-/// What came of cancelling jobs.
+/// The result of cancelling jobs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cancelled {
-    /// The campaign, by the name of its store.
+    /// The campaign's name, from the name of its store.
     pub campaign: String,
-    /// The jobs that were cancelled, each once.
+    /// The cancelled jobs.
     pub jobs: Vec<Submission>,
-    /// Launches whose measurements were taken into the store now.
+    /// The number of launches whose measurements were added to the store.
     pub taken_in: usize,
-    /// What the campaign has and asks for; `None` if that cannot be told, as where there is no store.
+    /// The campaign's progress; `None` if it is unknown, as without a store.
     pub progress: Option<CampaignProgress>,
 }
 
-/// The launches of a folder `STORE.launches` that were given to a batch system, by number. Its commands are
-/// looked for on `path`.
+/// The launches in a folder `STORE.launches` that were submitted to a batch system, by number. The batch system's
+/// commands are searched for on `path`.
 ///
 /// # Errors
 /// Files that cannot be read.
@@ -56,11 +56,11 @@ pub fn jobs(launches: &Path, path: &OsStr) -> Result<Vec<JobRow>, TunerError> {
     Ok(rows.collect())
 }
 
-/// Ends the jobs of a folder `STORE.launches`, or `only` those with these ids: cancels them, waits until they
-/// are gone, and takes in what they have measured. Where there are none that is all right.
+/// Cancels the jobs of a folder `STORE.launches`, or `only` those with these ids, waits until they have ended, and adds
+/// their measurements to the store. No jobs at all is not an error.
 ///
 /// # Errors
-/// A batch system that does not answer; a colltune that goes on following; a store that cannot be written.
+/// A batch system that does not answer; another colltune that keeps following the jobs; a store that cannot be written.
 pub fn cancel(
     launches: &Path,
     only: Option<&[String]>,
@@ -89,7 +89,7 @@ pub fn cancel(
         let mut silent = Silent;
         let mut taken = Launch::new(&plan, &mut store, &mut silent, CampaignProgress::default());
         let drained = taken.drain();
-        let ended = match (drained, taken.finish(), outcome) {
+        let ended = match (drained, taken.finish, outcome) {
             (Err(error), _, _) => LaunchOutcome::Died {
                 message: error.to_string(),
             },
@@ -99,7 +99,7 @@ pub fn cancel(
                     message: "its job was cancelled or ended by the batch system".to_owned(),
                 }
             }
-            // A candidate may be to blame: `measure` judges.
+            // A candidate may be the cause, which `measure` finds out.
             (Ok(()), None, _) => continue,
         };
         store.end_launch(plan.launch, &ended)?;
@@ -109,7 +109,7 @@ pub fn cancel(
     Ok(cancelled)
 }
 
-/// Locks the store and the launches, once a colltune that follows the jobs has noticed that they are gone.
+/// Locks the store and the launches, after waiting for a colltune that follows the jobs to notice their end.
 fn lock(store: &Path, launches: &Path) -> Result<(Lock, Lease), TunerError> {
     let end = Instant::now() + NOTICED_WITHIN;
     loop {
@@ -123,7 +123,7 @@ fn lock(store: &Path, launches: &Path) -> Result<(Lock, Lease), TunerError> {
     }
 }
 
-/// How far the campaign is that was launched last.
+/// The progress of the campaign that was launched last.
 fn progress(store: &Store) -> Result<Option<CampaignProgress>, TunerError> {
     let Some(last) = store.launches()?.pop() else {
         return Ok(None);
@@ -137,11 +137,11 @@ fn progress(store: &Store) -> Result<Option<CampaignProgress>, TunerError> {
     let start = environments.last().map(|(_, start)| start);
     let natives = start.map_or(&[][..], |start| &start.environment.natives);
     let agenda = Agenda::new(&campaign, Some(store), &last.library, natives)?;
-    let stock = Coverage::of(store, &last.library, agenda.pattern)?;
-    Ok(Some(agenda.progress(&stock)))
+    let coverage = Coverage::of(store, &last.library, agenda.pattern)?;
+    Ok(Some(agenda.progress(&coverage)))
 }
 
-/// Complete tasks in a spool; it may be growing, or have damage behind them.
+/// The number of complete tasks in a spool, which may be growing or damaged at its end.
 fn measured(spool: &Path) -> u64 {
     let mut reader = SpoolReader::new(spool);
     let mut done = 0;

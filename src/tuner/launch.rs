@@ -1,8 +1,8 @@
-//! One launch of the driver, from plan to last record.
+//! One launch of the driver, from its plan to its last record.
 
 mod follow;
 mod judge;
-mod leash;
+mod parent_alive;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,61 +15,61 @@ use store::{SpoolReader, Store};
 use vocabulary::{Candidate, Subject};
 use wire::{Finish, Plan, PlannedWork, Record};
 
-use self::leash::ParentAliveLock;
-use crate::allotment::NodeRequest;
+use self::parent_alive::ParentAliveLock;
+use crate::node_request::NodeRequest;
 use crate::{CampaignProgress, MeasurementContext, Observer, TunerError, TuningEvent, write};
 
-/// What a launch may take beyond its deadline: starting, the task in flight, ending.
+/// The time that a launch may take beyond its deadline, for its start, the current task and its end.
 const GRACE_SECONDS: f64 = 120.0;
 
-/// Whether one waits for a launch, and what an interrupt does to it.
+/// Whether the command waits for a launch, and what an interrupt does to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnInterrupt {
-    /// An interrupt ends the launch.
+    /// The command waits, and an interrupt ends the launch.
     Own,
-    /// An interrupt leaves a launch alone that goes on without us.
+    /// The command waits, and an interrupt leaves a launch that can continue without it running.
     Follow,
-    /// One does not wait.
+    /// The command does not wait.
     Submit,
 }
 
-/// How a launch ended.
+/// The end of a launch.
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// The launch finished in order.
     Finished(Finish),
-    /// A candidate took it down; the failure is stored.
+    /// A candidate caused the end; its failure is stored.
     ByCandidate { message: String },
     /// The launcher was killed from outside.
     Killed { message: String },
     /// The batch system ended its job.
     Batch { end: BatchEnd, message: String },
-    /// The launch goes on, and is not waited for.
+    /// The launch goes on without the command.
     GoesOn { id: String, standing: JobState },
 }
 
-/// A launch under way.
+/// A running launch.
 pub(crate) struct Launch<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) store: &'a mut Store,
     pub(crate) observer: &'a mut dyn Observer,
     spool: SpoolReader,
-    /// How far the whole campaign is.
+    /// The progress of the whole campaign.
     progress: CampaignProgress,
     started: bool,
-    /// The task and the candidate of the present turn.
+    /// The task and the candidate of the current turn.
     in_flight: Option<(u32, u32)>,
-    finish: Option<Finish>,
+    /// The reason of an end in order.
+    pub(crate) finish: Option<Finish>,
     /// The candidates in flight when earlier launches ended for an unknown reason.
     pub(crate) suspects: BTreeSet<(Subject, Candidate)>,
-    /// Whether it has given a result, if only that a candidate fails.
-    pub(crate) fruitful: bool,
-    /// Whether its job goes on without us, so that its end is not to be written down.
+    /// Whether the launch has a result, which may be the failure of a candidate.
+    pub(crate) has_result: bool,
+    /// Whether the job goes on without the command, so that the launch has not ended.
     pub(crate) goes_on: bool,
 }
 
-/// The files of a launch, beside the store that the campaign names: `NAME.db.launches/0001.plan.json` and so
-/// on.
+/// A file of a launch, beside the store that the campaign names: `NAME.db.launches/0001.plan.json` etc.
 pub(crate) fn file(store: &Path, number: u32, kind: &str) -> PathBuf {
     folder(store).join(format!("{number:04}.{kind}"))
 }
@@ -98,20 +98,20 @@ impl<'a> Launch<'a> {
             in_flight: None,
             finish: None,
             suspects: BTreeSet::new(),
-            fruitful: false,
+            has_result: false,
             goes_on: false,
         }
     }
 
-    /// Starts the driver and follows it to its end, if it is waited for.
+    /// Starts the driver, and follows it as `watch` says.
     pub(crate) fn run(
         &mut self,
         at: &MeasurementContext,
-        allotment: NodeRequest,
+        nodes: NodeRequest,
         watch: OnInterrupt,
         stop: &AtomicBool,
     ) -> Result<Ended, TunerError> {
-        let job = self.job(at, allotment)?;
+        let job = self.job(at, nodes)?;
         let text = serde_json::to_string(self.plan).map_err(|error| TunerError::File {
             action: "write",
             path: job.plan.clone(),
@@ -131,16 +131,16 @@ impl<'a> Launch<'a> {
         ended
     }
 
-    /// Takes up a launch that an earlier process started; `None` if its job is not to be found.
+    /// Takes up a launch that an earlier process started; `None` if its job cannot be found.
     pub(crate) fn resume(
         &mut self,
         at: &MeasurementContext,
-        allotment: NodeRequest,
+        nodes: NodeRequest,
         watch: OnInterrupt,
         stop: &AtomicBool,
     ) -> Result<Option<Ended>, TunerError> {
-        let job = self.job(at, allotment)?;
-        // The launch may go on as long as its end is not known.
+        let job = self.job(at, nodes)?;
+        // Until its end is known, the launch may go on.
         self.goes_on = true;
         let resumed = at.launcher.resume(&job)?;
         self.goes_on = false;
@@ -150,10 +150,10 @@ impl<'a> Launch<'a> {
         self.attend(at, running.as_mut(), watch, stop).map(Some)
     }
 
-    fn job(&self, at: &MeasurementContext, allotment: NodeRequest) -> Result<Job, TunerError> {
+    fn job(&self, at: &MeasurementContext, nodes: NodeRequest) -> Result<Job, TunerError> {
         let place = |kind: &str| {
             let path = file(&at.campaign.output.store, self.plan.launch, kind);
-            // Another node's working directory may be another.
+            // The working directory may differ on another node.
             match at.launcher.outlives() {
                 true => absolute(&path),
                 false => Ok(path),
@@ -163,19 +163,19 @@ impl<'a> Launch<'a> {
         Ok(Job {
             driver: at.driver.clone().unwrap_or_default(),
             plan: place("plan.json")?,
-            ranks: allotment.shape.ranks(),
-            ppn: allotment.shape.ppn,
+            ranks: nodes.shape.ranks(),
+            ppn: nodes.shape.ppn,
             log: place("log")?,
             environment: at.environment.clone(),
             timeout: Some(Duration::from_secs_f64(
                 seconds + self.plan.watchdog_seconds,
             )),
-            begin_in: allotment.begin_in,
-            keep: allotment.keep,
+            begin_in: nodes.begin_in,
+            keep: nodes.keep,
         })
     }
 
-    /// Stores what has been written to the spool since the last look.
+    /// Stores the records that were added to the spool since the last call.
     pub(crate) fn drain(&mut self) -> Result<(), TunerError> {
         while let Some(record) = self.spool.next_record()? {
             self.take(&record)?;
@@ -185,7 +185,7 @@ impl<'a> Launch<'a> {
 
     fn take(&mut self, record: &Record) -> Result<(), TunerError> {
         let new = self.store.ingest(self.plan, record)?;
-        self.fruitful |= matches!(record, Record::Done(_) | Record::Failed { .. });
+        self.has_result |= matches!(record, Record::Done(_) | Record::Failed { .. });
         match record {
             Record::Started(start) => {
                 self.started = true;
@@ -215,7 +215,7 @@ impl<'a> Launch<'a> {
             }
             Record::Done(done) => {
                 self.in_flight = None;
-                // All of its candidates have had their turns, suspects too.
+                // All candidates of the task have had their turns, so none of them is a suspect any longer.
                 let whole = self.entrant(done.task, 0).map(|(subject, _)| subject);
                 self.suspects
                     .retain(|(suspected, _)| whole != Some(*suspected));
@@ -227,11 +227,6 @@ impl<'a> Launch<'a> {
             Record::Finished { reason } => self.finish = Some(*reason),
         }
         Ok(())
-    }
-
-    /// Why the launch ended in order, if it has.
-    pub(crate) fn finish(&self) -> Option<Finish> {
-        self.finish
     }
 
     fn entrant(&self, task: u32, candidate: u32) -> Option<(Subject, Candidate)> {
@@ -248,7 +243,10 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// A path that does not depend on the working directory, and that plans and scripts can name.
+/// The absolute path as plans and scripts name it.
+///
+/// # Errors
+/// [`TunerError::File`] if the path is not UTF-8.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, TunerError> {
     let failed = |path: &Path, source| TunerError::File {
         action: "use",
@@ -259,7 +257,7 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf, TunerError> {
     match whole.to_str() {
         Some(_) => Ok(whole),
         None => {
-            let text = "the path is not UTF-8, in which plans of launches name their files: measure in another folder";
+            let text = "the path is not UTF-8, as the plans of launches require: measure in another folder";
             Err(failed(
                 &whole,
                 io::Error::new(io::ErrorKind::InvalidInput, text),

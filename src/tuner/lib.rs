@@ -1,19 +1,18 @@
-//! The loop: plan, launch, collect, fit, decide, write; the one place that joins the stages.
+//! The loop that joins all stages: plan, launch, collect, fit, decide, write.
 //!
 //! ```text
-//! MeasurementContext: what a campaign finds on this machine: library, launcher, driver
-//! Agenda ───── what the campaign asks for, and what of it a store lacks
-//! measure ──── launches the driver until the agenda is done or the budget spent
-//! Analysis ─── everything that follows from a store's samples: fits, decisions, table, report
+//! MeasurementContext  a campaign with the library, launcher and driver found on this machine
+//! Agenda              the measurements that a campaign asks for, and those that a store lacks
+//! measure             launches the driver until the agenda is done or the budget is spent
+//! CampaignAnalysis    all results of a store's samples: fits, decisions, table, report
 //! ```
 //!
-//! Nothing here knows terminals: what happens is told to an [`Observer`], and a stop is asked for
-//! through a flag.
+//! This crate does not know terminals: it reports events to an [`Observer`], and a flag asks it to stop.
 
 mod agenda;
-mod allotment;
 mod analysis;
 mod confirming;
+mod context;
 mod doctor;
 mod error;
 mod explain;
@@ -27,6 +26,7 @@ mod launch;
 mod machine;
 mod machine_file;
 mod measure;
+mod node_request;
 mod observer;
 mod order;
 mod origin;
@@ -35,10 +35,10 @@ mod store_location;
 mod tune;
 mod verdicts;
 mod view;
-mod workplace;
 
 pub use agenda::{Agenda, CampaignProgress, Merged};
 pub use analysis::{CampaignAnalysis, Deciding};
+pub use context::{MeasurementContext, SearchPaths};
 pub use doctor::{Diagnosis, DriverFound, LibrarySetting, diagnose};
 pub use error::TunerError;
 pub use explain::explain;
@@ -56,4 +56,3 @@ pub use origin::SampleOrigin;
 pub use scripts::{Script, scripts};
 pub use store_location::{StateDirs, store_file};
 pub use tune::{Tuned, check_outputs, conclude, tune, written_before};
-pub use workplace::{MeasurementContext, SearchPaths};

@@ -1,4 +1,4 @@
-//! The machine that a campaign or a simulation names.
+//! Reading and checking machine files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use strict_yaml::Diagnostic;
 use thiserror::Error;
 use vocabulary::{CommShape, Through};
 
-/// Where the reference machine is explained.
+/// The documented reference machine.
 const REFERENCE: &str = "tuning/machines/reference.yaml";
 
 /// A machine that cannot be simulated.
@@ -40,7 +40,7 @@ pub enum MachineError {
 }
 
 impl MachineError {
-    /// What the user can do about it, where the message does not say so already.
+    /// A remedy, if the message does not say it already.
     pub fn help(&self) -> Option<String> {
         let help = match self {
             Self::File(_) => return None,
@@ -55,7 +55,7 @@ impl MachineError {
     }
 }
 
-/// Reads a machine file; without a path, gives the reference machine.
+/// Reads a machine file, or the reference machine if there is no path.
 ///
 /// # Errors
 /// [`MachineError::Read`], [`MachineError::File`].
@@ -80,7 +80,7 @@ pub fn parse_machine(path: &Path, text: &str) -> Result<Machine, MachineError> {
     Ok(Machine::parse(text, path)?)
 }
 
-/// Checks that a machine describes all that a campaign does on it.
+/// Checks that a machine has all parameters that a campaign needs.
 pub(crate) fn check_suffices(machine: &Machine, campaign: &Campaign) -> Result<(), MachineError> {
     let lacks = |key, needed_by: String| MachineError::Lacks {
         machine: machine.name.clone(),

@@ -1,4 +1,4 @@
-//! What was fitted, as a machine file.
+//! Fitted parameters as a machine file.
 
 use std::fmt::Write;
 
@@ -9,9 +9,9 @@ use results::ParameterEstimate;
 use crate::CampaignAnalysis;
 
 impl CampaignAnalysis {
-    /// The machine as a file that `simulate --machine` and simulated campaigns read, with the interval
-    /// of each value; what was not identified is a comment. `None` if no level's `alpha` and `beta`
-    /// both were.
+    /// The machine as a file for `simulate --machine` and simulated campaigns, with the interval of each value;
+    /// parameters that were not identified are comments. `None` if there is no level whose `alpha` and `beta` are both
+    /// known.
     pub fn machine_file(&self) -> Option<String> {
         let machine = self.found.machine.machine.as_ref()?;
         let mut file = File {
@@ -20,15 +20,15 @@ impl CampaignAnalysis {
         };
         let origin = &self.origin;
         file.line(format_args!(
-            "# What `colltune fit` found of {} with {}, in seconds, bytes and seconds per byte.",
+            "# Parameters of {} with {} as fitted by `colltune fit`, in seconds, bytes and seconds per byte.",
             one_line(&origin.name),
             origin.library
         ));
         file.line(format_args!(
-            "# tuning/machines/reference.yaml explains the keys. Intervals are those of medians over"
+            "# tuning/machines/reference.yaml explains the keys. Intervals are confidence intervals of medians"
         ));
         file.line(format_args!(
-            "# launches, residuals median errors of single measurements."
+            "# over launches; residuals are median relative errors of single measurements."
         ));
         file.line(format_args!("name: \"{}\"", plain(&machine.name)));
         file.line(format_args!("ranks_per_node: {}", machine.ranks_per_node));
@@ -67,7 +67,7 @@ struct File<'a> {
 
 impl File<'_> {
     fn line(&mut self, line: std::fmt::Arguments<'_>) {
-        // Nothing can fail that is written to a string.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{line}");
     }
 
@@ -163,7 +163,7 @@ impl File<'_> {
         }
     }
 
-    /// A key whose value is that of a parameter, or a comment that says why it has none.
+    /// A key with a parameter's value, or a comment with the reason why there is none.
     fn entry(&mut self, indent: &str, key: &str, used: Option<String>, parameter: &str) {
         let text = match (used, self.found(parameter)) {
             (Some(value), found) => {
@@ -176,7 +176,7 @@ impl File<'_> {
         self.line(format_args!("{indent}{text}"));
     }
 
-    /// The machine's rate is the median of those of datatypes and operators.
+    /// The machine's `gamma`, the median over datatypes and operators, and the single values as comments.
     fn gamma(&mut self, machine: &Machine) {
         let gammas = self.of(|name| name.starts_with("gamma."));
         match machine.gamma {
@@ -187,7 +187,7 @@ impl File<'_> {
         self.list(&gammas);
     }
 
-    /// What a machine file has no key for.
+    /// Comments with the ratios for which machine files have no key.
     fn factors(&mut self) {
         let parameters = self.fit.parameters.iter();
         let factors: Vec<_> = parameters.filter(|p| p.unit == "1").cloned().collect();
@@ -212,12 +212,12 @@ impl File<'_> {
     }
 }
 
-/// A number that is read as the same.
+/// A number in a form that is read back exactly.
 fn exact(value: f64) -> String {
     format!("{value:e}")
 }
 
-/// A parameter's value with its interval, or why it has none.
+/// A parameter's value with its interval, or the reason why there is none.
 fn said(name: &str, parameter: &ParameterEstimate) -> String {
     let Some(value) = parameter.value() else {
         return format!("{name} is {}", parameter.status);
@@ -250,7 +250,7 @@ fn number(value: f64, unit: &str) -> String {
     }
 }
 
-/// A name that a machine may have.
+/// The name with characters replaced that machine names may not have.
 fn plain(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let name: String = name
@@ -264,7 +264,7 @@ fn plain(name: &str) -> String {
     }
 }
 
-/// A name that stays within its comment.
+/// The name without line ends and other control characters.
 fn one_line(name: &str) -> String {
     name.chars()
         .map(|c| if c.is_control() { ' ' } else { c })

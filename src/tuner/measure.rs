@@ -1,4 +1,4 @@
-//! Launch after launch, until everything is measured.
+//! The measuring loop: launches until the agenda is done or the budget is spent.
 
 mod adopt;
 mod conclude;
@@ -13,51 +13,51 @@ use store::Store;
 use vocabulary::{Candidate, Cell, Purpose, Racing, Subject};
 use wire::{Plan, PlannedWork, WIRE_VERSION};
 
-use self::conclude::Patience;
+use self::conclude::Streaks;
 pub(crate) use self::lock::CampaignLock;
 use crate::agenda::{Coverage, left_seconds, repetition, unspent_seconds};
-use crate::allotment::{NodeRequest, on_the_same_nodes};
 use crate::analysis::stored::campaign_of;
 use crate::identity::digest_in;
 use crate::launch::{Launch, OnInterrupt, absolute, file};
+use crate::node_request::{NodeRequest, on_the_same_nodes};
 use crate::{Agenda, CampaignProgress, MeasurementContext, Observer, TunerError, TuningEvent};
 
-/// What measuring came to.
+/// The result of measuring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
-    /// Launches made now.
+    /// The number of launches made now.
     pub launches: u32,
-    /// What is done and what was to do.
+    /// The campaign's progress.
     pub progress: CampaignProgress,
 }
 
-/// What submitting came to.
+/// The result of submitting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubmittedLaunch {
-    /// The launch under way; `None` if nothing is left to do, or to spend.
+    /// The submitted launch; `None` if the agenda is done or the budget is spent.
     pub job: Option<SubmittedJob>,
-    /// What is done and what is to do.
+    /// The campaign's progress.
     pub progress: CampaignProgress,
 }
 
-/// A launch that goes on without us.
+/// A launch that goes on without the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubmittedJob {
     /// The launch's number.
     pub launch: u32,
     /// The batch system's id of its job.
     pub id: String,
-    /// Where it stands.
+    /// The state of the job.
     pub standing: JobState,
-    /// Whether it was submitted now, and not found.
+    /// Whether it was submitted now, not by an earlier command.
     pub is_new: bool,
 }
 
-/// Measures what a campaign asks for and its store does not yet have.
+/// Makes the measurements of a campaign that its store lacks.
 ///
-/// What an earlier run left behind is taken in first. Setting `stop` ends the launch under way, or leaves
-/// it alone if it is a job that goes on without this process; what is complete is stored, and the next call
-/// continues. Only one process measures into a store at a time.
+/// Launches of an earlier run are finished first. Setting `stop` ends the current launch, or stops following it if it
+/// is a job that continues without this process. Complete measurements are stored, and the next call continues. Only
+/// one process measures into a store at a time.
 ///
 /// # Errors
 /// [`TunerError::Interrupted`] or [`TunerError::Left`]; a store that cannot be written; a launcher or driver
@@ -70,11 +70,11 @@ pub fn measure(
     Ok(of_campaign(at, observer, stop, OnInterrupt::Follow)?.0)
 }
 
-/// Takes in what launches have measured by now, and submits the next one if none is under way; waits for
-/// nothing. Where jobs end with this process it is the same as [`measure`].
+/// Stores the measurements of launches so far, and submits the next launch if none is running, without waiting for it.
+/// The same as [`measure`] if launches end with this process.
 ///
 /// # Errors
-/// As of [`measure`].
+/// Those of [`measure`].
 pub fn submit(
     at: &MeasurementContext,
     observer: &mut dyn Observer,
@@ -85,16 +85,15 @@ pub fn submit(
     Ok(SubmittedLaunch { job, progress })
 }
 
-/// Measures each of these cells with its candidates, the default among them, until the store has it from
-/// `launches` launches: for questions about a few cells, without experiments and whatever the campaign asks for
-/// besides.
+/// Measures only these cells, each with its candidates including the default, until the store has `launches` launches
+/// of each.
 ///
-/// The store is that of the workplace's campaign and should be of nothing else: conditions of earlier
-/// measurements are not looked at. An interrupt ends the launch under way, whatever the launcher. A launcher's
-/// nodes are kept for the next question: close it after the last one. Otherwise as [`measure`].
+/// The store of the context's campaign should hold nothing else, since the conditions of earlier measurements are not
+/// compared. Setting `stop` ends the current launch, whatever the launcher. The launcher's nodes are kept for the next
+/// call: close it after the last one. Otherwise the same as [`measure`].
 ///
 /// # Errors
-/// As of [`measure`].
+/// Those of [`measure`].
 pub fn measure_cells(
     at: &MeasurementContext,
     cells: &[(Cell, Vec<Candidate>)],
@@ -118,7 +117,7 @@ pub fn measure_cells(
     Ok(measuring.carry_out()?.0)
 }
 
-/// Measures what the campaign asks for; with the launch that goes on without us.
+/// Makes the measurements of a campaign; also returns the launch that goes on without the command.
 fn of_campaign(
     at: &MeasurementContext,
     observer: &mut dyn Observer,
@@ -135,12 +134,11 @@ fn of_campaign(
     Measuring::new(at, &agenda, store, &lock, observer, stop, watch).carry_out()
 }
 
-/// What there is to do, given what a store has.
+/// The agenda, given a store.
 type AgendaOf<'a> = dyn Fn(&Store) -> Result<Agenda, TunerError> + 'a;
 
-/// Measurements under other launcher options or another environment are other measurements: the
-/// store must not hold any of this library. A launch that never was up has measured nothing, as where the
-/// batch system refused its job.
+/// Checks that the store has no measurements of this library under other launcher options or another environment.
+/// Launches that never started, such as jobs that the batch system refused, are ignored.
 fn check_conditions(store: &Store, at: &MeasurementContext) -> Result<(), TunerError> {
     let up = store.environments(&at.library)?;
     let up: BTreeSet<u32> = up.into_iter().map(|(number, _)| number).collect();
@@ -162,7 +160,7 @@ fn check_conditions(store: &Store, at: &MeasurementContext) -> Result<(), TunerE
     Ok(())
 }
 
-/// What a launch means for the next one.
+/// The consequence of a launch for the next one.
 enum AfterLaunch {
     GoOn,
     /// The deadline passed before the first task.
@@ -180,11 +178,11 @@ struct Measuring<'a> {
     stop: &'a AtomicBool,
     watch: OnInterrupt,
     launches: u32,
-    patience: Patience,
+    streaks: Streaks,
     suspects: BTreeSet<(Subject, Candidate)>,
     /// Whether there is no time left for exploring.
     has_explored: bool,
-    /// The launch that goes on without us.
+    /// The launch that goes on without the command.
     left: Option<SubmittedJob>,
 }
 
@@ -207,7 +205,7 @@ impl<'a> Measuring<'a> {
             stop,
             watch,
             launches: 0,
-            patience: Patience::default(),
+            streaks: Streaks::default(),
             suspects: BTreeSet::new(),
             has_explored: false,
             left: None,
@@ -222,7 +220,7 @@ impl<'a> Measuring<'a> {
             adopt::leave_campaign(self.at, &digest)?;
         }
         let done = self.go_through();
-        // More questions about a few cells may follow.
+        // The caller may measure more cells on the same nodes.
         if self.left.is_some() || self.watch == OnInterrupt::Own {
             done?;
         } else {
@@ -247,11 +245,11 @@ impl<'a> Measuring<'a> {
 
     fn progress(&self) -> Result<CampaignProgress, TunerError> {
         let agenda = (self.agenda)(&self.store)?;
-        let stock = Coverage::of(&self.store, &self.at.library, agenda.pattern)?;
-        Ok(agenda.progress(&stock))
+        let coverage = Coverage::of(&self.store, &self.at.library, agenda.pattern)?;
+        Ok(agenda.progress(&coverage))
     }
 
-    /// Makes the next launch; false if there is nothing left to do or to spend.
+    /// Makes the next launch; false if the agenda is done or the budget is spent.
     fn step(&mut self) -> Result<bool, TunerError> {
         self.lock.check()?;
         let MeasurementContext {
@@ -261,16 +259,16 @@ impl<'a> Measuring<'a> {
         if self.has_explored && agenda.purpose() == Purpose::Exploring {
             agenda = agenda.confirming(campaign, &self.store, library)?;
         }
-        let stock = Coverage::of(&self.store, library, agenda.pattern)?;
-        let mut tasks = on_the_same_nodes(campaign, agenda.next(&stock));
+        let coverage = Coverage::of(&self.store, library, agenda.pattern)?;
+        let mut tasks = on_the_same_nodes(campaign, agenda.next(&coverage));
         for task in &mut tasks {
             if let PlannedWork::Compare { cell, .. } = &task.work {
                 task.calls = self.at.calls.get(cell).copied();
             }
         }
-        let progress = agenda.progress(&stock);
+        let progress = agenda.progress(&coverage);
         if tasks.is_empty() {
-            // The time for exploring ended before that.
+            // Exploring ended for lack of time.
             if progress.done < progress.total {
                 self.observer.notice(TuningEvent::BudgetSpent { progress });
             }
@@ -281,7 +279,7 @@ impl<'a> Measuring<'a> {
             self.observer.notice(TuningEvent::BudgetSpent { progress });
             return Ok(false);
         }
-        let allotment = NodeRequest::of(campaign, library, &self.store, &tasks, self.watch)?;
+        let nodes = NodeRequest::of(campaign, library, &self.store, &tasks, self.watch)?;
         let number = self.store.next_launch()?;
         let place = |kind| absolute(&file(&campaign.output.store, number, kind));
         let plan = Plan {
@@ -301,7 +299,7 @@ impl<'a> Measuring<'a> {
             },
             deadline_seconds: Some(left),
             watchdog_seconds: campaign.watchdog_seconds,
-            repetition: repetition(campaign, &agenda, &stock, &tasks, left),
+            repetition: repetition(campaign, &agenda, &coverage, &tasks, left),
             racing: campaign.racing.then_some(Racing {
                 materiality: campaign.materiality,
             }),
@@ -319,10 +317,10 @@ impl<'a> Measuring<'a> {
             progress,
             left_seconds,
         });
-        match self.launch(&plan, allotment, progress)? {
+        match self.launch(&plan, nodes, progress)? {
             AfterLaunch::GoOn => Ok(true),
             AfterLaunch::Left => Ok(false),
-            // What is left for exploring does not suffice; choices may still be confirmed.
+            // The time left does not suffice for exploring, but may suffice for confirming choices.
             AfterLaunch::NothingBegan if is_exploring && !self.has_explored => {
                 self.has_explored = true;
                 Ok(true)
@@ -337,10 +335,10 @@ impl<'a> Measuring<'a> {
     fn launch(
         &mut self,
         plan: &Plan,
-        allotment: NodeRequest,
+        nodes: NodeRequest,
         progress: CampaignProgress,
     ) -> Result<AfterLaunch, TunerError> {
-        // A spool of that name can only be a leftover of a store that was deleted: numbers grow.
+        // Launch numbers grow, so a spool of that name belongs to a store that was deleted.
         match std::fs::remove_file(&plan.spool) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
                 return Err(TunerError::File {
@@ -355,9 +353,9 @@ impl<'a> Measuring<'a> {
         self.launches += 1;
         let mut launch = Launch::new(plan, &mut self.store, self.observer, progress);
         launch.suspects = std::mem::take(&mut self.suspects);
-        let ended = launch.run(self.at, allotment, self.watch, self.stop);
-        let (fruitful, goes_on) = (launch.fruitful, launch.goes_on);
+        let ended = launch.run(self.at, nodes, self.watch, self.stop);
+        let (has_result, goes_on) = (launch.has_result, launch.goes_on);
         self.suspects = std::mem::take(&mut launch.suspects);
-        self.conclude(plan, ended, fruitful, goes_on, true)
+        self.conclude(plan, ended, has_result, goes_on, true)
     }
 }

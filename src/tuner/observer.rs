@@ -1,4 +1,4 @@
-//! What happens while measuring, told as it happens.
+//! Events while measuring.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -10,37 +10,37 @@ use wire::FailureKind;
 
 use crate::CampaignProgress;
 
-/// Something worth telling. Serialized, its name stands under `event`, as in
+/// An event while measuring. In JSON its name stands under `event`, as in
 /// `{"event":"stored","progress":{"done":3,"total":12}}`; subjects, candidates and libraries are texts.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum TuningEvent<'a> {
-    /// Launches of a killed colltune were found, and what they had measured was stored.
+    /// Launches of a killed colltune were found, and their measurements were stored.
     Recovered {
-        /// How many.
+        /// The number of launches.
         launches: usize,
     },
     /// A launch begins.
     Launch {
         /// Its number.
         number: u32,
-        /// What is done and what is to do.
+        /// The progress so far.
         progress: CampaignProgress,
-        /// What is left of the budget, in seconds; absent where that is no time on the clock, as in simulations.
+        /// The rest of the budget in seconds of wall-clock time; absent in simulations.
         left_seconds: Option<f64>,
     },
-    /// A launch set aside what its site has deployed.
+    /// A launch set aside rules that its site has deployed.
     SetAside {
         /// [`wire::Environment::set_aside`].
         what: &'a [String],
     },
-    /// A job waits for nodes, or for another reason than before.
+    /// A job waits in the queue, or its reason for waiting has changed.
     Queued {
         /// The launch's number.
         number: u32,
         /// The batch system's id of the job.
         id: &'a str,
-        /// Why, in the scheduler's words, if it says.
+        /// The reason in the scheduler's words, if it gives one.
         reason: Option<&'a str>,
     },
     /// A job runs.
@@ -59,41 +59,41 @@ pub enum TuningEvent<'a> {
     },
     /// A task is stored.
     Stored {
-        /// What is done and what is to do.
+        /// The progress so far.
         progress: CampaignProgress,
     },
     /// A candidate failed and is left out from now on.
     Failed {
-        /// Where.
+        /// The cell or experiment.
         #[serde(serialize_with = "as_text")]
         subject: &'a Subject,
-        /// Which.
+        /// The candidate.
         #[serde(serialize_with = "as_text")]
         candidate: &'a Candidate,
         /// The kind of failure.
         kind: FailureKind,
-        /// What was seen.
+        /// The failure's message.
         message: &'a str,
     },
     /// A launch ended before its plan was done; measuring goes on if it can.
     Died {
         /// Its number.
         number: u32,
-        /// How.
+        /// The reason.
         message: &'a str,
     },
-    /// A table of another library or campaign stands where the table is about to be written.
+    /// The new table replaces one of another library or campaign.
     Replaces {
-        /// The table.
+        /// The table's file.
         #[serde(serialize_with = "shown")]
         path: &'a Path,
-        /// What it was made for.
+        /// The provenance of the table that is replaced.
         #[serde(rename = "library", serialize_with = "library_of")]
         provenance: &'a Provenance,
     },
     /// The budget is spent with launches left to do.
     BudgetSpent {
-        /// What is done and what is to do.
+        /// The progress so far.
         progress: CampaignProgress,
     },
 }
@@ -102,7 +102,7 @@ fn as_text<S: Serializer>(value: &impl Display, to: S) -> Result<S::Ok, S::Error
     to.collect_str(value)
 }
 
-/// A path that is not UTF-8 has no JSON; what is shown of it has.
+/// Serializes a path as text, also if it is not UTF-8.
 fn shown<S: Serializer>(path: &&Path, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&path.display())
 }
@@ -113,11 +113,11 @@ fn library_of<S: Serializer>(made_for: &&Provenance, to: S) -> Result<S::Ok, S::
 
 /// A receiver of events.
 pub trait Observer {
-    /// Takes notice of an event; must not block.
+    /// Receives an event; must not block.
     fn notice(&mut self, event: TuningEvent<'_>);
 }
 
-/// An observer that does not.
+/// An observer that ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -1,4 +1,4 @@
-//! The order in which the ranks of a campaign stand on their nodes.
+//! The order of a campaign's ranks on their nodes.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use vocabulary::{Library, RankOrder};
 
 use crate::TunerError;
 
-/// What a store says of a library's ranks, and what predictions are made for: the order in all launches, if it
-/// is one and known; else that of the launcher's options, as far as they tell.
+/// The recorded orders of a library's ranks, and the order for predictions: that of all launches if they agree, or else
+/// the one that follows from the launcher's options.
 pub(crate) fn orders(
     store: Option<&Store>,
     library: &Library,

@@ -1,4 +1,4 @@
-//! Where measurements come from.
+//! The origin of measurements.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use wire::LaunchStart;
 
 use crate::CampaignProgress;
 
-/// Where measurements come from.
+/// The origin of measurements.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct SampleOrigin {
     /// The name of the campaign.
@@ -23,25 +23,25 @@ pub struct SampleOrigin {
     pub store: PathBuf,
     /// The library that was measured.
     pub library: Library,
-    /// What the launches that measured something ran on, in the order of launches.
+    /// The reported starts of the launches with measurements, in the order of launches.
     #[serde(skip)]
     pub starts: Vec<LaunchStart>,
-    /// How much of what the campaign asks for is measured, if the campaign is known.
+    /// The campaign's progress, if the campaign is known.
     #[serde(skip)]
     pub progress: Option<CampaignProgress>,
-    /// The launches' own dates, for launches that never reported.
+    /// The last launch's start in the store, for launches without a report.
     #[serde(skip)]
     pub started_unix_seconds: Option<i64>,
     /// The least confidence of rules that are deployed.
     #[serde(skip)]
     pub min_confidence: Confidence,
-    /// Whether others have measured it.
+    /// Whether the measurements are imported.
     #[serde(skip)]
     pub is_imported: bool,
 }
 
 impl SampleOrigin {
-    /// Day of the last launch, UTC.
+    /// The day of the last launch, UTC.
     pub(crate) fn date(&self) -> String {
         let reported = self
             .starts
@@ -53,7 +53,7 @@ impl SampleOrigin {
             .unwrap_or_default()
     }
 
-    /// What is missing, as a sentence.
+    /// A sentence about missing measurements, if there are any.
     pub(crate) fn incompleteness(&self) -> Option<String> {
         let CampaignProgress { done, total } = self.progress?;
         (done < total).then(|| {
@@ -65,7 +65,7 @@ impl SampleOrigin {
         })
     }
 
-    /// The warnings of all launches, each kind once, in its worst form.
+    /// The warnings of all launches, each kind once, in its strongest form.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut kinds: Vec<Warning> = Vec::new();
         let all: BTreeSet<&Warning> = self
@@ -75,12 +75,12 @@ impl SampleOrigin {
             .collect();
         for warning in all {
             let same_kind = |known: &&mut Warning| {
-                // Every file that was imported is named.
+                // Every imported file is named.
                 !matches!(known, Warning::Imported { .. } | Warning::Baseline { .. })
                     && std::mem::discriminant(*known) == std::mem::discriminant(warning)
             };
             match kinds.iter_mut().find(same_kind) {
-                // Ascending order: the later one of a kind is the stronger one.
+                // In ascending order, the last warning of a kind is the strongest.
                 Some(known) => *known = warning.clone(),
                 None => kinds.push(warning.clone()),
             }

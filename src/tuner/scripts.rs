@@ -1,4 +1,4 @@
-//! What would be submitted to a batch system.
+//! The scripts of batch jobs.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use crate::{MeasurementContext, TunerError};
 /// A job's script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// The nodes that it asks for, and ranks on each.
+    /// The nodes that it requests, and the ranks per node.
     pub shape: CommShape,
-    /// All of it.
+    /// The script's text.
     pub text: String,
 }
 
-/// The scripts that the next launches of a campaign would be submitted with: one, or where allocations are
-/// separate one for each number of nodes; none if it is not measured in jobs.
+/// The scripts of a campaign's next launches: one, or one for each number of nodes if allocations are separate; none if
+/// the campaign is not measured in batch jobs.
 ///
 /// # Errors
 /// A store that cannot be read, or a template that cannot be filled in.

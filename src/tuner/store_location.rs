@@ -1,9 +1,8 @@
-//! Where stores stand that must not stand where campaigns are.
+//! Locations of stores that must not stand beside their campaigns.
 //!
-//! SQLite is not to be relied on where several hosts share a file system. A campaign that runs on a cluster is
-//! usually there, and so are its launches' plans and spools, which nodes must see. Its store then goes to a disk
-//! of the login node. It can be made again from the launches at any time, and is on every login node that needs
-//! it.
+//! SQLite is unreliable on file systems that several hosts share. Campaigns for clusters usually stand on one, with the
+//! plans and spools of their launches, which nodes must see. The store then goes to a local disk of the login node. It
+//! can be made again from the launches at any time, on every login node.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -16,7 +15,7 @@ use store::network_file_system;
 
 use crate::launch::absolute;
 
-/// Where a user's programs may keep what is theirs.
+/// The folders for a user's program data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateDirs {
     /// The value of `$XDG_STATE_HOME`.
@@ -39,8 +38,8 @@ impl StateDirs {
     }
 }
 
-/// The file of the store that is called `named`: that path, or, if nothing is there, the one on this host's
-/// own disk that stands for it, if it is there.
+/// The file of the store `named`: that path if it exists, or else its replacement on this host's local disk if that
+/// exists.
 pub fn store_file(named: &Path, homes: &StateDirs) -> PathBuf {
     let elsewhere = || elsewhere(named, homes, &is_shared).filter(|path| path.exists());
     match named.exists() {
@@ -49,8 +48,8 @@ pub fn store_file(named: &Path, homes: &StateDirs) -> PathBuf {
     }
 }
 
-/// Where the store of a campaign goes if not where the campaign says: jobs are measured, no store
-/// is named, none is there, and it would be on a file system that hosts share.
+/// The store's path on the local disk, for a campaign that is measured in jobs, names no store, has none yet, and would
+/// have it on a shared file system; otherwise `None`.
 pub(crate) fn relocated(campaign: &Campaign, homes: &StateDirs) -> Option<PathBuf> {
     let named = &campaign.output.store;
     let is_default = *named == Path::new(".colltune").join(format!("{}.db", campaign.name));
@@ -66,7 +65,7 @@ fn is_shared(path: &Path) -> bool {
     network_file_system(path).is_some()
 }
 
-/// The path that stands for a store on this host's own disk.
+/// The path on this host's local disk that replaces that of a store.
 fn elsewhere(
     named: &Path,
     homes: &StateDirs,
@@ -79,14 +78,14 @@ fn elsewhere(
     Some(homes.folder(is_shared).join(format!("{stem}-{hex}.db")))
 }
 
-/// Makes a folder that no other user may use; false if another user has it. All users may write to `/var/tmp`.
+/// Creates a folder for this user alone; false if it belongs to another user, since all users may write to `/var/tmp`.
 fn is_ours(folder: &Path) -> bool {
     if let Some(above) = folder.parent()
         && fs::create_dir_all(above).is_err()
     {
         return false;
     }
-    // The folder may be there already.
+    // The folder may exist already.
     let _ = DirBuilder::new().mode(0o700).create(folder);
     fs::symlink_metadata(folder)
         .is_ok_and(|found| found.is_dir() && found.uid() == Uid::effective().as_raw())

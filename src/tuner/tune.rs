@@ -1,4 +1,4 @@
-//! Everything in one go.
+//! The command `tune`: measuring, deciding and writing all outputs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,31 +14,31 @@ use crate::{
     TuningEvent, export_beside, export_path, keep_apart, measure, probe, text_path, write,
 };
 
-/// What [`tune`] came to.
+/// The result of [`tune`].
 #[derive(Debug)]
 pub struct Tuned {
-    /// What was measured.
+    /// The launches made and the progress.
     pub measured: Measured,
-    /// What follows from it.
+    /// The analysis of all measurements.
     pub analysis: CampaignAnalysis,
     /// The decisions.
     pub table: Table,
-    /// Where the table was written.
+    /// The file of the table.
     pub table_path: PathBuf,
-    /// Where the report was written.
+    /// The file of the Markdown report.
     pub report_path: PathBuf,
-    /// Where the same was written as a page with pictures; nowhere beside a report that is a device or the like.
+    /// The file of the HTML report; `None` if the report is a special file, such as a device.
     pub page_path: Option<PathBuf>,
-    /// What became of the table for the library's own settings.
+    /// The export for the library's own settings.
     pub export: Export,
     /// The rules that are not deployed.
     pub withheld: Vec<Withheld>,
 }
 
-/// Measures what is missing, fits, decides, and writes the table, the reports, and the export for the library.
+/// Makes the missing measurements, fits, decides, and writes the table, the reports, and the export for the library.
 ///
 /// # Errors
-/// As for [`measure()`] and [`CampaignAnalysis::of`]; files that cannot be written.
+/// Those of [`measure()`] and [`CampaignAnalysis::of`]; files that cannot be written.
 pub fn tune(
     at: &MeasurementContext,
     observer: &mut dyn Observer,
@@ -49,14 +49,14 @@ pub fn tune(
     conclude(at, measured, observer)
 }
 
-/// Checks, before anything is measured, that all outputs can be written, and replace neither inputs nor a table that
-/// cannot be read.
+/// Checks, before anything is measured, that all outputs can be written and that they replace neither inputs nor a file
+/// that is not a readable table.
 ///
 /// # Errors
 /// [`TunerError::File`], [`TunerError::Output`], [`TunerError::SameFile`], [`TunerError::Table`].
 pub fn check_outputs(at: &MeasurementContext) -> Result<(), TunerError> {
     let output = &at.campaign.output;
-    // Folders of outputs are created below: not for a campaign that cannot be measured here.
+    // Checked before folders are created, in case the campaign cannot be measured here.
     absolute(&output.store)?;
     let (page, export) = (page(output), export_path(&at.library, &output.table));
     let text = export.as_deref().map(text_path);
@@ -83,15 +83,15 @@ pub fn check_outputs(at: &MeasurementContext) -> Result<(), TunerError> {
     Ok(())
 }
 
-/// The report as a page with pictures. Beside a device or the like there is none.
+/// The file of the HTML report; `None` if the report is a special file.
 fn page(output: &Output) -> Option<PathBuf> {
     (!files::is_special(&output.report)).then(|| output.page())
 }
 
-/// The table that is to be replaced, if there is one: its verdicts bind. What is written to in place is not read.
+/// Reads the table that is to be replaced, whose verdicts bind; `None` if there is none or the path is a special file.
 ///
 /// # Errors
-/// [`TableError`], if something else is there.
+/// [`TableError`] if the file is not a readable table.
 pub fn written_before(path: &Path) -> Result<Option<Table>, TableError> {
     if files::is_special(path) {
         return Ok(None);
@@ -103,15 +103,15 @@ pub fn written_before(path: &Path) -> Result<Option<Table>, TableError> {
     }
 }
 
-/// Whether a file cannot be there, also because one of its folders is another file.
+/// Whether the error means that there is no file, possibly because one of its folders is a file.
 fn is_absent(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// What follows measuring in [`tune`].
+/// The part of [`tune`] that follows measuring.
 ///
 /// # Errors
-/// As there.
+/// Those of [`CampaignAnalysis::of`]; files that cannot be written.
 pub fn conclude(
     at: &MeasurementContext,
     measured: Measured,
@@ -129,7 +129,7 @@ pub fn conclude(
     };
     let campaign = Some(&at.campaign);
     let mut analysis = CampaignAnalysis::deciding(&store, Some(&at.library), campaign, deciding)?;
-    // The name by which all hosts find it.
+    // The path under which all hosts find the store.
     analysis.origin.store.clone_from(&output.store);
     let table = analysis.table()?;
     if let Some(before) = before {

@@ -1,4 +1,4 @@
-//! The verdicts that decisions must respect.
+//! The verdicts that bind decisions.
 
 use campaign::Campaign;
 use store::{LaunchRow, Store};
@@ -7,11 +7,10 @@ use vocabulary::{Library, Pattern};
 
 use crate::TunerError;
 
-/// The verdicts about a library that bind decisions in one pattern of calls: those in the store and those `of_file`
-/// that were given in the campaign's conditions, or in any if the campaign is not known, as for imported
-/// measurements.
+/// The verdicts about a library that bind decisions in one pattern of calls, from the store and from `of_file`. Only
+/// verdicts under the campaign's conditions bind, or all if there is no campaign, as with imported measurements.
 ///
-/// A verdict that was given without the store gets the newest launch that had begun by then.
+/// A verdict made without the store gets the number of the newest launch that had begun by its time.
 pub(crate) fn binding(
     store: &Store,
     library: &Library,

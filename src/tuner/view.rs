@@ -1,4 +1,4 @@
-//! Turns an analysis into what a report shows.
+//! The view of an analysis for reports.
 
 use report::{Basis, Comparison, View};
 use table::Table;
@@ -6,7 +6,7 @@ use table::Table;
 use crate::CampaignAnalysis;
 
 impl CampaignAnalysis {
-    /// What a report shows of this analysis and the table that follows from it.
+    /// The content of a report about this analysis and the table made from it.
     pub fn view(&self, table: &Table) -> View {
         let found = &self.found;
         let cells = [found.decisions.as_slice(), &found.extended].concat();

@@ -6,11 +6,11 @@ use crate::exit::Answer;
 
 /// Copy a service's state to a new folder
 ///
-/// The copy is the database as it is at one moment, with all tables that it names, also while the service runs. It
-/// holds no secrets but hashes of tokens, and no logs. Campaigns and stores in the project's folder are files that
-/// other tools back up.
+/// Copies a consistent state of the database, and all tables that it names; the service may be running. The copy holds
+/// no logs, and no secrets except hashes of tokens. Campaigns and stores in the project's folder are not copied; back
+/// them up with other tools.
 ///
-/// Exits with 0 if the copy is complete, checked and on disk; otherwise nothing is left of it.
+/// Exits with 0 if the copy is complete, checked and on disk; otherwise the copy is removed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = BACKUP)]
 pub(crate) struct BackupArgs {
@@ -34,16 +34,16 @@ impl BackupArgs {
     }
 }
 
-/// Make a state folder of a service's backup
+/// Restore a service's state from a backup
 ///
-/// The database and the digest of every table are checked first. Browsers must log in again; tokens that were revoked
-/// after the backup hold again, and releases that were made after it are lost.
+/// Checks the database and the digest of every table first. Browsers must log in again. Tokens that were revoked after
+/// the backup are valid again, and releases that were made after it are lost.
 ///
-/// Exits with 0 if the state is complete; otherwise there is no such folder.
+/// Exits with 0 if the state is complete; otherwise the folder is not created.
 #[derive(Debug, clap::Args)]
 #[command(after_help = RESTORE)]
 pub(crate) struct RestoreArgs {
-    /// What `colltune backup` has made
+    /// The folder that `colltune backup` has made
     #[arg(value_name = "BACKUP")]
     backup: PathBuf,
     /// The state folder, which must not exist
@@ -60,7 +60,7 @@ impl RestoreArgs {
         service::restore(&self.backup, &self.state)?;
         let (state, backup) = (self.state.display(), self.backup.display());
         console.remark(format_args!(
-            "{state} is what {backup} holds; a service can use it"
+            "{state} is restored from {backup}; a service can use it"
         ))?;
         Ok(Answer::Good)
     }

@@ -5,26 +5,26 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tuner::{CampaignProgress, Cancelled};
 
+use super::campaign::places;
 use super::launches::{folder_of, folders_here};
-use super::workplace::places;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 
-/// End the jobs of campaigns, keeping what they have measured
+/// Cancel the batch jobs of campaigns, keeping their measurements
 ///
-/// Cancels the jobs, waits until they are gone, takes in what they have measured, and says what the campaign
-/// still lacks; `tune` goes on from there. A command that follows them, on any host, says that they were
-/// cancelled. If no job waits or runs, nothing is cancelled and the exit code is 0.
+/// Cancels the jobs, waits until they have ended, stores their measurements, and prints the campaign's progress;
+/// `tune` continues from there. A command that follows the jobs, on any host, reports that they were cancelled. If no
+/// job waits or runs, nothing is cancelled and the exit code is 0.
 ///
 /// `colltune schema cancel` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Campaigns, or ids of jobs of the working directory's campaigns
+    /// The campaigns, or ids of jobs of campaigns in the working directory
     #[arg(value_name = "CAMPAIGN.yaml|ID", required = true)]
     meant: Vec<String>,
-    /// Print what was done as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -51,7 +51,7 @@ impl Args {
         Ok(Answer::Good)
     }
 
-    /// Folders of launches, each with the jobs that are meant, or all of them.
+    /// The folders of launches, each with the ids of the jobs to cancel, or `None` for all.
     fn meant_by_folder(&self) -> Result<BTreeMap<PathBuf, Option<Vec<String>>>, CliError> {
         let mut folders: BTreeMap<PathBuf, Option<Vec<String>>> = BTreeMap::new();
         for meant in &self.meant {
@@ -85,7 +85,7 @@ fn folder_of_job(id: &str) -> Result<PathBuf, CliError> {
     Err(CliError::UnknownJob { id, searched })
 }
 
-/// What was done about a campaign's jobs.
+/// The result for a campaign.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Ended<'a> {
     campaign: &'a str,
@@ -121,7 +121,7 @@ fn describe(ended: &Cancelled) -> String {
     let name = &ended.campaign;
     match ended.progress {
         Some(CampaignProgress { done, total }) => format!(
-            "{name}: {what}; {done} of {total} measurements are stored, `colltune tune` goes on from there"
+            "{name}: {what}; {done} of {total} measurements are stored, `colltune tune` continues from there"
         ),
         None => format!("{name}: {what}"),
     }

@@ -9,9 +9,9 @@ use guard::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::campaign::store_of;
 use super::grid::grid;
 use super::guarded::{PointParts, TableArgs, name_of, other_orders, probes_of, time};
-use super::workplace::store_of;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -21,20 +21,19 @@ use crate::values;
 
 /// Check whether a table still holds, as in continuous integration
 ///
-/// Measures the points of the table with most at stake again: what the table chooses, the library's default,
-/// and the runner-up, which the store knows that the table was made from. The table no longer holds where
-/// what it chooses is slower than one of these, or takes longer than the table says, for certain and by
-/// enough to matter; or where it fails. Some points are probes: sizes drawn at random between measured ones,
-/// where the table does not keep the default; there, what it chooses must not be slower than the default.
-/// Points are not judged where ranks stand on their nodes in another order than when the table was measured. A
-/// few launches look for suspects; these are measured again, and only the further launches decide, so that a table that
-/// holds is called wrong in 5 % of all runs at most.
+/// Measures the points of the table with most at stake again: the table's choice, the library's default, and the
+/// runner-up, which is known from the store that the table was made from. The table does not hold at points where its
+/// choice fails, or is slower than one of these or than its time in the table, significantly and by more than is
+/// tolerated. Some points are probes: sizes drawn at random between measured ones where the table replaces the
+/// default; they are compared with the default only. Points are not judged if ranks are placed in another order than
+/// when the table was measured. A few launches select suspects; these are measured again, and only the further
+/// launches decide, so that a table that holds fails the check in at most 5 % of all runs.
 ///
-/// Rules that are deployed for every job of the site, by variables, files of settings or a preloaded library, are
-/// overridden for measuring, and a note says so.
+/// Rules that the site deploys for every job, by variables, files of settings or a preloaded library, are overridden
+/// while measuring, and a note says so.
 ///
-/// Exit codes: 0 the table holds; 1 it does not, and what was printed says where and why; 3 it could not be
-/// measured, as where the library has another version than the table's.
+/// Exit codes: 0 the table holds; 1 it does not, and the output says where and why; 3 it could not be measured, for
+/// example because the library has another version than the table's.
 ///
 /// `colltune schema check` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -42,24 +41,24 @@ use crate::values;
 pub(crate) struct Args {
     #[command(flatten)]
     table: TableArgs,
-    /// Points to look at, those with most at stake first, one of each algorithm before a second of any
+    /// The number of points to measure, those with most at stake first, one of each algorithm before a second of any
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..))]
     cells: u32,
-    /// Launches that look for suspects
+    /// The number of launches that select suspects
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     launches: u32,
-    /// How much longer than default and runner-up is too long, as a share; by default the campaign's
+    /// The largest tolerated extra time over the default and the runner-up, as a share; by default the campaign's
     /// materiality
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     materiality: Option<f64>,
-    /// How much longer than its time in the table is too long, as a share: measurements of different days
+    /// The largest tolerated extra time over the choice's time in the table, as a share; measurements of different days
     /// differ by more than those of one launch
     #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = values::share)]
     tolerance: f64,
     /// The store with the measurements, if it is not where the table says
     #[arg(long, value_name = "STORE")]
     store: Option<PathBuf>,
-    /// Write a test case a point to this file, in the XML of JUnit
+    /// Write a test case for each point to this file, as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }
@@ -69,13 +68,13 @@ Examples:
   colltune check tables/night.yaml
   colltune check tables/night.yaml --cells 20 --junit check.xml --markdown check.md";
 
-/// What was found, for people and programs.
+/// The results of a check.
 struct Found<'a> {
     table: &'a Path,
     library: &'a str,
-    /// Why runners-up are not known.
-    silence: Option<&'a str>,
-    /// What probes were drawn from.
+    /// The reason why runners-up are not known.
+    rivals_unknown: Option<&'a str>,
+    /// The seed from which probes were drawn.
     seed: u64,
     checked: &'a Checked,
 }
@@ -102,22 +101,22 @@ impl Args {
             materiality: self.materiality.unwrap_or(campaign.materiality),
             tolerance: self.tolerance,
         };
-        let site = self
+        let setup = self
             .table
-            .site(&table, campaign, &points, self.launches, console)?;
+            .setup(&table, campaign, &points, self.launches, console)?;
         let stop = interrupt::flag()?;
         let checked = {
             let events = self.table.events;
             let mut observer = events.observer(console, ProgressDisplay::once, &stop)?;
-            let mut launches = Launches::new(&site.at, &mut *observer, &stop);
+            let mut launches = Launches::new(&setup.at, &mut *observer, &stop);
             check(&points, &rivals, &mut launches, &options)
         };
-        let library = site.at.library.to_string();
-        let checked = site.conclude(checked)?;
+        let library = setup.at.library.to_string();
+        let checked = setup.conclude(checked)?;
         let found = Found {
             table: &self.table.path,
             library: &library,
-            silence: rivals.silence.as_deref(),
+            rivals_unknown: rivals.unknown_because.as_deref(),
             seed: probing.seed,
             checked: &checked,
         };
@@ -149,7 +148,7 @@ impl Args {
 }
 
 impl Found<'_> {
-    /// The answer as a sentence.
+    /// The verdict as a sentence.
     fn verdict(&self) -> String {
         let points = &self.checked.points;
         let wrong = points.iter().filter(|point| point.is_regression()).count();
@@ -174,22 +173,22 @@ impl Found<'_> {
         }
     }
 
-    /// A sentence that names the points that are probes.
+    /// A sentence about the probes.
     fn probes(&self) -> Option<String> {
         let points = self.checked.points.iter();
         probes_of(points.map(|checked| &checked.point), self.seed)
     }
 
-    /// What is known of runners-up, as a sentence, if they are not.
-    fn silence(&self) -> Option<String> {
-        let why = self.silence?;
+    /// A sentence that says why runners-up are not known, if they are not.
+    fn unknown_rivals(&self) -> Option<String> {
+        let why = self.rivals_unknown?;
         Some(format!(
-            "Runners-up are not known, as {why}: compared with the default alone."
+            "Runners-up are not known, since {why}; choices are not compared with them."
         ))
     }
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Answers<'a> {
     table: &'a Path,
@@ -197,39 +196,39 @@ pub(super) struct Answers<'a> {
     library: &'a str,
     /// Whether the table holds.
     holds: bool,
-    /// Why runners-up are not known; null if they are.
+    /// The reason why runners-up are not known; null if they are.
     runners_up: Option<&'a str>,
     /// Launches that decided about suspects.
     further_launches: u32,
     /// The seed that probes were drawn from.
     seed: u64,
-    /// Where ranks stood in another order than the table's, as sentences.
+    /// Points not judged because ranks were placed in another order than the table's, as sentences.
     other_order: Vec<String>,
     points: Vec<CheckedParts<'a>>,
 }
 
-/// What was found at a point. Times are medians over launches, null if unknown.
+/// The result at a point. Times are medians over launches, null if unknown.
 #[derive(JsonSchema, Serialize)]
 struct CheckedParts<'a> {
     #[serde(flatten)]
     point: PointParts,
     /// Full name of the runner-up.
     runner_up: Option<String>,
-    /// The time of what is chosen.
+    /// The time of the table's choice.
     seconds: Option<f64>,
     default_seconds: Option<f64>,
     runner_up_seconds: Option<f64>,
-    /// The time that stands in the table.
+    /// The time in the table.
     recorded_seconds: Option<f64>,
-    /// Launches that these times are from.
+    /// The number of launches with these times.
     launches: u32,
     /// Whether the table does not hold here.
     regression: bool,
-    /// How what is chosen failed; null if it did not.
+    /// The message of the choice's failure; null if it did not fail.
     broken: Option<&'a str>,
-    /// What became slower, as sentences.
+    /// The reasons why the table does not hold here, as sentences.
     reasons: Vec<String>,
-    /// The suspicions.
+    /// The suspicions, confirmed or not.
     findings: &'a [Finding],
 }
 
@@ -240,7 +239,7 @@ impl<'a> Answers<'a> {
             table: found.table,
             library: found.library,
             holds: found.checked.holds(),
-            runners_up: found.silence,
+            runners_up: found.rivals_unknown,
             further_launches: found.checked.further_launches,
             seed: found.seed,
             other_order: other_orders(&found.checked.misplaced),
@@ -267,7 +266,7 @@ impl<'a> CheckedParts<'a> {
     }
 }
 
-/// A word about a point.
+/// The state of a point in a word.
 fn state(checked: &CheckedPoint) -> &'static str {
     match () {
         () if checked.is_regression() => "WRONG",
@@ -277,7 +276,7 @@ fn state(checked: &CheckedPoint) -> &'static str {
     }
 }
 
-/// The columns of a point: name, word, what is chosen, and the times.
+/// The columns of a point: name, state, choice, and times.
 fn row(checked: &CheckedPoint) -> [String; 7] {
     [
         name_of(&checked.point),
@@ -302,7 +301,7 @@ fn describe(found: &Found<'_>) -> String {
         "runner-up>",
     ];
     let mut lines = vec![grid(columns, rows), String::new()];
-    lines.extend(found.silence());
+    lines.extend(found.unknown_rivals());
     lines.extend(found.probes());
     for checked in &found.checked.points {
         let reasons = checked.reasons().into_iter();

@@ -1,4 +1,4 @@
-//! How a service is asked.
+//! Connections to a service.
 
 use std::path::PathBuf;
 
@@ -7,18 +7,18 @@ use client::{Remote, RemoteError, ServiceUrl, Token};
 /// The arguments that name the token and the certificates to trust.
 #[derive(Debug, clap::Args)]
 pub(super) struct ConnectionArgs {
-    /// A file with the token to ask with; by default the variable COLLTUNE_TOKEN has it, if one is needed
+    /// A file with the token; by default the token in the variable COLLTUNE_TOKEN, if it is set
     ///
-    /// Tokens go to https, to Unix sockets and to this host only, and to no other host after a redirect.
+    /// Tokens are sent only over https, to Unix sockets and to this host, and never to another host after a redirect.
     #[arg(long, global = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// A PEM file of the certificate authorities to trust, in place of the public ones
+    /// A PEM file with the certificate authorities to trust instead of the public ones
     #[arg(long, global = true, value_name = "FILE")]
     ca: Option<PathBuf>,
 }
 
 impl ConnectionArgs {
-    /// A service at a URL.
+    /// Connects to a service at a URL.
     pub(super) fn remote(&self, url: ServiceUrl) -> Result<Remote, RemoteError> {
         let token = Token::find(self.token_file.as_deref())?;
         Remote::new(url, token, self.ca.as_deref())

@@ -14,11 +14,11 @@ use crate::values;
 
 /// Decide from a store, and print or write the table
 ///
-/// Compares the candidates of every cell with the library's default and makes rules of the
-/// winners; the same store always gives the same table. Where the campaign confirms its choices, only what
-/// fresh launches confirmed replaces the default, and such rules are marked `confirmed`. What `validate` found
-/// slower than the default is left to the default until newer launches confirm it; its verdicts are in the store,
-/// or in the table that --output replaces.
+/// Compares the candidates of every cell with the library's default and makes rules of the winners; the same store
+/// always gives the same table. If the campaign confirms its choices, only candidates that fresh launches confirmed
+/// replace the default, and their rules are marked `confirmed`. Candidates that `validate` found slower than the
+/// default are not used until newer launches confirm them; the verdicts are in the store, or in the table that
+/// --output replaces.
 ///
 /// `colltune schema decide` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -29,12 +29,11 @@ pub(crate) struct Args {
     /// Write the table to this file instead of printing it
     #[arg(long, short, value_name = "TABLE")]
     output: Option<PathBuf>,
-    /// What a shorter table may cost: sizes next to each other share a rule if its candidate beats
-    /// the default at all of them and takes at most so much longer than the best, as a share; what the
-    /// campaign says, or 0.01
+    /// The largest regret for a shorter table, as a share: neighbouring sizes share a rule if its candidate beats the
+    /// default at all of them and is slower than the best by at most this share; by default the campaign's, or 0.01
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     max_regret: Option<f64>,
-    /// Decide by the launches that chose candidates, without confirmation, as with `confirmation: off`
+    /// Decide by exploring launches, without confirmation, as with `confirmation: off`
     #[arg(long)]
     unconfirmed: bool,
     /// Print the rules as JSON
@@ -82,7 +81,7 @@ pub(super) struct Rules<'a> {
     rules: Vec<Rule<'a>>,
 }
 
-/// What is used from a size on, up to that of the next rule for the same.
+/// A rule, which holds from its size up to that of the next rule.
 #[derive(JsonSchema, Serialize)]
 struct Rule<'a> {
     collective: &'static str,
@@ -92,7 +91,7 @@ struct Rule<'a> {
     order: Option<RankOrder>,
     operators: Operators,
     deployment: Deployments,
-    /// The size in bytes from which it holds.
+    /// The size in bytes from which the rule holds.
     from_bytes: u64,
     #[serde(flatten, serialize_with = "in_parts")]
     #[schemars(with = "CandidateParts")]

@@ -15,21 +15,20 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 
-/// Put a table where jobs use it, as a version that never changes
+/// Deploy a table for jobs, as a version that never changes
 ///
 /// Writes a folder for the table into DIR: the rules that are used, the file that the table's library reads, an
-/// environment file for shells, module files for Lmod and Environment Modules, and slurm.sh for batch scripts
-/// of Slurm, which looks whether all nodes of the job have the version. Then it points the link DIR/current at
-/// that folder. Jobs that have begun keep the version that they have. Deploying the same table again changes
-/// nothing.
+/// environment file for shells, module files for Lmod and Environment Modules, and slurm.sh for batch scripts of Slurm,
+/// which checks that all nodes of the job have the version. Then it points the link DIR/current at that folder. Running
+/// jobs keep their version. Deploying the same table again changes nothing.
 ///
-/// Exits with 0 if the version is current; with 1, and changes nothing, if the table has rules that no fresh
-/// launches confirmed, or nothing that can be used, or if there is no version to go back to; with 2 if the
-/// table, an option or DIR cannot be used; with 3 if libcolltune.so is not built for the library, or another
-/// colltune is deploying to DIR. Rules of less confidence than --min-confidence are left out.
+/// Exits with 0 if the version is current; with 1, without any change, if the table has rules that no fresh launches
+/// confirmed, or no rules that can be used, or if there is no version to roll back to; with 2 if the table, an option
+/// or DIR cannot be used; with 3 if libcolltune.so is not built for the library, or another colltune is deploying to
+/// DIR. Rules below --min-confidence are left out.
 ///
-/// --rollback goes back to the version that was current before, --list shows all. DIR/history tells who
-/// deployed what and when. `colltune schema deploy` describes what --json prints.
+/// --rollback makes the previous version current again, --list shows all versions. DIR/history records who deployed
+/// what and when. `colltune schema deploy` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -39,19 +38,19 @@ pub(crate) struct Args {
     /// The folder of versions, on all nodes under the same name
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
-    /// Deploy the confirmed rules alone; leave the others to the library's default
+    /// Deploy only confirmed rules; the library's default is used in place of others
     ///
-    /// Rules of less confidence than --min-confidence are left out with and without it.
+    /// Rules below --min-confidence are left out in any case.
     #[arg(long, conflicts_with = "unconfirmed")]
     confirmed_only: bool,
-    /// Let programs decide by the table themselves: also write the script with-table, which preloads libcolltune.so
+    /// Also write the script with-table, which preloads libcolltune.so so that programs decide by the table themselves
     ///
-    /// The launcher starts programs through it: mpirun -n 4 "$COLLTUNE_WITH_TABLE" ./solver. It sets LD_PRELOAD and
-    /// the table for the program alone, on every node; the environment file and the module only name the script of
-    /// their own version, so that all ranks of a job use the same table when another one is deployed.
+    /// The launcher starts programs through the script: mpirun -n 4 "$COLLTUNE_WITH_TABLE" ./solver. It sets LD_PRELOAD
+    /// and the table only for the program, on every node. The environment file and the module name the script of their
+    /// own version, so all ranks of a job use the same table even if another one is deployed meanwhile.
     #[arg(long)]
     preload: bool,
-    /// Go back to the version that was current before
+    /// Make the previous version current again
     #[arg(long, conflicts_with = "list", conflicts_with_all = OF_DEPLOYING)]
     rollback: bool,
     /// Show all versions
@@ -64,11 +63,11 @@ pub(crate) struct Args {
     options: OptionArgs,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 pub(super) enum Answers {
-    /// What was deployed.
+    /// The deployed version.
     Deployed(Deployed),
     /// The version that is current now, with --rollback.
     Current(DeployedVersion),
@@ -76,7 +75,7 @@ pub(super) enum Answers {
     Versions(Vec<DeployedVersion>),
 }
 
-/// Arguments that have no meaning with --rollback and --list.
+/// Arguments that conflict with --rollback and --list.
 const OF_DEPLOYING: [&str; 10] = [
     "table",
     "confirmed_only",
@@ -120,7 +119,7 @@ impl Args {
         let mut options = self.options.options(table, format);
         if let Some(format) = format {
             let driver = self.options.driver(table);
-            // `deploy` reports what cannot be exported.
+            // `deploy` reports errors of the export.
             options.remarks =
                 tuner::remarks(format, table, &options, driver.as_deref()).unwrap_or_default();
         }

@@ -1,4 +1,4 @@
-//! A job that goes on without the command.
+//! Output about a job that continues without the command.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::launches::{State, describe, state};
 use crate::console::Console;
 use crate::error::CliError;
 
-/// Prints which job goes on, or that nothing is left to measure.
+/// Prints the job that continues, or that nothing is left to measure.
 pub(super) fn print(
     at: &MeasurementContext,
     submitted: &SubmittedLaunch,
@@ -33,28 +33,28 @@ pub(super) fn print(
     let standing = describe(&RecordedState::Current(standing.clone()));
     let what = match is_new {
         true => "is submitted",
-        false => "is under way",
+        false => "was submitted before",
     };
     console.remark(format_args!(
-        "launch {launch} {what} as job {id}: {standing}\n{measurements}\nRun the same command again to take \
-         in what it measures; `colltune cancel {id}` ends it."
+        "launch {launch} {what} as job {id}: {standing}\n{measurements}\nRun the same command again to store \
+         its measurements; `colltune cancel {id}` ends it."
     ))
 }
 
-/// What `--detach` prints for programs.
+/// The output of `--detach`.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Detached<'a> {
     /// The campaign.
     name: &'a str,
     library: &'a Library,
     store: &'a Path,
-    /// The job that goes on; null if nothing is left to measure.
+    /// The job that continues; null if nothing is left to measure.
     job: Option<Job<'a>>,
     #[serde(flatten)]
     progress: CampaignProgress,
 }
 
-/// A job that goes on.
+/// A job that continues without the command.
 #[derive(JsonSchema, Serialize)]
 struct Job<'a> {
     /// The number of the launch.

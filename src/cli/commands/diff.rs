@@ -11,14 +11,14 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 
-/// Show what changed between two tables, and the speed-up expected of each change
+/// Show the changes between two tables, and their expected speed-ups
 ///
-/// Ranges of sizes in which the tables choose differently on shapes that both have; shapes that only
-/// one has; and how the times of the library's default differ where both measured them. What a change
-/// is worth is the speed-up over the default that AFTER expects, divided by the one that BEFORE
-/// expects, each by its own measurements: above 1 the new choice promises more. Where AFTER goes back to the
-/// default, no worth is given, since the tables do not say whether the speed-up that BEFORE expected was real. The
-/// present time of the old choice is in the store: `colltune explain`.
+/// Shows the ranges of sizes in which the tables choose differently on shapes that both have, the shapes that only one
+/// has, and the differences between the times of the library's default that both have. The worth of a change is the
+/// speed-up over the default that AFTER expects, divided by the one that BEFORE expects, each by its own measurements:
+/// above 1 the new choice promises more. If AFTER goes back to the default, no worth is given, since the tables do not
+/// show whether the speed-up that BEFORE expected was real. `colltune explain` shows the present time of the old
+/// choice, which is in the store.
 ///
 /// `colltune schema diff` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -74,7 +74,7 @@ fn describe(found: &TableComparison) -> String {
     )];
     let diff = &found.diff;
     parts.push(match diff.changes.len() {
-        0 => "Where both have rules they choose alike.".to_owned(),
+        0 => "Where both have rules, they make the same choices.".to_owned(),
         _ => format!("{}\n\n{}", changes(&diff.changes), verdict(diff)),
     });
     for (side, name) in [(Side::Before, "before"), (Side::After, "after")] {
@@ -147,7 +147,7 @@ fn changes(changes: &[Change]) -> String {
     )
 }
 
-/// How many changes promise more and how many less.
+/// The numbers of changes that promise more and less.
 fn verdict(diff: &Diff) -> String {
     let ranges = match diff.changes.len() {
         1 => "1 range changed".to_owned(),

@@ -9,19 +9,18 @@ use tuner::{Diagnosis, DriverFound, LibrarySetting};
 use vocabulary::units::{format_bytes, format_seconds};
 use wire::Environment;
 
-use super::workplace::places;
+use super::campaign::places;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 
 /// Check whether this machine is ready to be tuned
 ///
-/// Looks for MPI libraries with their launchers and measuring programs, counts cores, tries the
-/// timer and shared memory, looks at what else runs and at settings that change what the library chooses by itself,
-/// and says what is missing and how to get it. It also says which part of each library comes first for each
-/// collective. This follows from priorities and settings alone; a part that declines leaves the collective to the
-/// next. Exits with 3 if no library can be measured;
-/// warnings, which a report would show as well, do not change that.
+/// Searches for MPI libraries with their launchers and measuring programs, counts cores, tests the timer and shared
+/// memory, checks for other load and for settings that change the library's own choices, and says what is missing and
+/// how to get it. Also shows which component of each library has the highest priority for each collective, by
+/// priorities and settings; a component that declines leaves the collective to the next one. Exits with 3 if no
+/// library can be measured; warnings do not change the exit code.
 ///
 /// `colltune schema doctor` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -57,7 +56,7 @@ impl Args {
     }
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Findings<'a> {
     /// Whether a library can be measured.
@@ -74,22 +73,22 @@ pub(super) struct Findings<'a> {
     /// The number of other running tasks.
     load: f64,
     timer_resolution_seconds: f64,
-    /// The cost of reading the timer.
+    /// The time of reading the timer.
     timer_overhead_seconds: f64,
-    /// The memory that a process may share with others of its node for channels; null if it can share none.
+    /// The shared memory that a process may use for channels; null if there is none.
     shared_memory_bytes: Option<u64>,
-    /// Why it can share none.
+    /// The reason why there is no shared memory.
     no_shared_memory: Option<&'a str>,
-    /// Environment variables that steer MPI libraries, by name.
+    /// Environment variables that affect MPI libraries, by name.
     variables: &'a BTreeMap<String, String>,
     libraries: Vec<LibraryFound<'a>>,
     /// Programs named like launchers that cannot be used.
     unusable: Vec<Unusable<'a>>,
     /// Folders searched for launchers.
     searched: &'a [PathBuf],
-    /// What should be done, as sentences.
+    /// Advice, as sentences.
     advice: &'a [String],
-    /// What would make times less trustworthy, as sentences.
+    /// Warnings about measuring now, as sentences.
     warnings: Vec<String>,
 }
 
@@ -103,20 +102,20 @@ struct LibraryFound<'a> {
     launcher: &'a Path,
     /// The measuring program; null if it is not built.
     driver: Option<&'a Path>,
-    /// Control variables that have other values than the library was built with, by name; null if unknown.
+    /// Control variables whose values are not the library's defaults, by name; null if unknown.
     settings: Option<&'a BTreeMap<String, LibrarySetting>>,
-    /// The parts of the library that come first for collectives.
-    serving: Vec<Part<'a>>,
+    /// The components of the library that have the highest priority for collectives.
+    serving: Vec<Component<'a>>,
 }
 
-/// A part of a library.
+/// A component of a library.
 #[derive(JsonSchema, Serialize)]
-struct Part<'a> {
+struct Component<'a> {
     component: &'a str,
     collectives: Vec<&'static str>,
-    /// Whether this is so on communicators over several nodes only.
+    /// Whether this holds only on communicators over several nodes.
     over_nodes: bool,
-    /// The setting that leaves these collectives to exported rules; null if rules are asked anyway.
+    /// The setting that leaves these collectives to exported rules; null if rules are used anyway.
     remedy: Option<&'a str>,
 }
 
@@ -129,7 +128,7 @@ struct Unusable<'a> {
 
 impl<'a> Findings<'a> {
     fn of(diagnosis: &'a Diagnosis) -> Self {
-        let part = |serving: &'a Serving| Part {
+        let component = |serving: &'a Serving| Component {
             component: &serving.component,
             collectives: serving.names(),
             over_nodes: serving.over_nodes,
@@ -141,7 +140,7 @@ impl<'a> Findings<'a> {
             launcher: &found.launcher,
             driver: found.driver.as_deref(),
             settings: found.settings.as_ref(),
-            serving: found.serving.iter().map(part).collect(),
+            serving: found.serving.iter().map(component).collect(),
         };
         let unusable = diagnosis.unusable.iter();
         let environment = &diagnosis.environment;
@@ -175,7 +174,7 @@ fn supported() -> String {
     LibraryName::ALL.map(LibraryName::name).join(", ")
 }
 
-/// The collectives that a part of a library carries out, as a line.
+/// A line about the collectives that a component carries out.
 fn serves(serving: &Serving) -> String {
     let place = if serving.over_nodes {
         ", over several nodes"
@@ -185,14 +184,14 @@ fn serves(serving: &Serving) -> String {
     let remedy = serving.remedy.as_ref();
     let remedy = remedy.map(|remedy| format!(" ({remedy} leaves them to exported rules)"));
     format!(
-        "{} comes first for {}{place}{}",
+        "{} has the highest priority for {}{place}{}",
         serving.component,
         serving.names().join(", "),
         remedy.unwrap_or_default()
     )
 }
 
-/// A setting of a library, as a line.
+/// A line about a setting of a library.
 fn set(name: &str, setting: &LibrarySetting) -> String {
     let LibrarySetting {
         value,
@@ -201,8 +200,8 @@ fn set(name: &str, setting: &LibrarySetting) -> String {
     } = setting;
     let place = place.as_deref().unwrap_or("a place unknown to colltune");
     let effect = match decides {
-        true => "changes which algorithms the library chooses",
-        false => "does not choose algorithms",
+        true => "affects the choice of algorithms",
+        false => "does not affect the choice of algorithms",
     };
     format!("{name}={value}, set in {place}, {effect}")
 }
@@ -267,7 +266,7 @@ fn describe(diagnosis: &Diagnosis) -> String {
     text + verdict
 }
 
-/// The machine itself, a line for each of its properties.
+/// The machine, with a line for each property.
 fn machine(diagnosis: &Diagnosis) -> String {
     let Environment {
         cores,

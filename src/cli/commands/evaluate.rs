@@ -14,31 +14,29 @@ use crate::error::CliError;
 use crate::exit::Answer;
 use crate::values;
 
-/// Judge decisions at measured points that are held out
+/// Evaluate decisions at measured points that are held out
 ///
-/// Holds points out, decides from the others alone, and shows how much longer the choices take than the
-/// best candidate measured at each point held out: their regret. Every second size is held out, but not
-/// the smallest and the largest; then, in turn, each shape between measured ones, with fewer and more
-/// nodes or ranks a node. Beside colltune's table stand the library's default, the best single
-/// candidate, the fastest one at the next lower size and at the nearest one, and the fastest ones by straight lines,
-/// by log-log interpolation and by the fits of candidates that `colltune fit` prints. Points at which the table
-/// costs over 5 % more than the default, the measurement at the next lower or the nearest size, or log-log
-/// interpolation are listed, with the reason.
+/// Holds points out, decides from the others, and shows the regret of the choices: their extra time over the best
+/// candidate measured at each held-out point. Holds out every second size, except the smallest and the largest; then,
+/// in turn, each shape between measured ones, with fewer and more nodes or ranks per node. Compares colltune's table
+/// with the library's default, the best single candidate, the fastest candidate at the next lower and at the nearest
+/// size, and the fastest by straight lines, by log-log interpolation and by the fits of candidates that `colltune fit`
+/// prints. Lists the points at which the table takes over 5 % longer than the default, the measurement at the next
+/// lower or the nearest size, or log-log interpolation, with the reason.
 ///
-/// The line below the methods compares the table's mean regret with that of log-log interpolation. Its interval
-/// is a bootstrap over launches: 200 times, as many launches as the store has (at least 6) are drawn from these
-/// with repetition, and decide and judge; 95 % of the differences lie in the interval. If it does not contain
-/// 0, the difference is beyond noise. A table keeps the default where a candidate gains less than the
-/// campaign's `materiality` or is not certain to be faster; log-log interpolation takes the fastest, certain or
-/// not.
+/// The line below the methods compares the table's mean regret with that of log-log interpolation. The interval is a
+/// bootstrap over launches (at least 6): launches are resampled 200 times with replacement, and each resample both
+/// decides and judges; 95 % of the differences lie in the interval. If it does not contain 0, the difference is beyond
+/// noise. A table keeps the default if a candidate gains less than the campaign's `materiality` or is not certain to be
+/// faster; log-log interpolation takes the fastest candidate in any case.
 ///
-/// Then it prints at how many points the times that follow from the machine's parameters are off by more than
-/// 30 %, with the parameters of all sizes and with those of every second size at the others, beside simpler
-/// models: one line for all messages of a level, lines by size, and these with what exchanges, shifts and fans
-/// cost.
+/// Then prints the number of points at which times predicted from the machine's parameters are off by more than 30 %,
+/// for parameters fitted to all sizes, and for parameters fitted to every second size at the other sizes. Simpler
+/// models are shown for comparison: one line for all messages of a level, lines by size, and these with the costs of
+/// exchanges, shifts and fans.
 ///
-/// With --table, judges that table instead, for example one that a shorter campaign made: what its
-/// choices cost at everything that the store has, beside the library's default.
+/// With --table, judges that table instead, for example one from a shorter campaign: the regret of its choices at all
+/// points of the store, beside that of the library's default.
 ///
 /// `colltune schema evaluate` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -46,10 +44,10 @@ use crate::values;
 pub(crate) struct Args {
     #[command(flatten)]
     store: StoreArgs,
-    /// Judge this table, made from other measurements, at everything that the store has
+    /// Judge this table, made from other measurements, at all points of the store
     #[arg(long, value_name = "TABLE")]
     table: Option<PathBuf>,
-    /// How that table is used: `colltune` has all candidates, `library` only the library's own
+    /// The deployment of that table: `colltune` for all candidates, `library` for the library's own
     #[arg(long, value_parser = values::deployment(), default_value = "colltune", requires = "table")]
     deployment: Deployment,
     /// Print the regrets as JSON
@@ -87,7 +85,7 @@ impl Args {
     }
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Answers<'a> {
     #[serde(flatten)]
@@ -138,8 +136,8 @@ fn describe(analysis: &CampaignAnalysis, splits: &[SplitScores], models: &[Model
     parts.join("\n\n")
 }
 
-/// How the table compares with log-log interpolation at the same points: if it knows fewer, and for all collectives
-/// together beside noise.
+/// Lines that compare the table with log-log interpolation at the same points: the mean regrets if these are known at
+/// fewer points, and for all collectives together the difference with its interval.
 fn common(split: &SplitScores) -> String {
     let Some(common) = split.common else {
         return String::new();
@@ -147,7 +145,7 @@ fn common(split: &SplitScores) -> String {
     let mut lines = String::new();
     if common.points < split.points {
         lines = format!(
-            "\nat the {} points where the costs of both are known, log-log interpolation costs {}, colltune's table {}",
+            "\nat the {} points where both regrets are known, log-log interpolation has {}, colltune's table {}",
             common.points,
             percent(Some(common.log_log)),
             percent(Some(common.table))
@@ -172,33 +170,33 @@ fn common(split: &SplitScores) -> String {
     lines
 }
 
-/// Points at which the table loses that are told, of each split.
-const MOST_TOLD: usize = 5;
+/// The most points of a split that are listed because the table loses there.
+const MOST_LOSSES: usize = 5;
 
-/// Where and why the table loses, for all collectives together.
+/// The points at which the table loses and the reasons, for all collectives together.
 fn losses(split: &SplitScores) -> String {
     let losses = &split.losses;
     if losses.is_empty() || split.collective.is_some() {
         return String::new();
     }
     let mut lines = vec![format!(
-        "\ncolltune's table costs over 5 % more than a simpler method at {} of {} points{}",
+        "\ncolltune's table takes over 5 % longer than a simpler method at {} of {} points{}",
         losses.len(),
         split.points,
-        if losses.len() > MOST_TOLD {
+        if losses.len() > MOST_LOSSES {
             "; most at"
         } else {
             ":"
         }
     )];
-    lines.extend(losses.iter().take(MOST_TOLD).map(|loss| {
+    lines.extend(losses.iter().take(MOST_LOSSES).map(|loss| {
         let Worst {
             cell,
             chosen,
             regret,
         } = &loss.table;
         format!(
-            "  {cell}: {chosen} costs {}, {} by {} {}; {}",
+            "  {cell}: {chosen} has a regret of {}, {} (by {}) of {}; {}",
             percent(Some(*regret)),
             loss.better,
             loss.method,
@@ -247,7 +245,7 @@ fn model_row(score: &ModelScore) -> [String; 3] {
 
 fn score_row(score: &Score) -> [String; 8] {
     let worst = score.worst.as_ref();
-    // A maximum of 0 is everywhere.
+    // A maximum of 0 has no particular place.
     let place = worst.filter(|worst| worst.regret > 0.0);
     [
         score.method.to_string(),

@@ -6,20 +6,20 @@ use table::Table;
 use vocabulary::Pattern;
 use vocabulary::units::{format_bytes, format_seconds};
 
+use super::campaign::store_of;
 use super::grid::grid;
 use super::lookup::{describe, warn_of_simulation};
 use super::query::QueryArgs;
-use super::workplace::store_of;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 
 /// Show the evidence behind a decision
 ///
-/// The decision as `lookup` gives it, and what was measured at the nearest sizes: the candidates, fastest
-/// first, with their median times and intervals, their speed-up over the library's default (paired within
-/// launches, as everywhere in the answer; the median times may have another ratio) and what the model predicts.
-/// The measurements are in the store; without it the answer rests on the table alone.
+/// Prints the decision like `lookup`, and the measurements at the nearest sizes: the candidates, fastest first, with
+/// their median times and intervals, their speed-ups over the library's default (paired within launches, so the ratio
+/// of the median times may differ) and the model's predictions. The measurements are in the store; without it the
+/// answer rests on the table alone.
 ///
 /// `colltune schema explain` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,7 @@ impl Args {
         let table = Table::load(&self.query.table)?;
         warn_of_simulation(&table, console);
         let store = store_of(&table, self.store.as_deref())?;
-        let explanation = tuner::explain(&table, &self.query.query()?, &store)?;
+        let explanation = tuner::explain(&table, &self.query.question.query()?, &store)?;
         if self.json {
             console.json(&explanation)?;
         } else {
@@ -60,10 +60,10 @@ fn explanation_text(explanation: &Explanation) -> String {
     let pattern = explanation.pattern;
     let evidence = explanation.evidence.iter();
     parts.extend(evidence.map(|evidence| evidence_text(evidence, pattern)));
-    if let Some(silence) = &explanation.silence {
-        parts.push(format!("There is no evidence beside the table: {silence}."));
+    if let Some(reason) = &explanation.no_evidence {
+        parts.push(format!("There is no evidence beside the table: {reason}."));
     } else if explanation.evidence.is_empty() {
-        parts.push("Nothing near this was measured.".to_owned());
+        parts.push("There are no measurements near this size.".to_owned());
     }
     if let Some(dissent) = &explanation.dissent {
         parts.push(format!("Note: {dissent}."));
@@ -73,13 +73,13 @@ fn explanation_text(explanation: &Explanation) -> String {
         if !explanation.pattern.is_together() {
             source += &format!("; {}", explanation.pattern.describe());
         }
-        if let Some(starts) = &explanation.starts {
+        if let Some(starts) = &explanation.common_starts {
             source += &format!("; common starts {starts}");
         }
-        if let Some(cold) = &explanation.cold {
+        if let Some(cold) = &explanation.cold_cache {
             source += &format!("; {cold}");
         }
-        if let Some(shares) = &explanation.shares {
+        if let Some(shares) = &explanation.measuring_time {
             source += &format!("; measuring time: {shares}");
         }
         parts.push(source);
@@ -99,7 +99,7 @@ fn evidence_text(evidence: &Evidence, pattern: Pattern) -> String {
     let margin = margin.map_or_else(String::new, |margin| {
         let word = if margin < 0.0 { "less" } else { "more" };
         format!(
-            "; the best other one takes {:.1} % {word} time",
+            "; the best other candidate takes {:.1} % {word} time",
             margin.abs() * 100.0
         )
     });
@@ -114,7 +114,7 @@ fn evidence_text(evidence: &Evidence, pattern: Pattern) -> String {
         "predicted>",
         "launches>",
         "repetitions>",
-        "left race>",
+        "eliminated>",
         "invalid>?",
     ];
     format!(
@@ -127,7 +127,7 @@ fn evidence_text(evidence: &Evidence, pattern: Pattern) -> String {
     )
 }
 
-/// What staying with the default would cost, and how sure that is; nothing where it is chosen.
+/// A sentence about the default's time relative to the choice's; empty if the default is chosen.
 fn default_text(ranking: &[Ranked], chosen: &str) -> String {
     let find = |name: &str| {
         let mut found = ranking.iter();
@@ -146,7 +146,7 @@ fn default_text(ranking: &[Ranked], chosen: &str) -> String {
     } = speedup.interval;
     let launches = chosen.counts.launches;
     let sure = match launches {
-        1 => "of a single launch, which proves nothing".to_owned(),
+        1 => "from a single launch, which proves nothing".to_owned(),
         _ => format!(
             "from {launches} launches; it is {low:.2} to {high:.2} times with {:.1} % confidence",
             100.0 * coverage
@@ -162,17 +162,17 @@ fn default_text(ranking: &[Ranked], chosen: &str) -> String {
 
 fn never_valid_text(never: &OftenInvalid) -> String {
     format!(
-        "\nNothing is known of {}: none of its {} repetitions was valid.",
+        "\n{} is not ranked: none of its {} repetitions is valid.",
         never.candidate, never.repetitions
     )
 }
 
-/// What the times are where several calls in a row made a repetition; nothing where one did in all launches.
+/// A sentence about repetitions of several calls; empty if all repetitions have one call.
 fn batches_text(ranking: &[Ranked], pattern: Pattern) -> String {
     let batch = ranking.iter().map(|ranked| ranked.counts.batch).max();
     let mut text = match batch {
         Some(calls @ 2..) if pattern != Pattern::Skewed => {
-            format!("\nTimes are those of {calls} calls in a row.")
+            format!("\nTimes are per call, from {calls} calls in a row.")
         }
         _ => String::new(),
     };
@@ -189,7 +189,7 @@ fn batches_text(ranking: &[Ranked], pattern: Pattern) -> String {
 fn row(ranked: &Ranked, chosen: &str) -> [String; 11] {
     let candidate = ranked.candidate.to_string();
     let speedup = ranked.speedup;
-    // A single launch says nothing of how launches differ.
+    // A single launch has no interval.
     let interval = |low: String, high: String| match ranked.counts.launches {
         1 => "-".to_owned(),
         _ => format!("{low} to {high}"),

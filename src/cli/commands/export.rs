@@ -6,9 +6,9 @@ use launcher::find_driver;
 use table::Table;
 use vocabulary::{CommShape, Library};
 
+use super::campaign::places;
 use super::lookup::warn_of_simulation;
 use super::policy::PolicyArgs;
-use super::workplace::places;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -16,34 +16,33 @@ use crate::values;
 
 /// Write a table in the format of an MPI library or of a program
 ///
-/// openmpi: a rules file of Open MPI 4.x and 5.0 (component coll/tuned); openmpi-json: one of 6.0;
-/// mpich: a complete selection file for one release of MPICH, which is read from that library where
-/// the table has no decision; c-header: a header in C99 with the table and its lookup. With
-/// --output, JSON files get a text beside them that says how to activate them.
+/// openmpi: a rules file of Open MPI 4.x and 5.0 (component coll/tuned); openmpi-json: a rules file of 6.0; mpich: a
+/// complete selection file for one release of MPICH, with that library's own decisions where the table has none;
+/// c-header: a header in C99 with the table and its lookup. With --output, a text beside JSON files says how to
+/// activate them.
 ///
-/// Libraries can choose only among their own algorithms, so it is the table's decisions for the
-/// library's own settings that are written, with its own algorithms (`native:*`) among the candidates. They hold for
-/// the library and the series of releases that was measured; a file for others is refused. Where the table decides
-/// nothing, the library goes on deciding for itself, and a warning says so. What was written is read again, strictly, and compared
-/// with the table. The file says how to activate it, and, where the library's measuring program is built here,
-/// which other part of the library carries out collectives before the file is asked.
+/// Libraries can choose only among their own algorithms, so the table's decisions for the library's own settings are
+/// written, which need its own algorithms (`native:*`) among the candidates. They hold for the library and the series
+/// of releases that was measured; files for others are refused. Where the table has no decision, the library decides
+/// as before, and a warning says so. The written file is read again, strictly, and compared with the table. It says
+/// how to activate it and, if the library's measuring program is built here, which components of the library carry out
+/// collectives without reading the file.
 ///
-/// Only rules that fresh launches confirmed are written, for the shapes that were measured. Files of libraries
-/// know numbers of ranks and no shapes: the rules for a number of ranks are written if all measured shapes with
-/// as many ranks have the same ones. They hold for that number alone; with --extrapolate, up to the next number
-/// that was measured.
+/// Only rules that fresh launches confirmed are written, for measured shapes. Library files have numbers of ranks
+/// instead of shapes: the rules for a number of ranks are written if all measured shapes with this number have the same
+/// ones. They hold for that number only, or, with --extrapolate, up to the next measured number.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The decision table
     #[arg(value_name = "TABLE")]
     table: PathBuf,
-    /// What to write
+    /// The format
     #[arg(long, value_parser = formats())]
     format: String,
     #[command(flatten)]
     options: OptionArgs,
-    /// Write for a library or a series of releases that was not measured: the file leaves everything to the library
+    /// Write a file without rules for a library or a series of releases that was not measured
     #[arg(long)]
     stock: bool,
     /// Write to this file instead of printing it
@@ -51,22 +50,22 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
-/// The rules of a table that are written, and the library to write for.
+/// The arguments that select the rules to write and the library to write for.
 #[derive(Debug, clap::Args)]
 pub(super) struct OptionArgs {
-    /// The release to write for, as in 4.1.4, if it is not the one that was measured
+    /// The release to write for, as in 4.1.4; by default the measured one
     #[arg(long, value_name = "VERSION")]
     library_version: Option<String>,
-    /// Also write algorithms that give wrong results for operators that do not commute, where the
-    /// format cannot tell these apart: only if no program uses such operators
+    /// Also write algorithms that give wrong results for noncommutative operators, if the format does not distinguish
+    /// operators; use it only if no program has such operators
     #[arg(long)]
     assume_commutative: bool,
-    /// The file of the MPICH to write for, as PREFIX/lib/libmpi.so.12, if it is not found: its own
-    /// decisions are read from it
+    /// The library file of the MPICH to write for, as in PREFIX/lib/libmpi.so.12, from which its own decisions are
+    /// read; by default it is searched for
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
-    /// Where shapes with as many ranks have different rules and the library cannot tell them apart, write
-    /// the rules of this shape, as in 2x4; may be given for several numbers of ranks
+    /// If shapes with the same number of ranks have different rules, write those of this shape, as in 2x4; may be given
+    /// once for each number of ranks
     #[arg(long, value_name = "NxK", value_parser = values::shape)]
     assume_shape: Vec<CommShape>,
     #[command(flatten)]
@@ -118,7 +117,7 @@ impl Args {
         let table = Table::load(&self.table)?;
         warn_of_simulation(&table, console);
         let Some(format) = export::find(&self.format) else {
-            // The argument's parser has no other names.
+            // The argument parser accepts no other names.
             return Ok(Answer::No);
         };
         let options = Options {

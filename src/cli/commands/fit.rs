@@ -19,21 +19,21 @@ use crate::exit::Answer;
 
 /// Estimate the machine's parameters from a store
 ///
-/// Start-up time (alpha) and the part of it that occupies a rank (overhead), time per byte (beta),
-/// the size up to which messages are sent without waiting for their receivers (eager_limit), time
-/// per byte combined (gamma), copied (copy) and in the port that the ranks of a node share
-/// (injection_beta), what a message takes there (injection_gap), each with its interval and the
-/// median relative error of the fit. Patterns are compared with one message alone: both ways with
-/// one partner (exchange), to one partner while receiving from another (shift), and to or from k at
-/// once (fan_out.k, fan_in.k; 1 if the messages of a rank take turns). For each level, the lines
-/// that messages between two ranks follow, one for each protocol segment found in their times.
+/// Prints the start-up time (alpha) and the part of it that occupies a rank (overhead), the time per byte (beta), the
+/// size up to which messages are sent without waiting for their receivers (eager_limit), the time per byte combined
+/// (gamma), copied (copy) and in the port that the ranks of a node share (injection_beta), and the time of a message
+/// there (injection_gap), each with its interval and the median relative error of the fit. Patterns are compared with
+/// a single message: an exchange with one partner (exchange), sending to one partner while receiving from another
+/// (shift), and sending to or receiving from k partners at once (fan_out.k, fan_in.k; 1 if the messages of a rank take
+/// turns). For each level, prints the lines alpha + beta n of messages between two ranks, one for each protocol
+/// segment.
 ///
-/// Then for every cell of a pipelined algorithm the block size that the model predicts to be best
-/// beside the best one measured; and for every candidate that was measured at three sizes or more
-/// the lines through its own times, one for each protocol segment found in them.
+/// Then prints, for every cell of a pipelined algorithm, the best block size by the model and the best one measured,
+/// and, for every candidate measured at three sizes or more, the lines through its times, one for each protocol
+/// segment.
 ///
-/// With --machine, writes what is identified to a machine file, with the intervals, and what is not
-/// as comments.
+/// With --machine, writes the identified parameters to a machine file, with their intervals; the others are comments in
+/// it.
 ///
 /// `colltune schema fit` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -41,8 +41,7 @@ use crate::exit::Answer;
 pub(crate) struct Args {
     #[command(flatten)]
     store: StoreArgs,
-    /// Write the machine to this file, which `simulate --machine` reads, instead of printing the
-    /// parameters
+    /// Write the machine to this file for `simulate --machine`, instead of printing the parameters
     #[arg(long, value_name = "MACHINE")]
     machine: Option<PathBuf>,
     /// Print the parameters as JSON
@@ -86,7 +85,7 @@ impl Args {
     }
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Answers<'a> {
     #[serde(flatten)]
@@ -212,7 +211,7 @@ fn segment_row(of: &CandidateCurve, segment: &Segment) -> [String; 8] {
     ]
 }
 
-/// Times per byte are fractions of a nanosecond.
+/// A time in picoseconds if it is below a nanosecond, as times per byte are.
 fn format_small_seconds(seconds: f64) -> String {
     if seconds.abs() < 1e-9 {
         format!("{:.1} ps", seconds * 1e12)

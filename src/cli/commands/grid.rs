@@ -1,11 +1,11 @@
-//! Columns for people.
+//! Text in columns.
 
 use comfy_table::{CellAlignment, ColumnConstraint, Table, presets};
 
-/// Rows under headed columns, without lines: the first column flush left, numbers flush right.
+/// Lays out rows under column headings, without lines.
 ///
-/// A column is one of numbers if its name ends with `>`, and left out if that ends with `?` and all
-/// its cells are empty; neither mark is shown.
+/// A column whose name ends with `>` is flush right. A column whose name ends with `?` is left out if all its cells are
+/// empty. Neither mark is printed.
 pub(super) fn grid<const N: usize>(
     columns: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,

@@ -1,4 +1,4 @@
-//! What the verbs share that measure a table again.
+//! Common parts of the verbs that measure a table again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,43 +12,43 @@ use table::{Deployment, Operators, Table};
 use tuner::Named;
 use vocabulary::CommShape;
 
+use super::campaign::{places, store_file};
 use super::lookup::warn_of_simulation;
-use super::workplace::{places, store_file};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::events::EventsArg;
 use crate::values;
 
-/// The table, and how it is measured.
+/// The arguments that name a table and say how it is measured.
 #[derive(Debug, clap::Args)]
 pub(super) struct TableArgs {
     /// The decision table
     #[arg(value_name = "TABLE")]
     pub(super) path: PathBuf,
-    /// The campaign that says how to launch, if the table's store does not tell
+    /// The campaign with the launcher's options; by default the one in the table's store
     #[arg(long, value_name = "CAMPAIGN.yaml")]
     campaign: Option<PathBuf>,
-    /// The decisions to look at: those for colltune, or those for the library's own settings
+    /// The decisions to measure: those for colltune, or those for the library's own settings
     #[arg(long, value_parser = values::deployment(), default_value = "colltune")]
     pub(super) deployment: Deployment,
     /// Time that all launches may take, as in 5m; by default the campaign's budget
     #[arg(long, value_name = "DURATION", value_parser = vocabulary::units::parse_seconds)]
     budget: Option<f64>,
-    /// Measure whatever version of the library there is, or simulated machine, if it is not the table's
+    /// Also accept another version of the library, or another simulated machine, than the table's
     #[arg(long)]
     any_version: bool,
-    /// Probes to measure besides, sizes drawn at random between measured ones; by default a third of `--cells`,
-    /// or without `--cells` one for every four gaps between measured sizes, and four for each collective and
-    /// shape at least
+    /// The number of additional probes, sizes drawn at random between measured ones; by default a third of `--cells`,
+    /// or without `--cells` one for every four gaps between measured sizes, and at least four for each collective and
+    /// shape
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1000))]
     probes: Option<u32>,
-    /// The seed that probes are drawn from, to measure the same ones again; by default a new one
+    /// The seed from which probes are drawn, to measure the same probes again; by default a new one
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
-    /// Write what was found to this file, in Markdown
+    /// Write the results to this file, in Markdown
     #[arg(long, value_name = "FILE")]
     pub(super) markdown: Option<PathBuf>,
-    /// Print what was found as JSON
+    /// Print the results as JSON
     #[arg(long)]
     pub(super) json: bool,
     #[command(flatten)]
@@ -57,8 +57,8 @@ pub(super) struct TableArgs {
 
 impl TableArgs {
     /// Reads the table and finds its campaign. Checks, before anything is measured, that outputs can be written and
-    /// replace no input: the `further` ones too and, if the verb `rewrites` it, the table. `store` is the table's
-    /// store, if it is named.
+    /// replace no input, including `further` outputs and, if the verb `rewrites` it, the table. `store` is the table's
+    /// store, if it is given.
     pub(super) fn read(
         &self,
         further: &[Named<'_>],
@@ -95,11 +95,11 @@ impl TableArgs {
         Ok((table, campaign))
     }
 
-    /// How probes are drawn where `cells` limits the number of other points.
+    /// The number and the seed of probes, if `cells` limits the number of other points.
     pub(super) fn probing(&self, cells: Option<u32>) -> Probing {
         let number = self.probes.or(cells.map(|cells| cells.div_ceil(3)));
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        // Short enough to be typed, and a whole number wherever JSON is read.
+        // Short enough to type, and exact in JSON.
         let by_the_clock = || since.map_or(0, |since| since.as_micros() as u64 % 1_000_000_000);
         Probing {
             seed: self.seed.unwrap_or_else(by_the_clock),
@@ -107,8 +107,8 @@ impl TableArgs {
         }
     }
 
-    /// Finds what launches of these points need, and says what makes their numbers less trustworthy.
-    pub(super) fn site(
+    /// Prepares launches of these points, and prints warnings about their conditions.
+    pub(super) fn setup(
         &self,
         table: &Table,
         campaign: Campaign,
@@ -121,23 +121,23 @@ impl TableArgs {
             budget_seconds: self.budget,
             launches,
         };
-        let site = TestSetup::new(table, campaign, points, &options, &places())?;
-        let found = &site.at.library;
+        let setup = TestSetup::new(table, campaign, points, &options, &places())?;
+        let found = &setup.at.library;
         if *found != table.provenance.library {
             console.warn(format_args!(
-                "the table is about {}.",
+                "the table is for {}.",
                 table.provenance.library
             ));
         }
         // The warning about simulated times has been printed.
-        for warning in site.at.warnings.iter().filter(|_| !found.is_simulated()) {
+        for warning in setup.at.warnings.iter().filter(|_| !found.is_simulated()) {
             console.warn(format_args!("{warning}."));
         }
-        Ok(site)
+        Ok(setup)
     }
 }
 
-/// A sentence that names the points that are probes, and says how to measure them again; nothing if there are none.
+/// A sentence about the probes and how to measure them again; `None` if there are none.
 pub(super) fn probes_of<'p>(points: impl Iterator<Item = &'p Point>, seed: u64) -> Option<String> {
     match points.filter(|point| point.is_probe()).count() {
         0 => None,
@@ -151,7 +151,7 @@ pub(super) fn probes_of<'p>(points: impl Iterator<Item = &'p Point>, seed: u64) 
     }
 }
 
-/// Where ranks stood in another order than the table's, as sentences without a full stop.
+/// Sentences, without a full stop, about points that were not judged because ranks were placed in another order.
 pub(super) fn other_orders(misplaced: &[Misplaced]) -> Vec<String> {
     let mut points: BTreeMap<_, usize> = BTreeMap::new();
     for Misplaced { point, found } in misplaced {
@@ -161,14 +161,14 @@ pub(super) fn other_orders(misplaced: &[Misplaced]) -> Vec<String> {
     }
     let sentences = points.into_iter().map(|((shape, order, found), points)| {
         format!(
-            "on {shape}, ranks stand in {found} order on their nodes, and rules of the table are about \
-             {order} order: nothing is said about {points} of its points"
+            "on {shape} the launches placed ranks in {found} order, but the table's rules are for {order} order: \
+             {points} of its points are not judged"
         )
     });
     sentences.collect()
 }
 
-/// A size at which the table is measured, for programs.
+/// A point for JSON.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct PointParts {
     collective: &'static str,
@@ -180,7 +180,7 @@ pub(super) struct PointParts {
     place: PointKind,
     /// The rules that decide, in words.
     rule: String,
-    /// Full name of what the table chooses.
+    /// The full name of the table's choice.
     chosen: String,
 }
 
@@ -191,7 +191,7 @@ impl PointParts {
             shape: point.cell.shape,
             bytes: point.cell.bytes,
             operators: point.operators,
-            place: point.place,
+            place: point.kind,
             rule: rules_of(point),
             chosen: point.chosen.to_string(),
         }

@@ -11,28 +11,26 @@ use crate::error::CliError;
 use crate::exit::Answer;
 use crate::values;
 
-/// Bring other people's measurements into a store
+/// Import measurements of other programs into a store
 ///
-/// Then `fit`, `decide`, `explain` and `report` work on them as on colltune's own. Nothing is
-/// stored if anything in the file is wrong; what is stored stays, and a file is taken once.
-/// Candidates are compared within a launch: what is to be compared stands in one file, under the
-/// same launch. Of a folder, and the folders in it, all files are taken but those that the store has
-/// already: a folder to which each night adds a file is simply imported again.
+/// `fit`, `decide`, `explain` and `report` then use them like colltune's own. Nothing is stored if the file has an
+/// error. Imported measurements stay in the store, and a file is imported only once. Candidates are compared within a
+/// launch, so their times must stand in the same file, under the same launch. From a folder, all files below it are
+/// imported that the store does not have yet, so a folder with a new file each night can simply be imported again.
 ///
-/// `csv` has a header. The columns are `collective`, `library` (`default`; `ours` for colltune's
-/// algorithms; `native` for one of the library's own that was forced, by the library's name for it,
-/// which needs `--library`; or free text that says where the algorithm is from; without it, all but an algorithm
-/// called `default` are from `imported`), `algorithm`, `nodes` (1), `ppn`, `bytes` (of one rank's
-/// contribution or part in gather, scatter, allgather and reduce_scatter_block, of a block in
-/// alltoall, empty in barrier, else of the vector), `segment_bytes` (a block's, for ours),
-/// `datatype` and `operator` of reductions (float32, sum), `launch` (1) and `seconds`;
-/// `collective`, `bytes` and `seconds` must be there. A row is a repetition or the mean of several;
+/// `csv` has a header. The columns, with defaults in parentheses, are `collective`; `library` (`default` if the
+/// algorithm is `default` or missing, else `imported`): `default`, `ours` for colltune's algorithms, `native` for a
+/// forced algorithm of the library, by the library's name for it, which needs `--library`, or free text that names the
+/// source of the algorithm; `algorithm`; `nodes` (1); `ppn`; `bytes`: of one rank's contribution or part in gather,
+/// scatter, allgather and reduce_scatter_block, of a block in alltoall, empty in barrier, else of the vector;
+/// `segment_bytes`: the block size for `ours`; `datatype` (float32) and `operator` (sum) of reductions; `launch` (1);
+/// and `seconds`. `collective`, `bytes` and `seconds` are required. A row is a repetition or the mean of several;
 /// lines that begin with `#` are comments.
 ///
-/// `osu` is what the collectives of the OSU micro-benchmarks print, with `-f` best: the time is
-/// that of the slowest rank then, else the average over ranks, which a warning tells. `imb` is what
-/// IMB-MPI1 prints, of ranks that fill one node after the other. Both measure the library's
-/// default. Outputs of several runs may follow each other in a file: each is a launch.
+/// `osu` is the output of the OSU micro-benchmarks for collectives, preferably with `-f`, which prints the time of the
+/// slowest rank; without it, the average over ranks is used, with a warning. `imb` is the output of IMB-MPI1 with ranks
+/// that fill one node after the other. Both measure the library's default. A file may contain the outputs of several
+/// runs; each run is a launch.
 ///
 /// `colltune schema import` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -41,10 +39,10 @@ pub(crate) struct Args {
     /// The file with the measurements, or a folder of such files
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The form of the file
+    /// The format of the file
     #[arg(long, value_enum)]
     format: Format,
-    /// The store; it is created if it is not there
+    /// The store, which is created if it does not exist
     #[arg(long, value_name = "STORE")]
     store: PathBuf,
     /// The library that was measured, as in openmpi-4.1.4; needed for osu and imb
@@ -56,22 +54,22 @@ pub(crate) struct Args {
     /// Ranks on each node; needed for osu and imb, and for csv without that column
     #[arg(long, short = 'k', value_name = "K", value_parser = values::count)]
     ppn: Option<u32>,
-    /// What stands for the default where that was not measured, as in mvapich:ring; decisions are
-    /// made against it, and call it `default`
+    /// The candidate that takes the place of a default that was not measured, as in mvapich:ring; decisions compare
+    /// with it, and call it `default`
     #[arg(long, value_name = "SOURCE:ALGORITHM")]
     baseline: Option<String>,
-    /// How much faster than the default a candidate must be to replace it, as a share
+    /// The smallest gain over the default, as a share, for which a candidate replaces it
     #[arg(long, value_name = "SHARE", default_value_t = 0.02, value_parser = values::share)]
     materiality: f64,
-    /// Where it was measured, for reports
+    /// The name of the machine, for reports
     #[arg(long, value_name = "TEXT")]
     machine: Option<String>,
-    /// Print what was imported as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Stored<'a> {
     store: &'a Path,
@@ -89,7 +87,7 @@ enum Format {
     Imb,
 }
 
-/// The most lines of a file that warnings name as left out.
+/// The most skipped lines of a file for which warnings are printed.
 const MOST_SKIPPED: usize = 40;
 
 const EXAMPLES: &str = "\
@@ -133,23 +131,23 @@ impl Args {
         }
         for empty in &imported.empty {
             console.warn(format_args!(
-                "{}: left out: nothing in it can be imported",
+                "{}: left out: it has nothing to import",
                 empty.display()
             ));
         }
         if let more @ 1.. = imported.skipped.len().saturating_sub(MOST_SKIPPED) {
             console.warn(format_args!(
-                "{file}: left out: {more} more; --json lists all"
+                "{file}: left out: {more} more lines; --json lists all"
             ));
         }
-        // The warning that times were imported is left out here.
-        let told = |warning: &&Warning| !matches!(warning, Warning::Imported { .. });
-        for warning in imported.warnings.iter().filter(told) {
+        // The user knows that times are imported.
+        let is_news = |warning: &&Warning| !matches!(warning, Warning::Imported { .. });
+        for warning in imported.warnings.iter().filter(is_news) {
             console.warn(format_args!("{warning}."));
         }
         if imported.without_default > 0 {
             console.warn(format_args!(
-                "in {} of {} cells the default was not measured: they are in no table",
+                "the default was not measured in {} of {} cells, so tables cannot decide them",
                 imported.without_default, imported.cells
             ));
         }
@@ -158,8 +156,8 @@ impl Args {
     fn describe(&self, imported: &Imported) -> String {
         let known = match imported.known.len() {
             0 => String::new(),
-            1 => "; 1 file was left out as known already".to_owned(),
-            many => format!("; {many} files were left out as known already"),
+            1 => "; 1 file is already in the store".to_owned(),
+            many => format!("; {many} files are already in the store"),
         };
         format!(
             "{} times of {} candidates in {} cells and {} launches of {} are in {}{known}",

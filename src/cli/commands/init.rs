@@ -1,14 +1,14 @@
 use std::path::PathBuf;
 
-use super::workplace::places;
+use super::campaign::places;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 
 /// Write a commented campaign for this machine
 ///
-/// The file says what `tune` would measure here by default; change it at will. Its `name` becomes
-/// that of the store, the table and the report.
+/// The file contains what `tune` measures here by default; edit it as you like. Its `name` becomes the name of the
+/// store, the table and the report.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
-    /// Print a campaign with every key, its default and what it means, and write nothing
+    /// Print a campaign with every key, its default and its meaning, and write nothing
     #[arg(long, conflicts_with_all = ["output", "force"])]
     reference: bool,
 }
@@ -50,8 +50,8 @@ impl Args {
         )?;
         let path = path.display();
         console.remark(format_args!(
-            "{path} is written. `colltune plan {path}` says what it would do, `colltune tune \
-             {path}` does it."
+            "{path} is written. `colltune plan {path}` shows what it would measure, `colltune tune \
+             {path}` measures it."
         ))?;
         Ok(Answer::Good)
     }

@@ -4,25 +4,25 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tuner::JobRow;
 
+use super::campaign::places;
 use super::grid::grid;
 use super::launches::{State, describe, folder_of, folders_here, state};
-use super::workplace::places;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 
-/// List the jobs of campaigns, and what each has measured
+/// List the batch jobs of campaigns
 ///
-/// Shows every launch that was given to a batch system: the job's id, campaign and number of the launch, its
-/// state, the number of its nodes, when it was submitted, and how many measurements it has made so far. The
-/// batch system is asked once, and only about launches whose files do not tell that they have ended. One job
-/// may serve several launches.
+/// Shows every launch that was submitted to a batch system: the job's id, the campaign, the number and state of the
+/// launch, the number of nodes, the time of submission, and the number of measurements made so far. The batch system
+/// is queried once, and only for launches whose files do not show that they have ended. One job may serve several
+/// launches.
 ///
 /// `colltune schema jobs` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Campaigns; all of the working directory's `.colltune` if none is named
+    /// The campaigns; by default all that have a store in `.colltune` of the working directory
     #[arg(value_name = "CAMPAIGN.yaml")]
     campaigns: Vec<PathBuf>,
     /// Print the jobs as JSON
@@ -60,7 +60,7 @@ impl Args {
     }
 }
 
-/// A job of a batch system, which carries out a launch.
+/// A launch in a batch job.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Job<'a> {
     /// The batch system's id of the job; one job may serve several launches.
@@ -70,15 +70,15 @@ pub(super) struct Job<'a> {
     launch: u32,
     #[serde(flatten)]
     state: State,
-    /// The number of nodes asked for.
+    /// The number of nodes requested.
     nodes: u32,
-    /// When it was submitted, in seconds since 1970.
+    /// The time of submission, in seconds since 1970.
     submitted: u64,
     /// Measurements made so far, each of one cell in one launch.
     measured: u64,
     /// The script.
     script: &'a Path,
-    /// What the script prints.
+    /// The file with the script's output.
     output: &'a Path,
 }
 

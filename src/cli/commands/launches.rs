@@ -1,4 +1,4 @@
-//! What the verbs about jobs share: the folders with records of jobs, and the names of states.
+//! Common parts of the verbs about jobs: the folders of launches, and the names of states.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use tuner::TunerError;
 
 use crate::error::CliError;
 
-/// Where stores are unless a campaign says otherwise.
+/// The default folder of stores.
 const STORES: &str = ".colltune";
 
 /// The folder of a campaign's launches.
@@ -23,7 +23,7 @@ pub(super) fn folder_of(campaign: &Path) -> Result<PathBuf, CliError> {
     Ok(folder.into())
 }
 
-/// The folders of launches of all campaigns of the working directory, by name.
+/// The folders of launches of all campaigns in the working directory, by name.
 pub(super) fn folders_here() -> Result<Vec<PathBuf>, CliError> {
     let stores = Path::new(STORES);
     let failed = |source| TunerError::File {
@@ -48,7 +48,7 @@ pub(super) fn folders_here() -> Result<Vec<PathBuf>, CliError> {
     Ok(folders)
 }
 
-/// A state for programs.
+/// The state of a job for JSON.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct State {
     /// The state of the job.
@@ -58,7 +58,7 @@ pub(super) struct State {
         "not_begun", "lost", "timed_out", "killed", "ended", "unknown"
     ]))]
     pub(super) name: &'static str,
-    /// Why it waits, in the scheduler's words.
+    /// The reason why it waits, in the scheduler's words.
     pub(super) reason: Option<String>,
     /// The names of the nodes on which it runs.
     #[serde(rename = "on")]
@@ -111,7 +111,7 @@ pub(super) fn state(state: &RecordedState) -> State {
     }
 }
 
-/// A state for people.
+/// The state of a job as text.
 pub(super) fn describe(recorded: &RecordedState) -> String {
     let state = state(recorded);
     let text = match state.name {

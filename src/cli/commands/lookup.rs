@@ -8,12 +8,12 @@ use crate::exit::Answer;
 
 /// Ask a table which algorithm to use
 ///
-/// The rule is that of the communicator shape asked for, with ranks in the order asked for; or, between two measured
-/// shapes, what is the fastest by times interpolated between them; or that of the nearest shape that was measured. It is
-/// that of the largest size up to the one asked for. Times are those
-/// measured, and interpolated between measured sizes; those of the nearest shape are said to be of it. The speed-up says how many times as long the default takes.
-/// It is the median of ratios paired inside launches (fresh ones, where choices are confirmed), by which the
-/// candidate was chosen; the two median times may have another ratio.
+/// Uses the table's rules for the given communicator shape and order of ranks. For a shape between two measured ones,
+/// it chooses the candidate with the shortest interpolated time; otherwise it uses the rules of the nearest measured
+/// shape, and says that times are of that shape. Of these rules, the one with the largest size up to the given size
+/// applies. Times between measured sizes are interpolated. The speed-up is the default's time divided by the
+/// candidate's: the median of ratios paired inside launches (fresh ones, if choices are confirmed), by which the
+/// candidate was chosen. The ratio of the two median times may differ from it.
 ///
 /// `colltune schema lookup` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -35,7 +35,7 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let table = Table::load(&self.query.table)?;
         warn_of_simulation(&table, console);
-        let decision = table.lookup(&self.query.query()?).to_json();
+        let decision = table.lookup(&self.query.question.query()?).to_json();
         if self.json {
             console.json(&decision)?;
         } else {
@@ -45,7 +45,7 @@ impl Args {
     }
 }
 
-/// Tells people, who may have forgotten, where a table is from.
+/// Warns if a table was made from simulated times.
 pub(super) fn warn_of_simulation(table: &Table, console: Console) {
     let library = &table.provenance.library;
     if library.is_simulated() {
@@ -55,7 +55,7 @@ pub(super) fn warn_of_simulation(table: &Table, console: Console) {
     }
 }
 
-/// A decision for people: the candidate on the first line.
+/// A decision as text, with the candidate on the first line.
 pub(super) fn describe(decision: &DecisionJson) -> String {
     let DecisionJson {
         candidate,

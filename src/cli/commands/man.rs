@@ -10,7 +10,7 @@ use crate::exit::Answer;
 
 /// Print the manual page
 ///
-/// One page with all verbs, in the form that `man` reads.
+/// One page with all verbs, in the format of `man`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {}
@@ -22,7 +22,7 @@ Examples:
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        // Writing to memory fails only for want of it.
+        // Writing to memory fails only for lack of memory.
         let page = page().map_err(CliError::Output)?;
         console.print(String::from_utf8_lossy(&page).trim_end())?;
         Ok(Answer::Good)
@@ -69,7 +69,7 @@ fn render_verb(verb: &Command, page: &mut Vec<u8>) -> io::Result<()> {
         .try_for_each(|verb| render_verb(verb, page))
 }
 
-/// What follows the options in a help text.
+/// The text after the options of a help text.
 fn render_examples(man: &Man, heading: &str, page: &mut Vec<u8>) -> io::Result<()> {
     let mut section = Vec::new();
     man.render_extra_section(&mut section)?;

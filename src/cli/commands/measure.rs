@@ -5,21 +5,21 @@ use serde::Serialize;
 use tuner::CampaignProgress;
 use vocabulary::Library;
 
+use super::campaign::CampaignArgs;
 use super::detached::{self, Detached};
-use super::workplace::CampaignArgs;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 use crate::interrupt;
 use crate::progress::ProgressDisplay;
 
-/// Measure what a campaign asks for, and only store it
+/// Measure a campaign without deciding
 ///
-/// The first stage of `tune`: `fit`, `decide` and `report` work on the store that it fills. An
-/// interrupted run is continued by the same command.
+/// The first stage of `tune`. `fit`, `decide` and `report` use the store that it fills. The same command continues an
+/// interrupted run.
 ///
-/// Rules that are deployed for every job of the site, by variables, files of settings or a preloaded library, are
-/// overridden for measuring, and a note says so.
+/// Rules that the site deploys for every job, by variables, files of settings or a preloaded library, are overridden
+/// while measuring, and a note says so.
 ///
 /// `colltune schema measure` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,7 @@ use crate::progress::ProgressDisplay;
 pub(crate) struct Args {
     #[command(flatten)]
     campaign: CampaignArgs,
-    /// Print the outcome as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -76,7 +76,7 @@ impl Args {
     }
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 pub(super) enum Answers<'a> {
@@ -84,7 +84,7 @@ pub(super) enum Answers<'a> {
     Detached(Detached<'a>),
 }
 
-/// What was measured.
+/// The measurements made.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Measured<'a> {
     /// The campaign.

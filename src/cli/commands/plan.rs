@@ -11,26 +11,25 @@ use tuner::{Agenda, CampaignProgress, Forecast, MeasurementContext, Script};
 use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, Cell, CommShape, Library};
 
-use super::workplace::WorkplaceArgs;
+use super::campaign::ContextArgs;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 
-/// Say what `tune` would do, without measuring
+/// Show what `tune` would do, without measuring
 ///
-/// Shows the library, the cells and candidates of each collective, what is in the store already,
-/// and about how long the rest takes. Candidates that are the same schedule in a cell count once, under
-/// the name of the simplest: on two ranks linear, binomial and chained broadcasts are the same message.
-/// The block sizes that the model predicts join the candidates once the machine's parameters have been
-/// measured, which the first launch does.
+/// Shows the library, the cells and candidates of each collective, the measurements in the store, and an estimate of
+/// the remaining time. Candidates with the same schedule in a cell count once, under the name of the simplest: on two
+/// ranks, linear, binomial and chained broadcasts are the same message. Predicted block sizes are added to the
+/// candidates after the first launch, which measures the machine's parameters.
 ///
 /// `colltune schema plan` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
-    workplace: WorkplaceArgs,
-    /// Print the scripts of jobs that `tune` would submit to the batch system, and submit nothing
+    context: ContextArgs,
+    /// Print the job scripts that `tune` would submit to the batch system
     #[arg(long)]
     render: bool,
     /// Print the plan as JSON
@@ -45,7 +44,7 @@ Examples:
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let at = self.workplace.prepare()?;
+        let at = self.context.prepare()?;
         let path = at.store();
         let store = path.exists().then(|| Store::open(path)).transpose()?;
         let scripts = match self.render {
@@ -80,7 +79,7 @@ impl Args {
     }
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Answers<'a> {
     /// The campaign.
@@ -95,37 +94,37 @@ pub(super) struct Answers<'a> {
     shapes: &'a [CommShape],
     /// The number of launches in which each cell is measured.
     launches: u32,
-    /// Launches to come.
+    /// The number of launches left.
     launches_left: u32,
     /// The number of experiments on the machine.
     experiments: usize,
     /// The number of cells.
     cells: usize,
-    /// The number of candidates, of all cells together.
+    /// The number of candidates over all cells.
     candidates: usize,
-    /// Further candidates that are the same schedule in their cell as a simpler one, and not measured.
+    /// The number of further candidates that are not measured, since a simpler one of their cell has the same schedule.
     merged: usize,
-    /// Whether the block sizes that the model predicts are among the candidates.
+    /// Whether predicted block sizes are among the candidates.
     calibrated: bool,
     #[serde(flatten)]
     progress: CampaignProgress,
     /// The strategy, as in `guided`.
     strategy: String,
-    /// Turns to come, each of one candidate in one cell and launch.
+    /// The number of turns left, each of one candidate in one cell and launch.
     turns_left: u64,
-    /// Turns if everything were measured.
+    /// The number of turns for measuring everything.
     exhaustive_turns: u64,
     budget_seconds: f64,
-    /// The part of the budget that is spent.
+    /// The spent part of the budget.
     spent_seconds: f64,
-    /// About how long the rest takes at most.
+    /// An estimated upper bound of the remaining time.
     estimated_seconds: f64,
-    /// Nodes held in this time, in hours; null in simulations.
+    /// Node-hours for this time; null in simulations.
     estimated_node_hours: Option<f64>,
-    /// The part of `estimated_seconds` for confirming choices, in further launches.
+    /// The part of `estimated_seconds` for confirming launches.
     confirming_seconds: f64,
     collectives: Vec<OfCollective>,
-    /// What makes times less trustworthy, as sentences.
+    /// Warnings about the measuring conditions, as sentences.
     warnings: Vec<String>,
     /// The scripts of jobs, with --render.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,11 +141,11 @@ struct OfCollective {
     bytes: BTreeSet<u64>,
     /// Full names.
     candidates: Vec<String>,
-    /// Candidates that are the same schedule in their cell as a simpler one: a number by shape.
+    /// The number of candidates with the same schedule as a simpler one of their cell, by shape.
     merged: BTreeMap<String, usize>,
 }
 
-/// What `tune` would submit.
+/// A job script that `tune` would submit.
 #[derive(JsonSchema, Serialize)]
 struct JobScript<'a> {
     #[serde(flatten)]
@@ -161,13 +160,13 @@ struct Plan<'a> {
     forecast: Forecast,
 }
 
-/// The cells of a collective, taken together.
+/// All cells of a collective.
 #[derive(Default)]
 struct Share<'a> {
     cells: usize,
     bytes: BTreeSet<u64>,
     candidates: BTreeSet<&'a Candidate>,
-    /// Candidates of its cells that another stands for, by shape.
+    /// The number of merged candidates by shape.
     merged: BTreeMap<CommShape, usize>,
 }
 
@@ -264,7 +263,7 @@ impl Plan<'_> {
             (
                 "cells",
                 format!(
-                    "{}, with {} candidates in all, and {} experiments on the machine",
+                    "{}, with {} candidates in total, and {} experiments on the machine",
                     agenda.cells.len(),
                     agenda.candidates(),
                     agenda.experiments.len()
@@ -273,8 +272,7 @@ impl Plan<'_> {
         ];
         if agenda.merged() > 0 {
             let merged = format!(
-                "{} more candidates are the same schedules in their cells as simpler ones of these, and \
-                 not measured",
+                "{} more candidates have the same schedule as a simpler one of their cell, and are not measured",
                 agenda.merged()
             );
             lines.push(("", merged));
@@ -282,7 +280,7 @@ impl Plan<'_> {
         let shares = self.shares();
         lines.extend(shares.iter().map(|(c, share)| (c.name(), share.describe())));
         if campaign.parameters.predicted && !forecast.calibrated {
-            let later = "and the block sizes that the model predicts once the machine is measured";
+            let later = "and predicted block sizes, once the machine's parameters are measured";
             lines.push(("", later.to_owned()));
         }
         lines.extend([
@@ -318,11 +316,11 @@ impl Plan<'_> {
             ..
         } = self.forecast;
         let confirming = match confirming_seconds > 0.0 {
-            true => ", then those that confirm what is chosen",
+            true => ", then launches that confirm choices",
             false => "",
         };
         format!(
-            "{} each, {launches_left} to go{confirming}",
+            "{} for each cell, {launches_left} left{confirming}",
             self.agenda.launches
         )
     }
@@ -330,10 +328,10 @@ impl Plan<'_> {
     fn describe_strategy(&self) -> String {
         let (all, name) = (self.agenda.exhaustive_turns(), self.at.campaign.strategy);
         match self.agenda.is_guided() {
-            false => format!("{name}: {all} turns, one a candidate, cell and launch"),
+            false => format!("{name}: {all} turns, one per candidate, cell and launch"),
             true => format!(
-                "{name}: about {} turns still to come by now, of {all} if everything were measured; what \
-                 they show decides what else is measured",
+                "{name}: about {} turns left as far as is known now, of {all} for measuring everything; their \
+                 results decide what else is measured",
                 self.forecast.turns_left
             ),
         }
@@ -352,7 +350,7 @@ impl Plan<'_> {
             "nothing is left to measure".to_owned()
         } else if spent_seconds >= budget {
             format!(
-                "the budget of {} is spent; a larger one goes on from here",
+                "the budget of {} is spent; a larger one continues from here",
                 duration(budget)
             )
         } else {
@@ -394,8 +392,7 @@ impl Share<'_> {
             (Some(only), _) => format!("{} bytes", format_bytes(*only)),
             _ => "no size".to_owned(),
         };
-        // The library's own algorithms have their full names, which campaigns and tables use; ours go without the
-        // collective.
+        // The library's own algorithms are shown by their full names, as in campaigns; ours without the collective.
         let names = self.candidates.iter().map(|candidate| match candidate {
             Candidate::Ours { .. } => candidate.id(),
             _ => candidate.algorithm(),

@@ -1,20 +1,20 @@
-//! The options of all verbs that deploy a table.
+//! The options of verbs that deploy a table.
 
 use table::{Confidence, Policy};
 
 use crate::values;
 
-/// The rules that are used.
+/// The arguments that say which rules are deployed.
 #[derive(Debug, clap::Args)]
 pub(super) struct PolicyArgs {
-    /// The least confidence of rules that are used; by default the `min_confidence` of the table's campaign. Others
-    /// are left to the library's default
+    /// The lowest confidence of rules to use; by default the `min_confidence` of the table's campaign. The library's
+    /// default is used in place of other rules
     #[arg(long, value_name = "CONFIDENCE", value_parser = values::confidence())]
     min_confidence: Option<Confidence>,
-    /// Also use rules that no fresh launches confirmed, and what is interpolated for shapes between measured ones
+    /// Also use rules that no fresh launches confirmed, and interpolate for shapes between measured ones
     #[arg(long)]
     unconfirmed: bool,
-    /// Also serve other shapes that were not measured, by the nearest one that was
+    /// Also use the rules of the nearest measured shape for other shapes
     #[arg(long)]
     extrapolate: bool,
 }

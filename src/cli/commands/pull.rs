@@ -11,39 +11,37 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 
-/// Bring the table that a service has released to this node
+/// Download the released table of a service's channel
 ///
-/// Asks the service whether the channel has another table than last time. If so, stores it in DIR under its
-/// SHA-256 digest, checks it against that, reads it strictly, and then points the link DIR/current at it.
-/// Tables of earlier releases stay as long as jobs may run that use them, as the service says. For nodes'
-/// timers and administrators' cron jobs.
+/// If the channel has a new table, stores it in DIR under its SHA-256 digest, checks the digest, reads the table
+/// strictly, and then points the link DIR/current at it. Tables of earlier releases are kept as long as jobs may use
+/// them, for the time that the service says. Meant for timers of nodes and cron jobs of administrators.
 ///
-/// Whatever fails, and whenever it is killed, DIR/current leads to the last good table. An error is one line. Two
-/// pulls to one folder wait for each other.
+/// After any failure or kill, DIR/current still leads to the last good table. An error is one line. Two pulls to the
+/// same folder wait for each other.
 ///
-/// Give jobs the table's own path, which `readlink -f DIR/current` prints and --json has, and never
-/// DIR/current: ranks that start while it changes would read different tables. `colltune run --channel` does so
-/// by itself.
+/// Give jobs the table's own path, which `readlink -f DIR/current` and --json print, and never DIR/current: ranks that
+/// start while the link changes would read different tables. `colltune run --channel` does this automatically.
 ///
-/// Exits with 0 if DIR has what the channel has; with 2 if the URL, the token or DIR is wrong, or there is no such
-/// channel; with 3 if the service is away, slow or does not answer as it should, or if a table of an earlier
-/// release could not be had (the current one is in its place then).
+/// Exits with 0 if DIR has the channel's table; with 2 if the URL, the token or DIR is wrong, or the channel does not
+/// exist; with 3 if the service is unreachable, slow or gives an invalid answer, or if a table of an earlier release
+/// could not be downloaded (DIR then has the current one).
 ///
 /// `colltune schema pull` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The channel: https://HOST/machines/MACHINE/libraries/LIBRARY/channels/CHANNEL, or the same after
-    /// unix:/SOCKET: in place of https://HOST
+    /// The channel: https://HOST/machines/MACHINE/libraries/LIBRARY/channels/CHANNEL, or with unix:/SOCKET: in place of
+    /// https://HOST
     #[arg(value_name = "URL")]
     channel: String,
     /// The folder of tables
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
-    /// Wait before asking, for a time up to this that is drawn from the host's name, so that nodes do not ask all at once
+    /// Wait up to this long first, for a time that depends on the host's name, so that nodes do not ask all at once
     #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=86_400))]
     jitter: u32,
-    /// The longest time for everything after that
+    /// The time limit for everything after that
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=600))]
     timeout: u32,
     #[command(flatten)]
@@ -88,7 +86,7 @@ impl Args {
     }
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Answers<'a> {
     /// The table's SHA-256 digest.
@@ -97,11 +95,11 @@ pub(super) struct Answers<'a> {
     table: &'a Path,
     /// The number of the release.
     release: u64,
-    /// Whether `current` was turned to it now.
+    /// Whether `current` was changed to it now.
     new: bool,
 }
 
-/// Pulls a channel; an error says which table stays in the folder.
+/// Pulls a channel; an error names the table that stays in the folder.
 pub(super) fn pulled(
     url: &str,
     connection: &ConnectionArgs,
@@ -116,13 +114,13 @@ pub(super) fn pulled(
     })
 }
 
-/// How long a job waits for its table.
+/// The time limit for a job's pull.
 const JOB: Duration = Duration::from_secs(2);
 
-/// Where a job keeps what it pulls: in the working directory, which its nodes share.
+/// The folder of pulled tables of a job, in the working directory, which its nodes share.
 const CACHE: &str = ".colltune/channels";
 
-/// The table of a channel for one job, by its own path. If it cannot be had, the one that was pulled last, with a warning.
+/// The path of a channel's table for one job. If the pull fails, the table that was pulled last, with a warning.
 pub(super) fn of_channel(
     url: &str,
     connection: &ConnectionArgs,
@@ -137,7 +135,7 @@ pub(super) fn of_channel(
             table: Some(table),
         }) => {
             console.warn(format_args!(
-                "{source}; {} is used, which was pulled last",
+                "{source}; using {}, which was pulled last",
                 table.display()
             ));
             Ok(table)

@@ -1,4 +1,4 @@
-//! A question to a table.
+//! The arguments of a query of a table.
 
 use std::path::PathBuf;
 
@@ -9,24 +9,17 @@ use vocabulary::{CommShape, RankOrder};
 use crate::error::CliError;
 use crate::values;
 
-/// A table, and what it is asked.
+/// A table and a query.
 #[derive(Debug, clap::Args)]
 pub(super) struct QueryArgs {
     /// The decision table
     #[arg(value_name = "TABLE")]
     pub(super) table: PathBuf,
     #[command(flatten)]
-    question: QuestionArgs,
+    pub(super) question: QuestionArgs,
 }
 
-impl QueryArgs {
-    /// The question, as [`QuestionArgs::query`].
-    pub(super) fn query(&self) -> Result<Query, CliError> {
-        self.question.query()
-    }
-}
-
-/// The arguments that say what a table is asked.
+/// The arguments of a query.
 #[derive(Debug, clap::Args)]
 pub(super) struct QuestionArgs {
     /// The collective
@@ -38,8 +31,8 @@ pub(super) struct QuestionArgs {
     /// Ranks on each node
     #[arg(long, short = 'k', value_parser = values::count)]
     ppn: u32,
-    /// The order of ranks on the nodes: `block` (a node is filled before the next one),
-    /// `cyclic` (dealt to the nodes in turn) or `other`; without it, rules for any order answer
+    /// The order of ranks on the nodes: `block` (one node is filled after the other),
+    /// `cyclic` (consecutive ranks are on consecutive nodes) or `other`; by default rules for any order are used
     #[arg(long, value_parser = values::rank_order())]
     order: Option<RankOrder>,
     /// Size of one rank's vector, or of its contribution or part in gather, scatter, allgather and
@@ -55,20 +48,23 @@ pub(super) struct QuestionArgs {
     /// Whether the operator of a reduction commutes
     #[arg(long, short, value_parser = values::operator_class(), default_value = "commutative")]
     operator: OperatorClass,
-    /// How the answer is to be used: `colltune` has all candidates, `library` only the library's own
-    /// settings, as `export` writes them
+    /// The deployment: `colltune` for all candidates, `library` for the library's own settings, as `export` writes
+    /// them
     #[arg(long, short, value_parser = values::deployment(), default_value = "colltune")]
     deployment: Deployment,
 }
 
-/// The collectives whose calls have a length.
+/// The collectives that move data.
 fn sized() -> impl Iterator<Item = Collective> {
     let measured = Collective::MEASURED.into_iter();
     measured.filter(|collective| collective.has_data())
 }
 
 impl QuestionArgs {
-    /// The question, unless it gives a length to a call that has none.
+    /// The query.
+    ///
+    /// # Errors
+    /// If it has a length for a collective without data.
     pub(super) fn query(&self) -> Result<Query, CliError> {
         let (collective, bytes) = (self.collective, self.bytes.unwrap_or(0));
         if !collective.has_data() && bytes > 0 {

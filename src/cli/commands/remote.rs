@@ -13,19 +13,19 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 
-/// Ask a service: submit and watch tasks, release tables and take them back
+/// Use a service: submit and watch tasks, release tables and roll them back
 ///
-/// Exits with 0 if it is done; with 1 if the answer is "no": a gate of a release is closed, the channel has another
-/// release by now, a task that was waited for says "no"; with 2 if something is wrong with what was asked for, with
-/// the URL or with the token; with 3 if the service is away, busy or does not answer as it should. So scripts
-/// tell "regressed" from "unreachable".
+/// Exits with 0 on success; with 1 if the answer is "no": a gate of a release is closed, the channel has a newer
+/// release, or the task that was waited for answers "no"; with 2 if the request, the URL or the token is wrong; with 3
+/// if the service is unreachable, busy or gives an invalid answer. Scripts can thus distinguish "regressed" from
+/// "unreachable".
 ///
-/// With --json, every verb prints what the service answers, as its interface /api/v1 documents it.
+/// With --json, every verb prints the service's answer, which the interface /api/v1 documents.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The service: https://HOST[:PORT], http://HOST[:PORT] or unix:/SOCKET; by default what the variable
-    /// COLLTUNE_URL has
+    /// The service: https://HOST[:PORT], http://HOST[:PORT] or unix:/SOCKET; by default the value of the variable
+    /// COLLTUNE_URL
     #[arg(long, global = true, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
@@ -60,7 +60,7 @@ Examples:
   colltune remote release DIGEST --machine local --library openmpi-4.1.4 --channel production
   colltune remote --url https://tables.site --token-file ~/.colltune-token tasks --state running";
 
-/// A service, and how its answers are printed.
+/// A service, and the format of its answers.
 struct Asking {
     remote: Remote,
     json: bool,
@@ -111,7 +111,7 @@ impl Asking {
     }
 }
 
-/// What stands at a place of an answer, as text; nothing if nothing does.
+/// The value at a place of an answer as text; empty if there is none.
 fn text(value: &Value, place: &str) -> String {
     match value.pointer(place) {
         None | Some(Value::Null) => String::new(),

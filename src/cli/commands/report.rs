@@ -5,23 +5,22 @@ use clap::ValueEnum;
 use report::View;
 use table::Table;
 
+use super::campaign::store_file;
 use super::stored::{LibraryArg, analyse};
-use super::workplace::store_file;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 
 /// Report on a store or a table: environment, parameters, times, decisions
 ///
-/// Prints the report unless `--output` is given. A table (a file that ends in .yaml or .yml) is
-/// reported on with the measurements in the store that it names; if that is not there, with what the
-/// table alone knows.
+/// Prints the report unless `--output` is given. For a table (a file that ends in .yaml or .yml), the report uses the
+/// measurements in the store that the table names, or else only the table's rules and times.
 ///
-/// Choices that are not deployed by default, since they are not confirmed or have low confidence, are hatched in
-/// the maps; the tables give the reason.
+/// Choices that are not deployed by default, because they are not confirmed or have low confidence, are hatched in the
+/// maps; the tables give the reason.
 ///
-/// The columns of the CSV report, one row a cell, class of operators and candidate; times are seconds,
-/// sizes bytes, what is unknown is empty: `collective`, `operators`, `datatype`, `operator`, `nodes`,
+/// The CSV report has a row for each cell, class of operators and candidate, with times in seconds, sizes in bytes, and
+/// empty fields for unknown values. Its columns: `collective`, `operators`, `datatype`, `operator`, `nodes`,
 /// `ppn` (ranks per node), `bytes`, `candidate`, `seconds` (median over launches), `seconds_low`,
 /// `seconds_high` (its interval), `launches`, `repetitions`, `speedup` (the default's time divided by
 /// the candidate's, paired inside launches), `speedup_low`, `speedup_high`, `speedup_coverage` (its
@@ -38,7 +37,7 @@ pub(crate) struct Args {
     /// The store with the measurements, if it is not where the table says
     #[arg(long, value_name = "STORE")]
     store: Option<PathBuf>,
-    /// The form of the report
+    /// The format of the report
     #[arg(long, value_enum, default_value_t = Format::Md)]
     format: Format,
     /// Write the report to this file instead of printing it
@@ -50,7 +49,7 @@ pub(crate) struct Args {
 enum Format {
     /// Markdown
     Md,
-    /// One page with pictures, which loads nothing
+    /// One page with figures, which loads nothing
     Html,
     /// All cells with all candidates, for spreadsheets and programs
     Csv,
@@ -100,8 +99,8 @@ impl Args {
         tuner::keep_apart(&outputs, &[("the store of the table", Some(&store))])?;
         if !store.exists() && named.is_none() {
             console.warn(format_args!(
-                "the store {} is not here, so this is what the table alone knows: name the store with \
-                 --store",
+                "the store {} is not here, so the report has only the table's rules and times: name the store \
+                 with --store",
                 store.display()
             ));
             return Ok(View::of_table(&table));
@@ -116,8 +115,8 @@ impl Args {
         let (asked, found) = (table.provenance.pattern, analysis.found.pattern);
         if asked != found {
             console.warn(format_args!(
-                "{} was made with `pattern: {asked}`, and {} was last measured into with `pattern: {found}`, so \
-                 this is what the table alone knows",
+                "{} was made with `pattern: {asked}`, but the last measurements in {} have `pattern: {found}`, so \
+                 the report has only the table's rules and times",
                 self.source.display(),
                 store.display()
             ));
@@ -125,7 +124,7 @@ impl Args {
         }
         if !analysis.agrees_with(&table) {
             console.warn(format_args!(
-                "{} was made from other measurements than those now in {}, or with other settings",
+                "{} was made from other measurements than those in {}, or with other settings",
                 self.source.display(),
                 store.display()
             ));

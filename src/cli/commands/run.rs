@@ -7,45 +7,45 @@ use table::{Deployment, Policy, Table};
 use tuner::TunerError;
 use vocabulary::{Library, quote};
 
+use super::campaign::places;
 use super::connection::ConnectionArgs;
 use super::policy::PolicyArgs;
 use super::pull::of_channel;
 use super::supervised::{code, supervised};
-use super::workplace::places;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 use crate::values;
 
-/// Run an unmodified MPI program with a table at work
+/// Run an unmodified MPI program with a table
 ///
-/// Starts the command with libcolltune.so preloaded into its ranks, and into nothing else: colltune adds options
-/// to the launcher's command line that set LD_PRELOAD, COLLTUNE_TABLE and COLLTUNE_LOG for the ranks: mpirun's of
-/// Open MPI, mpiexec's of MPICH or Slurm's srun, perhaps behind `env NAME=VALUE`. At the end it prints what
-/// carried out the first rank's calls, how long they took and which gain the table expects of them, or that no
-/// call was seen.
+/// Starts the command with libcolltune.so preloaded into its ranks only: colltune adds options to the launcher's
+/// command line that set LD_PRELOAD, COLLTUNE_TABLE and COLLTUNE_LOG for the ranks. Launchers are Open MPI's mpirun,
+/// MPICH's mpiexec and Slurm's srun, optionally after `env NAME=VALUE`. At the end it prints the candidates that
+/// carried out the first rank's calls, their times and the gain that the table expects, or that no call was
+/// intercepted.
 ///
-/// Only confirmed rules of medium confidence or more are used, on communicators of the shapes that were measured;
-/// all else is left to the library's default. The summary counts calls by what carried them out, and the rules
-/// that are not used, with the reason. The expected gain is the table's promise: what the default would have taken
-/// for the same calls is not measured, since each call is carried out in one way.
+/// Only confirmed rules of medium confidence or more are used, on communicators of measured shapes; the library's
+/// default carries out all other calls. The summary counts calls by the candidate that carried them out, and the rules
+/// that are not used, with the reason. The expected gain is the table's promise: the default's time for the same calls
+/// is not measured, since each call is carried out only once.
 ///
-/// Ranks see the table if its folder is on all hosts.
+/// The table's folder must be visible on all hosts.
 ///
-/// For other launchers and scripts, --print-environment prints the variables as a shell exports them, and
-/// starts nothing. Preload into the ranks alone, as in the last example, where LAUNCHER may be `srun
-/// --mpi=pmi2` or a site's own script.
+/// For other launchers and for scripts, --print-environment prints the variables as shell exports, and starts nothing.
+/// Preload the library only into the ranks, as in the last example, where LAUNCHER may be `srun --mpi=pmi2` or a site's
+/// own script.
 ///
-/// Exits with the exit code of the command, or with 128 and the number of the signal that ended it.
-/// colltune's own failures, with 2, 3 or 4 as everywhere, come before anything is started, and print a
-/// line that begins with `error:`. SIGTERM and SIGHUP go on to the command.
+/// Exits with the exit code of the command, or with 128 plus the number of the signal that ended it. colltune's own
+/// errors, with exit code 2, 3 or 4 as everywhere, occur before anything is started, and print a line that begins with
+/// `error:`. SIGTERM and SIGHUP are forwarded to the command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The table that decides, or a folder of releases, of `colltune deploy` or of `colltune pull`
+    /// The table, or a folder of `colltune deploy` or `colltune pull`
     ///
-    /// If the folder has a link `current`, the version that is current now is used for the whole job. The
-    /// folder of a version can be named too.
+    /// If the folder has a link `current`, the whole job uses the version that is current at its start. The folder of a
+    /// version can be named too.
     #[arg(
         value_name = "TABLE.yaml",
         required_unless_present = "channel",
@@ -54,28 +54,28 @@ pub(crate) struct Args {
     table: Option<PathBuf>,
     /// Use the table that a service has released to the channel with this URL
     ///
-    /// It is pulled once, into .colltune/channels of the working directory, and all ranks get the path of this very
-    /// table, whatever is released meanwhile. If the service is away, the table that was pulled last is used, with a
-    /// warning.
+    /// The table is pulled once, into .colltune/channels of the working directory, and all ranks use it, even if
+    /// another one is released meanwhile. If the service is unreachable, the table that was pulled last is used, with
+    /// a warning.
     #[arg(long, value_name = "URL")]
     channel: Option<String>,
     #[command(flatten)]
     connection: ConnectionArgs,
-    /// Keep the summary in this file, which is replaced when the program has ended
+    /// Write the summary to this file when the program has ended
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Use a table that was made for another library, version or CPU
     #[arg(long)]
     force: bool,
-    /// Look at the table again for each communicator that the program makes
+    /// Check the table for changes whenever the program makes a communicator
     #[arg(long)]
     reload: bool,
     #[command(flatten)]
     policy: PolicyArgs,
-    /// The MPI library of the program, where the launcher does not tell it; by default the table's
+    /// The MPI library of the program, if the launcher does not show it; by default the table's
     #[arg(long, value_name = "NAME-VERSION", value_parser = values::library)]
     library: Option<Library>,
-    /// Print the variables as lines of a shell script, and start nothing
+    /// Print the variables as shell exports, and start nothing
     #[arg(long, conflicts_with = "command")]
     print_environment: bool,
     /// The launcher, its options and the program
@@ -98,8 +98,8 @@ Examples:
   colltune run tables/cluster.yaml --print-environment > with-table.sh
   LAUNCHER -n 64 sh -c '. ./with-table.sh; exec \"$@\"' sh ./solver input.dat";
 
-/// The warning if no rank has left a summary.
-const NOTHING: &str = "nothing was intercepted: the program did not get to MPI_Finalize, is linked statically, or \
+/// The warning if no rank has written a summary.
+const NOTHING: &str = "no call was intercepted: the program did not reach MPI_Finalize, is linked statically, or \
                        uses another MPI library.";
 
 impl Args {
@@ -128,7 +128,7 @@ impl Args {
         });
         self.check_log(&path, line.is_some().then_some(&*log))?;
         if line.is_some() {
-            // Another process of this number may have left it.
+            // An earlier process with the same id may have left it.
             let _ = std::fs::remove_file(&log);
         }
         let policy = self.policy.policy();
@@ -159,7 +159,7 @@ impl Args {
         let summary = files::read_text(&log).ok();
         let _ = std::fs::remove_file(&log);
         if let Some(log) = &self.log {
-            // What an earlier run has left must not pass for this one's.
+            // The file must not keep the summary of an earlier run.
             let nothing = format!("colltune: {NOTHING}\n");
             let written = tuner::write(log, summary.as_deref().unwrap_or(&nothing));
             if let Err(error) = written {
@@ -173,8 +173,7 @@ impl Args {
         Ok(Answer::Program(code(status)))
     }
 
-    /// The file of the table, which is found out once for all ranks: they must not look at what another release may
-    /// change.
+    /// The file of the table, determined once for all ranks, since another release may change links meanwhile.
     fn path(&self, console: Console) -> Result<PathBuf, CliError> {
         match (&self.table, &self.channel) {
             (Some(folder), _) if folder.is_dir() => match Folder::last_good(folder) {
@@ -190,8 +189,7 @@ impl Args {
         }
     }
 
-    /// Refuses a summary that would replace what is read, and, if ranks write it to `own` first, one that could not be
-    /// written.
+    /// Refuses a summary that would replace an input or, if ranks write it to `own` first, that cannot be written.
     fn check_log(&self, table: &Path, own: Option<&Path>) -> Result<(), TunerError> {
         let Some(log) = self.log.as_deref() else {
             return Ok(());
@@ -208,7 +206,7 @@ impl Args {
         let Some(own) = own else {
             return Ok(());
         };
-        // A folder that is made here may be missing where the ranks are.
+        // A folder that is created here may be missing on the ranks' hosts.
         let folder = own.parent().unwrap_or(own);
         std::fs::metadata(folder).map_err(|source| TunerError::File {
             action: "write",
@@ -218,7 +216,7 @@ impl Args {
         tuner::probe(&output)
     }
 
-    /// The command, taken apart.
+    /// The parsed command.
     fn line(&self) -> Result<CommandLine, CliError> {
         let line = CommandLine::read(&self.command, &places().path);
         line.map_err(|error| CliError::NoLauncher {
@@ -226,7 +224,7 @@ impl Args {
         })
     }
 
-    /// Prints variables as a shell exports them.
+    /// Prints variables as shell exports.
     fn print(
         &self,
         preloaded: &Path,
@@ -235,7 +233,7 @@ impl Args {
     ) -> Result<Answer, CliError> {
         for (name, value) in variables {
             let value = match *name {
-                // What is preloaded anyway is known where the lines are read.
+                // Keeps libraries that the shell preloads already.
                 PRELOADING => {
                     let own = quote(&preloaded.to_string_lossy());
                     format!("{own}\"${{{PRELOADING}:+:${PRELOADING}}}\"")
@@ -257,22 +255,22 @@ fn warn_if_unused(path: &Path, table: &Table, policy: Policy, console: Console) 
     }
     let mut remedies = Vec::new();
     if usage.unconfirmed > 0 {
-        remedies.push("`colltune validate --confirm` confirms those that hold, --unconfirmed uses unconfirmed rules as well");
+        remedies.push("`colltune validate --confirm` confirms rules that hold, --unconfirmed also uses unconfirmed rules");
     }
     if usage.simulated > 0 {
-        remedies.push("--unconfirmed uses simulated rules as well");
+        remedies.push("--unconfirmed also uses simulated rules");
     }
     if usage.uncertain > 0 {
-        remedies.push("--min-confidence low uses rules of low confidence as well");
+        remedies.push("--min-confidence low also uses rules of low confidence");
     }
     console.warn(format_args!(
-        "all collectives are the library's own, as nothing of {} is used: {usage}. {}.",
+        "no rule of {} is used, so the library carries out all collectives: {usage}. {}.",
         path.display(),
         remedies.join("; ")
     ));
 }
 
-/// The table of the version that is current now, if the name leads there by the link of a folder of releases.
+/// The table of the current version, if the name leads to it by the link of a folder of releases.
 fn of_release(name: &Path) -> Option<PathBuf> {
     let link = name
         .parent()
@@ -280,15 +278,15 @@ fn of_release(name: &Path) -> Option<PathBuf> {
     export::deploy::table_of(link).ok()
 }
 
-/// The file that a name leads to now. Ranks begin at different times, and a link may change in between. What stands
-/// before the last part of the name may be another folder on other hosts, and stays.
+/// The file that a name leads to now, since ranks start at different times and a link may change in between. Only
+/// links in the last part of the name are followed, since the folders before it may differ on other hosts.
 fn behind_links(name: &Path) -> PathBuf {
     const MOST: usize = 40;
     let mut name = name.to_owned();
     for _ in 0..MOST {
         let next = std::fs::read_link(&name).map(|target| name.with_file_name("").join(target));
         match next {
-            // What is not a file is refused, by the name that was given.
+            // Anything but a file is refused later, by the given name.
             Ok(next) if next.is_file() => name = next,
             _ => break,
         }
@@ -296,7 +294,8 @@ fn behind_links(name: &Path) -> PathBuf {
     name
 }
 
-/// The file in which the first rank writes its summary: beside `log`, in a folder that hosts may share, or here.
+/// The file to which the first rank writes its summary: beside `log`, whose folder hosts may share, or in the working
+/// directory.
 fn own_log(log: Option<&Path>) -> PathBuf {
     let name = format!(".colltune-run-{}.log", std::process::id());
     match log.filter(|log| !files::is_special(log)) {
@@ -319,12 +318,12 @@ fn switch(on: bool) -> OsString {
     if on { "1" } else { "0" }.into()
 }
 
-/// Ranks may stand in other folders.
+/// The absolute path, since ranks may have another working directory.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The value of [`PRELOADING`]: ours, then what is preloaded anyway.
+/// The value of [`PRELOADING`]: our library, then those that are preloaded already.
 fn preload_list(ours: &Path, line: Option<&CommandLine>) -> OsString {
     let mut list = ours.as_os_str().to_owned();
     let others = line.and_then(|line| line.variable(PRELOADING));

@@ -11,7 +11,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 
-/// Look at the algorithms: the catalogue, one algorithm's rounds, proofs, traces
+/// List, show, verify and export the algorithms
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -45,7 +45,7 @@ impl Args {
     }
 }
 
-/// How many units of a schedule, which are elements in reductions and bytes elsewhere, a call has.
+/// The number of units (elements in reductions, bytes elsewhere) of a call.
 pub(super) fn units(bytes: u64, unit_bytes: u64) -> Result<u64, SimulateError> {
     match bytes.is_multiple_of(unit_bytes) {
         true => Ok(bytes / unit_bytes),
@@ -56,7 +56,7 @@ pub(super) fn units(bytes: u64, unit_bytes: u64) -> Result<u64, SimulateError> {
     }
 }
 
-/// The algorithm of a full name, or of a bare id that only one collective has.
+/// The algorithm with a full name, or with a bare id that only one collective has.
 pub(super) fn named(name: &str) -> Result<&'static Algorithm, CliError> {
     if let Some(algorithm) = schedule::find(name) {
         return Ok(algorithm);

@@ -9,14 +9,14 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::{Answer, Failure};
 
-/// Print the JSON schema of what a verb prints with --json
+/// Print the JSON schema of a verb's output with --json
 ///
-/// The schema describes every key of the answer: its type, its meaning, and whether it may be null. Times are seconds
-/// and sizes are bytes. Later versions may add keys. Without VERB, prints the verbs that have a schema.
+/// The schema describes every key of the output: its type, its meaning, and whether it may be null. Times are in
+/// seconds and sizes in bytes. Later versions may add keys. Without VERB, prints the verbs that have a schema.
 ///
 /// A verb that fails prints one line of JSON to standard error, with the kind of the error: `colltune schema error`.
 ///
-/// `remote` prints the answers of the service, which describes them at /api/v1/openapi.json.
+/// `remote` prints the answers of the service; the service describes them at /api/v1/openapi.json.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -31,10 +31,10 @@ Examples:
   colltune schema lookup
   colltune schema schedule list";
 
-/// What is printed, and its schema.
+/// A verb and the schema of its output.
 type Described = (&'static str, fn() -> Schema);
 
-/// The verbs, each with the type of its answer, and what every verb that fails prints.
+/// The verbs with the types of their output, and `error` for the output of verbs that fail.
 const ANSWERS: [Described; 22] = [
     ("cancel", of::<Vec<cancel::Ended>>),
     ("check", of::<check::Answers>),

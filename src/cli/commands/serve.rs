@@ -15,28 +15,28 @@ use crate::interrupt;
 
 /// Serve campaigns, tables and releases to people and programs
 ///
-/// Runs tasks that measure, one after the other, keeps every table by its digest, and releases tables to channels that
-/// jobs use. People use its pages, programs its interface (/api/v1/openapi.json describes it), `colltune remote` and
-/// `colltune pull`.
+/// Runs measuring tasks one after the other, keeps every table by its digest, and releases tables to channels that jobs
+/// use. It has web pages, and an HTTP interface that /api/v1/openapi.json describes and `colltune remote` and
+/// `colltune pull` use.
 ///
-/// Without --config it serves the campaigns under FOLDER/tuning on this host alone, at 127.0.0.1:7878, and prints its
+/// Without --config it serves the campaigns under FOLDER/tuning on this host only, at 127.0.0.1:7878, and prints its
 /// address and a token. Everyone on this host may read; changes need the token, which is also in FOLDER/service/token.
 ///
-/// SIGTERM and SIGINT end it within five seconds: what tasks have measured is stored, and they go on at the next start;
-/// jobs of batch systems do not notice. A second signal ends it at once.
+/// SIGTERM and SIGINT end it within five seconds. The measurements of tasks are stored, and tasks continue at the next
+/// start; batch jobs are not affected. A second signal ends it at once.
 ///
-/// Exits with 0 when it was asked to end; with 2 if the configuration or the folder cannot be used; with 3 if the address
-/// cannot be had, the folder is on a network file system, or another service uses it.
+/// Exits with 0 after SIGTERM or SIGINT; with 2 if the configuration or the folder cannot be used; with 3 if the
+/// address is not available, the folder is on a network file system, or another service uses it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The project folder; the current one by default
     #[arg(value_name = "FOLDER", conflicts_with = "config")]
     folder: Option<PathBuf>,
-    /// The configuration; tuning/service.yaml shows all that it may say
+    /// The configuration; tuning/service.yaml shows all its keys
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to listen, if not where the configuration says: an address with its port, or unix:PATH
+    /// The address to listen on instead of the configured one: an address with its port, or unix:PATH
     #[arg(long, value_name = "ADDRESS", value_parser = listen)]
     listen: Option<Listen>,
 }
@@ -76,7 +76,7 @@ impl Args {
         let greeting = self.greeting(&service, &socket)?;
         let runner = run_tasks(&service, &stop)?;
         let served = web::serve(service, socket, Arc::clone(&stop), move || {
-            // A reader that has gone away is no reason to end.
+            // The service goes on if the reader of standard output has gone away.
             let _ = console.print(greeting);
         });
         stop.store(true, Ordering::Relaxed);
@@ -87,8 +87,8 @@ impl Args {
         Ok(Answer::Good)
     }
 
-    /// What is printed when it is ready. The token appears on the terminal of a user who has started it by hand only: with a
-    /// configuration, standard output may be a log.
+    /// The message when the service is ready. It has the token only without a configuration, that is, if a user started
+    /// the service at a terminal; otherwise standard output may be a log.
     fn greeting(&self, service: &Service, socket: &Socket) -> Result<String, CliError> {
         let configuration = service.configuration();
         let scheme = if configuration.tls.is_some() {
@@ -110,7 +110,7 @@ impl Args {
                 kept.display()
             ),
             None => format!(
-                "serving {folder} at {place}\ntoken for changes: {}\nit is kept in {}",
+                "serving {folder} at {place}\ntoken for changes: {}\nit is also in {}",
                 token.expose(),
                 kept.display()
             ),
@@ -118,7 +118,7 @@ impl Args {
     }
 }
 
-/// Runs tasks on a thread of their own, which ends the service if it cannot go on.
+/// Runs tasks on a thread of their own, which ends the service if it fails.
 fn run_tasks(
     service: &Arc<Service>,
     stop: &Arc<AtomicBool>,
@@ -129,7 +129,7 @@ fn run_tasks(
     spawned.map_err(|error| CliError::Web(web::WebError::Threads(error)))
 }
 
-/// Sets the flag when it is dropped, also by a panic.
+/// Sets the flag when it is dropped, also during a panic.
 struct StopAtEnd(Arc<AtomicBool>);
 
 impl Drop for StopAtEnd {

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use model::Topology;
-use schedule::{Algorithm, Blocks, Collective, Parameters, Rank};
+use schedule::{Algorithm, Blocks, Collective, Rank};
 
-use super::schedule::call::{NodeArgs, Placing};
+use super::schedule::call::{ParameterArgs, Placing};
 use super::schedule::named;
 use crate::console::{Console, json};
 use crate::error::CliError;
@@ -24,21 +24,20 @@ use machine::MachineArgs;
 use point::{Call, Point};
 use rows::{Row, Skipped};
 
-/// Predict times by simulating the schedules on a described machine
+/// Predict times by simulating schedules on a machine
 ///
-/// Simulates the rounds that would be executed: start-up and transfer of messages, the ports of ranks and
-/// nodes, placement, combining and copying. Without --algorithm all algorithms of the collective are compared,
-/// the fastest first; what cannot serve a call or would take too long is left out with a warning. Algorithms
-/// that take blocks get the best number by the pipelining lemma, or by a search where they have no closed form,
-/// unless --blocks or --block-bytes is given.
+/// Simulates the executed rounds: start-up and transfer of messages, the ports of ranks and nodes, placement, combining
+/// and copying. Without --algorithm, compares all algorithms of the collective, fastest first; algorithms that do not
+/// support a call or would take too long are left out with a warning. Unless --blocks or --block-bytes is given,
+/// algorithms that take blocks use the best number by the pipelining lemma, or by a search if they have no closed form.
 ///
-/// The closed form stands beside the simulated time where there is one; it knows neither placement
-/// nor shared ports, nor eager messages. The machine is a file like tuning/machines/reference.yaml,
-/// which is taken if none is named, or the store of a campaign, whose fitted parameters are taken.
+/// The closed form, if there is one, is shown beside the simulated time; it ignores placement, shared ports and eager
+/// messages. The machine is a file like tuning/machines/reference.yaml, which is the default, or the store of a
+/// campaign, whose fitted parameters are used.
 ///
-/// --format svg draws times against bytes, or against ranks if there is one size; of one algorithm in one call,
-/// what every rank does when. --format trace prints the same: what the end of the call waited for, and when
-/// each round ends.
+/// --format svg draws times against bytes, or against ranks if there is one size; for one algorithm in one call, it
+/// draws every rank's activity over time. --format trace prints the critical path of one call, and when each round
+/// ends.
 ///
 /// `colltune schema simulate` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -50,7 +49,7 @@ pub(crate) struct Args {
     /// Algorithms, as in dual_root or allreduce/dual_root [default: all of the collective]
     #[arg(long, short, value_name = "NAME", value_delimiter = ',')]
     algorithm: Vec<String>,
-    /// Ranks, on as few nodes as hold them: a number, or a range as in 2..1M x2
+    /// Ranks, on as few nodes as possible: a number, or a range as in 2..1M x2
     #[arg(
         long,
         value_name = "RANGE",
@@ -62,7 +61,7 @@ pub(crate) struct Args {
     /// Nodes, all of them full: a number, or a range as in 1..64 x2
     #[arg(long, short, value_name = "RANGE", value_parser = count_range)]
     nodes: Option<Counts>,
-    /// Ranks on each node [default: what the machine says]
+    /// Ranks on each node [default: those of the machine]
     #[arg(long, short = 'k', value_parser = values::count)]
     ppn: Option<u32>,
     /// Length of the call, a size as in 64K or a range as in 1K..4M x4: of one rank's part in gather,
@@ -71,31 +70,9 @@ pub(crate) struct Args {
     bytes: Sizes,
     #[command(flatten)]
     machine: MachineArgs,
-    /// Whether neighbouring ranks share a node
+    /// The placement of ranks on nodes
     #[arg(long, value_enum, default_value_t = Placing::Block)]
     placement: Placing,
-    #[command(flatten)]
-    parameters: ParameterArgs,
-    /// The root, of collectives that have one
-    #[arg(long, default_value_t = 0)]
-    root: Rank,
-    /// Size of an element in a reduction: no block ends within one
-    #[arg(long, value_name = "BYTES", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
-    element_bytes: u64,
-    /// The form of the output
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-    /// The same as --format json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-    /// Write to this file instead of printing
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
-}
-
-/// What is chosen about algorithms that take it.
-#[derive(Debug, clap::Args)]
-struct ParameterArgs {
     /// Number of pipeline blocks [default: the best]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     blocks: Option<u32>,
@@ -107,37 +84,43 @@ struct ParameterArgs {
         value_parser = vocabulary::units::parse_bytes
     )]
     block_bytes: Option<u64>,
-    /// Radix of a tree, from 2 to 64 [default: 4]
-    #[arg(long)]
-    radix: Option<u32>,
-    /// Id of the inner reduce of a composition [default: binomial]
-    #[arg(long, value_name = "ID")]
-    reduce: Option<String>,
-    /// Id of the inner broadcast of a composition [default: binomial]
-    #[arg(long, value_name = "ID")]
-    bcast: Option<String>,
     #[command(flatten)]
-    nodes: NodeArgs,
+    parameters: ParameterArgs,
+    /// The root, for collectives that have one
+    #[arg(long, default_value_t = 0)]
+    root: Rank,
+    /// Size of an element in a reduction: no block ends within one
+    #[arg(long, value_name = "BYTES", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
+    element_bytes: u64,
+    /// The format of the output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Write to this file instead of printing
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Columns for people
+    /// Columns of text
     Table,
     /// Comma-separated values, with a header
     Csv,
-    /// Times against bytes or ranks; of one algorithm in one call, its time-line
+    /// A picture of times against bytes or ranks; for one algorithm in one call, its timeline
     Svg,
-    /// Of one algorithm in one call, what its end waited for, and its rounds
+    /// For one algorithm in one call, the critical path and the rounds
     Trace,
     /// One object
     Json,
 }
 
-/// Numbers of ranks or nodes: one argument, as of clap's a `Vec` would be several.
+/// Numbers of ranks or nodes in one argument; clap would take a `Vec` for several arguments.
 type Counts = Vec<u32>;
 
-/// Lengths of calls: one argument.
+/// Lengths of calls in one argument.
 type Sizes = Vec<u64>;
 
 fn count_range(text: &str) -> Result<Counts, String> {
@@ -171,15 +154,8 @@ impl Args {
             placement: self.placement.placement(),
             root: self.root,
             element_bytes: self.element_bytes,
-            parameters: Parameters {
-                blocks: self.parameters.blocks.map(Blocks::Count),
-                radix: self.parameters.radix,
-                reduce: self.parameters.reduce.as_deref(),
-                bcast: self.parameters.bcast.as_deref(),
-                node: self.parameters.nodes.node.as_deref(),
-                network: self.parameters.nodes.network.as_deref(),
-            },
-            block_bytes: self.parameters.block_bytes,
+            parameters: self.parameters.with(self.blocks.map(Blocks::Count)),
+            block_bytes: self.block_bytes,
         };
         let format = if self.json { Format::Json } else { self.format };
         if let (Format::Svg | Format::Trace, [point]) = (format, &points[..]) {

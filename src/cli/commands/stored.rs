@@ -1,4 +1,4 @@
-//! What the verbs that work on a store share.
+//! The arguments of verbs that work on a store.
 
 use std::path::{Path, PathBuf};
 
@@ -6,28 +6,27 @@ use store::Store;
 use tuner::{CampaignAnalysis, Deciding, Named};
 use vocabulary::Library;
 
-use super::workplace::store_file;
+use super::campaign::store_file;
 use crate::error::CliError;
 use crate::values;
 
-/// The arguments that name a store and what of it is meant.
+/// The arguments that name a store and a library in it.
 #[derive(Debug, clap::Args)]
 pub(super) struct StoreArgs {
-    /// The store of a campaign, or what was imported into
+    /// The store of a campaign or an import
     #[arg(value_name = "STORE", required_unless_present = "named")]
     store: Option<PathBuf>,
-    /// The same, as `import` names it
+    /// The store, as an option like that of `import`
     #[arg(long = "store", value_name = "STORE", conflicts_with = "store")]
     named: Option<PathBuf>,
     #[command(flatten)]
     library: LibraryArg,
 }
 
-/// The library whose measurements are meant.
+/// The argument that names a library in a store.
 #[derive(Debug, clap::Args)]
 pub(super) struct LibraryArg {
-    /// The library whose measurements are meant, as in openmpi-4.1.4; needed if the store has
-    /// several
+    /// The library whose measurements are used, as in openmpi-4.1.4; needed if the store has several
     #[arg(long, value_name = "NAME-VERSION", value_parser = values::library)]
     library: Option<Library>,
 }
@@ -37,7 +36,7 @@ impl StoreArgs {
         self.library.analyse(self.path())
     }
 
-    /// The same, deciding in another way than the campaign asks for.
+    /// Analyses the store with other options of decisions than the campaign's.
     pub(super) fn analyse_with(&self, deciding: Deciding) -> Result<CampaignAnalysis, CliError> {
         let store = Store::open(&store_file(self.path()))?;
         let library = self.library.library.as_ref();
@@ -51,7 +50,7 @@ impl StoreArgs {
     }
 
     fn path(&self) -> &Path {
-        // One of them is there, or the arguments would have been refused.
+        // The argument parser requires one of them.
         let store = self.store.as_deref().or(self.named.as_deref());
         store.unwrap_or(Path::new(""))
     }
@@ -67,7 +66,7 @@ impl LibraryArg {
     }
 }
 
-/// Everything that follows from a store's samples of a library.
+/// The analysis of a store's samples of a library.
 pub(super) fn analyse(
     store: &Path,
     library: Option<&Library>,

@@ -1,4 +1,4 @@
-//! A command of the user's, as if it had been started without us.
+//! Running a user's command as if it had been started directly.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -11,8 +11,7 @@ use nix::unistd::Pid;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// Runs a command to its end. Signals that ask us to end go on to the command; an interrupt at the terminal has
-/// reached it already.
+/// Runs a command to its end. SIGTERM and SIGHUP are forwarded to it; an interrupt at the terminal reaches it directly.
 pub(crate) fn supervised(command: &mut Command) -> io::Result<ExitStatus> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let handle = signals.handle();
@@ -20,11 +19,11 @@ pub(crate) fn supervised(command: &mut Command) -> io::Result<ExitStatus> {
     let pid = Pid::from_raw(child.id().cast_signed());
     let forwarding = thread::spawn(move || {
         for signal in signals.forever().filter(|signal| *signal != SIGINT) {
-            // It may have ended by itself.
+            // The command may have ended already.
             let _ = Signal::try_from(signal).and_then(|signal| kill(pid, signal));
         }
     });
-    // Not reaped yet: until no signal can be sent any more, the number stays its own.
+    // Waits without reaping, so that the process id stays valid until forwarding has ended.
     while waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT)
         == Err(nix::errno::Errno::EINTR)
     {}
@@ -33,7 +32,7 @@ pub(crate) fn supervised(command: &mut Command) -> io::Result<ExitStatus> {
     child.wait()
 }
 
-/// The exit code of a command as shells have it.
+/// The exit code of a command as shells report it.
 pub(crate) fn code(status: ExitStatus) -> u8 {
     let code = status.code();
     let code = code.or_else(|| status.signal().map(|signal| 128 + signal));

@@ -6,8 +6,8 @@ use serde::Serialize;
 use table::Lack;
 use tuner::{CampaignProgress, Measured, SampleOrigin, Tuned};
 
+use super::campaign::CampaignArgs;
 use super::detached::{self, Detached};
-use super::workplace::CampaignArgs;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::events::EventsArg;
@@ -17,21 +17,20 @@ use crate::progress::ProgressDisplay;
 
 /// Measure a campaign, fit, decide, and write table, reports and export
 ///
-/// Measures what the campaign asks for and its store does not have yet, first to find candidates that may
-/// replace the default, then these again, in fresh launches; an interrupted run is
-/// continued by the same command. Then fits the machine's parameters, decides for every cell, and
-/// writes the decision table and the report, as Markdown and as a page with pictures, and, if the
-/// library's own algorithms (`native:*`) were among the candidates and some are worth it, a file beside
-/// the table that the library reads, with the rules that are confirmed and have the campaign's `min_confidence`.
-/// Prints, per collective, where the library's default loses and by how much, and what makes the numbers less
-/// trustworthy.
+/// Makes the measurements of the campaign that its store lacks: first to find candidates that may replace the default,
+/// then, in fresh launches, to confirm them. The same command continues an interrupted run. Then fits the machine's
+/// parameters, decides for every cell, and writes the decision table and the report, as Markdown and as a page with
+/// figures. If some of the library's own algorithms (`native:*` among the candidates) beat the default, also writes a
+/// file for the library beside the table, with the rules that are confirmed and have the campaign's `min_confidence`.
+/// Prints, for each collective, the sizes at which the library's default loses and the speed-ups, and warnings about
+/// the measurements.
 ///
-/// Ends with 0 also where the default is best everywhere. With --require-confirmed it ends with 1 if decisions rest
-/// on fewer launches than they need: the default stays wherever another candidate was not confirmed for lack of
-/// time, and the summary says which `budget` is needed at least.
+/// Exits with 0 also if the default is the best everywhere. With --require-confirmed, exits with 1 if decisions rest on
+/// too few launches: the default stays wherever another candidate was not confirmed for lack of time, and the summary
+/// says the least `budget` needed.
 ///
-/// Rules that are deployed for every job of the site, by variables, files of settings or a preloaded library, are
-/// overridden for measuring, and a note says so.
+/// Rules that the site deploys for every job, by variables, files of settings or a preloaded library, are overridden
+/// while measuring, and a note says so.
 ///
 /// `colltune schema tune` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -39,10 +38,10 @@ use crate::progress::ProgressDisplay;
 pub(crate) struct Args {
     #[command(flatten)]
     campaign: CampaignArgs,
-    /// End with 1 if choices are left unconfirmed, or decisions rest on fewer launches than they need
+    /// Exit with 1 if choices are unconfirmed or decisions rest on too few launches
     #[arg(long)]
     require_confirmed: bool,
-    /// Print the outcome as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -113,7 +112,7 @@ impl Args {
         }
         match self.require_confirmed && !tuned.analysis.suffices() {
             true => {
-                console.warn("decisions rest on fewer launches than they need, see above");
+                console.warn("decisions rest on too few launches, see above");
                 Ok(Answer::No)
             }
             false => Ok(Answer::Good),
@@ -130,7 +129,7 @@ impl Args {
     }
 }
 
-/// How many rules are not deployed, a sentence for each reason.
+/// The numbers of rules that are not deployed, with a sentence for each reason.
 fn withheld(rules: impl IntoIterator<Item = Lack>) -> Vec<String> {
     let mut lacks: BTreeMap<String, (Lack, usize)> = BTreeMap::new();
     for lack in rules {
@@ -151,7 +150,7 @@ fn withheld(rules: impl IntoIterator<Item = Lack>) -> Vec<String> {
     lacks.into_values().map(sentence).collect()
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 pub(super) enum Answers<'a> {
@@ -159,40 +158,40 @@ pub(super) enum Answers<'a> {
     Detached(Detached<'a>),
 }
 
-/// What tuning has made. Times are those of all launches in the store.
+/// The result of tuning. Times are totals over all launches in the store.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Outcome<'a> {
     #[serde(flatten)]
     origin: &'a SampleOrigin,
     table: &'a Path,
     report: &'a Path,
-    /// The page with pictures; null beside a report that is a device or the like.
+    /// The HTML report; null if the report is a special file, such as a device.
     page: Option<&'a Path>,
-    /// The file that the library reads; null if nothing was exported.
+    /// The exported file for the library; null if nothing was exported.
     export: Option<&'a Path>,
     /// The number of launches made now.
     launches: u32,
     #[serde(flatten)]
     progress: CampaignProgress,
-    /// The number of candidates that were left out somewhere because they failed.
+    /// The number of failures of a candidate in a cell, where it is left out.
     failures: usize,
-    /// Time that measuring took in all.
+    /// The total time of measuring.
     measuring_seconds: f64,
     /// The part of the measuring time in launches that confirmed choices.
     confirming_seconds: f64,
-    /// About how much longer measuring would have taken without racing.
+    /// The estimated time that early elimination of candidates saved.
     saved_seconds: f64,
-    /// About how long measuring everything would have taken; null unless the campaign is guided.
+    /// The estimated time of measuring everything; null unless the campaign is guided.
     exhaustive_seconds: Option<f64>,
     /// The number of choices that lack fresh launches.
     unconfirmed: usize,
-    /// The least budget that would suffice to confirm these; null if nothing is left to confirm.
+    /// The smallest budget that suffices to confirm these; null if nothing is left to confirm.
     needed_budget_seconds: Option<f64>,
-    /// Whether decisions rest on as many launches as they need.
+    /// Whether decisions rest on enough launches.
     confirmed: bool,
     /// The number of rules that are not deployed.
     withheld: usize,
-    /// What makes the times less trustworthy, as sentences.
+    /// Warnings about the measurements, as sentences.
     warnings: &'a [String],
 }
 

@@ -14,8 +14,8 @@ use table::{Deployment, Policy, Table};
 use tuner::export_beside;
 
 use self::found::{Found, Rewritten};
+use super::campaign::places;
 use super::guarded::{TableArgs, other_orders};
-use super::workplace::places;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -25,29 +25,29 @@ use crate::values;
 
 /// Measure the speed-up of a table over the library's default
 ///
-/// Measures the sizes that the table was made from, those just below and at its thresholds, and probes, which
-/// are drawn at random between measured sizes, wherever it does not keep the default: if the library's default
-/// changes its algorithm between two measured sizes, only probes can show it. For the deployment `colltune`, both are measured in
-/// the same launches. For the deployment `library`, the exported table is put in place (--via export): launches
-/// without and with it take turns and are compared in pairs; with --via force, what it chooses is forced within
-/// the same launches instead.
+/// Measures, wherever the table replaces the default, the sizes that the table was made from, the sizes just below and
+/// at its thresholds, and probes, which are drawn at random between measured sizes. Only probes can show that the
+/// library's default changes its algorithm between two measured sizes. For the deployment `colltune`, the default and
+/// the table's choices are measured in the same launches. For the deployment `library`, launches without and with the
+/// exported table alternate and are compared in pairs (--via export), or the table's choices are forced in the same
+/// launches as the default (--via force).
 ///
-/// What seems slower is measured again, and is slower if these further launches say so for certain. Exit code
-/// 1 if anything is slower or fails, unless --repair has turned that back to the default, up to the next sizes
-/// on both sides at which nothing is wrong. Points are not judged where ranks stand on their nodes in another
-/// order than when the table was measured, nor where there are too few launches to tell: 6 are needed.
+/// Points that seem slower are measured again, and count as slower if these further launches show it significantly.
+/// The exit code is 1 if any point is slower or fails, unless --repair has turned it back to the default, up to the
+/// next sizes on both sides at which nothing is wrong. Points are not judged if ranks are placed in another order than
+/// when the table was measured, or with fewer than 6 launches.
 ///
-/// The verdicts are kept in the store that the table was made from: `decide` and `tune` leave to the default what
-/// was slower or failed in the same library and conditions, until newer launches confirm it. Where the store is not
-/// here, --repair and --confirm keep the verdicts in the table. If either option changes the table, the table and
-/// the export beside it are written again.
+/// The verdicts are kept in the store that the table was made from. `decide` and `tune` use the default in place of
+/// candidates that were slower or failed with the same library and conditions, until newer launches confirm them. If
+/// the store is not here, --repair and --confirm keep the verdicts in the table. If either option changes the table,
+/// the table and the export beside it are written again.
 ///
-/// --confirm marks rules as confirmed that no launches had confirmed before, such as those of imported measurements
-/// and of tables of version 0.1, if what they choose is significantly faster at every point, probes included. Their
-/// speed-up is then that of these launches. Beyond the smallest and the largest measured size nothing is confirmed.
+/// --confirm marks unconfirmed rules as confirmed, such as those of imported measurements and of tables of version
+/// 0.1, if their candidate is significantly faster at every point, including probes. Their speed-up is then that of
+/// these launches. Sizes below the smallest and above the largest measured size are not confirmed.
 ///
-/// Rules that are deployed for every job of the site, by variables, files of settings or a preloaded library, are
-/// overridden for measuring, and a note says so.
+/// Rules that the site deploys for every job, by variables, files of settings or a preloaded library, are overridden
+/// while measuring, and a note says so.
 ///
 /// `colltune schema validate` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -55,36 +55,36 @@ use crate::values;
 pub(crate) struct Args {
     #[command(flatten)]
     table: TableArgs,
-    /// How the table is put in place for the deployment `library`
+    /// The way in which the table is put in place for the deployment `library`
     #[arg(long, value_enum, default_value_t = Via::Export)]
     via: Via,
-    /// Points to measure, those with most at stake first, one of each algorithm before a second of any; all
-    /// by default
+    /// The number of points to measure, those with most at stake first, one of each algorithm before a second of any;
+    /// by default all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     cells: Option<u32>,
-    /// Launches that measure all points, with --via export pairs of launches
+    /// The number of launches that measure all points; with --via export, of pairs of launches
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
     launches: u32,
-    /// How much slower than the default something may be without being called slower, as a share
+    /// The largest extra time over the default, as a share, that does not count as slower
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = values::share)]
     materiality: f64,
-    /// Export for programs without operators that do not commute, as of `export`
+    /// Export for programs without noncommutative operators, as with `export`
     #[arg(long)]
     assume_commutative: bool,
-    /// Turn what is slower, or fails, back to the default, and rewrite the table
+    /// Turn rules that are slower or fail back to the default, and rewrite the table
     #[arg(long)]
     repair: bool,
-    /// Mark the rules as confirmed that are significantly faster at every point, and rewrite the table
+    /// Mark rules that are significantly faster at every point as confirmed, and rewrite the table
     #[arg(long)]
     confirm: bool,
 }
 
-/// How a library comes to do what its table says.
+/// The way in which a library is made to use a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Via {
-    /// Launches read the exported file, as a site would use it
+    /// Launches read the exported file, as on a site that uses it
     Export,
-    /// The measuring program forces one algorithm after the other
+    /// The measuring program forces each algorithm
     Force,
 }
 
@@ -94,10 +94,11 @@ Examples:
   colltune validate tables/imported.yaml --campaign tuning/night.yaml --confirm
   colltune validate tables/night.yaml --deployment library --repair --markdown validated.md";
 
-/// What is measured.
-struct Asked {
+/// The points of a table.
+struct Selection {
+    /// The points to measure.
     points: Vec<Point>,
-    /// The same, and all other points of the table.
+    /// These and all other points of the table.
     all: Vec<Point>,
     /// The number of points at which the table keeps the default.
     kept: usize,
@@ -108,16 +109,16 @@ impl Args {
         let rewrites = self.repair || self.confirm;
         let (mut table, campaign) = self.table.read(&[], rewrites, None, console)?;
         let probing = self.table.probing(self.cells);
-        let Asked { points, all, kept } = self.points(&table, &campaign, probing)?;
+        let Selection { points, all, kept } = self.points(&table, &campaign, probing)?;
         if self.confirm && probing.number == Some(0) {
             return Err(GuardError::NoProbes.into());
         }
         let (conditions, pattern) = (campaign.conditions(), campaign.pattern);
-        let site = self
+        let setup = self
             .table
-            .site(&table, campaign, &points, self.launches, console)?;
-        let library = site.at.library.clone();
-        let validated = self.measure(&table, site, &points, console)?;
+            .setup(&table, campaign, &points, self.launches, console)?;
+        let library = setup.at.library.clone();
+        let validated = self.measure(&table, setup, &points, console)?;
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let circumstances = Circumstances {
             library: library.clone(),
@@ -159,13 +160,13 @@ impl Args {
         self.table.deployment == Deployment::Library && self.via == Via::Export
     }
 
-    /// What is to be measured.
+    /// Selects the points to measure.
     fn points(
         &self,
         table: &Table,
         campaign: &Campaign,
         probing: Probing,
-    ) -> Result<Asked, CliError> {
+    ) -> Result<Selection, CliError> {
         let deployment = self.table.deployment;
         let elements = (campaign.datatype, campaign.commuting_operator());
         let mut points = points(table, deployment, elements, true);
@@ -177,19 +178,20 @@ impl Args {
         points.retain(|point| !point.keeps_default());
         let kept = all.len() - points.len();
         let file = Activation::operators(&table.provenance.library, self.assume_commutative);
-        let is_told = |point: &Point| !self.exports() || point.is_told(table, deployment, file);
-        points.retain(is_told);
+        let is_in_place =
+            |point: &Point| !self.exports() || point.is_exported(table, deployment, file);
+        points.retain(is_in_place);
         points.truncate(self.cells.map_or(usize::MAX, |cells| cells as usize));
         add_probes(&mut points, table, deployment, elements, probing);
-        points.retain(is_told);
+        points.retain(is_in_place);
         all.extend(points.iter().filter(|point| point.is_probe()).cloned());
-        Ok(Asked { points, all, kept })
+        Ok(Selection { points, all, kept })
     }
 
     fn measure(
         &self,
         table: &Table,
-        mut site: TestSetup,
+        mut setup: TestSetup,
         points: &[Point],
         console: Console,
     ) -> Result<Validated, CliError> {
@@ -201,23 +203,23 @@ impl Args {
         let events = self.table.events;
         let mut observer = events.observer(console, ProgressDisplay::once, &stop)?;
         let validated = if self.exports() {
-            let (library, path) = (site.at.library.clone(), places().path);
-            let folder = site.folder.path();
+            let (library, path) = (setup.at.library.clone(), places().path);
+            let folder = setup.folder.path();
             let deployed =
                 Activation::put(table, &library, folder, self.assume_commutative, &path)?;
             for note in &deployed.notes {
                 console.warn(note);
             }
-            let mut turns = Alternating::new(&mut site.at, &deployed, &mut *observer, &stop);
+            let mut turns = Alternating::new(&mut setup.at, &deployed, &mut *observer, &stop);
             validate(points, &mut turns, &options)
         } else {
-            let mut launches = Launches::new(&site.at, &mut *observer, &stop);
+            let mut launches = Launches::new(&setup.at, &mut *observer, &stop);
             validate(points, &mut launches, &options)
         };
-        Ok(site.conclude(validated)?)
+        Ok(setup.conclude(validated)?)
     }
 
-    /// Keeps the verdicts, and rewrites the table and its export if there is anything to turn back or to confirm.
+    /// Stores the verdicts, and rewrites the table and its export if rules are turned back or confirmed.
     fn rewrite(
         &self,
         table: &mut Table,

@@ -1,4 +1,4 @@
-//! What of a campaign's budget is spent, and how long a launch may measure.
+//! The spent and remaining parts of a campaign's budget, and the time slices of turns.
 
 use campaign::{Campaign, LauncherConfig, TimeSlice};
 use store::{Store, StoreError};
@@ -9,23 +9,23 @@ use super::{Agenda, Coverage};
 use crate::TunerError;
 use crate::confirming::Confirming;
 
-/// Repetitions of a candidate in a first look, at least.
+/// The fewest repetitions of a candidate in a first look.
 const FIRST_LOOK_MINIMUM: u32 = 5;
-/// How precise the median of a first look need be, as a share: a candidate far behind is not looked at again.
+/// The precision of a first look's median, as a share; enough to recognise candidates that are far behind.
 const FIRST_LOOK_PRECISION: f64 = 0.1;
 
-/// If less of the budget is left than this, nothing more is explored on this machine: programs take that long to
+/// The smallest rest of the budget with which exploring continues on this machine: about the time that programs take to
 /// start.
 const LEAST_EXPLORING_SECONDS: f64 = 1.0;
 
-/// The same in jobs, which need some time before they measure.
+/// The same for batch jobs, which take longer to start.
 pub(crate) const LITTLE_BUDGET_SECONDS: f64 = 30.0;
 
-/// When to stop repeating, such that what is left of the budget suffices for what is left to do.
+/// The rule when to stop repeating, chosen so that the rest of the budget suffices for the rest of the agenda.
 pub(crate) fn repetition(
     campaign: &Campaign,
     agenda: &Agenda,
-    stock: &Coverage,
+    coverage: &Coverage,
     tasks: &[PlannedTask],
     left_seconds: f64,
 ) -> Repetition {
@@ -46,14 +46,14 @@ pub(crate) fn repetition(
         None => (agenda.launches, agenda.turns()),
         Some(confirming) => (confirming.launches, confirming.turns),
     };
-    let launches_left = agenda.launches_left(stock);
+    let launches_left = agenda.launches_left(coverage);
     let work = (launches, turns, launches_left);
     repetition.slice_seconds = slice_seconds(campaign, whole, left_seconds, work);
     repetition
 }
 
-/// The slice of a turn, if `whole` seconds are for `launches` launches of `turns` turns, and `left` of them for
-/// `launches_left`.
+/// The time slice of a turn, if `whole` seconds are planned for `launches` launches of `turns` turns, and `left`
+/// seconds remain for `launches_left` launches.
 fn slice_seconds(
     campaign: &Campaign,
     whole: f64,
@@ -61,7 +61,7 @@ fn slice_seconds(
     (launches, turns, launches_left): (u32, usize, u32),
 ) -> f64 {
     let slice = Campaign::slice_seconds(whole, launches, turns);
-    // A simulation is not to depend on where it was interrupted.
+    // A simulation must not depend on where it was interrupted.
     match campaign.is_simulated() {
         true => slice,
         false => {
@@ -71,7 +71,7 @@ fn slice_seconds(
     }
 }
 
-/// The slice of a turn that confirms choices.
+/// The time slice of a confirming turn.
 pub(crate) fn confirming_slice(campaign: &Campaign, left: f64, work: (u32, usize, u32)) -> f64 {
     match campaign.repetitions.slice {
         TimeSlice::Seconds(seconds) => seconds,
@@ -84,7 +84,7 @@ fn confirming_seconds(campaign: &Campaign) -> f64 {
     campaign.budget_seconds - campaign.exploring_seconds()
 }
 
-/// The seconds that a launch of a library takes beside its tasks, on average; none on simulated machines.
+/// The average time of a library's launch without its tasks, in seconds; 0 on simulated machines.
 pub(crate) fn starting_seconds(
     store: &Store,
     campaign: &Campaign,
@@ -98,7 +98,7 @@ pub(crate) fn starting_seconds(
     Ok(beside.max(0.0) / launches as f64)
 }
 
-/// What is left for launches of a purpose, in seconds.
+/// The time left for launches of the agenda's purpose, in seconds.
 pub(crate) fn left_seconds(
     store: &Store,
     campaign: &Campaign,
@@ -114,7 +114,7 @@ pub(crate) fn left_seconds(
     }
 }
 
-/// What is left of a campaign's budget for all launches, in seconds.
+/// The rest of a campaign's budget for all launches, in seconds.
 pub(crate) fn unspent_seconds(
     store: &Store,
     campaign: &Campaign,
@@ -123,8 +123,8 @@ pub(crate) fn unspent_seconds(
     Ok(campaign.budget_seconds - spent_seconds(store, campaign, library, None)?)
 }
 
-/// What of a campaign's budget is spent: time on the clock, or that of the simulated machine; `purpose`
-/// leaves out launches for another.
+/// The spent part of a campaign's budget, in seconds of wall-clock or simulated time; with a `purpose`, that of
+/// launches for it.
 pub(crate) fn spent_seconds(
     store: &Store,
     campaign: &Campaign,
@@ -138,8 +138,8 @@ pub(crate) fn spent_seconds(
 }
 
 impl Agenda {
-    /// The least budget that would suffice to confirm everything, estimated by what measuring has taken so far;
-    /// absent if nothing is left to confirm.
+    /// The smallest budget that suffices to confirm everything, estimated from the times so far, in seconds; `None` if
+    /// nothing is left to confirm.
     pub(crate) fn needed_budget(
         &self,
         campaign: &Campaign,
@@ -152,11 +152,11 @@ impl Agenda {
         };
         let spent = |purpose| spent_seconds(store, campaign, library, purpose);
         let needed = spent(None)? + confirming.seconds;
-        let stock = Coverage::of(store, library, self.pattern)?;
-        if self.is_explored(&stock) {
+        let coverage = Coverage::of(store, library, self.pattern)?;
+        if self.is_explored(&coverage) {
             return Ok(Some(needed));
         }
-        // Exploring has its share of a larger budget too.
+        // Exploring takes its share of a larger budget.
         let confirmed = spent(Some(Purpose::Confirming))? + confirming.seconds;
         let share = confirming_seconds(campaign) / campaign.budget_seconds;
         Ok(Some(needed.max(confirmed / share)))
@@ -177,7 +177,7 @@ pub(super) fn has_no_time(
     Ok(exploring_seconds_left(store, campaign, library)? <= least)
 }
 
-/// What is left of the time for exploring, in seconds.
+/// The time left for exploring, in seconds.
 fn exploring_seconds_left(
     store: &Store,
     campaign: &Campaign,

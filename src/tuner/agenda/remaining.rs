@@ -1,4 +1,4 @@
-//! What of an agenda is left to do after what a store has.
+//! The remaining work of an agenda, given a store's coverage.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use wire::{PlannedTask, PlannedWork};
 use super::{Agenda, CampaignProgress, Coverage};
 use crate::confirming::Confirming;
 
-/// One thing to measure.
+/// An item to measure.
 struct Item<'a> {
     subject: Subject,
     candidates: &'a [Candidate],
-    /// Launches that measured it.
+    /// The number of launches that measured all candidates.
     done: u32,
-    /// Launches that should.
+    /// The number of launches that should.
     wanted: u32,
-    /// How many launches measured any of it: what chance is drawn from.
+    /// The number of launches that measured any candidate, from which random draws are seeded.
     round: u32,
-    /// How calls follow each other in a cell.
+    /// The pattern of calls in a cell.
     pattern: Pattern,
 }
 
 impl Agenda {
-    /// Everything with what the store has of it, unless no candidate is left to compare.
-    fn items<'a>(&'a self, stock: &'a Coverage) -> impl Iterator<Item = Item<'a>> {
+    /// The experiments and cells to explore, without those that have no candidate left to compare.
+    fn items<'a>(&'a self, coverage: &'a Coverage) -> impl Iterator<Item = Item<'a>> {
         const ALONE: &[Candidate] = &[Candidate::Default];
         let experiments = self
             .experiments
@@ -45,11 +45,11 @@ impl Agenda {
                     Subject::Cell(cell) => self.merged.get(cell).map_or(&[][..], Vec::as_slice),
                     Subject::Experiment(_) => &[],
                 };
-                let done = stock.launches(subject, candidates, merged)?;
+                let done = coverage.launches(subject, candidates, merged)?;
                 Some(Item {
                     done: done.min(self.launches),
                     wanted: self.launches,
-                    round: stock.rounds(subject, candidates),
+                    round: coverage.rounds(subject, candidates),
                     pattern: self.pattern,
                     subject,
                     candidates,
@@ -66,7 +66,7 @@ impl Agenda {
         }))
     }
 
-    /// The trials that confirm choices: all that are open, or those that there is time for.
+    /// The confirming trials of a selection.
     fn trials(&self, trials: fn(&Confirming) -> &[Trial]) -> impl Iterator<Item = Item<'_>> {
         self.confirming.iter().flat_map(move |confirming| {
             trials(confirming).iter().map(|trial| Item {
@@ -80,14 +80,14 @@ impl Agenda {
         })
     }
 
-    /// What launches are to measure from now on: nothing is explored any more once choices are confirmed.
-    fn ahead<'a>(&'a self, stock: &'a Coverage) -> impl Iterator<Item = Item<'a>> {
-        let exploring = self.items(stock).filter(|_| self.confirming.is_none());
+    /// The items of the next launches; nothing is explored once confirming has begun.
+    fn ahead<'a>(&'a self, coverage: &'a Coverage) -> impl Iterator<Item = Item<'a>> {
+        let exploring = self.items(coverage).filter(|_| self.confirming.is_none());
         exploring.chain(self.trials(|confirming| &confirming.affordable))
     }
 
-    /// How much is done.
-    pub(crate) fn progress(&self, stock: &Coverage) -> CampaignProgress {
+    /// The agenda's progress.
+    pub(crate) fn progress(&self, coverage: &Coverage) -> CampaignProgress {
         let finished = self.search.as_ref().map_or(0, |search| search.finished);
         let mut progress = CampaignProgress {
             done: finished,
@@ -100,24 +100,25 @@ impl Agenda {
         progress.done += confirmed;
         progress.total += confirmed;
         let trials = self.trials(|confirming| &confirming.trials);
-        for item in self.items(stock).chain(trials) {
+        for item in self.items(coverage).chain(trials) {
             progress.done += u64::from(item.done);
             progress.total += u64::from(item.wanted);
         }
         progress
     }
 
-    /// The tasks of the next launch: whatever has been measured in the fewest launches so far, so
-    /// that all cells advance together and an interrupted launch is made up for first. If there is no time to
-    /// confirm everything, all affordable trials, so that none that is begun waits for a new one. Experiments
-    /// that were never made come alone. Empty when everything is done.
-    pub(crate) fn next(&self, stock: &Coverage) -> Vec<PlannedTask> {
-        let undone = self.undone(stock);
+    /// The tasks of the next launch; empty when everything is done.
+    ///
+    /// The items with the fewest launches come first, so that all cells advance together and the rest of an interrupted
+    /// launch is made up for. If there is no time to confirm everything, all affordable trials are included, so that
+    /// begun ones do not wait for new ones. Experiments that were not made yet have a launch of their own.
+    pub(crate) fn next(&self, coverage: &Coverage) -> Vec<PlannedTask> {
+        let undone = self.undone(coverage);
         if !undone.is_empty() && self.confirming.is_none() {
             return undone;
         }
         let open: Vec<Item<'_>> = self
-            .ahead(stock)
+            .ahead(coverage)
             .filter(|item| item.done < item.wanted)
             .collect();
         let fewest = open.iter().map(|item| item.done).min().unwrap_or(0);
@@ -136,7 +137,10 @@ impl Agenda {
                     Subject::Experiment(experiment) => PlannedWork::Experiment(experiment),
                     Subject::Cell(cell) => PlannedWork::Compare {
                         cell,
-                        candidates: stock.able(item.subject, item.candidates).cloned().collect(),
+                        candidates: coverage
+                            .able(item.subject, item.candidates)
+                            .cloned()
+                            .collect(),
                     },
                 };
                 PlannedTask {
@@ -150,18 +154,18 @@ impl Agenda {
             .collect()
     }
 
-    /// What an interrupted launch of a search left undone, without candidates that failed since.
-    fn undone(&self, stock: &Coverage) -> Vec<PlannedTask> {
+    /// The tasks left over from an interrupted launch of a search, without candidates that have failed since.
+    fn undone(&self, coverage: &Coverage) -> Vec<PlannedTask> {
         let undone = self.search.iter().flat_map(|search| &search.undone);
         let able = undone.filter_map(|task| {
             let work = match &task.work {
                 PlannedWork::Experiment(experiment) => {
                     let subject = Subject::Experiment(*experiment);
-                    stock.able(subject, &[Candidate::Default]).next()?;
+                    coverage.able(subject, &[Candidate::Default]).next()?;
                     task.work.clone()
                 }
                 PlannedWork::Compare { cell, candidates } => {
-                    let able = stock.able(Subject::Cell(*cell), candidates);
+                    let able = coverage.able(Subject::Cell(*cell), candidates);
                     let candidates: Vec<Candidate> = able.cloned().collect();
                     if candidates.first() != Some(&Candidate::Default) {
                         return None;
@@ -177,7 +181,7 @@ impl Agenda {
             .collect()
     }
 
-    /// Whether the next launch only looks at cells that a guided campaign knows nothing of.
+    /// Whether the tasks only take first looks at new cells of a guided campaign.
     pub(crate) fn is_first_look(&self, tasks: &[PlannedTask]) -> bool {
         let is_first = |task: &PlannedTask| {
             task.round == 0 && matches!(task.work, PlannedWork::Compare { .. })
@@ -185,19 +189,19 @@ impl Agenda {
         self.search.is_some() && self.confirming.is_none() && tasks.iter().all(is_first)
     }
 
-    /// Turns left after what is in the store, by the number of nodes that they take; of a search about as many.
-    pub(crate) fn turns_left(&self, stock: &Coverage) -> BTreeMap<u32, u64> {
+    /// The number of turns left, by the number of nodes that they need; an estimate for a search.
+    pub(crate) fn turns_left(&self, coverage: &Coverage) -> BTreeMap<u32, u64> {
         let search = self.search.as_ref().filter(|_| self.confirming.is_none());
         let turns = |item: Item<'_>| {
             let launches = u64::from(item.wanted - item.done.min(item.wanted));
-            let able = stock.able(item.subject, item.candidates).count() as u64;
+            let able = coverage.able(item.subject, item.candidates).count() as u64;
             match (search, item.subject) {
                 (Some(search), Subject::Cell(_)) => search.turns_of(launches, able),
                 _ => launches * able,
             }
         };
         let mut left = BTreeMap::new();
-        for item in self.ahead(stock) {
+        for item in self.ahead(coverage) {
             let nodes = item.subject.shape().nodes;
             *left.entry(nodes).or_default() += turns(item);
         }
@@ -205,21 +209,22 @@ impl Agenda {
     }
 
     /// Whether nothing is left to explore.
-    pub(super) fn is_explored(&self, stock: &Coverage) -> bool {
-        self.items(stock).all(|item| item.done >= item.wanted) && self.undone(stock).is_empty()
+    pub(super) fn is_explored(&self, coverage: &Coverage) -> bool {
+        self.items(coverage).all(|item| item.done >= item.wanted)
+            && self.undone(coverage).is_empty()
     }
 
-    /// Whether every experiment was made once or has failed.
-    pub(crate) fn is_calibrated(&self, stock: &Coverage) -> bool {
-        self.items(stock)
+    /// Whether every experiment has been made or has failed.
+    pub(crate) fn is_calibrated(&self, coverage: &Coverage) -> bool {
+        self.items(coverage)
             .filter(|item| matches!(item.subject, Subject::Experiment(_)))
             .all(|item| item.done > 0)
     }
 
-    /// Launches left after what is in the store.
-    pub(crate) fn launches_left(&self, stock: &Coverage) -> u32 {
+    /// The number of launches left.
+    pub(crate) fn launches_left(&self, coverage: &Coverage) -> u32 {
         let left = self
-            .ahead(stock)
+            .ahead(coverage)
             .map(|item| item.wanted.saturating_sub(item.done));
         left.max().unwrap_or(0)
     }

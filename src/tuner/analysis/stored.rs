@@ -1,4 +1,4 @@
-//! What an analysis takes from a store.
+//! The parts of a store that an analysis reads.
 
 use std::path::Path;
 
@@ -27,7 +27,10 @@ pub(super) fn choose(store: &Store, library: Option<&Library>) -> Result<Library
     }
 }
 
-/// Everything that was measured with a library in calls of a pattern; there must be something.
+/// All samples of a library in a pattern of calls.
+///
+/// # Errors
+/// [`TunerError::NothingMeasured`] if there are none.
 pub(super) fn samples(
     store: &Store,
     library: &Library,
@@ -43,20 +46,19 @@ pub(super) fn samples(
     Ok(samples)
 }
 
-/// Where measuring time went, as far as tasks tell.
+/// The shares of measuring time by activity, if tasks reported them.
 pub(super) fn shares(store: &Store, library: &Library) -> Result<Option<Shares>, TunerError> {
     let spending = store.spending(library)?;
     Ok(spending.map(|(elapsed_seconds, spending)| spending.shares(elapsed_seconds)))
 }
 
-/// What the library lets one force, by the last launch that reported: there is one library, of one
-/// version.
+/// The algorithms that can be forced in the library, as the last launch reported them.
 pub(super) fn natives(environments: &[(u32, LaunchStart)]) -> &[NativeAlgorithm] {
     let last = environments.last().map(|(_, start)| &start.environment);
     last.map_or(&[][..], |environment| &environment.natives)
 }
 
-/// When a difference counts, as a campaign asks for it.
+/// The options of decisions that a campaign asks for.
 pub(crate) fn decide_options(campaign: &Campaign) -> DecideOptions {
     DecideOptions {
         materiality: campaign.materiality,
@@ -66,7 +68,7 @@ pub(crate) fn decide_options(campaign: &Campaign) -> DecideOptions {
     }
 }
 
-/// What a store has kept of the campaign of a launch, or of the import.
+/// The store's row of a launch's campaign or import.
 pub(super) fn definition(
     store: &Store,
     launch: Option<&LaunchRow>,
@@ -78,7 +80,7 @@ pub(super) fn definition(
     Ok(rows.find(|row| row.digest == launch.campaign))
 }
 
-/// The campaign that a store has kept; `None` of what was imported.
+/// The campaign of a row; `None` for an import.
 pub(crate) fn campaign_of(row: &CampaignRow) -> Result<Option<Campaign>, CampaignError> {
     match ImportRecord::of(row) {
         Some(_) => Ok(None),

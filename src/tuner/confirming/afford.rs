@@ -1,31 +1,31 @@
-//! The choices that are confirmed in a time that does not suffice for all.
+//! The selection of cells to confirm when time does not suffice for all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fit::Stake;
 use vocabulary::Cell;
 
-/// The share of the time that is kept back, as measuring may take longer than expected, before a new cell is begun.
+/// The share of the time that is reserved before new cells are begun, as measuring may take longer than estimated.
 const RESERVE: f64 = 0.1;
 
-/// What a cell still needs.
+/// The remaining need of a cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rest {
-    /// What its turns take, in seconds.
+    /// The time of its turns, in seconds.
     pub(super) seconds: f64,
-    /// Launches.
+    /// The number of launches.
     pub(super) launches: u32,
-    /// Whether fresh launches have measured any of it.
+    /// Whether confirming launches have measured a part of it.
     pub(super) is_begun: bool,
 }
 
 /// The cells to confirm in `left` seconds, those with most at stake first.
 ///
 /// `stakes` are series of neighbouring sizes; `rests` has the cells that are still to be measured; each launch takes
-/// `starting` seconds beside its turns. Runs of sizes are taken one after the other, always the one with most at
-/// stake on average among those for which there is time; what is at stake between two sizes counts if both are taken.
-/// Cells that are begun are finished before others, first those that need the fewest launches; a cell that needs
-/// further launches pays for their starts.
+/// `starting` seconds beside its turns. Runs of neighbouring sizes are selected one after the other, each time the one
+/// with the largest average stake among those for which there is time. The stake between two sizes counts if both are
+/// selected. Begun cells are finished before new ones, first those that need the fewest launches. The first cells that
+/// need further launches are charged for the starts of these.
 pub(super) fn affordable(
     stakes: &[Vec<Stake>],
     rests: &BTreeMap<Cell, Rest>,
@@ -40,7 +40,7 @@ pub(super) fn affordable(
     };
     let phase = |rest: &Rest| (!rest.is_begun, rest.launches);
     let phases: BTreeSet<(bool, u32)> = rests.values().map(phase).collect();
-    // Launches whose starts are paid for.
+    // The number of launches whose starts are charged.
     let mut started = 0;
     let mut is_reserved = false;
     for (is_new, launches) in phases {
@@ -89,26 +89,26 @@ type Eligible<'a> = &'a dyn Fn(&Cell) -> bool;
 
 /// Neighbouring sizes.
 struct Run {
-    /// The cells that are not yet taken.
+    /// The cells that are not yet selected.
     cells: Vec<Cell>,
     seconds: f64,
-    /// What is at stake, on average.
+    /// The average stake.
     worth: f64,
 }
 
-/// What is not yet taken, and the seconds left for it.
+/// The cells that are not yet selected, with their times, and the time left, in seconds.
 struct State {
     open: BTreeMap<Cell, f64>,
     left: f64,
 }
 
 impl State {
-    /// The run of a series that is worth most; none if nothing is at stake, or there is no time.
+    /// The run of a series with the largest average stake; `None` if nothing is at stake or there is no time.
     fn best(&self, series: &[Stake], is_eligible: Eligible<'_>) -> Option<Run> {
-        // What is measured anyway.
+        // Cells that are finished or selected.
         let has = |stake: &Stake| !self.open.contains_key(&stake.cell);
         let has: Vec<bool> = series.iter().map(has).collect();
-        // What is at stake between a size and the next.
+        // The stake between a size and the next.
         let between = |low: usize| series[low].up_to_next;
         let mut best: Option<(f64, f64, usize, usize)> = None;
         for first in (0..series.len()).filter(|first| !has[*first]) {

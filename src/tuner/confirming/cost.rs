@@ -1,4 +1,4 @@
-//! How long fresh launches take.
+//! Estimated times of confirming launches.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use statistics::median;
 use store::{Store, StoreError};
 use vocabulary::{Cell, Library, Pattern};
 
-/// How long a candidate's turns in a cell take in one launch, in seconds.
+/// The estimated time of a candidate's turn in a cell, in seconds.
 pub(super) struct Turns<'a> {
-    /// The median of the launches that have measured a cell, by pattern of calls and cell.
+    /// The median over the launches that have measured a cell, by pattern of calls and cell.
     measured: Vec<BTreeMap<Cell, f64>>,
     expected: Expected<'a>,
 }
 
-/// How long turns are expected to take before any is measured.
+/// The expected time of a turn before any is measured.
 struct Expected<'a> {
     patterns: &'a [Pattern],
-    /// The time of a call.
+    /// The time of a call by cell, in seconds.
     calls: BTreeMap<Cell, f64>,
     minimum: u32,
 }
@@ -48,7 +48,7 @@ impl<'a> Turns<'a> {
         Ok(Self { measured, expected })
     }
 
-    /// How long a trial's turns take in those of `launches` launches that it still needs, if each turn has a slice.
+    /// The time of all turns that a trial of `launches` launches still needs, if each turn has this slice.
     pub(super) fn seconds(&self, trial: &Trial, launches: u32, slice_seconds: f64) -> f64 {
         let (cell, pattern) = (&trial.cell, trial.pattern);
         let expected = || self.likely(cell, pattern, slice_seconds);
@@ -57,7 +57,7 @@ impl<'a> Turns<'a> {
         launches * trial.candidates.len() as f64 * turn.unwrap_or_else(expected)
     }
 
-    /// The expected time, corrected by the ratio of measured to expected time in the nearest measured cell.
+    /// The expected time of a turn, corrected by the ratio of measured to expected time in the nearest measured cell.
     fn likely(&self, cell: &Cell, pattern: usize, slice_seconds: f64) -> f64 {
         let distance = |other: &Cell| {
             let ratio = |a: u64, b: u64| (a.max(1) as f64 / b.max(1) as f64).ln().abs();
@@ -80,7 +80,7 @@ impl<'a> Turns<'a> {
 }
 
 impl Expected<'_> {
-    /// A slice, or the fewest calls if these take longer.
+    /// The slice, or the time of the fewest calls if that is longer.
     fn seconds(&self, cell: &Cell, pattern: usize, slice_seconds: f64) -> f64 {
         let call = self.calls.get(cell).copied().unwrap_or(0.0);
         let calls = least_calls(self.patterns[pattern], call, self.minimum);

@@ -1,4 +1,4 @@
-//! Waiting for a launch.
+//! Following a launch until it ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,35 +9,35 @@ use store::{SpoolReader, StoreError};
 use super::{Ended, Launch, OnInterrupt};
 use crate::{MeasurementContext, TunerError, TuningEvent};
 
-/// How long what was written on another node may take to be seen on this one.
+/// The time until a file written on another node is visible on this one.
 const VISIBLE_WITHIN: Duration = Duration::from_secs(30);
 
-/// How a launch is looked after.
-struct Pace {
-    /// How often the spool is looked at.
+/// Intervals and timeouts of following a launch.
+struct Timing {
+    /// The time between two readings of the spool.
     period: Duration,
-    /// How long the driver may take to report that it is up, from when the job runs.
-    start_patience: Duration,
-    /// How long ranks may take to end when all is done.
-    end_patience: Duration,
+    /// The time that the driver may take to report its start, from the start of the job.
+    start_timeout: Duration,
+    /// The time that ranks may take to end after the last task.
+    end_timeout: Duration,
 }
 
-/// Where processes of this machine are watched.
-const HERE: Pace = Pace {
+/// For processes on this machine.
+const HERE: Timing = Timing {
     period: Duration::from_millis(50),
-    start_patience: Duration::from_secs(90),
-    end_patience: Duration::from_secs(15),
+    start_timeout: Duration::from_secs(90),
+    end_timeout: Duration::from_secs(15),
 };
 
-/// Where ranks are many, and their files come over a network.
-const ELSEWHERE: Pace = Pace {
+/// For batch jobs, whose many ranks write to a network file system.
+const ELSEWHERE: Timing = Timing {
     period: Duration::from_millis(200),
-    start_patience: Duration::from_secs(300),
-    end_patience: Duration::from_secs(120),
+    start_timeout: Duration::from_secs(300),
+    end_timeout: Duration::from_secs(120),
 };
 
 impl Launch<'_> {
-    /// Looks after a job as `watch` says.
+    /// Follows a job, or looks at it once, as `watch` says.
     pub(super) fn attend(
         &mut self,
         at: &MeasurementContext,
@@ -47,7 +47,7 @@ impl Launch<'_> {
     ) -> Result<Ended, TunerError> {
         let outlives = at.launcher.outlives();
         let leaves = outlives && watch != OnInterrupt::Own;
-        // The launch may go on as long as its end is not known.
+        // Until its end is known, the launch may go on.
         self.goes_on = leaves;
         let exit = match watch {
             OnInterrupt::Submit if outlives => self.look(running),
@@ -72,14 +72,14 @@ impl Launch<'_> {
         }
     }
 
-    /// Stores what there is; `None` if there is more to come.
+    /// Stores the records so far; `None` if the job has not ended.
     fn look(&mut self, running: &mut dyn Running) -> Result<Option<Exit>, TunerError> {
         let exit = running.poll()?;
         self.drain()?;
         Ok(exit)
     }
 
-    /// Stores what comes until the job ends; `None` if one is to stop and it `goes on`.
+    /// Stores records until the job ends; `None` if this command is to stop and the job continues.
     fn follow(
         &mut self,
         running: &mut dyn Running,
@@ -87,7 +87,7 @@ impl Launch<'_> {
         leaves: bool,
         stop: &AtomicBool,
     ) -> Result<Option<Exit>, TunerError> {
-        let pace = if outlives { ELSEWHERE } else { HERE };
+        let timing = if outlives { ELSEWHERE } else { HERE };
         let mut told = None;
         let (mut up, mut finished): (Option<Instant>, Option<Instant>) = (None, None);
         loop {
@@ -104,36 +104,36 @@ impl Launch<'_> {
                     Err(TunerError::Interrupted)
                 };
             }
-            let exit = running.wait_timeout(pace.period)?;
+            let exit = running.wait_timeout(timing.period)?;
             self.drain()?;
             if let Some(exit) = exit {
                 if outlives {
                     self.catch_up(&exit)?;
                 }
-                // A signal that stops us may have stopped the launcher at the same time.
+                // The signal that stops this command may have reached the launcher too.
                 if stop.load(Ordering::Relaxed) && self.finish.is_none() && !outlives {
                     return Err(TunerError::Interrupted);
                 }
                 return Ok(Some(exit));
             }
-            // MPI may hang before anything runs, or when all is done; no watchdog is up then.
+            // MPI may hang during startup or after the last task, when no watchdog runs.
             if matches!(standing, JobState::Running { .. }) {
                 up.get_or_insert_with(Instant::now);
             }
             if self.finish.is_some() {
                 finished.get_or_insert_with(Instant::now);
             }
-            let is_over = |since: Option<Instant>, patience| {
-                since.is_some_and(|since| since.elapsed() > patience)
+            let is_over = |since: Option<Instant>, timeout| {
+                since.is_some_and(|since| since.elapsed() > timeout)
             };
-            let never_started = !self.started && is_over(up, pace.start_patience);
-            if never_started || is_over(finished, pace.end_patience) {
+            let never_started = !self.started && is_over(up, timing.start_timeout);
+            if never_started || is_over(finished, timing.end_timeout) {
                 running.kill()?;
             }
         }
     }
 
-    /// Tells where a job of a batch system stands, whenever that changes.
+    /// Reports the state of a batch job whenever it changes.
     fn tell(&mut self, id: Option<&str>, standing: &JobState, told: &mut Option<JobState>) {
         let Some(id) = id.filter(|_| told.as_ref() != Some(standing)) else {
             return;
@@ -154,7 +154,7 @@ impl Launch<'_> {
         *told = Some(standing.clone());
     }
 
-    /// Reads the spool again, which another node has written: what an open file shows of it may be old.
+    /// Opens and reads the spool again, since an open file may show old content of a file written on another node.
     fn catch_up(&mut self, exit: &Exit) -> Result<(), TunerError> {
         let end = Instant::now() + VISIBLE_WITHIN;
         loop {
@@ -169,7 +169,7 @@ impl Launch<'_> {
     }
 }
 
-/// Whether what a launch wrote is wrong, so that it is no use to let it go on.
+/// Whether the records of a launch are damaged, so that the launch is ended.
 fn is_damage(error: &TunerError) -> bool {
     matches!(
         error,

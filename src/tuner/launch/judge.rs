@@ -1,4 +1,4 @@
-//! What the end of a launch means.
+//! The cause of a launch's end.
 
 use launcher::{BatchEnd, Exit, LaunchError, Outcome};
 use libraries::LibraryName;
@@ -7,11 +7,11 @@ use wire::{FailureKind, Record, exit_code};
 use super::{Ended, Launch};
 use crate::TunerError;
 
-/// What the driver's own error messages begin with.
+/// The prefix of the driver's own error messages.
 const DRIVER_SAYS: &str = "colltune-driver: ";
 
 impl Launch<'_> {
-    /// What the way in which the launcher ended means.
+    /// Finds the cause from the way in which the launcher ended.
     pub(super) fn judge(&mut self, exit: Exit) -> Result<Ended, TunerError> {
         if let Some(finish) = self.finish {
             return Ok(Ended::Finished(finish));
@@ -27,7 +27,7 @@ impl Launch<'_> {
             && let Some(lost) = lost_nodes(&exit.tail)
         {
             let end = BatchEnd::NodeFailed;
-            // What the batch system says of its nodes counts.
+            // The batch system's list of nodes takes precedence.
             let failed_nodes = match exit.failed_nodes.is_empty() {
                 true => lost,
                 false => exit.failed_nodes,
@@ -48,17 +48,17 @@ impl Launch<'_> {
             };
             return Ok(Ended::Batch { end, message });
         }
-        // Launchers do not always pass on the code of the rank that ended first (MPICH's may report
-        // the signal that it ended the others with), but what the driver says is in the log.
+        // Launchers do not always report the code of the rank that ended first: MPICH's may report the signal by which
+        // it ended the others. The driver's message is in the log.
         if exit.tail.iter().any(|line| line.starts_with(DRIVER_SAYS)) {
             return Err(described.into());
         }
         match exit.outcome {
-            Outcome::Code(exit_code::HANG) => self.blame(FailureKind::Hang, message),
+            Outcome::Code(exit_code::HANG) => self.attribute(FailureKind::Hang, message),
             Outcome::Code(exit_code::PLAN | exit_code::LIBRARY | exit_code::FAILED) => {
                 Err(described.into())
             }
-            // The driver ends hanging turns itself; the candidate in flight at the timeout did not hang.
+            // The driver itself ends turns that hang, so the candidate in flight at a timeout is not the cause.
             Outcome::Code(exit_code::ORPHANED)
             | Outcome::Signal(_)
             | Outcome::TimedOut
@@ -67,19 +67,19 @@ impl Launch<'_> {
             {
                 Ok(Ended::Killed { message })
             }
-            Outcome::Code(exit_code::TURN) => self.blame(FailureKind::MpiError, message),
+            Outcome::Code(exit_code::TURN) => self.attribute(FailureKind::MpiError, message),
             Outcome::Code(code) if self.started && asked_to_end(code) => {
                 Ok(Ended::Killed { message })
             }
             Outcome::Code(code) if self.started && was_killed(code) => self.suspect(message),
             outcome if self.started && is_unexplained(outcome, &exit.tail) => self.suspect(message),
-            _ if self.in_flight.is_some() => self.blame(FailureKind::Crash, message),
+            _ if self.in_flight.is_some() => self.attribute(FailureKind::Crash, message),
             _ if self.started => Ok(Ended::Killed { message }),
             _ => Err(described.into()),
         }
     }
 
-    /// A message with the candidate in flight: not to blame it, but as a hint.
+    /// Adds the candidate in flight to a message as a hint, without recording a failure.
     fn with_turn(&self, message: String) -> String {
         let in_flight = self
             .in_flight
@@ -92,22 +92,21 @@ impl Launch<'_> {
         }
     }
 
-    /// The launcher may have been asked to end or a rank been killed from outside, or the candidate whose
-    /// turn it was be to blame: it is if the same happens again in its next turn.
+    /// Handles an end that a signal from outside or the candidate in flight may have caused: the failure is attributed
+    /// to the candidate if the same happens again in its next turn.
     fn suspect(&mut self, message: String) -> Result<Ended, TunerError> {
         let in_flight = self
             .in_flight
             .and_then(|(task, candidate)| self.entrant(task, candidate));
         let was_suspect = in_flight.is_some_and(|entrant| !self.suspects.insert(entrant));
         match was_suspect {
-            true => self.blame(FailureKind::Crash, message),
+            true => self.attribute(FailureKind::Crash, message),
             false => Ok(Ended::Killed { message }),
         }
     }
 
-    /// Stores that the candidate in flight took the launch down, unless the driver could
-    /// still say so itself.
-    fn blame(&mut self, kind: FailureKind, message: String) -> Result<Ended, TunerError> {
+    /// Records a failure of the candidate in flight, unless the driver has recorded it.
+    fn attribute(&mut self, kind: FailureKind, message: String) -> Result<Ended, TunerError> {
         if let Some((task, candidate)) = self.in_flight.take() {
             self.take(&Record::Failed {
                 task,
@@ -120,8 +119,8 @@ impl Launch<'_> {
     }
 }
 
-/// Whether a lost node may be why the launcher ended. A batch system that ends a job for another reason ends what the
-/// launcher has on the nodes too, perhaps before the launcher itself.
+/// Whether a lost node may be the cause. A batch system that ends a job for another reason also ends the launcher's
+/// processes on the nodes, possibly before the launcher itself.
 fn may_have_lost_nodes(outcome: Outcome) -> bool {
     match outcome {
         Outcome::Ended(end) => matches!(end, BatchEnd::NodeFailed | BatchEnd::Lost),
@@ -129,30 +128,28 @@ fn may_have_lost_nodes(outcome: Outcome) -> bool {
     }
 }
 
-/// The nodes with which the launcher has lost contact, if it says that it has; a candidate takes down ranks, and not
-/// what the launcher has on their nodes. The launcher notices before the batch system does.
+/// The nodes with which the launcher reports a lost connection. A failing candidate ends ranks, but not the launcher's
+/// processes on their nodes. The launcher notices a lost node before the batch system does.
 fn lost_nodes(tail: &[String]) -> Option<Vec<String>> {
     let printed: Vec<&str> = tail.iter().flat_map(|text| text.lines()).collect();
     let mut libraries = LibraryName::ALL.iter();
     libraries.find_map(|library| library.lost_nodes(&printed))
 }
 
-/// Whether an exit code means that the ranks or the launcher were asked to end, with SIGHUP,
-/// SIGINT or SIGTERM: no candidate does that. Launchers report 128 and the signal's number, MPICH's
-/// also the bare number.
+/// Whether an exit code stands for SIGHUP, SIGINT or SIGTERM to the ranks or the launcher, which no candidate causes.
+/// Launchers report 128 plus the signal's number, MPICH's also the bare number.
 fn asked_to_end(code: i32) -> bool {
     matches!(code, 129 | 130 | 143 | 2 | 15)
 }
 
-/// Whether an exit code means that a rank ended by SIGKILL, which a user may have sent, or the kernel because
-/// memory ran out. MPICH's launcher may also report the SIGKILL by which it ended the other ranks after a crash.
+/// Whether an exit code stands for a rank's end by SIGKILL, sent by a user or by the kernel when memory ran out.
+/// MPICH's launcher may also report the SIGKILL by which it ended the other ranks after a crash.
 fn was_killed(code: i32) -> bool {
     matches!(code, 137 | 9)
 }
 
-/// Whether a launcher ended early without a word about a process that did: so do launchers that are
-/// asked to end themselves, MPICH's often as if all were well, and Open MPI's with 1. Both tell it in
-/// several lines if a rank ends first.
+/// Whether a launcher ended early without naming a process that ended first. Launchers do so when they are asked to
+/// end: MPICH's often reports success, and Open MPI's exits with 1. Both print several lines if a rank ends first.
 fn is_unexplained(outcome: Outcome, tail: &[String]) -> bool {
     let names_a_process = |line: &String| {
         let line = line.to_lowercase();

@@ -1,4 +1,4 @@
-//! Taking in launches of which a store does not know: of another login node, or of a disk that is lost.
+//! Launches that a store does not know: made from another login node, or for a store that was lost.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,12 +12,12 @@ use wire::Plan;
 use crate::launch::folder;
 use crate::{MeasurementContext, TunerError, write};
 
-/// The text of a campaign, beside the launches that were made for it.
+/// The file with a campaign's text, beside its launches.
 fn campaign_file(launches: &Path, digest: &str) -> PathBuf {
     launches.join(format!("{digest}.campaign.yaml"))
 }
 
-/// Leaves beside the launches what another login node needs to make its store from them.
+/// Writes the campaign beside its launches, so that another login node can make a store from them.
 pub(super) fn leave_campaign(at: &MeasurementContext, digest: &str) -> Result<(), TunerError> {
     let launches = folder(&at.campaign.output.store);
     let path = campaign_file(&launches, digest);
@@ -27,8 +27,8 @@ pub(super) fn leave_campaign(at: &MeasurementContext, digest: &str) -> Result<()
     }
 }
 
-/// Begins in the store what stands beside the campaign and the store does not have; what came of it is found out
-/// as of launches that an earlier run left.
+/// Adds launches to the store whose plans stand beside the campaign and that it lacks, as unfinished launches of an
+/// earlier run.
 pub(super) fn adopt(store: &mut Store, at: &MeasurementContext) -> Result<(), TunerError> {
     let launches = folder(&at.campaign.output.store);
     let known = store.launches()?.into_iter().map(|launch| launch.number);
@@ -48,7 +48,7 @@ pub(super) fn adopt(store: &mut Store, at: &MeasurementContext) -> Result<(), Tu
     Ok(())
 }
 
-/// The plans in a folder of launches, by number; none if it is not there.
+/// The plans in a folder of launches, by number; none if the folder does not exist.
 fn plans(launches: &Path) -> Result<Vec<(u32, PathBuf)>, TunerError> {
     let entries = match fs::read_dir(launches) {
         Ok(entries) => entries,

@@ -1,4 +1,4 @@
-//! What the end of a launch means for those to come.
+//! Consequences of a launch's end for the launches after it.
 
 use std::time::Duration;
 
@@ -14,31 +14,31 @@ use crate::confirming::confirms;
 use crate::launch::{Ended, OnInterrupt};
 use crate::{TunerError, TuningEvent};
 
-/// Launches in a row without a result after which it is no use to go on.
-const PATIENCE: u32 = 3;
+/// The number of consecutive launches without a result after which measuring ends.
+const MOST_FRUITLESS: u32 = 3;
 
-/// Jobs in a row that end before they begin with their launch after which nothing is submitted any more.
+/// The number of consecutive jobs that end before their launch begins after which no more are submitted.
 const MOST_UNBEGUN: u32 = 5;
 
-/// Launches in a row that end with their job's wall time, and without a result: the first one may have got
-/// what was left of nodes that were there already.
+/// The number of consecutive launches that reach their job's wall time without a result after which measuring ends. The
+/// first may have got a job whose time was almost over.
 const MOST_SHORT: u32 = 2;
 
-/// Launches in a row that came to nothing.
+/// Numbers of consecutive launches without a result, by reason.
 #[derive(Debug, Default)]
-pub(super) struct Patience {
+pub(super) struct Streaks {
     fruitless: u32,
     unbegun: u32,
     short: u32,
 }
 
 impl Measuring<'_> {
-    /// Writes down how a launch ended, and says what it means. `is_ours` if it was started by this run.
+    /// Records the end of a launch and returns what follows. `is_ours` if this run started it.
     pub(super) fn conclude(
         &mut self,
         plan: &Plan,
         ended: Result<Ended, TunerError>,
-        fruitful: bool,
+        has_result: bool,
         goes_on: bool,
         is_ours: bool,
     ) -> Result<AfterLaunch, TunerError> {
@@ -46,18 +46,18 @@ impl Measuring<'_> {
             return self.leave(plan, ended?, is_ours);
         }
         self.store.end_launch(plan.launch, &outcome(&ended))?;
-        if fruitful {
-            self.patience = Patience::default();
+        if has_result {
+            self.streaks = Streaks::default();
         }
         let number = plan.launch;
         match ended? {
-            Ended::Finished(Finish::Deadline) => return self.at_deadline(plan, fruitful),
+            Ended::Finished(Finish::Deadline) => return self.at_deadline(plan, has_result),
             Ended::Finished(Finish::Complete) | Ended::GoesOn { .. } => {}
             Ended::ByCandidate { message } | Ended::Killed { message } => {
                 let message = &message;
                 self.observer.notice(TuningEvent::Died { number, message });
-                if !fruitful {
-                    self.lose_patience(message)?;
+                if !has_result {
+                    self.add_fruitless(message)?;
                 }
             }
             Ended::Batch { end, message } => {
@@ -66,7 +66,7 @@ impl Measuring<'_> {
                 if end == BatchEnd::Cancelled && is_ours {
                     return Err(TunerError::Cancelled);
                 }
-                if !fruitful {
+                if !has_result {
                     self.batch_ended(end, message)?;
                 }
             }
@@ -74,7 +74,7 @@ impl Measuring<'_> {
         Ok(AfterLaunch::GoOn)
     }
 
-    /// The launch goes on, whether or not the command was to wait for it.
+    /// Leaves a launch that goes on; an error if the command was to wait for it.
     fn leave(
         &mut self,
         plan: &Plan,
@@ -96,8 +96,8 @@ impl Measuring<'_> {
         }
     }
 
-    /// The driver stopped in time, which was that of the budget or that of its job.
-    fn at_deadline(&mut self, plan: &Plan, fruitful: bool) -> Result<AfterLaunch, TunerError> {
+    /// Handles a launch that the driver ended at its deadline, that of the budget or of its job.
+    fn at_deadline(&mut self, plan: &Plan, has_result: bool) -> Result<AfterLaunch, TunerError> {
         let (campaign, library) = (&self.at.campaign, &self.at.library);
         let (whole, purpose) = match plan.purpose {
             Some(Purpose::Exploring)
@@ -109,47 +109,47 @@ impl Measuring<'_> {
         };
         let left = whole - spent_seconds(&self.store, campaign, library, purpose)?;
         let is_by_wall_time = self.at.launcher.outlives() && left > LITTLE_BUDGET_SECONDS;
-        match (is_by_wall_time, fruitful) {
+        match (is_by_wall_time, has_result) {
             (true, true) => {
                 let number = plan.launch;
                 self.observer.notice(TuningEvent::WallTime { number });
                 Ok(AfterLaunch::GoOn)
             }
             (true, false) => {
-                self.lack_wall_time()?;
+                self.add_short()?;
                 Ok(AfterLaunch::GoOn)
             }
             (false, true) => Ok(AfterLaunch::GoOn),
-            // What was left of the budget did not even suffice for starting up.
+            // The rest of the budget did not suffice for the start of the launch.
             (false, false) => Ok(AfterLaunch::NothingBegan),
         }
     }
 
-    /// A batch system ended a launch before it had a result.
+    /// Handles a launch that the batch system ended before it had a result.
     fn batch_ended(&mut self, end: BatchEnd, message: &str) -> Result<(), TunerError> {
         match end {
             BatchEnd::NotBegun => {
-                self.patience.unbegun += 1;
-                if self.patience.unbegun < MOST_UNBEGUN {
+                self.streaks.unbegun += 1;
+                if self.streaks.unbegun < MOST_UNBEGUN {
                     return Ok(());
                 }
                 Err(TunerError::NeverBegun {
-                    jobs: self.patience.unbegun,
+                    jobs: self.streaks.unbegun,
                     last: message.to_owned(),
                 })
             }
-            BatchEnd::WallTime => self.lack_wall_time(),
+            BatchEnd::WallTime => self.add_short(),
             BatchEnd::Cancelled
             | BatchEnd::Preempted
             | BatchEnd::NodeFailed
             | BatchEnd::OutOfMemory
-            | BatchEnd::Lost => self.lose_patience(message),
+            | BatchEnd::Lost => self.add_fruitless(message),
         }
     }
 
-    fn lack_wall_time(&mut self) -> Result<(), TunerError> {
-        self.patience.short += 1;
-        if self.patience.short < MOST_SHORT {
+    fn add_short(&mut self) -> Result<(), TunerError> {
+        self.streaks.short += 1;
+        if self.streaks.short < MOST_SHORT {
             return Ok(());
         }
         let wall_time = match &self.at.campaign.launcher {
@@ -159,13 +159,13 @@ impl Measuring<'_> {
         Err(TunerError::ShortWallTime { wall_time })
     }
 
-    fn lose_patience(&mut self, last: &str) -> Result<(), TunerError> {
-        self.patience.fruitless += 1;
-        if self.patience.fruitless < PATIENCE {
+    fn add_fruitless(&mut self, last: &str) -> Result<(), TunerError> {
+        self.streaks.fruitless += 1;
+        if self.streaks.fruitless < MOST_FRUITLESS {
             return Ok(());
         }
         Err(TunerError::NoProgress {
-            launches: self.patience.fruitless,
+            launches: self.streaks.fruitless,
             last: last.to_owned(),
         })
     }

@@ -8,13 +8,13 @@ use crate::{MeasurementContext, TunerError};
 /// The right to measure into a campaign's store and to start its launches.
 pub(crate) struct CampaignLock {
     _lock: Lock,
-    /// Where jobs go on without us, so that another host's colltune could follow them.
+    /// For jobs that continue without this process, so that another host does not follow them too.
     lease: Option<Lease>,
 }
 
 impl CampaignLock {
     pub(crate) fn of(at: &MeasurementContext) -> Result<Self, TunerError> {
-        // The lock's folder is created: not for a campaign that cannot be measured here.
+        // Checked first, since the lock creates its folder, also for campaigns that cannot be measured here.
         absolute(&at.campaign.output.store)?;
         let lock = Lock::acquire(at.store())?;
         let lease = match at.launcher.outlives() {
@@ -24,7 +24,7 @@ impl CampaignLock {
         Ok(Self { _lock: lock, lease })
     }
 
-    /// Checks that the lock is still ours.
+    /// Checks that this process still has the lock.
     ///
     /// # Errors
     /// [`TunerError::LeaseLost`].

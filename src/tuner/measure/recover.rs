@@ -1,16 +1,16 @@
-//! Taking up what earlier runs left.
+//! Unfinished launches of earlier runs.
 
 use store::LaunchOutcome;
 use wire::Plan;
 
 use super::{AfterLaunch, Measuring};
-use crate::allotment::NodeRequest;
 use crate::launch::Launch;
+use crate::node_request::NodeRequest;
 use crate::{CampaignProgress, TunerError, TuningEvent};
 
 impl Measuring<'_> {
-    /// Follows the launches of earlier runs that go on without them, and takes in what others had written;
-    /// false if one goes on further.
+    /// Follows launches of earlier runs that still run, and stores the records of those that ended. False if one of
+    /// them continues without this command.
     pub(super) fn recover(&mut self) -> Result<bool, TunerError> {
         let mut ended_early = 0;
         for plan in self.store.unfinished_launches()? {
@@ -34,15 +34,15 @@ impl Measuring<'_> {
 
     fn resume(&mut self, plan: &Plan) -> Result<Option<AfterLaunch>, TunerError> {
         let progress = self.progress()?;
-        let allotment = NodeRequest::again(&self.at.campaign, plan, self.watch);
+        let nodes = NodeRequest::again(&self.at.campaign, plan, self.watch);
         let mut launch = Launch::new(plan, &mut self.store, self.observer, progress);
-        let ended = launch.resume(self.at, allotment, self.watch, self.stop);
-        let (fruitful, goes_on) = (launch.fruitful, launch.goes_on);
+        let ended = launch.resume(self.at, nodes, self.watch, self.stop);
+        let (has_result, goes_on) = (launch.has_result, launch.goes_on);
         self.suspects.append(&mut launch.suspects);
         match ended.transpose() {
             None => Ok(None),
             Some(ended) => self
-                .conclude(plan, ended, fruitful, goes_on, false)
+                .conclude(plan, ended, has_result, goes_on, false)
                 .map(Some),
         }
     }
@@ -55,7 +55,7 @@ impl Measuring<'_> {
             CampaignProgress::default(),
         )
         .drain();
-        // A damaged spool costs what is behind the damage, not the whole campaign.
+        // A damaged spool loses only the records behind the damage.
         let outcome = match taken {
             Ok(()) => LaunchOutcome::Interrupted,
             Err(error) => LaunchOutcome::Died {

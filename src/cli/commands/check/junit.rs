@@ -1,4 +1,4 @@
-//! The XML that continuous integration reads: a test case a point.
+//! JUnit XML for continuous integration, with a test case for each point.
 
 use guard::CheckedPoint;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
@@ -6,7 +6,7 @@ use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStat
 use super::super::guarded::{name_of, rules_of};
 use super::Found;
 
-/// One suite. A point at which the table does not hold is a failure, one that was not measured is skipped.
+/// One suite, in which regressions are failures and points that were not measured are skipped.
 pub(super) fn render(found: &Found<'_>) -> Result<String, SerializeError> {
     let suite_name = format!("colltune check {}", found.table.display());
     let mut suite = TestSuite::new(suite_name.as_str());

@@ -1,18 +1,18 @@
-//! A summary for a merge request.
+//! A summary in Markdown, as for a merge request.
 
 use report::{cell, code, prose};
 
 use super::super::guarded::name_of;
 use super::{Found, row};
 
-/// The answer, why, and a table of all points.
+/// The verdict, its reasons, and a table of all points.
 pub(super) fn render(found: &Found<'_>) -> String {
     let mut text = format!(
         "## colltune check: {}\n\n{}\n",
         prose(&found.table.display().to_string()),
         prose(&found.verdict())
     );
-    for remark in found.silence().into_iter().chain(found.probes()) {
+    for remark in found.unknown_rivals().into_iter().chain(found.probes()) {
         text += &format!("\n{}\n", prose(&remark));
     }
     let wrong = found

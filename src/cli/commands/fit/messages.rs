@@ -1,4 +1,4 @@
-//! The lines that messages follow.
+//! The table of the messages' protocol segments.
 
 use results::ProtocolSegment;
 use vocabulary::units::{format_bytes, format_seconds};

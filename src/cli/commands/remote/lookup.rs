@@ -7,7 +7,7 @@ use crate::commands::query::QuestionArgs;
 
 /// Ask the released table of a channel which algorithm to use
 ///
-/// With --json, prints what `colltune lookup --json` prints.
+/// With --json, prints the same as `colltune lookup --json`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::{Answer, Asking, CliError, rows, text};
 use crate::commands::grid::grid;
 
-/// The arguments that name a channel, and say at which release it is believed to be.
+/// The arguments that name a channel.
 #[derive(Debug, clap::Args)]
 pub(super) struct ChannelArgs {
     /// The machine
@@ -33,8 +33,8 @@ impl ChannelArgs {
 struct ChangeArgs {
     #[command(flatten)]
     channel: ChannelArgs,
-    /// Do it only if the channel is at this release, 0 for one without releases; by default, if it does not change while
-    /// this runs
+    /// Do it only if the channel is at this release, 0 for a channel without releases; by default, only if the channel
+    /// does not change meanwhile
     #[arg(long, value_name = "NUMBER")]
     expect: Option<u64>,
 }
@@ -82,9 +82,9 @@ fn tag(asking: &Asking, channel: &str) -> Result<Option<String>, CliError> {
 
 /// Release a table to a channel
 ///
-/// The service looks at the gates: the table can be read and decides something, it is for the channel's library and CPU, its
-/// rules are confirmed, a validation of this very table says that nothing is slower, and the difference to the
-/// released one is stored. With a closed gate nothing is released, and the exit code is 1.
+/// The service checks the gates: the table can be read and has decisions, it is for the channel's library and CPU, its
+/// rules are confirmed, a validation of this table found nothing slower, and the difference to the released table is
+/// stored. If a gate is closed, nothing is released and the exit code is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -95,10 +95,10 @@ pub(super) struct ReleaseArgs {
     digest: String,
     #[command(flatten)]
     change: ChangeArgs,
-    /// Release it though gates are closed; needs the scope admin
+    /// Release it although gates are closed; needs the scope admin
     #[arg(long, requires = "reason")]
     override_gates: bool,
-    /// Why, for the history
+    /// The reason, for the history
     #[arg(long, default_value = "", hide_default_value = true)]
     reason: String,
 }
@@ -115,17 +115,17 @@ impl ReleaseArgs {
     }
 }
 
-/// Go back to the table that was released before, or to an older one
+/// Roll back to the table that was released before, or to an older one
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
   colltune remote rollback --machine local --library openmpi-4.1.4 --reason 'solver hangs'")]
 pub(super) struct RollbackArgs {
-    /// The digest of the table to go back to; by default the one before
+    /// The digest of the table to roll back to; by default the previous one
     digest: Option<String>,
     #[command(flatten)]
     change: ChangeArgs,
-    /// Why, for the history
+    /// The reason, for the history
     #[arg(long)]
     reason: String,
 }
@@ -141,7 +141,7 @@ impl RollbackArgs {
     }
 }
 
-/// Leave every call of a channel's jobs to the library
+/// Withdraw a channel's table, so that the library decides every call
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
@@ -149,7 +149,7 @@ Example:
 pub(super) struct WithdrawArgs {
     #[command(flatten)]
     change: ChangeArgs,
-    /// Why, for the history
+    /// The reason, for the history
     #[arg(long)]
     reason: String,
 }

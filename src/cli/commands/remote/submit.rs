@@ -6,18 +6,18 @@ use super::{Answer, Asking, CliError};
 
 /// Submit a task
 ///
-/// Campaigns are those of the service's own folder, named by their paths in it. A task of a campaign that is
-/// queued or measured already waits for that one and takes its result.
+/// Campaigns are named by their paths in the service's folder. If a task of the same campaign is queued or running, the
+/// new task waits for it and takes its result.
 ///
-/// With --wait, exits as the task's own verb does: 0, or 1 if a validation or check says "no", or another code if it
-/// failed; 3 if it was cancelled.
+/// With --wait, exits like the task's own verb: with 0, with 1 if a validation or check answers "no", or with another
+/// code if it failed; with 3 if the task was cancelled.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// What to do
+    /// The kind of task
     #[arg(value_name = "KIND", value_parser = ["tune", "validate", "check", "report"])]
     kind: String,
-    /// The machine; may be left out where the service has one
+    /// The machine; optional if the service has only one
     #[arg(long)]
     machine: Option<String>,
     /// The campaign, by its path in the service's folder: for tune and report
@@ -38,7 +38,7 @@ pub(super) struct Args {
     /// Only the campaign's shapes with one of these numbers of nodes
     #[arg(long, value_delimiter = ',')]
     nodes: Option<Vec<u32>>,
-    /// A word of your own for this request: sent again, it adds no second task
+    /// An idempotency key for this request: a request with the same key adds no second task
     #[arg(long)]
     key: Option<String>,
     /// Follow the task to its end

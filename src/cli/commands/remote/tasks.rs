@@ -11,16 +11,16 @@ use crate::commands::grid::grid;
 Example:
   colltune remote tasks --state waiting --machine cluster")]
 pub(super) struct TasksArgs {
-    /// Only those in this state
+    /// Only tasks in this state
     #[arg(long, value_parser = ["waiting", "running", "done", "failed", "cancelled"])]
     state: Option<String>,
-    /// Only those of this machine
+    /// Only tasks of this machine
     #[arg(long)]
     machine: Option<String>,
-    /// Only those of this campaign
+    /// Only tasks of this campaign
     #[arg(long, value_name = "PATH")]
     campaign: Option<String>,
-    /// Only those before this one
+    /// Only tasks before this one
     #[arg(long, value_name = "ID")]
     before: Option<u64>,
     /// The most tasks
@@ -54,7 +54,7 @@ impl TasksArgs {
     }
 }
 
-/// What a task does, and to what.
+/// The columns of a task.
 fn row(task: &Task) -> [String; 6] {
     let asked = |place: &str| text(&task.request, place);
     let of = [
@@ -83,7 +83,7 @@ pub(super) fn described(task: &Task) -> String {
     line
 }
 
-/// Show where a task stands
+/// Show the state of a task
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
@@ -101,7 +101,7 @@ impl TaskArgs {
     }
 }
 
-/// Print what a task has printed
+/// Print the output of a task
 ///
 /// With --json, prints one object with `text` and `length`, in bytes.
 #[derive(Debug, clap::Args)]
@@ -133,16 +133,16 @@ impl LogArgs {
     }
 }
 
-/// What `log --json` prints.
+/// The output of `log --json`.
 #[derive(Serialize)]
 struct Log<'a> {
     length: usize,
     text: &'a str,
 }
 
-/// End a task
+/// Cancel a task
 ///
-/// A waiting one is cancelled at once; a running one is interrupted, and what it has measured is kept.
+/// A waiting task is cancelled at once; a running task is interrupted, and its measurements are kept.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
@@ -162,8 +162,8 @@ impl CancelArgs {
 
 /// Follow a task to its end
 ///
-/// Prints each state with its reason. A service that is away for less than a minute, as while it is upgraded, is waited
-/// for. Exits as `submit --wait` does.
+/// Prints each state with its reason. Waits for a service that is unreachable for less than a minute, as during an
+/// upgrade. Exits like `submit --wait`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
@@ -179,7 +179,7 @@ impl WatchArgs {
     }
 }
 
-/// Follows a task, and answers as its verb does.
+/// Follows a task, with the exit code of its verb as the answer.
 pub(super) fn followed(asking: &Asking, id: u64) -> Result<Answer, CliError> {
     let mut printed = Ok(());
     let (answer, task) = follow(&asking.remote, id, |news| match news {

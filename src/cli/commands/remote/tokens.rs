@@ -6,7 +6,7 @@ use crate::commands::grid::grid;
 
 /// List, make and revoke tokens
 ///
-/// Needs a token with the scope admin. With --make, prints the secret, which is shown this once, and nothing else.
+/// Needs a token with the scope admin. With --make, prints only the secret, which is never shown again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -17,10 +17,10 @@ pub(super) struct Args {
     /// Make a token of this name
     #[arg(long, value_name = "NAME", requires = "scope")]
     make: Option<String>,
-    /// What it permits
+    /// The actions that the token permits
     #[arg(long, value_delimiter = ',', requires = "make", value_parser = ["read", "submit", "publish", "admin"])]
     scope: Vec<String>,
-    /// Machines that the token is for; by default all
+    /// The machines for which the token is valid; by default all
     #[arg(long, value_delimiter = ',', requires = "make")]
     machine: Vec<String>,
     /// Days after which the token expires; by default never

@@ -1,4 +1,4 @@
-//! A call whose schedule is wanted.
+//! The arguments that describe a call and its schedule.
 
 use model::{Placement, Topology};
 use schedule::{Algorithm, Blocks, Parameters, Placed, Rank, Request};
@@ -8,7 +8,7 @@ use super::named;
 use crate::error::CliError;
 use crate::values;
 
-/// The arguments that say which algorithm is meant, on which communicator, how.
+/// The arguments that name an algorithm, a communicator and parameters.
 #[derive(Debug, clap::Args)]
 pub(super) struct CallArgs {
     /// The algorithm, as in allreduce/dual_root
@@ -20,18 +20,25 @@ pub(super) struct CallArgs {
     /// Nodes and ranks on each, as in 4x2, instead of --ranks
     #[arg(long, value_name = "SHAPE", value_parser = values::shape, conflicts_with = "ranks")]
     shape: Option<CommShape>,
-    /// Whether neighbouring ranks share a node
+    /// The placement of ranks on nodes
     #[arg(long, value_enum, default_value_t = Placing::Block, requires = "shape")]
     placement: Placing,
-    /// The root, of collectives that have one
+    /// The root, for collectives that have one
     #[arg(long, default_value_t = 0)]
     root: Rank,
-    /// Call it with MPI_IN_PLACE, where MPI allows that
+    /// Call it with MPI_IN_PLACE, if MPI allows that
     #[arg(long)]
     in_place: bool,
     /// Number of pipeline blocks [default: 1]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) blocks: Option<u32>,
+    #[command(flatten)]
+    parameters: ParameterArgs,
+}
+
+/// The parameters of algorithms, except blocks.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ParameterArgs {
     /// Radix of a tree, from 2 to 64 [default: 4]
     #[arg(long, value_parser = radices())]
     radix: Option<u32>,
@@ -41,27 +48,33 @@ pub(super) struct CallArgs {
     /// Id of the inner broadcast of a composition [default: binomial]
     #[arg(long, value_name = "ID")]
     bcast: Option<String>,
-    #[command(flatten)]
-    nodes: NodeArgs,
+    /// Id of the algorithm within nodes, for algorithms that know nodes [default: the algorithm's own]
+    #[arg(long, value_name = "ID")]
+    node: Option<String>,
+    /// Id of the algorithm between nodes, for algorithms that know nodes [default: the algorithm's own]
+    #[arg(long, value_name = "ID")]
+    network: Option<String>,
 }
 
-/// What is chosen about algorithms that know nodes.
-#[derive(Debug, clap::Args)]
-pub(crate) struct NodeArgs {
-    /// Id of what an algorithm that knows nodes does within them [default: the algorithm's own]
-    #[arg(long, value_name = "ID")]
-    pub(crate) node: Option<String>,
-    /// Id of what it does between them [default: the algorithm's own]
-    #[arg(long, value_name = "ID")]
-    pub(crate) network: Option<String>,
+impl ParameterArgs {
+    pub(crate) fn with(&self, blocks: Option<Blocks>) -> Parameters<'_> {
+        Parameters {
+            blocks,
+            radix: self.radix,
+            reduce: self.reduce.as_deref(),
+            bcast: self.bcast.as_deref(),
+            node: self.node.as_deref(),
+            network: self.network.as_deref(),
+        }
+    }
 }
 
-/// Where neighbours stand.
+/// The placement of ranks on nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Placing {
-    /// A node is filled before the next one
+    /// One node is filled after the other
     Block,
-    /// Ranks are dealt to the nodes in turn
+    /// Consecutive ranks are on consecutive nodes
     Cyclic,
 }
 
@@ -84,22 +97,16 @@ impl CallArgs {
         named(&self.name)
     }
 
-    /// The call with this length, as the collective counts it, and blocks of this size unless their
-    /// number is given.
+    /// The call with this length in units, and with blocks of this size unless their number is given.
     pub(super) fn request(&self, units: u64, block_units: Option<u64>) -> Request<'_> {
         let blocks = self.blocks.map(Blocks::Count);
         Request {
             root: self.root,
             in_place: self.in_place,
             units,
-            parameters: Parameters {
-                blocks: blocks.or(block_units.map(Blocks::Size)),
-                radix: self.radix,
-                reduce: self.reduce.as_deref(),
-                bcast: self.bcast.as_deref(),
-                node: self.nodes.node.as_deref(),
-                network: self.nodes.network.as_deref(),
-            },
+            parameters: self
+                .parameters
+                .with(blocks.or(block_units.map(Blocks::Size))),
             placed: self.shape.map_or(Placed::Together, |shape| {
                 Topology::new(shape.nodes, shape.ppn, self.placement.placement()).placed()
             }),
@@ -109,17 +116,17 @@ impl CallArgs {
 
     /// Ranks in the communicator.
     pub(super) fn ranks(&self) -> u32 {
-        // The command line has one of the two.
+        // The argument parser requires one of the two.
         let shape = || self.shape.map_or(1, CommShape::ranks);
         self.ranks.unwrap_or_else(shape)
     }
 
-    /// A length with which all blocks of any cut that algorithms make hold as many units, and some.
+    /// A length with which all blocks of any cut have the same number of units, at least one.
     pub(super) fn ample_units(&self) -> u64 {
         let ranks = u64::from(self.ranks());
         let blocks = u64::from(self.blocks.unwrap_or(1));
         let units = (ranks * ranks.next_power_of_two()).saturating_mul(blocks);
-        // One rank's part, which there are as many of as ranks, may be meant.
+        // The length may be that of one rank's part.
         units.min(u64::MAX / ranks)
     }
 }

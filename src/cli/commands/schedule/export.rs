@@ -13,25 +13,24 @@ use crate::exit::Answer;
 
 /// Write the messages of an algorithm as a trace for a simulator
 ///
-/// GOAL is what LogGOPSim reads, through its `txt2bin`. Statements of a round require those of the
-/// round before. Combining is `calc`, in the unit of time of LogGOPSim's own parameters; choose it
-/// small, such as picoseconds, for they are whole numbers.
+/// GOAL is the language of LogGOPSim, which reads it through `txt2bin`. The statements of a round require those of the
+/// round before. Combining is `calc`, in the unit of time of LogGOPSim's own parameters; choose a small unit, such as
+/// picoseconds, since times are whole numbers.
 ///
-/// SimGrid replays time-independent traces: `smpirun -np P -platform PLATFORM.xml -replay
-/// FOLDER/traces.txt`. With --output a file for each rank and the list of them, which is what
-/// `-replay` wants, go to that folder; otherwise all ranks are printed one after the other, and a
-/// list with the name of that one file serves as well. A transfer that is alone in its round blocks;
-/// others are started together, work is done meanwhile, and all are waited for. Combining is
-/// `compute`, in flops.
+/// SimGrid replays time-independent traces: `smpirun -np P -platform PLATFORM.xml -replay FOLDER/traces.txt`. With
+/// --output, a file for each rank and the list of these files for `-replay` are written to that folder. Otherwise all
+/// ranks are printed one after the other; `-replay` then needs a list with the name of that one file. A transfer that
+/// is alone in its round is blocking; several are started together, and waited for after the work of the round.
+/// Combining is `compute`, in flops.
 ///
-/// In both, copies cost nothing, signals are messages of one byte, and the messages of a pair of
-/// ranks have the tags 0, 1, 2, ...
+/// In both formats copies cost nothing, signals are messages of one byte, and the messages between a pair of ranks have
+/// the tags 0, 1, 2, ...
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     call: CallArgs,
-    /// The form of the trace
+    /// The format of the trace
     #[arg(long, value_enum)]
     format: Format,
     /// Length of the call, as in 512, 64K or 8MiB (K = 1024): of one rank's part in gather, scatter,
@@ -49,7 +48,7 @@ pub(super) struct Args {
     /// Size of an element in a reduction: no block ends within one
     #[arg(long, value_name = "BYTES", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
     element_bytes: u64,
-    /// What combining a byte costs: units of time in GOAL, flops in SimGrid
+    /// The cost of combining a byte: units of time in GOAL, flops in SimGrid
     #[arg(long, value_name = "COST", default_value_t = 1)]
     combine_cost: u64,
     /// Write to this file, or for SimGrid into this folder, instead of printing
@@ -121,7 +120,7 @@ impl Args {
             let ranks = self.ranks().map(|rank| simgrid.rank(rank));
             return print(console, &simgrid.head(), ranks);
         };
-        // Found from wherever smpirun is started.
+        // Absolute paths, since smpirun may be started in another folder.
         let from_root = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
         let mut list = String::new();
         for rank in self.ranks() {
@@ -129,13 +128,13 @@ impl Args {
             tuner::write(&folder.join(&name), &(simgrid.head() + &simgrid.rank(rank)))?;
             let _ = writeln!(list, "{}", from_root.join(name).display());
         }
-        // Last, so that a list names only traces that are there.
+        // Written last, so that the list names only existing traces.
         tuner::write(&folder.join(LIST), &list)?;
         console.remark(replay(&folder.join(LIST), self.call.ranks()))
     }
 }
 
-/// Prints a trace, a rank at a time: all of it may be large.
+/// Prints a trace rank by rank, since all of it may be large.
 fn print(
     console: Console,
     head: &str,
@@ -145,7 +144,7 @@ fn print(
     ranks.try_for_each(|rank| console.print(rank.trim_end()))
 }
 
-/// How the traces are used.
+/// The command that replays the traces.
 fn replay(list: &Path, ranks: u32) -> String {
     let list = list.display();
     format!("{list} is written: smpirun -np {ranks} -platform PLATFORM.xml -replay {list}")

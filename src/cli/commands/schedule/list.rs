@@ -10,19 +10,18 @@ use crate::values;
 
 /// List the algorithms
 ///
-/// Below each of them stands what it is, and where it comes from. In costs `p` is the number of
-/// ranks, `L` its logarithm to base 2, rounded up, `m` the bytes of the whole vector, or of one
-/// rank's part in gather, scatter and allgather, `b` the number of blocks, `H` the height of the
-/// tree, `alpha` the time of a message, `beta` of a byte moved and `gamma` of a byte combined. What
-/// is ordered combines in rank order, as operators that do not commute need: `at ends` only if the
-/// root is the first or the last rank, `by part` if the inner algorithms do. What knows nodes (`node`, `network`)
-/// needs consecutive ranks on each node for that.
+/// Prints each algorithm with a summary and its source. In costs, `p` is the number of ranks, `L` its logarithm to base
+/// 2, rounded up, `m` the bytes of the whole vector, or of one rank's part in gather, scatter and allgather, `b` the
+/// number of blocks, `H` the height of the tree, `alpha` the time of a message, `beta` of a byte moved and `gamma` of a
+/// byte combined. Ordered algorithms combine in rank order, which noncommutative operators need: `at ends` only if the
+/// root is the first or the last rank, `by part` if the inner algorithms do. Algorithms with parameters `node` and
+/// `network` are ordered only with consecutive ranks on each node.
 ///
 /// `colltune schema schedule list` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Only those of this collective
+    /// Only the algorithms of this collective
     #[arg(long, short, value_parser = values::collective_with_schedules())]
     collective: Option<Collective>,
     /// Print the catalogue as JSON
@@ -65,9 +64,9 @@ pub(in crate::commands) struct Entry {
     parameters: Vec<&'static str>,
     /// The formula of its time.
     cost: &'static str,
-    /// `any`, or `even` if it serves even numbers of ranks only.
+    /// `any`, or `even` if it works only for even numbers of ranks.
     ranks: &'static str,
-    /// Where it is from.
+    /// The publication or library that it comes from.
     source: &'static str,
 }
 
@@ -87,7 +86,7 @@ impl Entry {
     }
 }
 
-/// The algorithms of a collective: a row each, and a line for what does not fit beside it.
+/// The algorithms of a collective: a row for each, and a line with its summary and source.
 fn section(collective: Collective) -> String {
     let columns = ["algorithm", "ordered", "parameters", "cost"];
     let rows = grid(columns, schedule::of(collective).map(row));

@@ -10,14 +10,13 @@ use crate::exit::Answer;
 
 /// Show the rounds of an algorithm
 ///
-/// One line for each action: the rank's round, what is sent, received (and the peer), combined or copied.
-/// The actions of a round are independent of each other. `output 2/3` is the third of three blocks
-/// of the output, `output 4..1/5` the last and the first of five in one message, `output 1.2/4.3`
-/// the third of three chunks of the part of rank 1 of four. `signal` sends an empty message, which
-/// `await` receives.
+/// Prints a line for each action: the rank's round, the data that is sent, received, combined or copied, and the peer.
+/// The actions of a round are independent of each other. `output 2/3` is the third of three blocks of the output,
+/// `output 4..1/5` the last and the first of five in one message, `output 1.2/4.3` the third of three chunks of the
+/// part of rank 1 of four. `signal` sends an empty message, which `await` receives.
 ///
-/// The picture has ranks down and steps across: an arrow is a message, in the step in which it is
-/// under way if each takes one step once both ends are ready, with its blocks in their colour.
+/// The picture has ranks from top to bottom and steps from left to right. An arrow is a message, in the colours of its
+/// blocks; each message takes one step after both ends are ready.
 ///
 /// `colltune schema schedule show` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -25,12 +24,11 @@ use crate::exit::Answer;
 pub(super) struct Args {
     #[command(flatten)]
     call: CallArgs,
-    /// Show this rank only; in the picture the others become faint
+    /// Show only this rank; in the picture the others are faint
     #[arg(long)]
     rank: Option<Rank>,
-    /// Length of the call, to see how many units each block holds: elements in reductions, bytes
-    /// elsewhere; of one rank's part in gather, scatter, allgather and reduce_scatter_block, of the
-    /// whole vector in others
+    /// Length of the call in units (elements in reductions, bytes elsewhere), to show the units of each block: of one
+    /// rank's part in gather, scatter, allgather and reduce_scatter_block, of the whole vector in others
     #[arg(long)]
     units: Option<u64>,
     /// Cut into blocks of at most this many units, instead of --blocks blocks
@@ -42,7 +40,7 @@ pub(super) struct Args {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     block_units: Option<u64>,
-    /// How to show it
+    /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// The same as --format json
@@ -52,9 +50,9 @@ pub(super) struct Args {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// A line an action
+    /// A line for each action
     Text,
-    /// For programs
+    /// One object
     Json,
     /// A picture of the messages
     Svg,
@@ -138,7 +136,7 @@ impl Args {
         }
     }
 
-    /// How the vector is cut in the rounds shown, coarse cuts first: the units of each block.
+    /// The cuts of the vector in the rounds shown, coarse cuts first, as the units of each block.
     fn cuts(&self, schedule: &Schedule) -> Vec<Vec<u64>> {
         let mut partitions: Vec<Partition> = Vec::new();
         let mut round = Round::default();
@@ -154,7 +152,7 @@ impl Args {
                 }
             }
         }
-        // The root has the whole vector in one of its buffers, or all ranks have.
+        // The root has the whole vector in one of its buffers, if not all ranks do.
         let layout = schedule.layout(schedule.shape().root);
         let mut cuts: Vec<Vec<u64>> = partitions
             .into_iter()
@@ -167,7 +165,7 @@ impl Args {
     }
 }
 
-/// What `--json` prints. Parameters are null unless the algorithm takes them.
+/// The output of `--json`. Parameters are null unless the algorithm takes them.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands) struct Answers {
     collective: &'static str,
@@ -191,7 +189,7 @@ pub(in crate::commands) struct Answers {
     programs: Vec<ProgramParts>,
 }
 
-/// What a rank does.
+/// The program of a rank.
 #[derive(JsonSchema, Serialize)]
 struct ProgramParts {
     rank: Rank,
@@ -207,7 +205,7 @@ fn nodes(nodes: &Nodes) -> Vec<Vec<Rank>> {
         .collect()
 }
 
-/// The units of the blocks that a partition makes.
+/// The units of each block of a partition.
 fn units_of(layout: &Layout, partition: Partition) -> Vec<u64> {
     let units = |block| {
         let buffers = [Buffer::Output, Buffer::Input];
@@ -219,7 +217,7 @@ fn units_of(layout: &Layout, partition: Partition) -> Vec<u64> {
     (0..partition.blocks()).map(units).collect()
 }
 
-/// How the vector is cut where an action works.
+/// The partition of an action's data.
 fn partition(action: &Action) -> Option<Partition> {
     match action {
         Action::Send { span, .. } | Action::Recv { span, .. } => Some(span.partition),

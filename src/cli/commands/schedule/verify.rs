@@ -13,17 +13,16 @@ use crate::values;
 
 /// Prove algorithms correct
 ///
-/// Follows every contribution through every message: nothing may be lost, doubled, combined out of
-/// order (where the algorithm claims order), or wait for ever, and no action may disturb another of
-/// its round. Does so for every number of ranks of the range, every root, every block count, several
-/// radices, in place and not, vectors that leave blocks uneven and empty, and parts of different
-/// lengths where MPI allows them. What is proved holds for all data and for every operator, or every
-/// commutative one where the algorithm is not ordered. Exits with 1 if there is a fault.
+/// Follows every contribution through every message: none may be lost, duplicated or combined out of order (if the
+/// algorithm claims order), no rank may wait forever, and the actions of a round may not affect each other. Checks
+/// every number of ranks in the range, every root, every number of blocks, several radices, in place and not, vectors
+/// that leave blocks uneven and empty, and parts of different lengths where MPI allows them. A proof holds for all
+/// data and all operators, or, if the algorithm is not ordered, all commutative operators. Exits with 1 if there is a
+/// fault.
 ///
-/// Of a composition every part is proved once, with the default for the other one, and not every
-/// pair: the parts run one after the other. What combines in rank order with some parts or roots
-/// only is ordered `in part`. Numbers of ranks that an algorithm does not serve are skipped and
-/// counted.
+/// In compositions, whose parts run one after the other, every part is proved once, with the default for the other
+/// part. Algorithms that combine in rank order only with some parts or roots are ordered `in part`. Numbers of ranks
+/// that an algorithm does not support are skipped and counted.
 ///
 /// `colltune schema schedule verify` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -99,7 +98,7 @@ fn line(algorithm: &Algorithm, verdict: &Verdict) -> String {
         return format!("no  {}: {}", known.call, known.fault);
     }
     if verdict.shapes == 0 {
-        return format!("--  {name:<45}  skipped: it serves only even numbers of ranks");
+        return format!("--  {name:<45}  skipped: it supports only even numbers of ranks");
     }
     let order = match (verdict.ordered, verdict.unordered) {
         (true, true) => "in part",
@@ -116,7 +115,7 @@ fn line(algorithm: &Algorithm, verdict: &Verdict) -> String {
     format!("ok  {name:<45}  {order:<9}  {shapes:>6} shapes  steps: {most_steps} at most{skipped}")
 }
 
-/// What was proved of an algorithm.
+/// The proof of an algorithm.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands) struct Proof {
     collective: &'static str,
@@ -130,12 +129,12 @@ pub(in crate::commands) struct Proof {
     shapes: u64,
     /// The longest chain of messages.
     most_steps: u64,
-    /// How many numbers of ranks were skipped, which it does not serve.
+    /// The number of skipped numbers of ranks, which the algorithm does not support.
     skipped: u64,
     fault: Option<FaultParts>,
 }
 
-/// What is wrong with a schedule.
+/// A fault in a schedule.
 #[derive(JsonSchema, Serialize)]
 struct FaultParts {
     call: String,
@@ -149,7 +148,7 @@ impl Proof {
         Self {
             collective: algorithm.collective.name(),
             algorithm: algorithm.id,
-            // Nothing is known of what was never proved.
+            // Without a proof nothing is known.
             ok: (!proved_nothing).then(|| verdict.fault.is_none()),
             ordered: (!proved_nothing).then_some(!verdict.unordered),
             shapes: verdict.shapes,

@@ -1,4 +1,4 @@
-//! Times against bytes or ranks, as a picture.
+//! A picture of times against bytes or ranks.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -22,7 +22,7 @@ const COLOURS: [&str; 10] = [
     "#4d7c0f", "#b91c1c",
 ];
 
-/// What times are drawn against.
+/// The quantity on the horizontal axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Axis {
     Bytes,
@@ -45,8 +45,8 @@ impl Axis {
     }
 }
 
-/// A curve an algorithm, both axes logarithmic. Several sizes are on the axis; if there are several
-/// communicators too, each has curves of its own.
+/// Draws a curve for each algorithm on logarithmic axes. If there are several sizes, the horizontal axis has sizes, and
+/// each communicator has its own curves.
 pub(super) fn render(call: &Call<'_>, rows: &[Row]) -> Result<String, SimulateError> {
     let varies = |axis: Axis| {
         let mut values = rows.iter().map(|row| axis.value(row));
@@ -59,7 +59,7 @@ pub(super) fn render(call: &Call<'_>, rows: &[Row]) -> Result<String, SimulateEr
         (false, false) => return Err(SimulateError::NoAxis),
     };
     let mut curves: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-    // A logarithmic axis has no place for nothing.
+    // Logarithmic axes have no zero.
     for row in rows
         .iter()
         .filter(|row| row.seconds > 0.0 && axis.value(row) > 0.0)
@@ -121,13 +121,13 @@ fn draw(axis: Axis, curves: &BTreeMap<String, Vec<(f64, f64)>>, headline: &str) 
             format_seconds(value)
         );
     }
-    // Names stand beside the picture from slow to fast, as their curves end.
+    // The legend has the order in which the curves end, from slow to fast.
     let mut order: Vec<_> = curves.iter().collect();
     let last = |curve: &[(f64, f64)]| curve.last().map_or(0.0, |point| point.1);
     order.sort_by(|a, b| last(b.1).total_cmp(&last(a.1)));
     for (index, (name, curve)) in order.into_iter().enumerate() {
         let colour = COLOURS[index % COLOURS.len()];
-        // Colours that come again are dashed.
+        // Curves with a repeated colour are dashed.
         let dash = match index / COLOURS.len() {
             0 => String::new(),
             again => format!(" stroke-dasharray=\"{} 3\"", 9 / again.min(4)),
@@ -152,7 +152,7 @@ fn draw(axis: Axis, curves: &BTreeMap<String, Vec<(f64, f64)>>, headline: &str) 
     svg + "</svg>\n"
 }
 
-/// The beginning of a picture: its headline, with `styles` beside those of all pictures.
+/// The beginning of a picture with its headline, and `styles` in addition to the common ones.
 pub(super) fn head([width, height]: [f64; 2], headline: &str, styles: &str) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
@@ -165,7 +165,7 @@ pub(super) fn head([width, height]: [f64; 2], headline: &str, styles: &str) -> S
     )
 }
 
-/// Round numbers within a range, a factor apart: powers of two for bytes, else of ten.
+/// Round numbers within a range, at constant ratios: powers of two for bytes, else of ten.
 fn powers((low, high): (f64, f64), is_binary: bool) -> Vec<f64> {
     let base: f64 = if is_binary { 2.0 } else { 10.0 };
     let [first, last] = [low.log(base).ceil(), high.log(base).floor()];
@@ -199,7 +199,7 @@ pub(super) fn ticks(low: f64, high: f64, count: u32) -> Vec<f64> {
         .collect()
 }
 
-/// Names of machines may hold anything.
+/// The text with XML's special characters escaped, since names of machines may contain them.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

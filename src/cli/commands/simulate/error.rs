@@ -1,4 +1,4 @@
-//! What can go wrong in a simulation.
+//! Errors of simulations.
 
 use std::path::PathBuf;
 
@@ -9,22 +9,22 @@ use thiserror::Error;
 /// A simulation that could not be carried out.
 #[derive(Debug, Error)]
 pub(crate) enum SimulateError {
-    /// A store from which no machine follows.
+    /// A store without a fitted machine.
     #[error("the measurements in {} do not suffice for a machine", path.display())]
     NoMachine { path: PathBuf },
     /// The schedule cannot be simulated.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
-    /// A length that cuts an element in two.
+    /// A length that is not a multiple of the element size.
     #[error("{bytes} bytes are not a whole number of elements of {element_bytes} bytes")]
     PartOfElement { bytes: u64, element_bytes: u64 },
     /// An algorithm of another collective than the one named.
-    #[error("`{name}` is no algorithm of {collective}")]
+    #[error("`{name}` is not an algorithm of {collective}")]
     OtherCollective {
         name: String,
         collective: Collective,
     },
-    /// More than can be simulated in sensible time and memory.
+    /// Too many messages for a simulation in reasonable time and memory.
     #[error("{name} on {ranks} ranks sends about {messages} messages, more than {limit}")]
     TooLong {
         name: String,
@@ -33,17 +33,17 @@ pub(crate) enum SimulateError {
         limit: String,
     },
     /// More ranks than fit into memory.
-    #[error("{ranks} ranks are more than {limit}")]
+    #[error("{ranks} ranks are more than the limit of {limit}")]
     TooManyRanks { ranks: u64, limit: u32 },
-    /// More than one call where one is to be looked at closely.
-    #[error("a trace is that of one algorithm in one call")]
+    /// A trace of more than one call.
+    #[error("a trace needs exactly one algorithm in one call")]
     NotOne,
-    /// A picture with nothing on its horizontal axis.
-    #[error("there is nothing to draw times against")]
+    /// A picture without a range for its horizontal axis.
+    #[error("a picture needs a range of sizes or ranks for its horizontal axis")]
     NoAxis,
     /// A picture too large to read.
     #[error(
-        "{what} is more than can be drawn: {ranks} ranks and {events} messages and pieces of work"
+        "{what} has too much to draw: {ranks} ranks, and {events} messages, combinations and copies"
     )]
     TooLargeToDraw {
         what: String,
@@ -53,7 +53,7 @@ pub(crate) enum SimulateError {
 }
 
 impl SimulateError {
-    /// What the user can do about it, where the message does not say so itself.
+    /// A remedy, if the message does not say it already.
     pub(crate) fn help(&self) -> Option<String> {
         let text = match self {
             Self::NoMachine { .. } => "`colltune fit` says what is missing",
@@ -68,7 +68,7 @@ impl SimulateError {
             }
             Self::NotOne => "name one with --algorithm, one number of ranks and one size",
             Self::NoAxis => {
-                "give --bytes, --ranks or --nodes as a range, or one --algorithm for its time-line"
+                "give --bytes, --ranks or --nodes as a range, or one --algorithm for its timeline"
             }
             Self::TooLargeToDraw { .. } => "ask for fewer ranks or blocks, or for --format trace",
             Self::OtherCollective { .. } => "`colltune schedule list` names them all",
@@ -77,7 +77,7 @@ impl SimulateError {
         Some(text.to_owned())
     }
 
-    /// Whether other algorithms may still be simulated.
+    /// Whether other algorithms can still be simulated.
     pub(super) fn concerns_one_algorithm(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Where the machine comes from.
+//! The machine to simulate.
 
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use tuner::{MachineError, Named, TunerError, keep_apart, load_machine, parse_mac
 use vocabulary::Through;
 
 use super::SimulateError;
+use crate::commands::campaign::store_file;
 use crate::commands::stored::LibraryArg;
-use crate::commands::workplace::store_file;
 use crate::error::CliError;
 use crate::values;
 
-/// What an SQLite file begins with.
+/// The first bytes of an SQLite file.
 const STORE: &[u8] = b"SQLite format 3\0";
 
 /// The arguments that name a machine.
@@ -22,8 +22,8 @@ pub(super) struct MachineArgs {
     /// A machine file, or a store of measurements [default: the reference machine]
     #[arg(long, short, value_name = "FILE|STORE")]
     machine: Option<PathBuf>,
-    /// What carries messages between ranks of one node: the MPI library, or shared memory, if the machine says what
-    /// that costs
+    /// The transport of messages between ranks of one node: the MPI library, or shared memory, if the machine has
+    /// parameters for it
     #[arg(long, value_name = "TRANSPORT", value_parser = values::transport(), default_value = "mpi")]
     through: Through,
     #[command(flatten)]
@@ -70,7 +70,7 @@ impl MachineArgs {
     }
 }
 
-/// What a machine file holds; nothing of a store, which may be large.
+/// The text of a machine file; `None` if the file is a store.
 fn text_of(path: &Path) -> io::Result<Option<String>> {
     let mut file = files::open(path)?;
     let mut start = Vec::new();

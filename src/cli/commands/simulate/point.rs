@@ -10,11 +10,11 @@ use super::super::schedule::units;
 use super::SimulateError;
 use super::rows::Row;
 
-/// About a minute's work.
+/// The most messages of a simulation, which take about a minute.
 const MOST_MESSAGES: f64 = 5e8;
-/// What fits into the memory of a laptop.
+/// The most ranks, which fit into the memory of a laptop.
 const MOST_RANKS: u32 = 1 << 24;
-/// Messages, combinations and copies that are recorded.
+/// The most messages, combinations and copies that are recorded.
 const MOST_RECORDED: usize = 200_000;
 
 /// An algorithm, a communicator and a length.
@@ -28,20 +28,20 @@ pub(super) struct Point {
     pub(super) bytes: u64,
 }
 
-/// What all points have in common.
+/// The part of a call that all points have in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call<'a> {
     pub(super) machine: &'a Machine,
     pub(super) placement: Placement,
     pub(super) root: Rank,
     pub(super) element_bytes: u64,
-    /// For algorithms that take them.
+    /// The parameters, which apply to algorithms that take them.
     pub(super) parameters: Parameters<'a>,
     /// The size of blocks, unless their number is given.
     pub(super) block_bytes: Option<u64>,
 }
 
-/// One algorithm in one call, looked at closely.
+/// The simulation of one algorithm in one call, with its trace.
 pub(super) struct Traced {
     pub(super) row: Row,
     pub(super) schedule: Schedule,
@@ -82,7 +82,7 @@ impl Call<'_> {
         })
     }
 
-    /// The schedule, and where its number of blocks comes from.
+    /// The schedule, and the source of its number of blocks.
     fn schedule(&self, point: Point) -> Result<(Schedule, Option<&'static str>), SimulateError> {
         let Point {
             algorithm, bytes, ..
@@ -193,7 +193,7 @@ impl Call<'_> {
     }
 }
 
-/// Refuses what would take very long.
+/// Refuses simulations that would take very long.
 fn check_length(schedule: &Schedule) -> Result<(), SimulateError> {
     let messages = expected_messages(schedule);
     if messages <= MOST_MESSAGES {

@@ -1,4 +1,4 @@
-//! Simulated times as text.
+//! Tables of simulated times.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use vocabulary::units::{format_bytes, format_seconds};
 use super::point::{Call, Point};
 use crate::commands::grid::grid;
 
-/// What came of one point.
+/// The result at one point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) algorithm: &'static Algorithm,
@@ -19,8 +19,8 @@ pub(super) struct Row {
     pub(super) ppn: u32,
     pub(super) ranks: u32,
     pub(super) bytes: u64,
-    /// How many blocks, the size of the largest, and where that is from (`given`, `lemma`, `search`), of
-    /// algorithms that take them.
+    /// The number of blocks, the size of the largest, and the source of the number (`given`, `lemma`, `search`), for
+    /// algorithms that take blocks.
     pub(super) blocks: Option<(u32, u64, &'static str)>,
     pub(super) seconds: f64,
     pub(super) closed_form_seconds: Option<f64>,
@@ -96,7 +96,7 @@ pub(super) fn to_csv(rows: &[Row]) -> String {
     csv
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands) struct Answers<'a> {
     /// The machine's name.
@@ -105,11 +105,11 @@ pub(in crate::commands) struct Answers<'a> {
     /// Size of an element in a reduction.
     element_bytes: u64,
     results: Vec<Simulated>,
-    /// What was left out.
+    /// The calls that were left out.
     skipped: Vec<SkippedParts<'a>>,
 }
 
-/// What came of one algorithm in one call.
+/// The result of one algorithm in one call.
 #[derive(JsonSchema, Serialize)]
 struct Simulated {
     collective: &'static str,
@@ -124,7 +124,7 @@ struct Simulated {
     blocks: Option<u32>,
     /// Size of the largest block.
     block_bytes: Option<u64>,
-    /// Where the number of blocks is from: `given`, `lemma` or `search`.
+    /// The source of the number of blocks: `given`, `lemma` or `search`.
     blocks_by: Option<&'static str>,
     seconds: f64,
     /// The closed form's time; null if there is none.
@@ -176,7 +176,7 @@ impl<'a> Answers<'a> {
     }
 }
 
-/// Why points were left out, each reason once.
+/// The reasons why points were left out, each once.
 pub(super) fn reasons(skipped: &[Skipped]) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     for Skipped { reason, .. } in skipped {

@@ -1,4 +1,4 @@
-//! What every rank does when, as a picture.
+//! A picture of every rank's activity over time.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -11,14 +11,14 @@ use super::curves::{MARGIN, head, ticks};
 use super::point::Traced;
 use super::trace::labour;
 
-/// The most ranks in a picture that can be read.
+/// The most ranks in a picture.
 const MOST_RANKS: u32 = 96;
 const MOST_EVENTS: usize = 4000;
 
 const LEFT: f64 = 90.0;
 const TOP: f64 = 70.0;
 const WIDTH: f64 = 1000.0;
-/// A rank's row: sending above, receiving in the middle, work below.
+/// The height of a rank's row: sending above, receiving in the middle, work below.
 const ROW: f64 = 34.0;
 const LANE: f64 = 9.0;
 
@@ -34,8 +34,8 @@ const STYLES: &str = "\
 .critical { stroke: #be185d; stroke-width: 2 }
 ";
 
-/// A row a rank: bars for what it sends, receives and works, lines from sender to receiver, marks
-/// where rounds end; what the end waited for has a frame.
+/// Draws a row for each rank, with bars for sending, receiving and work, lines from sender to receiver, and marks at
+/// the ends of rounds. The bars of the critical path are framed.
 pub(super) fn render(traced: &Traced) -> Result<String, SimulateError> {
     let trace = &traced.trace;
     let ranks = traced.row.ranks;
@@ -56,7 +56,7 @@ pub(super) fn render(traced: &Traced) -> Result<String, SimulateError> {
 
 struct Picture<'a> {
     traced: &'a Traced,
-    /// Pixels a second.
+    /// Pixels per second.
     scale: f64,
 }
 
@@ -198,7 +198,7 @@ fn legend(svg: &mut String, y: f64) {
         ("combine", "combines"),
         ("copy", "copies"),
         ("recv near", "paler: within a node"),
-        ("recv critical", "framed: what the end waited for"),
+        ("recv critical", "framed: the critical path"),
     ] {
         let _ = writeln!(
             svg,

@@ -1,4 +1,4 @@
-//! What happened in one simulation, in words.
+//! The events of one simulation as text.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use vocabulary::units::{format_bytes, format_seconds};
 use super::point::Traced;
 use crate::commands::grid::grid;
 
-/// The end, what it had to wait for, and every rank's rounds.
+/// The end time, the critical path, and the end of every rank's rounds.
 pub(super) fn describe(traced: &Traced) -> String {
     let mut text = format!(
         "{} ends after {}\n\nwhat the end waited for:\n",

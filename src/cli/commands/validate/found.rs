@@ -1,4 +1,4 @@
-//! What a validation found, as text, Markdown and JSON.
+//! The results of a validation as text, Markdown and JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use table::{Deployment, TurnedBack};
 use super::super::grid::grid;
 use super::super::guarded::{PointParts, name_of, other_orders, probes_of, time};
 
-/// What was found, for people and programs.
+/// The results of a validation.
 pub(super) struct Found {
     pub(super) table: String,
     pub(super) library: String,
@@ -20,7 +20,7 @@ pub(super) struct Found {
     pub(super) via: &'static str,
     /// Points at which the table keeps the default.
     pub(super) kept: usize,
-    /// The seed that probes were drawn from.
+    /// The seed from which probes were drawn.
     pub(super) seed: u64,
     pub(super) validated: Validated,
     pub(super) rewritten: Rewritten,
@@ -30,19 +30,19 @@ pub(super) struct Found {
     pub(super) confirms: bool,
 }
 
-/// What became of the table.
+/// The changes of the table.
 #[derive(Default)]
 pub(super) struct Rewritten {
     pub(super) repaired: Vec<TurnedBack>,
     pub(super) confirmed: Vec<Confirmed>,
-    /// Where the verdicts are.
+    /// The file with the verdicts.
     pub(super) kept: Option<PathBuf>,
-    /// What was written for the library.
+    /// The export for the library.
     pub(super) export: Option<PathBuf>,
 }
 
 impl Found {
-    /// The answer, as sentences.
+    /// The summary, as sentences.
     fn verdict(&self) -> Vec<String> {
         let validated = &self.validated;
         let mut lines = Vec::new();
@@ -83,8 +83,8 @@ impl Found {
         lines.extend(confirmed.iter().map(|part| format!("Confirmed: {part}.")));
         if self.confirms && self.unconfirmed > 0 {
             lines.push(format!(
-                "Rules that stay unconfirmed: {}. Beyond measured sizes, at points that are not significantly \
-                 faster, and from fewer than 6 launches nothing is confirmed.",
+                "Rules that stay unconfirmed: {}. A rule is confirmed only within the measured sizes, and only if it \
+                 is significantly faster at every point in 6 launches or more.",
                 self.unconfirmed
             ));
         }
@@ -162,14 +162,14 @@ impl Found {
     }
 }
 
-/// What `--json` prints. Speed-ups are null if nothing was measured often enough.
+/// The output of `--json`. Speed-ups are null if nothing was measured often enough.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands) struct Answers<'a> {
     table: &'a str,
     /// The library that was measured.
     library: &'a str,
     deployment: Deployment,
-    /// How what the table chooses was put in place: `driver`, `export` or `force`.
+    /// The way in which the table's choices were put in place: `driver`, `export` or `force`.
     via: &'static str,
     /// Geometric mean of the points' speed-ups over the default.
     geometric_mean: Option<f64>,
@@ -183,9 +183,9 @@ pub(in crate::commands) struct Answers<'a> {
     same: usize,
     /// Points at which the table is significantly slower.
     slower: usize,
-    /// Points at which what is chosen fails.
+    /// Points at which the table's choice fails.
     broken: usize,
-    /// Points with too few launches to tell.
+    /// Points with too few launches for a result.
     too_few_launches: usize,
     /// Points that remained suspects when time was up.
     undecided: usize,
@@ -195,39 +195,39 @@ pub(in crate::commands) struct Answers<'a> {
     further_launches: u32,
     /// The seed that probes were drawn from.
     seed: u64,
-    /// Where ranks stood in another order than the table's, as sentences.
+    /// Points not judged because ranks were placed in another order than the table's, as sentences.
     other_order: Vec<String>,
-    /// What was turned back to the default, as clauses.
+    /// Rules that were turned back to the default, as clauses.
     repaired: Vec<String>,
-    /// What was confirmed, as clauses.
+    /// Rules that were confirmed, as clauses.
     confirmed: Vec<String>,
     /// The number of rules that no launches confirmed.
     unconfirmed: usize,
     /// The store or the table that keeps the verdicts; null if none does.
     kept: Option<&'a Path>,
-    /// What was written for the library; null if nothing.
+    /// The exported file for the library; null if none was written.
     export: Option<&'a Path>,
     points: Vec<PointFound<'a>>,
 }
 
-/// What was found at a point. Times are null if unknown.
+/// The result at a point. Times are null if unknown.
 #[derive(JsonSchema, Serialize)]
 struct PointFound<'a> {
     #[serde(flatten)]
     point: PointParts,
     #[schemars(extend("enum" = ["faster", "same", "slower", "too_few_launches", "undecided", "broken", "not_measured"]))]
     judgement: &'static str,
-    /// The default's time divided by that of what is chosen, paired by launches.
+    /// The default's time divided by that of the table's choice, paired within launches.
     speedup: Option<f64>,
     interval: Option<Interval>,
     /// Launches that measured both.
     launches: Option<u32>,
-    /// The time of what is chosen.
+    /// The time of the table's choice.
     seconds: Option<f64>,
     default_seconds: Option<f64>,
-    /// How what is chosen failed.
+    /// The message of the failure of the table's choice.
     failure: Option<&'a str>,
-    /// Why the point was not measured.
+    /// The reason why the point was not measured.
     reason: Option<String>,
 }
 

@@ -116,8 +116,8 @@ fn a_table_is_judged_by_other_measurements() {
     place.run(&library).bad(
         2,
         &[
-            "no points of openmpi-4.1.4 to judge a table by: nowhere were several candidates \
-                 measured that are to be had in deployment `library`",
+            "no points of openmpi-4.1.4 to judge a table by: this needs several candidates of \
+                 deployment `library` in a cell",
             "help: measure with more `candidates`",
         ],
     );

@@ -171,7 +171,7 @@ fn a_table_that_holds_passes_its_check() {
     let alone = place.run(&["check", TABLE, "--campaign", "campaign.yaml"]);
     let told = ended(&place, alone, 0).out;
     assert!(
-        told.contains("Runners-up are not known, as the store"),
+        told.contains("Runners-up are not known, since the store"),
         "{told}"
     );
 }
@@ -212,9 +212,7 @@ fn another_machine_is_no_place_for_a_check_unless_it_is_asked_for() {
     let refused = place.run(&["check", TABLE]);
     assert_eq!(refused.code, Some(3), "{refused:?}");
     assert!(
-        refused
-            .err
-            .contains("the table is about simulated-fat-tree-"),
+        refused.err.contains("the table is for simulated-fat-tree-"),
         "{}",
         refused.err
     );
@@ -255,7 +253,7 @@ fn a_table_for_another_order_of_ranks_is_not_judged() {
         assert!(
             refused
                 .err
-                .contains("on 4x4, ranks stand in cyclic order on their nodes here"),
+                .contains("on 4x4, but the launches placed them in cyclic order"),
             "{}",
             refused.err
         );

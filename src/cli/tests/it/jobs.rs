@@ -95,7 +95,7 @@ fn only_jobs_go_on_without_the_command() {
     for verb in ["tune", "measure"] {
         place
             .run(&[verb, "campaign.yaml", "--detach"])
-            .bad(2, &["only jobs of a batch system go on", "--detach"]);
+            .bad(2, &["only batch jobs continue", "--detach"]);
     }
 }
 

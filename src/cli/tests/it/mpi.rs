@@ -371,7 +371,7 @@ fn settings_in_a_file_of_openmpi_are_told_before_and_after_measuring() {
     let output = with_home(output, &home);
     assert!(
         output.contains(&format!(
-            "  {setting}, set in {}/.openmpi/mca-params.conf, changes which algorithms the library chooses\n",
+            "  {setting}, set in {}/.openmpi/mca-params.conf, affects the choice of algorithms\n",
             home.display()
         )),
         "{output}"

@@ -637,6 +637,6 @@ fn a_missing_summary_replaces_an_older_one() {
     assert!(
         place
             .read("calls")
-            .starts_with("colltune: nothing was intercepted")
+            .starts_with("colltune: no call was intercepted")
     );
 }

@@ -95,7 +95,7 @@ fn a_browser_shows_what_tune_writes_with_every_kind_of_figure() {
         " id=\"bcast-strong\"",
         " id=\"bcast-weak\"",
         " id=\"bcast-blocks-4x1-1048576\"",
-        "measure on the machine that is meant",
+        "measure on the real machine",
     ];
     check(&browser, &place, "reports/wide.html", &figures);
 }

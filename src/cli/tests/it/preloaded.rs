@@ -126,8 +126,8 @@ fn summaries_replace_files_alone() {
     place.write("earlier", "colltune: a summary\n");
     symlink("earlier", place.path("link")).unwrap();
     let ran = run("link");
-    assert!(ran.err.contains("nothing was intercepted"), "{}", ran.err);
-    assert!(place.read("earlier").contains("nothing was intercepted"));
+    assert!(ran.err.contains("no call was intercepted"), "{}", ran.err);
+    assert!(place.read("earlier").contains("no call was intercepted"));
     assert!(!place.read("earlier").contains("a summary"));
     assert!(
         fs::symlink_metadata(place.path("link"))
@@ -165,7 +165,7 @@ fn ranks_are_given_the_policy_and_a_table_that_it_does_not_use_is_told_of() {
         confirmed.replace(", confirmed: true", ""),
         &["--unconfirmed"],
         &[
-            "warning: all collectives are the library's own, as nothing of table.yaml is used",
+            "warning: no rule of table.yaml is used, so the library carries out all collectives",
             "1 of 1 rule is not used: 1 is not confirmed",
             "colltune validate --confirm",
             "--unconfirmed",
@@ -386,7 +386,7 @@ fn a_program_that_was_not_intercepted_is_told_of() {
     let place = prepared("exit 0");
     let ran = place.run(&["run", "table.yaml", "--", "mpirun", "./program"]);
     assert_eq!(ran.code, Some(0));
-    assert!(ran.err.contains("nothing was intercepted"), "{}", ran.err);
+    assert!(ran.err.contains("no call was intercepted"), "{}", ran.err);
 }
 
 #[test]
@@ -514,7 +514,7 @@ fn a_command_without_a_launcher_is_refused_with_what_to_do() {
             3,
             &[
                 "the command does not begin with a launcher",
-                "help: start ranks with one, as in `colltune run TABLE -- mpirun -n 4 PROGRAM`",
+                "help: start ranks with a launcher, as in `colltune run TABLE -- mpirun -n 4 PROGRAM`",
                 "--print-environment",
             ],
         );

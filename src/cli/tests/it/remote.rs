@@ -116,7 +116,7 @@ fn no_and_away_and_wrong_have_exit_codes_of_their_own() {
     let place = Place::new();
     place
         .run(&["remote", "tasks"])
-        .bad(2, &["no service is named", "COLLTUNE_URL"]);
+        .bad(2, &["no service is given", "COLLTUNE_URL"]);
     place
         .run(&["remote", "--url", "nowhere", "tasks"])
         .bad(2, &["URL of a service"]);

@@ -94,6 +94,6 @@ fn scripts_that_cannot_be_made_are_refused() {
     place.write("campaign.yaml", made::CAMPAIGN);
     place.run(&["plan", "--render", "campaign.yaml"]).bad(
         2,
-        &["nothing would be submitted", "help: leave `--render` out"],
+        &["launcher submits no jobs", "help: leave `--render` out"],
     );
 }

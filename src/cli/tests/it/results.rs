@@ -219,9 +219,9 @@ fn explain_tells_of_batches_and_invalid_repetitions_where_there_are_any() {
     for part in [
         " invalid\n",
         "6 of 18\n",
-        "\nTimes are those of 16 calls in a row.\n",
+        "\nTimes are per call, from 16 calls in a row.\n",
         "\nLaunches with other numbers of calls are left out: 2.\n",
-        "\nNothing is known of allreduce/recursive_doubling: none of its 24 repetitions was valid.",
+        "\nallreduce/recursive_doubling is not ranked: none of its 24 repetitions is valid.",
     ] {
         assert!(told.contains(part), "{part}:\n{told}");
     }
@@ -433,8 +433,8 @@ fn report_tells_what_the_table_alone_knows_if_the_store_is_gone() {
     let place = with_table();
     std::fs::rename(place.path(STORE), place.path("moved.db")).unwrap();
     for (format, text) in [
-        ("md", "This is what the table alone knows"),
-        ("html", "This is what the table alone knows"),
+        ("md", "This report is made from a table alone"),
+        ("html", "This report is made from a table alone"),
         ("csv", ",allreduce/dual_root[block_bytes=64K],"),
     ] {
         let ran = place.run(&["report", "tables/made.yaml", "--format", format]);
@@ -498,7 +498,7 @@ fn diff_tells_what_changed_and_what_it_is_worth() {
     let same = place.run(&["diff", path, path, "--exit-code"]).good();
     assert!(
         same.out
-            .contains("Where both have rules they choose alike."),
+            .contains("Where both have rules, they make the same choices."),
         "{}",
         same.out
     );

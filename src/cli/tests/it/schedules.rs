@@ -263,7 +263,7 @@ fn show_refuses_what_an_algorithm_cannot_do() {
         ),
         (
             "bcast/chain --ranks 9 --blocks 1000000 --format svg",
-            &["bcast/chain on 9 ranks", "things to draw", "--format text"],
+            &["bcast/chain on 9 ranks", "items to draw", "--format text"],
         ),
         (
             "bcast/binomial --ranks 4 --blocks 2",

@@ -49,8 +49,8 @@ fn doctor_says_who_comes_first() {
     let place = place(", \"coll_han_priority\": \"35\"");
     let text = place.run(&["doctor"]).good().out;
     for line in [
-        "  tuned comes first for bcast, allreduce, alltoall\n",
-        "  han comes first for bcast, reduce, allreduce, gather, scatter, allgather, barrier, over several \
+        "  tuned has the highest priority for bcast, allreduce, alltoall\n",
+        "  han has the highest priority for bcast, reduce, allreduce, gather, scatter, allgather, barrier, over several \
          nodes (OMPI_MCA_coll=^han leaves them to exported rules)\n",
         "advice: This environment makes the library read decision rules from /etc/rules.conf (variable \
          coll_tuned_dynamic_rules_filename); colltune switches them off while it measures.\n",
@@ -78,8 +78,8 @@ fn export_says_what_stands_before_its_file() {
         assert_eq!(ran.code, Some(0), "{ran:?}");
         (ran.err, ran.out.replace("\n# ", " "))
     };
-    let note = "As the library is set here, han carries out bcast over several nodes: the library does not read \
-                this file for them; set OMPI_MCA_coll=^han so that it does.";
+    let note = "With the library's present settings, han carries out bcast over several nodes and does not read this file; set \
+                OMPI_MCA_coll=^han to change that.";
     let (notes, file) = export(&place(", \"coll_han_priority\": \"35\""));
     assert!(notes.contains(note), "{notes}");
     assert!(file.contains(note), "{file}");

@@ -236,7 +236,7 @@ fn mistakes_are_told() {
         ("-c bcast --ranks 4 --bytes 8 --format svg", &["as a range"]),
         (
             "-c bcast -a chain --ranks 400 --bytes 8 --format svg",
-            &["more than can be drawn"],
+            &["has too much to draw"],
         ),
         (
             "-c barrier --ranks 4 --bytes 8",

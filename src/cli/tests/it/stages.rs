@@ -26,7 +26,7 @@ fn init_writes_a_campaign_that_plan_understands() {
     place.write("campaign.yaml", "mine");
     place
         .run(&["init"])
-        .bad(2, &["campaign.yaml exists already", "--force"]);
+        .bad(2, &["campaign.yaml already exists", "--force"]);
     assert_eq!(place.read("campaign.yaml"), "mine");
     place
         .run(&["init", "--output", "tuning/other.yaml", "--quiet"])
@@ -102,7 +102,7 @@ fn plan_knows_what_is_done() {
 #[test]
 fn predicted_blocks_are_announced_until_they_are_known() {
     let place = made::place();
-    let announced = "block sizes that the model predicts";
+    let announced = "predicted block sizes, once";
     let predicting = made::CAMPAIGN.replace("predicted: false", "predicted: true");
     place.write("fresh.yaml", predicting.replace("made", "fresh"));
     let text = place.run(&["plan", "fresh.yaml"]).good().out;

@@ -255,7 +255,7 @@ fn json_has_no_names_that_are_not_utf8() {
         let output = run(&[verb, "--json"]);
         let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{verb}: {text}");
-        assert!(text.contains("JSON cannot name it"), "{verb}: {text}");
+        assert!(text.contains("JSON cannot contain it"), "{verb}: {text}");
     }
 }
 

@@ -32,8 +32,7 @@ fn a_size_that_the_line_misses_is_a_misfit_until_launches_show_a_line_of_its_own
     assert!((0.85..0.95).contains(&misfit.residual), "{misfit:?}");
     assert_eq!(
         misfit.to_string(),
-        "node.message: the model does not hold at 4K: it is off by 91 % from what was measured, so that searches \
-         measure there"
+        "node.message: the model is off by 91 % at 4K, so searches do not rely on it there and measure instead"
     );
     assert_eq!(after(6, bump).misfits, []);
     assert_eq!(after(1, |n| 1e-6 + 2e-10 * n).misfits, []);

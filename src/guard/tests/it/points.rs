@@ -41,8 +41,8 @@ fn thresholds_are_looked_at_from_both_sides() {
     points.sort_by_key(|point| point.cell.bytes);
     let near: Vec<(u64, PointKind, &str)> = points
         .iter()
-        .filter(|point| point.place != PointKind::Measured)
-        .map(|point| (point.cell.bytes, point.place, point.chosen.id()))
+        .filter(|point| point.kind != PointKind::Measured)
+        .map(|point| (point.cell.bytes, point.kind, point.chosen.id()))
         .collect();
     let expected = [
         (99, PointKind::BelowThreshold, "default"),
@@ -54,7 +54,7 @@ fn thresholds_are_looked_at_from_both_sides() {
     assert!(
         points
             .iter()
-            .all(|point| point.recorded.is_some() == (point.place == PointKind::Measured))
+            .all(|point| point.recorded.is_some() == (point.kind == PointKind::Measured))
     );
 }
 
@@ -107,7 +107,7 @@ fn sizes_of_reductions_are_whole_elements() {
     let points = points(&table, Deployment::Library, ELEMENTS, true);
     let mut near: Vec<(u64, &str)> = points
         .iter()
-        .filter(|point| point.place != PointKind::Measured)
+        .filter(|point| point.kind != PointKind::Measured)
         .map(|point| (point.cell.bytes, point.chosen.id()))
         .collect();
     near.sort_unstable();

@@ -30,7 +30,7 @@ fn looked_at(tuned: &Tuned) -> (Vec<Point>, Rivals) {
     let store = tuned.folder.path().join("guarded.db");
     let rivals = Rivals::find(&tuned.table, &store, Deployment::Colltune, &points);
     let rivals = rivals.expect("a store");
-    assert!(rivals.of(&points[0]).is_some() && rivals.silence.is_none());
+    assert!(rivals.of(&points[0]).is_some() && rivals.unknown_because.is_none());
     (points, rivals)
 }
 

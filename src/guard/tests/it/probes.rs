@@ -226,7 +226,7 @@ fn a_default_that_switches_between_measured_sizes_is_found_by_probes_alone() {
         let Point { cell, chosen, .. } = &found.point;
         let is_found = found.judgement == Judgement::Slower;
         assert_eq!(is_found, is_slower(cell, chosen), "{found:?}");
-        assert!(!is_found || found.point.place == PointKind::Probe);
+        assert!(!is_found || found.point.kind == PointKind::Probe);
     }
 
     // The default takes over up to the next sizes that are good.
@@ -298,7 +298,7 @@ fn what_could_not_be_confirmed_in_time_is_no_runner_up() {
     let store = folder.path().join("desk.db");
     let rivals = Rivals::find(&table, &store, Deployment::Colltune, &points);
     let rivals = rivals.expect("a store");
-    assert!(rivals.silence.is_none());
+    assert!(rivals.unknown_because.is_none());
     at.campaign.budget_seconds = 36_000.0;
     let options = CheckOptions {
         tolerance: 9.0,

@@ -1,6 +1,6 @@
 //! What repairing makes of a table.
 
-use guard::{Circumstances, Judgement, PointKind, Silence, ValidatedPoint, points};
+use guard::{Circumstances, Judgement, NoTimes, PointKind, ValidatedPoint, points};
 use table::{Deployment, Table};
 use vocabulary::{Datatype, Library, Operator, Pattern};
 
@@ -50,7 +50,7 @@ fn repaired_with(wrong: &[u64], probes: &[(u64, Judgement)]) -> (Table, Vec<Stri
             .expect("a point")
             .clone();
         probe.point.cell.bytes = *bytes;
-        probe.point.place = PointKind::Probe;
+        probe.point.kind = PointKind::Probe;
         probe.judgement = judgement.clone();
         validated.push(probe);
     }
@@ -163,7 +163,7 @@ fn a_wrong_probe_turns_back_what_nobody_cleared() {
         &[
             (2000, Slower),
             (3000, Undecided),
-            (1500, NotMeasured(Silence::OutOfTime)),
+            (1500, NotMeasured(NoTimes::OutOfTime)),
         ],
         "from 1025 to 4095 bytes",
     );

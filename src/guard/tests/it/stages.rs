@@ -325,6 +325,6 @@ fn what_is_not_measured_says_why() {
     };
     assert_eq!(
         judged(alone, false),
-        "no launch has valid times of both the default and what is chosen"
+        "no launch has valid times of both the default and the chosen candidate"
     );
 }

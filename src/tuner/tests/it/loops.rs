@@ -110,7 +110,7 @@ fn calls_of_another_pattern_are_measured_anew_in_the_same_store() {
         (
             explained.pattern,
             !explained.evidence.is_empty(),
-            explained.silence.is_some(),
+            explained.no_evidence.is_some(),
         )
     };
     assert_eq!(evidence(&repeated.table), (Pattern::Repeated, true, false));

@@ -127,7 +127,7 @@ fn explanations_come_from_the_store_or_from_the_table_alone() {
     );
     assert_eq!(exact.expect("explained").evidence.len(), 1);
     let alone = explain(&tuned.table, &asked, &bench.path("absent.db")).expect("explained");
-    assert!(alone.evidence.is_empty() && alone.silence.is_some());
+    assert!(alone.evidence.is_empty() && alone.no_evidence.is_some());
     assert_eq!(alone.decision.candidate, explained.decision.candidate);
 }
 

@@ -1,4 +1,4 @@
-//! The nodes that a launch gets, and when.
+//! The nodes that a launch requests, and when.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,16 +15,16 @@ use crate::launch::OnInterrupt;
 /// Nodes for one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NodeRequest {
-    /// How many, and ranks on each.
+    /// The number of nodes, and ranks per node.
     pub(crate) shape: CommShape,
-    /// Nodes of its own, not before so long from now.
+    /// The earliest start from now on nodes of its own; `None` for shared nodes at any time.
     pub(crate) begin_in: Option<Duration>,
     /// Whether further launches may follow on the same nodes.
     pub(crate) keep: bool,
 }
 
 impl NodeRequest {
-    /// Nodes for these tasks, which the next launch carries out.
+    /// The nodes for the next launch with these tasks.
     pub(crate) fn of(
         campaign: &Campaign,
         library: &Library,
@@ -34,7 +34,7 @@ impl NodeRequest {
     ) -> Result<Self, TunerError> {
         let shape = shape(campaign, tasks);
         let spread = batch(campaign).and_then(|options| options.spread);
-        // A command that waits for an answer, as `check` does, does not wait for days.
+        // Commands that wait for the result, such as `check`, do not spread launches over days.
         let Some(spread) = spread.filter(|_| watch != OnInterrupt::Own) else {
             return Ok(Self {
                 shape,
@@ -49,7 +49,7 @@ impl NodeRequest {
                 let due = UNIX_EPOCH + Duration::from_secs(begun) + pause;
                 due.duration_since(SystemTime::now()).unwrap_or_default()
             }
-            // The first, or what the last one left undone.
+            // The first round, or the rest of the last one.
             _ => Duration::ZERO,
         };
         Ok(Self {
@@ -59,7 +59,7 @@ impl NodeRequest {
         })
     }
 
-    /// What a launch that was begun earlier was given.
+    /// The nodes of a launch that an earlier command began.
     pub(crate) fn again(campaign: &Campaign, plan: &Plan, watch: OnInterrupt) -> Self {
         Self {
             shape: shape(campaign, &plan.tasks),
@@ -70,8 +70,8 @@ impl NodeRequest {
     }
 }
 
-/// The tasks that share nodes: all of them, unless each number of nodes has jobs of its own; then those on
-/// the fewest nodes.
+/// The tasks that run on the same nodes: all of them, or, if each number of nodes has jobs of its own, those on the
+/// fewest nodes.
 pub(crate) fn on_the_same_nodes(
     campaign: &Campaign,
     mut tasks: Vec<PlannedTask>,
@@ -83,7 +83,7 @@ pub(crate) fn on_the_same_nodes(
     tasks
 }
 
-/// What holds the cells of all tasks, or, where nodes are shared, of the whole campaign.
+/// The nodes and ranks that suffice for all tasks, or, if nodes are shared, for the whole campaign.
 fn shape(campaign: &Campaign, tasks: &[PlannedTask]) -> CommShape {
     let largest = campaign.largest_shape();
     let nodes = tasks.iter().map(|task| task_shape(task).nodes).max();
@@ -111,7 +111,7 @@ fn task_shape(task: &PlannedTask) -> CommShape {
     }
 }
 
-/// The latest round of any cell: launches of one round belong together.
+/// The latest round of any cell.
 fn newest_round(tasks: &[PlannedTask]) -> Option<u32> {
     let of_cells = |task: &&PlannedTask| matches!(task.work, PlannedWork::Compare { .. });
     tasks.iter().filter(of_cells).map(|task| task.round).max()

@@ -1,4 +1,4 @@
-//! Where a table's library can be launched.
+//! The setup in which a table's library is launched for tests.
 
 use std::path::Path;
 
@@ -12,30 +12,30 @@ use vocabulary::{CommShape, Pattern};
 
 use crate::{GuardError, Point};
 
-/// How points are measured.
+/// Options of a [`TestSetup`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TestSetupOptions {
-    /// Whether another version of the library than the table's will do, or another simulated machine.
+    /// Whether a library of another version than the table's, or another simulated machine, is accepted.
     pub any_version: bool,
-    /// Time that all launches may take, in seconds; that of the campaign if absent.
+    /// The time that all launches may take, in seconds; that of the campaign if absent.
     pub budget_seconds: Option<f64>,
-    /// Launches that are expected.
+    /// The number of first launches.
     pub launches: u32,
 }
 
-/// A workplace for the library of a table, with an empty store that goes with it.
+/// A measurement context for a table's library, with a temporary store.
 pub struct TestSetup {
-    /// The workplace; its campaign is that of the table, for as long as is needed here.
+    /// The context, with the table's campaign reduced to the points.
     pub at: MeasurementContext,
-    /// Where the store is, and files of launches: beside that of the campaign, which all hosts see.
+    /// The folder of the store and the launches' files, beside the campaign's store so that all hosts see it.
     pub folder: TempDir,
 }
 
-/// The campaign of a table: that of a file if one is named, that which the table's store remembers, or, for a
-/// library that was measured on this machine, one of its own shapes with a launcher's usual options.
+/// The campaign of a table: from a file if one is given, or from the table's store, or else, if the table has shapes of
+/// one node only, a campaign of these shapes with the launcher's default options.
 ///
 /// # Errors
-/// If none of these is to be had, or a file has a mistake.
+/// If none of these is available, or the file has an error.
 pub fn campaign_of(
     table: &Table,
     file: Option<&Path>,
@@ -49,7 +49,7 @@ pub fn campaign_of(
     if store.exists() {
         let rows = Store::open(&store)?.campaigns()?;
         let row = rows.iter().find(|row| row.digest == provenance.campaign);
-        // What was imported is no campaign.
+        // Records of imports are not campaigns.
         if let Some(campaign) = row.and_then(|row| Campaign::parse_stored(&row.text).ok()) {
             return Ok(campaign);
         }
@@ -81,10 +81,10 @@ pub fn campaign_of(
 }
 
 impl TestSetup {
-    /// Finds what launches of these points need.
+    /// Prepares launches of these points.
     ///
     /// # Errors
-    /// What is missing, or if another library is found than that of the table.
+    /// If something that launches need is missing, or another library than that of the table is found.
     pub fn new(
         table: &Table,
         mut campaign: Campaign,
@@ -112,16 +112,16 @@ impl TestSetup {
         }
         let folder = folder(&beside)?;
         at.campaign.output.store = folder.path().join("measured.db");
-        // The store is removed as soon as the question is answered.
+        // The store is temporary.
         at.relocated = None;
         Ok(Self { at, folder })
     }
 
-    /// What came of measuring here. The folder is gone then, unless something went wrong with launches,
-    /// whose logs are there.
+    /// Closes the launcher and passes the outcome on. The folder is removed, but kept with the launches' logs if
+    /// measuring failed.
     ///
     /// # Errors
-    /// The one given; nodes that cannot be given back.
+    /// The given error, or that of closing the launcher.
     pub fn conclude<T>(self, outcome: Result<T, GuardError>) -> Result<T, GuardError> {
         let closed = self.at.launcher.close().map_err(TunerError::from);
         let outcome = outcome.and_then(|outcome| Ok(closed.map(|()| outcome)?));
@@ -151,14 +151,14 @@ fn choice(
     })
 }
 
-/// Share of the budget that turns may take: as in campaigns, the rest is for starting and warming up.
+/// The share of the budget for turns; as in campaigns, the rest is for starting and warming up.
 const TURNS_SHARE: f64 = 0.7;
-/// Launches that decide about suspects, usually.
+/// The usual number of launches that decide about suspects.
 const FURTHER_LAUNCHES: u32 = 10;
-/// The default, what is chosen and the runner-up.
-const TURNS_A_POINT: usize = 3;
+/// The turns at a point: the default, the chosen candidate and the runner-up.
+const TURNS_PER_POINT: usize = 3;
 
-/// Leaves of a campaign what these points need.
+/// Reduces a campaign to these points.
 fn narrow(campaign: &mut Campaign, points: &[Point], options: &TestSetupOptions) {
     campaign.strategy = Strategy::Exhaustive;
     campaign.racing = false;
@@ -172,7 +172,7 @@ fn narrow(campaign: &mut Campaign, points: &[Point], options: &TestSetupOptions)
     if let Some(budget) = options.budget_seconds {
         campaign.budget_seconds = budget;
     }
-    let turns = (points.len() * TURNS_A_POINT).max(1) as f64;
+    let turns = (points.len() * TURNS_PER_POINT).max(1) as f64;
     let launches = f64::from(options.launches + FURTHER_LAUNCHES);
     let share = TURNS_SHARE * campaign.budget_seconds / (turns * launches);
     campaign.repetitions.slice = match campaign.repetitions.slice {
@@ -180,12 +180,12 @@ fn narrow(campaign: &mut Campaign, points: &[Point], options: &TestSetupOptions)
         TimeSlice::Auto => TimeSlice::Seconds(share),
     };
     if let LauncherConfig::Simulated(options) = &mut campaign.launcher {
-        // Other noise than that under which the table was made.
+        // Not the noise with which the table was made.
         options.seed = options.seed.wrapping_add(1);
     }
 }
 
-/// A new folder, by its absolute path.
+/// Creates a temporary folder with an absolute path.
 fn folder(beside: &Path) -> Result<TempDir, TunerError> {
     let create = || {
         std::fs::create_dir_all(beside)?;

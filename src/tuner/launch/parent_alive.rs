@@ -1,4 +1,4 @@
-//! How ranks see that a command waits for them.
+//! The lock that tells ranks whether their command is alive.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use nix::fcntl::{Flock, FlockArg};
 
 use crate::TunerError;
 
-/// The lock on a launch's own file by which its ranks see that a command waits for them.
+/// A lock on a file of the launch, whose release tells the ranks that their command has ended.
 ///
-/// It is the launch's own, not the store's: a command that continues after a kill locks the store at
-/// once, and must not thereby keep the ranks of the killed launch alive.
+/// The lock is not that of the store: a command that continues after a kill locks the store at once, which must not
+/// keep the ranks of the killed launch alive.
 pub(super) struct ParentAliveLock {
     path: PathBuf,
     _lock: Flock<File>,
@@ -35,7 +35,7 @@ impl ParentAliveLock {
 
 impl Drop for ParentAliveLock {
     fn drop(&mut self) {
-        // Left behind, it is an empty file and nothing worse.
+        // A file that is left behind is empty and does no harm.
         let _ = std::fs::remove_file(&self.path);
     }
 }

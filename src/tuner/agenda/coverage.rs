@@ -1,4 +1,4 @@
-//! How often a store has measured what an agenda asks for.
+//! The number of launches in which a store has measured the items of an agenda.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use vocabulary::{Candidate, Library, Pattern, Subject};
 
 use crate::TunerError;
 
-/// What a store has of a library.
+/// A store's measurements of a library, counted by subject and candidate.
 #[derive(Debug, Default)]
 pub(crate) struct Coverage {
     counts: BTreeMap<(Subject, Candidate), u32>,
@@ -15,7 +15,7 @@ pub(crate) struct Coverage {
 }
 
 impl Coverage {
-    /// What was measured in calls of this pattern. A candidate that failed in one pattern is not tried in another.
+    /// Counts measurements in this pattern of calls. A candidate that failed in any pattern counts as failed.
     pub(crate) fn of(
         store: &Store,
         library: &Library,
@@ -30,8 +30,8 @@ impl Coverage {
         })
     }
 
-    /// Launches that measured the subject with all the candidates that have not failed, or with one of
-    /// the merged that each stands for; nothing if no candidate is left to compare.
+    /// The number of launches that measured the subject with all candidates that have not failed, each by itself or
+    /// under the name of a candidate merged with it. `None` if no candidate is left or the default failed.
     pub(super) fn launches(
         &self,
         subject: Subject,
@@ -49,7 +49,7 @@ impl Coverage {
         counts.min().filter(|_| !default_failed)
     }
 
-    /// Launches that measured the subject with any of the candidates.
+    /// The number of launches that measured the subject with any of the candidates.
     pub(super) fn rounds(&self, subject: Subject, candidates: &[Candidate]) -> u32 {
         let counts = candidates
             .iter()

@@ -1,4 +1,4 @@
-//! A table in place, as its library reads it.
+//! An exported table that launches use.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -9,29 +9,29 @@ use vocabulary::Library;
 
 use crate::GuardError;
 
-/// An exported table, and what lets launches use it.
+/// The environment in which launches use an exported table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activation {
-    /// The variables of such a launch's environment.
+    /// The variables to set.
     pub environment: Vec<(OsString, OsString)>,
-    /// What the exporter has to say, each a full sentence.
+    /// The exporter's notes, as full sentences.
     pub notes: Vec<String>,
 }
 
 impl Activation {
-    /// The operators whose rules a library's file has, if it does not tell operators apart: those that are
-    /// right for all, or, with `assume_commutative`, those for operators that commute.
+    /// The class of operators whose rules a library's file holds, if the library does not distinguish operators: the
+    /// rules that are right for all operators, or, with `assume_commutative`, those for commutative ones.
     pub fn operators(library: &Library, assume_commutative: bool) -> Option<OperatorClass> {
         let known = libraries::find(&library.name);
         let tells_apart = known.is_some_and(|library| library.facts().tells_operators_apart);
         (!tells_apart).then(|| OperatorClass::of(assume_commutative))
     }
 
-    /// Exports a table for a library into a folder, which all hosts of launches must see. `path` is where
-    /// the library's own file is looked for, beside launchers.
+    /// Exports a table for a library into a folder, which all hosts of launches must see. `path` has the folders in
+    /// which the library's own file is searched for, beside launchers.
     ///
     /// # Errors
-    /// If the library reads no tables; or what the exporter refuses.
+    /// If the library reads no tables; errors of the exporter.
     pub fn put(
         table: &Table,
         library: &Library,
@@ -49,7 +49,7 @@ impl Activation {
                 version: Some(library.version.clone()),
                 assume_commutative,
                 library: format.installed(&library.version, path),
-                // Measurements shall tell which rules are good enough to be deployed.
+                // All rules are tested, whatever is good enough to be deployed.
                 policy: Policy {
                     min_confidence: Some(Confidence::Low),
                     unconfirmed: true,

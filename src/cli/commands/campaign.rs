@@ -1,4 +1,4 @@
-//! What the verbs that work on a campaign share.
+//! The arguments of verbs that work on a campaign, and the folders that they search.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::values;
 
-/// Where programs are looked for: what the environment says.
+/// The folders in which programs are searched for, from the environment.
 pub(super) fn places() -> SearchPaths {
     SearchPaths {
         path: std::env::var_os("PATH").unwrap_or_default(),
@@ -28,13 +28,12 @@ fn homes() -> StateDirs {
     }
 }
 
-/// The file of the store that the user, a campaign or a table calls so.
+/// The file of a store that the user, a campaign or a table names.
 pub(super) fn store_file(named: &Path) -> PathBuf {
     tuner::store_file(named, &homes())
 }
 
-/// The file of the store that a table was made from: the one named, which must be there, or where the
-/// table says.
+/// The file of the store that a table was made from: `named`, which must exist, or else the one that the table names.
 pub(super) fn store_of(table: &Table, named: Option<&Path>) -> Result<PathBuf, CliError> {
     let Some(named) = named else {
         return Ok(store_file(Path::new(&table.provenance.store)));
@@ -44,20 +43,20 @@ pub(super) fn store_of(table: &Table, named: Option<&Path>) -> Result<PathBuf, C
     Ok(store)
 }
 
-/// The campaign to work on.
+/// The arguments that name a campaign and a library.
 #[derive(Debug, clap::Args)]
-pub(super) struct WorkplaceArgs {
-    /// The campaign: what to measure
+pub(super) struct ContextArgs {
+    /// The campaign
     #[arg(value_name = "CAMPAIGN.yaml")]
     campaign: PathBuf,
-    /// Measure this library and not the campaign's own choice, as in mpich or openmpi-4.1.4;
-    /// refused where the campaign is simulated
+    /// Measure this library instead of the campaign's choice, as in mpich or openmpi-4.1.4; refused for simulated
+    /// campaigns
     #[arg(long, value_name = "NAME[-VERSION]", value_parser = values::library_choice)]
     library: Option<LibraryChoice>,
 }
 
-impl WorkplaceArgs {
-    /// Reads the campaign and finds what it needs.
+impl ContextArgs {
+    /// Reads the campaign and finds the programs that it needs.
     pub(super) fn prepare(&self) -> Result<MeasurementContext, CliError> {
         let library = self.library.clone();
         Ok(MeasurementContext::prepare(
@@ -72,25 +71,25 @@ impl WorkplaceArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct CampaignArgs {
     #[command(flatten)]
-    workplace: WorkplaceArgs,
-    /// Try candidates again that failed in earlier runs
+    context: ContextArgs,
+    /// Measure candidates again that failed in earlier runs
     #[arg(long)]
     retry_failed: bool,
-    /// Submit the next job and leave, where a batch system starts the launches; run the same again to
-    /// take in what it has measured, and to submit the next one
+    /// Submit the next job to the batch system and exit without waiting; run the same command again to store its
+    /// measurements and to submit the next job
     #[arg(long)]
     detach: bool,
 }
 
 impl CampaignArgs {
-    /// Whether jobs shall be submitted and not followed.
+    /// Whether jobs are submitted and not followed.
     pub(super) fn is_detached(&self) -> bool {
         self.detach
     }
 
-    /// Finds what the campaign needs, and says what makes its numbers less trustworthy.
+    /// Prepares measuring, and prints warnings about its conditions.
     pub(super) fn begin(&self, console: Console) -> Result<MeasurementContext, CliError> {
-        let at = self.workplace.prepare()?;
+        let at = self.context.prepare()?;
         if self.detach && !at.launcher.outlives() {
             return Err(CliError::NotDetachable);
         }

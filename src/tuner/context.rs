@@ -1,4 +1,4 @@
-//! A campaign with what it needs on this machine.
+//! A campaign with the programs that it needs on this machine.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,58 +17,57 @@ use crate::machine::{check_suffices, load_machine};
 use crate::store_location::relocated;
 use crate::{StateDirs, TunerError, scripts};
 
-/// Where to look for programs; the edge of the program reads the environment, not this crate.
+/// The folders in which programs are searched for; the command line takes them from its environment.
 #[derive(Clone, Debug, Default)]
 pub struct SearchPaths {
     /// The search path for launchers, the value of `$PATH`.
     pub path: OsString,
-    /// Further folder of drivers, the value of `$COLLTUNE_LIBDIR`.
+    /// A further folder of drivers, the value of `$COLLTUNE_LIBDIR`.
     pub libdir: Option<OsString>,
     /// The path of colltune itself.
     pub executable: PathBuf,
-    /// Where stores may go that must not be on a file system that hosts share.
+    /// The folders for stores that must not be on a shared file system.
     pub homes: StateDirs,
 }
 
 impl SearchPaths {
-    /// Folders in which drivers are looked for.
+    /// The folders in which drivers are searched for.
     pub fn driver_directories(&self) -> Vec<PathBuf> {
         driver_directories(self.libdir.as_deref(), &self.executable)
     }
 }
 
-/// What a campaign is carried out with.
+/// A campaign with all that its measurements need.
 pub struct MeasurementContext {
     /// The campaign.
     pub campaign: Campaign,
     /// The library that is measured.
     pub library: Library,
-    /// The measuring program for that library; absent where the launcher needs none.
+    /// The measuring program for that library; `None` if the launcher needs none.
     pub driver: Option<PathBuf>,
-    /// What the library lets one force.
+    /// The algorithms that can be forced in the library.
     pub natives: Vec<NativeAlgorithm>,
-    /// Cores of a node, where known: those of this machine say nothing of the hosts of a file.
+    /// Cores of a node; `None` if unknown, as for the hosts of a file.
     pub cores: Option<u32>,
-    /// What starts it.
+    /// The launcher of the driver.
     pub launcher: Box<dyn Launcher>,
-    /// Variables that launches have in their environment beyond those of the campaign, which say what
-    /// is measured and not how: a store holds measurements with one such environment only.
+    /// Environment variables of launches beyond those of the campaign. They are part of what is measured, so a store
+    /// holds measurements with one such environment only.
     pub environment: Vec<(OsString, OsString)>,
-    /// The calls of a repetition in cells where launches of another store had so many, with which this one's are
-    /// compared.
+    /// The number of calls in a repetition, for cells whose times are compared with those of another store.
     pub calls: BTreeMap<Cell, NonZero<u32>>,
-    /// Where the store is if not where the campaign says: launches are beside that path all the same.
+    /// The path of the store, if it is not that of the campaign; launches stay beside the campaign's path.
     pub relocated: Option<PathBuf>,
-    /// What is known before anything ran to make the numbers less trustworthy, or jobs useless.
+    /// Warnings about conditions that are known before the first launch.
     pub warnings: Vec<Warning>,
 }
 
 impl MeasurementContext {
-    /// Reads a campaign and finds what it needs. `library` is measured instead of the campaign's
-    /// own choice.
+    /// Reads a campaign and finds the programs that it needs. `library` is measured instead of the campaign's own
+    /// choice.
     ///
     /// # Errors
-    /// What is wrong with the campaign, or what is missing.
+    /// Errors in the campaign; missing programs.
     pub fn prepare(
         path: &Path,
         library: Option<LibraryChoice>,
@@ -77,10 +76,10 @@ impl MeasurementContext {
         Self::of(Campaign::load(path)?, library, places)
     }
 
-    /// The same for a campaign that has been read.
+    /// Like [`Self::prepare`], for a campaign that has been read.
     ///
     /// # Errors
-    /// What is missing.
+    /// Missing programs.
     pub fn of(
         campaign: Campaign,
         library: Option<LibraryChoice>,
@@ -107,7 +106,7 @@ impl MeasurementContext {
                     Box::new(BatchLauncher::new(installation, options, name, path))
                 })?;
                 let mut at = Self { relocated, ..at };
-                // A template that cannot be filled in is an error where a script is needed.
+                // A template that cannot be filled in is reported when a script is needed.
                 let scripts = scripts(&at, None).unwrap_or_default();
                 if !scripts.iter().all(|script| takes_orders(&script.text)) {
                     at.warnings.push(Warning::IdleJobs);
@@ -145,21 +144,20 @@ impl MeasurementContext {
         })
     }
 
-    /// Takes a library that the campaign can measure here, or the one that is asked for instead.
+    /// Prepares the measurement of the given library, or else of the campaign's choice.
     fn of_library(
         campaign: Campaign,
         library: Option<LibraryChoice>,
         places: &SearchPaths,
         launcher: impl FnOnce(Installation) -> Box<dyn Launcher>,
     ) -> Result<Self, TunerError> {
-        // Not written into the campaign: it asks for the same measurements of whichever library,
-        // so its digest must not change.
+        // The choice is not written into the campaign, whose digest must not depend on it.
         let choice = library.as_ref().unwrap_or(&campaign.library);
         let directories = places.driver_directories();
         let installation = choose(choice, discover(&places.path), &directories)?;
         let library = installation.library();
         let driver = find_driver(&library, &directories)?;
-        // Asking takes a moment.
+        // Only if needed, since starting the driver takes a moment.
         let natives = match campaign.selection.selects_natives() {
             true => list_natives(&driver)?,
             false => Vec::new(),
@@ -179,12 +177,12 @@ impl MeasurementContext {
     }
 }
 
-/// Cores that a node of the launcher has at most, if it has `here` on this machine.
+/// The cores of a node: `here` if ranks run on this machine, otherwise unknown.
 fn cores_of_nodes(options: &LocalOptions, here: u32) -> Option<u32> {
     options.hosts.is_none().then_some(here)
 }
 
-/// The installation that the campaign asks for; where it leaves a choice, one with a driver.
+/// The installation that the campaign asks for, preferably one with a driver.
 fn choose(
     choice: &LibraryChoice,
     found: Discovery,

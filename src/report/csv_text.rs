@@ -1,4 +1,4 @@
-//! A report as comma-separated values: one row a cell, class of operators and candidate.
+//! A report as comma-separated values: one row per cell, class of operators and candidate.
 
 use std::io;
 
@@ -11,8 +11,8 @@ use vocabulary::Candidate;
 use crate::text::verdict;
 use crate::view::View;
 
-/// The columns, of which the help text of `colltune report` says what they are. Times are seconds, sizes
-/// bytes; what is not known or does not apply is empty.
+/// The columns, which the help text of `colltune report` explains. Times are in seconds, sizes in bytes; values that
+/// are unknown or do not apply are empty.
 const COLUMNS: [&str; 22] = [
     "collective",
     "operators",
@@ -38,10 +38,10 @@ const COLUMNS: [&str; 22] = [
     "verdict",
 ];
 
-/// All cells with all candidates, under names of columns.
+/// All cells with all candidates, under a header.
 ///
 /// # Errors
-/// None that memory does not cause.
+/// Only for lack of memory.
 pub fn render_csv(view: &View) -> io::Result<String> {
     let mut writer = Writer::from_writer(Vec::new());
     writer.write_record(COLUMNS)?;

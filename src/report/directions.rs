@@ -1,14 +1,13 @@
-//! Whether ranks use both directions of a link at once: what is sent and received together, beside a message one way.
+//! The use of both directions of a link at once: messages in both directions beside a message in one.
 
 use results::Estimate;
 use vocabulary::units::format_bytes;
 
 use crate::view::View;
 
-/// If both together take at least this many times the time of one, two messages in opposite directions carry hardly
-/// more than one.
+/// The factor over the time of one message from which two messages in opposite directions count as sent in turn.
 const IN_TURN: f64 = 1.75;
-/// The coverage of an interval from three launches. One that covers less says little.
+/// The smallest coverage of an interval that allows a statement: that of three launches.
 const CERTAIN: f64 = 0.75;
 
 const LEVELS: [(&str, &str); 3] = [
@@ -21,8 +20,8 @@ const PATTERNS: [(&str, &str); 2] = [
     ("shift", "sending to one rank while receiving from another"),
 ];
 
-/// A sentence for each level and pattern that was measured with long messages, those whose bytes cost more than the
-/// start.
+/// A sentence for each level and pattern that was measured with long messages, whose bytes take longer than their
+/// start-up.
 pub(crate) fn directions(view: &View) -> Vec<String> {
     let known = |name: String| view.parameters.iter().find(|known| known.name == name);
     let value = |name| known(name)?.value();
@@ -42,7 +41,7 @@ pub(crate) fn directions(view: &View) -> Vec<String> {
             {
                 sentences.push(format!(
                     "{place}, with messages of {long} bytes or more, {what} takes {:.2} times{} as long as a \
-                     message one way: {}.",
+                     message in one direction: {}.",
                     estimate.value,
                     interval(&estimate),
                     verdict(&estimate, factor.value().is_some())
@@ -60,7 +59,7 @@ fn interval(factor: &Estimate) -> String {
     }
 }
 
-/// What holds at both ends of the interval.
+/// The conclusion that holds at both ends of the interval.
 fn verdict(factor: &Estimate, is_identified: bool) -> String {
     let text = match factor {
         _ if factor.coverage < CERTAIN => {

@@ -1,4 +1,4 @@
-//! Measured times beside what the model expected of them.
+//! Measured times beside those that the model predicts.
 
 use results::{Expected, ModelCurve, ModelKind};
 use vocabulary::units::{format_bytes, format_seconds};
@@ -7,16 +7,16 @@ use crate::grid::{Side::Left, Side::Right, grid};
 use crate::text::{factor, literal, percent, short_name};
 use crate::view::View;
 
-/// The section; nothing where the model expected nothing.
+/// The section; empty if the model predicted nothing.
 pub(crate) fn expected(view: &View) -> String {
     if view.curves.is_empty() {
         return String::new();
     }
     let mut text = format!(
         "## What the model expected\n\n{}\n\n\
-         Measured times beside those that follow from the machine's parameters by simulating the\n\
-         algorithms; of each algorithm that is the best of ours at some size, with its best block\n\
-         at each size. Decisions rest on the measured times alone. {}\n\n",
+         The model predicts times from the machine's parameters by simulating the algorithms. The\n\
+         tables show each of our algorithms that is the best of ours at some size, with its best block\n\
+         at each size. Decisions rest on measured times alone. {}\n\n",
         literal(&headline(view)),
         literal(&verdict(view, "The model", ", marked (!)"))
     );
@@ -45,15 +45,15 @@ pub(crate) fn expected(view: &View) -> String {
     text
 }
 
-/// How often the model is wrong, at sizes that its parameters come from and at others, and how often the
-/// simplest one would be.
+/// The share of the model's predictions that are wrong, at fitted and at held-out sizes, and that of the simplest
+/// model.
 pub(crate) fn headline(view: &View) -> String {
     let Some((first, used)) = view.scores.first().zip(view.scores.last()) else {
         return String::new();
     };
     let held_out = match used.model {
         ModelKind::Calibrated => format!(
-            "; at sizes\nthat the parameters were not fitted to, {} of {} ({}) are",
+            "; at sizes\nheld out from the fit, {} of {} ({}) are",
             used.wrong_held_out,
             used.points_held_out,
             percent(used.share_held_out())
@@ -70,7 +70,7 @@ pub(crate) fn headline(view: &View) -> String {
     )
 }
 
-/// How often the model is wrong, and where most; `marked` says how such points can be told.
+/// The number of points at which the model is wrong, and the worst one; `marked` says how they are marked.
 pub(crate) fn verdict(view: &View, model: &str, marked: &str) -> String {
     let points = || {
         let curves = view.curves.iter();

@@ -1,4 +1,4 @@
-//! Tables that are Markdown and can be read as they stand.
+//! Tables in Markdown that are readable as plain text.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use crate::text::cell;
 
-/// Where a column's content stands.
+/// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// Words.
@@ -15,12 +15,12 @@ pub(crate) enum Side {
     Right,
 }
 
-/// Rows under headed columns.
+/// A table.
 #[derive(Clone, Debug)]
 pub(crate) struct Grid {
-    /// The heads, and where the contents stand.
+    /// The headings and alignments of the columns.
     pub(crate) columns: Vec<(&'static str, Side)>,
-    /// The contents: a text a column.
+    /// The rows, with one text per column.
     pub(crate) rows: Vec<Vec<String>>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn grid<const N: usize>(
 }
 
 impl Grid {
-    /// Lays it out as Markdown, and ends with an empty line.
+    /// The table in Markdown, with an empty line at its end.
     pub(crate) fn markdown(self) -> String {
         let Self { columns, rows } = self;
         let mut table = Table::new();
@@ -66,7 +66,7 @@ impl Grid {
     }
 }
 
-/// Tells Markdown the alignment: `|-----|` becomes `|----:|`.
+/// Adds the alignment to a Markdown separator: `|-----|` becomes `|----:|`.
 fn mark_sides<N: Display>(separator: &str, columns: &[(N, Side)]) -> String {
     let dashes = separator.trim_matches('|').split('|').zip(columns);
     dashes.fold("|".to_owned(), |line, (dashes, (_, side))| match side {

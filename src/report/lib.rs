@@ -1,10 +1,9 @@
-//! Reports: what was measured, fitted and decided, for people.
+//! Reports on measurements, fits and decisions.
 //!
-//! A [`View`] holds the content and knows nothing of how it looks; `tuner` builds it from a store and a fit,
-//! [`View::of_table`] from a table alone. [`render_html`] lays it out as a page with pictures, [`figures`] gives the
-//! main parts of that page for other pages, [`render_markdown`] lays it out as text, [`render_csv`] as all cells with
-//! all candidates; [`render_summary`] gives the few lines that a terminal has room for. All are pure: the same view
-//! gives the same text.
+//! A [`View`] holds the content without any layout; `tuner` builds it from a store and a fit, [`View::of_table`] from
+//! a table alone. [`render_html`] renders it as a page with figures, [`figures`] renders the main parts of that page
+//! for other pages, [`render_markdown`] renders text, [`render_csv`] all cells with all candidates, and
+//! [`render_summary`] a few lines for a terminal. All are pure functions of the view.
 
 mod csv_text;
 mod directions;

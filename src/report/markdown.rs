@@ -1,4 +1,4 @@
-//! A report as Markdown that can be read as it stands.
+//! A report as Markdown that is readable as plain text.
 
 use results::{BlockComparison, CellDecision};
 use statistics::PairedRatio;
@@ -18,13 +18,13 @@ use crate::text::{
 };
 use crate::view::{Basis, Comparison, View};
 
-/// What the reader of a report on a table alone has to know.
+/// The notice in a report on a table alone.
 pub(crate) const TABLE_ALONE: &str = "\
-This is what the table alone knows: its rules, and the median times of the default and of what it\n\
-chooses. Intervals, other candidates, block sizes, the machine and failures are in the store that it\n\
-was made from.";
+This report is made from a table alone: it has the table's rules, and the median times of the default\n\
+and of the table's choices. Intervals, other candidates, block sizes, the machine and failures are in\n\
+the store that the table was made from.";
 
-/// Lays out a report; it ends with a line end.
+/// Renders a report, with a line end at its end.
 pub fn render_markdown(view: &View) -> String {
     if view.basis == Basis::TableAlone {
         let sections = [head(view), summary(view), decisions(view), measuring(view)];
@@ -79,14 +79,14 @@ fn summary(view: &View) -> String {
     text + "\n"
 }
 
-/// How the tables of decisions are to be read.
+/// The explanation of the tables of decisions.
 pub(crate) const DECISIONS: &str = "\
 Times are medians over launches of the slowest rank's completion time. The speed-up is\n\
 the default's time divided by the candidate's, paired inside launches: the median and its\n\
 interval over launches.\n\n\
-The default is called faster where the interval lies below 1, as fast within noise where\n\
-it includes 1. Where it lies above 1, but the median gains less than what the campaign\n\
-asks for, the gain is immaterial. A candidate chosen instead of the best one beats the\n\
+The default is called faster where the interval lies below 1, and as fast within noise where\n\
+it includes 1. The gain is immaterial where the interval lies above 1 but the median gain is\n\
+less than the campaign asks for. A candidate chosen instead of the best one beats the\n\
 default and is about as fast as the fastest that does.\n\n\
 Where choices are confirmed, the times shown are from fresh launches, in the campaign's own pattern of\n\
 calls; the speed-up of a confirmed candidate is that in the pattern in which it gains least.\n\n\
@@ -114,17 +114,17 @@ fn decisions(view: &View) -> String {
     text
 }
 
-/// When the rules for the library's own settings hold.
+/// The title of rules for the library's own settings, without its first word.
 pub(crate) fn by_library(operators: Operators, comparison: &Comparison) -> String {
-    let text = "where only the library's own settings are to be had";
+    let text = "for the library's own settings";
     match operators {
         _ if operators == comparison.operators => text.to_owned(),
-        Operators::Any => format!("{text}, for all operators alike"),
+        Operators::Any => format!("{text}, all operators"),
         class => format!("{text}, {class} operators"),
     }
 }
 
-/// What the numbers of a comparison are and how far they can be trusted.
+/// The meaning of sizes, the datatype and operator, and the coverage of the intervals of a comparison.
 pub(crate) fn measured_with(comparison: &Comparison) -> String {
     let Comparison {
         collective,
@@ -234,8 +234,8 @@ fn blocks(view: &View) -> String {
     {
         return text + "No pipelined algorithm was measured with more than one block size.\n\n";
     }
-    text += "Predicted by the pipelining lemma from the parameters of the machine below. The loss\n\
-             is what following the prediction costs.\n\n";
+    text += "Predicted by the pipelining lemma from the machine parameters below. The loss is the extra\n\
+             time when following the prediction.\n\n";
     for comparison in view
         .comparisons
         .iter()
@@ -278,9 +278,9 @@ fn machine(view: &View) -> String {
     if view.parameters.is_empty() {
         return text + "None were fitted.\n\n";
     }
-    text += "Values are medians over launches, each fitted on its own. An interval is that of the median:\n\
-             it covers 96.9 % from 6 launches, 75 % from 3 and 50 % from 2; of a single launch there\n\
-             is none. The residual is the typical relative error at the measured points.\n\n";
+    text += "Values are medians over launches, each of which is fitted separately. The interval of the median\n\
+             covers 96.9 % from 6 launches, 75 % from 3 and 50 % from 2; a single launch has none. The\n\
+             residual is the typical relative error at the measured points.\n\n";
     let identified = identified(view);
     if !identified.rows.is_empty() {
         text += &identified.markdown();
@@ -291,7 +291,7 @@ fn machine(view: &View) -> String {
     text.trim_end().to_owned() + "\n\n"
 }
 
-/// The parameters that the measurements do not determine, each with the reason, and where the others do not hold.
+/// The parameters that the measurements do not determine, with reasons, and the sizes at which parameters do not hold.
 pub(crate) fn reservations(view: &View) -> impl Iterator<Item = String> {
     let open = view
         .parameters
@@ -331,8 +331,8 @@ fn failures(view: &View) -> String {
     if view.failures.is_empty() {
         return text + "No candidate failed.\n\n";
     }
-    text += "These candidates are in no table for these cells, and are not tried again there unless\n\
-             asked.\n\n";
+    text += "Tables do not use these candidates in these cells, and they are not measured there again\n\
+             without `--retry-failed`.\n\n";
     for FailureRecord {
         launch,
         candidate,

@@ -1,4 +1,4 @@
-//! What was measured, with what, and where.
+//! The section on measuring and provenance.
 
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ pub(crate) fn measuring(view: &View) -> String {
     text
 }
 
-/// What it took; nothing of a table alone.
+/// Paragraphs about the measuring time and its quality; none for a table alone.
 pub(crate) fn paragraphs(view: &View) -> Vec<String> {
     let (provenance, cost) = (&view.provenance, view.cost);
     if view.basis == Basis::TableAlone {
@@ -57,10 +57,10 @@ pub(crate) fn paragraphs(view: &View) -> Vec<String> {
     }
     if cost.races.left > 0 {
         paragraphs.push(format!(
-            "Racing saved about {} more: {} times a candidate was not measured to the end in a cell\n\
-             of a launch, because another was faster for certain.",
-            format_seconds(cost.races.saved_seconds),
+            "Candidates were eliminated early {} times because another was significantly faster, which\n\
+             saved about {}.",
             format_count(cost.races.left),
+            format_seconds(cost.races.saved_seconds),
         ));
     }
     paragraphs.extend(confirming(view));
@@ -82,7 +82,7 @@ fn list(found: &[OftenInvalid]) -> String {
     found.iter().map(line).collect()
 }
 
-/// What is known of machine, library and campaign, by name and as Markdown.
+/// Facts about machine, library and campaign: names and Markdown texts.
 pub(crate) fn facts(view: &View) -> Vec<(&'static str, String)> {
     let environment = &view.environment;
     let mut facts = of_provenance(view);
@@ -109,7 +109,7 @@ pub(crate) fn facts(view: &View) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// What of the measuring time confirmed choices; nothing if none did.
+/// A sentence about the part of measuring time that confirmed choices; `None` if there was none.
 pub(crate) fn confirming(view: &View) -> Option<String> {
     let cost = view.cost;
     (cost.confirming_seconds > 0.0).then(|| {
@@ -121,7 +121,7 @@ pub(crate) fn confirming(view: &View) -> Option<String> {
     })
 }
 
-/// What a guided search has spent beside what measuring everything would have.
+/// A sentence about the time of a guided search and that of measuring everything.
 pub(crate) fn search(view: &View) -> Option<String> {
     let (cost, effort) = (view.cost, view.cost.effort?);
     let node_hours = |seconds: f64| seconds * f64::from(effort.nodes) / 3600.0;
@@ -134,7 +134,7 @@ pub(crate) fn search(view: &View) -> Option<String> {
         node_hours(effort.exhaustive_seconds),
         effort.exhaustive_seconds / cost.seconds,
         match cost.confirming_seconds > 0.0 {
-            true => ", both with what confirming choices takes",
+            true => ", both including the confirmation of choices",
             false => "",
         },
     ))
@@ -157,7 +157,7 @@ fn of_provenance(view: &View) -> Vec<(&'static str, String)> {
     ];
     if !provenance.pattern.is_together() {
         let times = provenance.pattern.describe();
-        let predicted = "what the model predicts is for calls that begin together";
+        let predicted = "predictions of the model are for calls that begin together";
         facts.push(("pattern", format!("times of {times}; {predicted}")));
     }
     facts
@@ -190,7 +190,7 @@ fn of_environment(view: &View) -> Vec<(&'static str, String)> {
                 .map_or_else(String::new, |starts| starts.to_string()),
         ),
     ];
-    // Few batch systems tell.
+    // Few batch systems report switches.
     let switches = switches(environment);
     if !switches.is_empty() {
         facts.insert(2, ("switches", switches));

@@ -1,4 +1,4 @@
-//! Colltune's algorithms against the library's own.
+//! Colltune's algorithms compared with the library's own.
 
 use results::Pair;
 use schedule::Collective;
@@ -11,25 +11,24 @@ use crate::markdown::interval;
 use crate::text::{factor, literal};
 use crate::view::View;
 
-/// Slower than this is named.
+/// The ratio of times above which a point is listed as slower.
 const SLOWER: f64 = 1.3;
 
-/// An interval of at least this coverage makes certain.
+/// The smallest coverage of an interval for a certain statement.
 const SURE: f64 = 0.95;
 
-/// The section; nothing where none of the library's algorithms was forced.
+/// The section; empty if none of the library's algorithms was forced.
 pub(crate) fn pairs(view: &View) -> String {
     if view.pairs.is_empty() {
         return String::new();
     }
     let mut text = "## Against the library's own algorithms\n\n\
         Times of the first divided by those of the second, paired inside launches: below 1 the first\n\
-        is faster. The library's own algorithms were forced one by one; its default chose for itself.\n\
-        The mean over sizes is geometric. Twins send the same messages, with the same blocks. Where\n\
-        several stand on a side, as all of colltune, all that were forced, or one algorithm with\n\
-        different blocks, the best are compared: each launch has the candidates that were fastest in\n\
-        the median of all other launches, since a choice by the same times would favour the side with\n\
-        more of them.\n\n"
+        is faster. The library's own algorithms were forced one by one. The mean over sizes is\n\
+        geometric. Twins send the same messages, with the same blocks. Where a side has several\n\
+        candidates, the best of each side are compared. In each launch these are the candidates with\n\
+        the shortest median time in all other launches, since a choice by the launch's own times would\n\
+        favour the side with more candidates.\n\n"
         .to_owned();
     for pairs in &view.pairs {
         text += &format!("### {}: pairs\n\n", title(pairs.collective, pairs.shape));
@@ -81,7 +80,7 @@ fn worst(pair: &Pair) -> Option<(u64, PairedRatio)> {
     pair.points.iter().max_by(order).copied()
 }
 
-/// How the twins do, all taken together.
+/// The mean over all twins, and the points at which ours is slower.
 pub(crate) fn verdict(twins: &[Pair]) -> String {
     let ratios = || twins.iter().flat_map(|pair| &pair.points);
     let count = ratios().count();
@@ -102,7 +101,7 @@ pub(crate) fn verdict(twins: &[Pair]) -> String {
     text + "\n\n"
 }
 
-/// The points at which one is slower, and whether its interval says so for certain.
+/// The points at which ours is slower, and whether that is certain by its interval.
 fn slow_points(pair: &Pair) -> impl Iterator<Item = String> {
     let slow = pair
         .points
@@ -118,7 +117,7 @@ fn slow_points(pair: &Pair) -> impl Iterator<Item = String> {
     })
 }
 
-/// What is missing among the twins; nothing where nothing is.
+/// A sentence about the points left out; empty if there are none.
 pub(crate) fn left_out(points: usize) -> String {
     let points = match points {
         0 => return String::new(),
@@ -126,7 +125,7 @@ pub(crate) fn left_out(points: usize) -> String {
         many => format!("{} points of twins are", format_count(many as u64)),
     };
     format!(
-        "{points} left out: one of the two left the race in some launch, so that its time there is\n\
-         known less well, and rather too long.\n\n"
+        "{points} left out, since one of the two was eliminated in some launch: its time is uncertain\n\
+         and probably too long.\n\n"
     )
 }

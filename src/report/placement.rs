@@ -1,4 +1,4 @@
-//! How ranks were started, with which settings, and where they stood.
+//! Launcher, settings, placement and binding of the ranks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use wire::Environment;
 use crate::text::{code, one_line};
 use crate::view::Comparison;
 
-/// Ranks that are listed one by one.
+/// The most ranks or hosts that are listed.
 const SHOWN: usize = 16;
 
-/// The launcher's command line; nothing if unknown.
+/// The launcher's command line; empty if unknown.
 pub(crate) fn launcher(environment: &Environment) -> String {
     match environment.launcher.as_str() {
         "" => String::new(),
@@ -19,7 +19,7 @@ pub(crate) fn launcher(environment: &Environment) -> String {
     }
 }
 
-/// What users have set in the library; empty if unknown.
+/// The user's settings of the library; empty if unknown.
 pub(crate) fn settings(environment: &Environment) -> String {
     let Some(settings) = &environment.settings else {
         return String::new();
@@ -29,36 +29,34 @@ pub(crate) fn settings(environment: &Environment) -> String {
         .map(|(name, value)| code(&format!("{name}={value}")))
         .collect();
     match changed.is_empty() {
-        true => "all as the library was built".to_owned(),
-        false => format!("not as the library was built: {}", changed.join(", ")),
+        true => "the library's defaults".to_owned(),
+        false => format!(
+            "changed from the library's defaults: {}",
+            changed.join(", ")
+        ),
     }
 }
 
-/// The switches that the batch system named, with their nodes; nothing if it named none.
+/// The network switches that the batch system reported, with their nodes; empty if it reported none.
 pub(crate) fn switches(environment: &Environment) -> String {
     let mut below: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let told = environment
+    let known = environment
         .nodes
         .iter()
         .filter(|node| !node.switches.is_empty());
-    for node in told {
+    for node in known {
         let hosts = below.entry(&node.switches).or_default();
         hosts.push(one_line(&node.host));
     }
     let lines = below.iter().map(|(switches, hosts)| {
-        let more = if hosts.len() > SHOWN {
-            " and so on"
-        } else {
-            ""
-        };
+        let more = if hosts.len() > SHOWN { ", ..." } else { "" };
         let shown = &hosts[..hosts.len().min(SHOWN)];
         format!("{}: {}{more}", one_line(switches), shown.join(", "))
     });
     lines.collect::<Vec<_>>().join("; ")
 }
 
-/// The order in which ranks stood on the nodes, where it is known and makes a difference; with the shapes of each
-/// order if there are several.
+/// The order of ranks on their nodes, if it is known and matters; with the shapes of each order if there are several.
 pub(crate) fn orders(comparisons: &[Comparison]) -> String {
     let mut shapes: BTreeMap<RankOrder, BTreeSet<CommShape>> = BTreeMap::new();
     for comparison in comparisons {
@@ -67,17 +65,17 @@ pub(crate) fn orders(comparisons: &[Comparison]) -> String {
         }
     }
     let is_one = shapes.len() == 1;
-    let told = shapes.iter().map(|(order, shapes)| {
+    let texts = shapes.iter().map(|(order, shapes)| {
         let shapes: Vec<String> = shapes.iter().map(ToString::to_string).collect();
         match is_one {
             true => order.to_string(),
             false => format!("{order} on {}", shapes.join(", ")),
         }
     });
-    told.collect::<Vec<_>>().join("; ")
+    texts.collect::<Vec<_>>().join("; ")
 }
 
-/// The CPUs that each rank of the first node might use; nothing if unknown.
+/// The CPUs that each rank of the first node might use; empty if unknown.
 pub(crate) fn binding(environment: &Environment) -> String {
     let Some(node) = environment.nodes.first() else {
         return String::new();
@@ -85,7 +83,7 @@ pub(crate) fn binding(environment: &Environment) -> String {
     let ranks = node.cpus.iter().take(SHOWN);
     let mut cpus: Vec<String> = ranks.map(|cpus| one_line(cpus)).collect();
     if node.cpus.len() > SHOWN {
-        cpus.push("and so on".to_owned());
+        cpus.push("...".to_owned());
     }
     format!(
         "{} of {} ranks on {} bound, to CPUs {}",

@@ -1,4 +1,4 @@
-//! Repetitions that are to be read with care.
+//! Notes and warnings about repetitions.
 
 use results::{OFTEN_INVALID, OftenInvalid, RepetitionCounts};
 use vocabulary::Candidate;
@@ -6,10 +6,10 @@ use vocabulary::units::format_count;
 
 use crate::markdown::interval;
 
-/// Biased cells that are named.
+/// The most biased cells that are named.
 const MOST_CELLS: usize = 10;
 
-/// What is unusual of some; nothing where all is as usual.
+/// Paragraphs about unusual repetitions; empty if there are none.
 pub(crate) fn paragraphs(about: &RepetitionCounts) -> Vec<String> {
     let mut paragraphs = Vec::new();
     if about.batched_cells > 0 {
@@ -18,15 +18,15 @@ pub(crate) fn paragraphs(about: &RepetitionCounts) -> Vec<String> {
             many => format!("{} cells", format_count(many as u64)),
         };
         paragraphs.push(format!(
-            "Calls in {cells} were too short for the clock: times there are those of up to {} calls\n\
-             in a row, divided by their number.",
+            "Calls in {cells} were too short for the clock: there, up to {} calls were timed together\n\
+             and the time was divided by their number.",
             format_count(about.most_calls.into()),
         ));
     }
     if about.other_batches > 0 {
         paragraphs.push(format!(
-            "{} times a launch of a candidate in a cell was left out, as another number of calls\n\
-             was timed together than in most launches of the cell: such times do not compare.",
+            "Measurements left out because another number of calls was timed together than in most\n\
+             launches of the cell, so that the times cannot be compared: {}.",
             format_count(about.other_batches),
         ));
     }
@@ -34,7 +34,7 @@ pub(crate) fn paragraphs(about: &RepetitionCounts) -> Vec<String> {
     paragraphs
 }
 
-/// How the default compares with itself.
+/// A paragraph about the placebo's time beside the default's.
 fn placebos(about: &RepetitionCounts) -> Option<String> {
     let medians = || about.placebos.iter().map(|(_, ratio)| ratio.median);
     let (least, most) = (medians().reduce(f64::min)?, medians().reduce(f64::max)?);
@@ -51,22 +51,21 @@ fn placebos(about: &RepetitionCounts) -> Option<String> {
     Some(match about.biased().count() {
         0 => text,
         biased => format!(
-            "{text} In {biased} it did not take as long for certain, so that the measurement is\n\
-             biased there, and other ratios are wrong by as much: {}.",
+            "{text} In {biased} of them the difference is significant: measurements there are biased,\n\
+             and other ratios are wrong by the same factor: {}.",
             cells.join("; ")
         ),
     })
 }
 
-/// What warns of candidates, each with those that it is about.
+/// The warnings about invalid repetitions, each with its candidates.
 pub(crate) fn warnings(about: &RepetitionCounts) -> [(String, &[OftenInvalid]); 2] {
     let often = format!(
-        "more than {:.0} % of these repetitions were invalid, so that those left may\nnot be typical",
+        "more than {:.0} % of these candidates' repetitions were invalid, so the others may\nnot be typical",
         OFTEN_INVALID * 100.0
     );
-    let never = "no repetition of these was valid, so that nothing is known of them and\n\
-                 no decision rests on them; give each rank a core of its own, or use\n\
-                 `synchronisation: barrier`";
+    let never = "these candidates have no valid repetition and take part in no decision;\n\
+                 give each rank a core of its own, or use `synchronisation: barrier`";
     [
         (often, &about.often_invalid),
         (never.to_owned(), &about.never_valid),

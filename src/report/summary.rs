@@ -1,4 +1,4 @@
-//! The summary: where the library's default loses, and by how much.
+//! The summary: the sizes at which the library's default loses, and the factors.
 
 use results::{CellDecision, Ranked};
 use statistics::geometric_mean;
@@ -9,7 +9,7 @@ use crate::measuring::search;
 use crate::text::{factor, percent, size_range, title};
 use crate::view::{Basis, Comparison, View};
 
-/// A few plain lines for a terminal: one for the whole, one a comparison.
+/// A few lines of plain text for a terminal: one for all comparisons together, then one for each.
 pub fn render_summary(view: &View) -> String {
     let mut lines = vec![headline(view)];
     lines.extend(
@@ -18,12 +18,12 @@ pub fn render_summary(view: &View) -> String {
             .map(|comparison| format!("  {}", line(comparison))),
     );
     lines.extend(time(view));
-    // Like all others, this text is one line.
+    // The other texts are single lines too.
     lines.extend(search(view).map(|text| text.replace('\n', " ")));
     lines.join("\n") + "\n"
 }
 
-/// What of the measuring time confirmed choices; nothing if none did.
+/// A sentence about the part of measuring time that confirmed choices; `None` if there was none.
 fn time(view: &View) -> Option<String> {
     let cost = view.cost;
     (cost.confirming_seconds > 0.0).then(|| {
@@ -35,11 +35,11 @@ fn time(view: &View) -> Option<String> {
     })
 }
 
-/// A replaced default and what replaces it, or would if neighbouring sizes did not share a rule.
+/// A size at which the default loses, with the best candidate that beats it.
 struct Loss<'a> {
     row: &'a CellDecision,
     best: &'a Ranked,
-    /// How many times as long as the best the default takes.
+    /// The default's time divided by that of the best candidate.
     by: f64,
 }
 
@@ -53,15 +53,15 @@ fn losses(comparison: &Comparison) -> Vec<Loss<'_>> {
     replaced.filter_map(loss).collect()
 }
 
-/// The greatest loss; the smallest size of equal ones.
+/// The greatest loss; of equal ones, that of the smallest size.
 fn worst<'a, 'b>(losses: &'b [Loss<'a>]) -> Option<&'b Loss<'a>> {
     losses.iter().rev().max_by(|a, b| a.by.total_cmp(&b.by))
 }
 
-/// How often the default loses in all, and by how much.
+/// A sentence about the number of points at which the default loses, and the mean factor.
 pub(crate) fn headline(view: &View) -> String {
     let library = &view.provenance.library;
-    // What a table says of two classes of operators may come from one measurement.
+    // In a table, two classes of operators may rest on one measurement.
     let once = |comparison: &&Comparison| {
         view.basis != Basis::TableAlone || comparison.operators.cover(OperatorClass::Commutative)
     };
@@ -72,7 +72,7 @@ pub(crate) fn headline(view: &View) -> String {
         .sum();
     let all: Vec<_> = comparisons.into_iter().flat_map(losses).collect();
     if points == 0 && view.basis == Basis::TableAlone {
-        return format!("The table shows no times beside those of the default of {library}.");
+        return format!("The table has no times to compare with the default of {library}.");
     }
     if points == 0 {
         return format!("Nothing has been compared with the default of {library} yet.");
@@ -90,7 +90,7 @@ pub(crate) fn headline(view: &View) -> String {
     )
 }
 
-/// One comparison in a line.
+/// A line about one comparison.
 pub(crate) fn line(comparison: &Comparison) -> String {
     let title = title(comparison);
     let count = comparison.sizes.len();

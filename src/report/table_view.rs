@@ -1,4 +1,4 @@
-//! What a table knows without the measurements that it was made from.
+//! The view of a table without the measurements that it was made from.
 
 use results::{CellDecision, MeasuringCost, Ranked, RepetitionCounts, Verdict};
 use schedule::Collective;
@@ -10,7 +10,7 @@ use wire::Environment;
 use crate::view::{Basis, Comparison, View, withheld};
 
 impl View {
-    /// What a report can say of a table alone: its rules, and the times that it shows.
+    /// The view of a table alone: its rules and the times in it.
     pub fn of_table(table: &Table) -> Self {
         let mut comparisons = Vec::new();
         let mut cells = Vec::new();
@@ -47,7 +47,7 @@ impl View {
     }
 }
 
-/// Whether an entry stands for a shape: it holds for all candidates, or nothing else does.
+/// Whether an entry leads the comparison of its shape: it is for use by colltune, or there is no such entry.
 fn leads(entry: &ShapeRules, entries: &[ShapeRules]) -> bool {
     let holds = |entry: &ShapeRules| entry.deployments.cover(Deployment::Colltune);
     let same = |other: &&ShapeRules| {
@@ -56,12 +56,12 @@ fn leads(entry: &ShapeRules, entries: &[ShapeRules]) -> bool {
     holds(entry) || !entries.iter().filter(same).any(holds)
 }
 
-/// Whether two entries are about the same shape, with ranks in the same order.
+/// Whether two entries are for the same shape and order of ranks.
 fn is_of_same_ranks(entry: &ShapeRules, other: &ShapeRules) -> bool {
     other.shape == entry.shape && other.is_in(entry.order)
 }
 
-/// The entries of the same shape that hold for the library's own settings alone.
+/// The entries of the same shape that are only for the library's own settings.
 fn of_library<'t>(entry: &ShapeRules, entries: &'t [ShapeRules]) -> Vec<&'t ShapeRules> {
     let belongs = |other: &&ShapeRules| {
         is_of_same_ranks(entry, other)
@@ -94,7 +94,7 @@ fn comparison(
     }
 }
 
-/// What the table decides at the sizes of which it shows times.
+/// The table's decisions at the sizes for which it has times.
 fn decisions(
     collective: Collective,
     entry: &ShapeRules,

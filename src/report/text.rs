@@ -1,4 +1,4 @@
-//! Numbers and names as reports write them.
+//! Formats of numbers and names in reports.
 
 use results::{CellDecision, Verdict};
 use table::Operators;
@@ -7,15 +7,15 @@ use vocabulary::units::{format_bytes, format_seconds};
 
 use crate::view::Comparison;
 
-/// What stands in a cell that has no value.
+/// The text of a cell without a value.
 pub(crate) const NONE: &str = "-";
 
-/// A value as `format` writes it, if there is one.
+/// A value formatted by `format`, or [`NONE`].
 pub(crate) fn or_none<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| NONE.to_owned(), format)
 }
 
-/// A candidate within the tables of its collective, where the collective need not be repeated.
+/// The name of a candidate without its collective.
 pub(crate) fn short_name(candidate: &Candidate) -> String {
     without_collective(&candidate.to_string())
 }
@@ -23,12 +23,12 @@ pub(crate) fn short_name(candidate: &Candidate) -> String {
 /// A full name without its collective: `ring`, `native:ring`.
 pub(crate) fn without_collective(name: &str) -> String {
     let (algorithm, parameters) = name.split_at(name.find('[').unwrap_or(name.len()));
-    let (whose, rest) = algorithm.split_at(algorithm.find(':').map_or(0, |colon| colon + 1));
+    let (source, rest) = algorithm.split_at(algorithm.find(':').map_or(0, |colon| colon + 1));
     let id = rest.split_once('/').map_or(rest, |(_, id)| id);
-    format!("{whose}{id}{parameters}")
+    format!("{source}{id}{parameters}")
 }
 
-/// What a comparison is about: `allreduce on 1x2`, with the operator class where it matters.
+/// The title of a comparison: `allreduce on 1x2`, with the class of operators if there are several.
 pub(crate) fn title(comparison: &Comparison) -> String {
     let Comparison {
         collective,
@@ -42,8 +42,7 @@ pub(crate) fn title(comparison: &Comparison) -> String {
     }
 }
 
-/// What became of the best candidate beside the default. What is said about the default goes by the
-/// interval of the speed-up, at the coverage that it has.
+/// The verdict in a few words: whether the best candidate was chosen, or the reason why the default stays.
 pub(crate) fn verdict(decision: &CellDecision) -> String {
     let is_chosen = || {
         decision
@@ -62,7 +61,7 @@ pub(crate) fn verdict(decision: &CellDecision) -> String {
         Verdict::NotConfirmed => "default: gain not confirmed",
         Verdict::PatternsDisagree => "default: patterns disagree",
         Verdict::Unconfirmed => "default: not measured again",
-        Verdict::Refuted => "default: validated as faster",
+        Verdict::Refuted => "default: found faster by validate",
         Verdict::OfTable if decision.replaces_default() => "chosen",
         Verdict::OfTable => "default: kept",
         Verdict::WithinNoise => "default: as fast within noise",
@@ -75,7 +74,7 @@ pub(crate) fn verdict(decision: &CellDecision) -> String {
     text.to_owned()
 }
 
-/// Sizes from the first to the last: `64K`, `64K to 4M`.
+/// A range of sizes: `64K`, `64K to 4M`.
 pub(crate) fn size_range(first: u64, last: u64) -> String {
     if first == last {
         format_bytes(first)
@@ -84,7 +83,7 @@ pub(crate) fn size_range(first: u64, last: u64) -> String {
     }
 }
 
-/// A factor with as many digits as can matter.
+/// A factor with about three significant digits.
 pub(crate) fn factor(ratio: f64) -> String {
     let digits = match ratio.abs() {
         r if r < 9.995 => 2,
@@ -94,7 +93,7 @@ pub(crate) fn factor(ratio: f64) -> String {
     format!("{ratio:.digits$}x")
 }
 
-/// A share of one in percent.
+/// A share in percent.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
@@ -127,8 +126,8 @@ pub(crate) fn one_line(text: &str) -> String {
         .join(" ")
 }
 
-/// Text from outside in a paragraph of Markdown, which shows it as it is: neither HTML, links nor emphasis. What it has
-/// in single backticks stays inline code.
+/// Text from outside as a paragraph of Markdown, with HTML, links and emphasis escaped. Text in single backticks stays
+/// inline code.
 pub fn prose(text: &str) -> String {
     let text = one_line(text);
     let mut pieces: Vec<_> = text.split('`').map(str::to_owned).collect();
@@ -142,12 +141,12 @@ pub fn prose(text: &str) -> String {
     pieces.join(if has_code { "`" } else { "\\`" })
 }
 
-/// The same in a cell of a table, which it does not end.
+/// Text from outside in a cell of a Markdown table.
 pub fn cell(text: &str) -> String {
     prose(text).replace('|', "\\|")
 }
 
-/// Text from outside as inline code, where Markdown leaves it alone.
+/// Text from outside as inline code.
 pub fn code(text: &str) -> String {
     format!("`{}`", one_line(text).replace('`', "'"))
 }

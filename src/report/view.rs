@@ -1,4 +1,4 @@
-//! The content of a report. Times are seconds, sizes are bytes.
+//! The content of a report. Times are in seconds, sizes in bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,39 +16,38 @@ use wire::{Environment, FailureRecord};
 
 use crate::text::verdict;
 
-/// Everything that a report says.
+/// The content of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
     /// Name of the campaign.
     pub name: String,
-    /// What is known at all.
+    /// The source of the content.
     pub basis: Basis,
-    /// What the decisions rest on, warnings included: the same as in the table.
+    /// The provenance of the decisions, with warnings, as in the table.
     pub provenance: Provenance,
-    /// What the last launch reported about where it ran.
+    /// The environment of the last launch.
     pub environment: Environment,
-    /// What measuring has cost.
+    /// The cost of measuring.
     pub cost: MeasuringCost,
-    /// How ranks came to common starts, if that is known.
+    /// The way in which ranks were given common starts; `None` if unknown.
     pub starts: Option<Starts>,
-    /// What to know of repetitions.
+    /// Properties of the repetitions.
     pub repetitions: RepetitionCounts,
-    /// The machine as the model sees it.
+    /// The parameters of the machine model.
     pub parameters: Vec<ParameterEstimate>,
-    /// Where these do not hold.
+    /// The sizes at which the parameters do not hold.
     pub misfits: Vec<Misfit>,
-    /// What was compared, one entry a collective, shape and operator class.
+    /// The comparisons with the default, one for each collective, shape and class of operators.
     pub comparisons: Vec<Comparison>,
-    /// Every cell with its candidates, ascending by cell and operators.
+    /// All cells with their candidates, ascending by cell and operators.
     pub cells: Vec<CellDecision>,
-    /// Why choices of the table are not deployed, as in `not confirmed`: [`withheld`].
+    /// The reasons why choices of the table are not deployed, as in `not confirmed`: [`withheld`].
     pub withheld: WithheldReasons,
-    /// Algorithms of colltune against the library's own; empty where none of those was forced.
+    /// Colltune's algorithms compared with the library's own; empty if none of those was forced.
     pub pairs: Vec<Pairs>,
-    /// What the model expected, beside what was measured.
+    /// Predicted and measured times.
     pub curves: Vec<ModelCurve>,
-    /// How often the model is wrong there, beside simpler ones, of which the first is the simplest; the model
-    /// itself comes last.
+    /// The accuracy of the model (last) and of simpler ones (simplest first).
     pub scores: Vec<ModelScore>,
     /// Candidates that failed.
     pub failures: Vec<FailureRecord>,
@@ -57,8 +56,8 @@ pub struct View {
 /// Reasons by cell, operators and deployment.
 pub type WithheldReasons = BTreeMap<(Cell, Operators, Deployment), String>;
 
-/// The reasons why [`Policy::default`] does not deploy what a table chooses in some cells; none for what it deploys, and
-/// none for simulated rules, since the table's warnings say that all of it is simulated.
+/// The reasons why [`Policy::default`] does not deploy a table's choices in these cells. There are none for simulated
+/// rules, since a warning of the table says that all of it is simulated.
 pub fn withheld(table: &Table, cells: &[CellDecision]) -> WithheldReasons {
     let simulated = Lack::Measurement.reason();
     let reason = |result: &CellDecision, deployment: Deployment, chosen: &Candidate| {
@@ -94,7 +93,7 @@ pub fn withheld(table: &Table, cells: &[CellDecision]) -> WithheldReasons {
 }
 
 impl View {
-    /// Why the choice in a cell is not deployed; `None` if it is, or if it is the default.
+    /// The reason why the choice in a cell is not deployed; `None` if it is deployed or the default.
     pub(crate) fn why_withheld(&self, result: &CellDecision) -> Option<&str> {
         self.why_withheld_from(result, Deployment::Colltune)
     }
@@ -104,7 +103,7 @@ impl View {
         self.withheld.get(&key).map(String::as_str)
     }
 
-    /// What became of the best candidate, and why the choice is not deployed, if it is not.
+    /// The verdict about a cell, with the reason if the choice is not deployed.
     pub(crate) fn verdict(&self, result: &CellDecision) -> String {
         match self.why_withheld(result) {
             None => verdict(result),
@@ -112,7 +111,7 @@ impl View {
         }
     }
 
-    /// What a choice gains in a cell where it is deployed: 1 where the default stays.
+    /// The speed-up in a cell under a deployment; 1 if the choice is not deployed.
     pub(crate) fn deployed_gain(
         &self,
         result: &CellDecision,
@@ -128,7 +127,7 @@ impl View {
         }
     }
 
-    /// The verb for gains, which were measured in launches of the campaign, or are expected by a table alone.
+    /// The verb for gains, which were measured in the campaign or are expected by the table.
     pub(crate) fn gains(&self) -> &'static str {
         match self.basis {
             Basis::Measurements => "gains",
@@ -137,45 +136,45 @@ impl View {
     }
 }
 
-/// What a report rests on.
+/// The source of a report's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// The measurements of a store.
     Measurements,
-    /// A table alone: its rules, and the times that it shows for them.
+    /// A table alone: its rules and the times in it.
     TableAlone,
 }
 
-/// Default against best candidate for one collective, communicator shape and operator class.
+/// The default compared with the best candidates, for one collective, communicator shape and class of operators.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// The collective.
     pub collective: Collective,
-    /// The ranks.
+    /// The communicator's shape.
     pub shape: CommShape,
-    /// The order in which they stood on the nodes.
+    /// The order of ranks on their nodes.
     pub order: RankOrder,
     /// The operators that the decisions hold for.
     pub operators: Operators,
-    /// Element type that was measured with.
+    /// The datatype measured with.
     pub datatype: Datatype,
-    /// Operator that was measured with; absent where nothing is combined.
+    /// The operator measured with; `None` if the collective combines nothing.
     pub operator: Option<Operator>,
-    /// One decision a size at which the default was measured, ascending.
+    /// The decisions at the sizes at which the default was measured, ascending.
     pub sizes: Vec<CellDecision>,
-    /// The rules that follow, ascending.
+    /// The table's rules, ascending.
     pub rules: Vec<Rule>,
-    /// Where they are others: the rules for the library's own settings, by operators.
+    /// The rules for the library's own settings, by operators, if they differ.
     pub library_rules: Vec<(Operators, Vec<Rule>)>,
-    /// Predicted against measured block sizes.
+    /// Predicted and measured block sizes.
     pub blocks: Vec<BlockComparison>,
 }
 
-/// What one comparison is about.
+/// The key of a comparison.
 type Series = (Collective, CommShape, Operators, Datatype, Option<Operator>);
 
 impl Comparison {
-    /// The comparisons that decisions make, with the rules that a table has for them.
+    /// Groups decisions into comparisons, with the table's rules for them.
     pub fn all(table: &Table, decisions: &[CellDecision], blocks: &[BlockComparison]) -> Vec<Self> {
         let mut series: BTreeMap<Series, Vec<&CellDecision>> = BTreeMap::new();
         for decision in decisions {
@@ -186,7 +185,7 @@ impl Comparison {
                 operator,
                 ..
             } = decision.cell;
-            // Where both classes of operators have the same rules, these are of both.
+            // A comparison covers both classes of operators if the table has the same rules for both.
             let group = group(table, collective, shape, decision.operators);
             let operators = group.unwrap_or(decision.operators);
             let key = (collective, shape, operators, datatype, operator);
@@ -238,7 +237,7 @@ impl Comparison {
     }
 }
 
-/// The group of the table that holds for a class of operators.
+/// The operators of the table's entry that covers a class of operators.
 fn group(
     table: &Table,
     collective: Collective,

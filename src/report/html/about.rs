@@ -1,4 +1,4 @@
-//! Where the numbers come from: machine, failures, how it was measured, provenance.
+//! The origin of the numbers: machine parameters, failures, measuring, provenance.
 
 use maud::{Markup, html};
 use results::OftenInvalid;
@@ -14,12 +14,12 @@ use crate::repetitions;
 use crate::text::one_line;
 use crate::view::{Basis, View};
 
-/// Rows of lists that have no end.
+/// The most items of a list.
 const MOST: usize = 60;
-/// Sets of pairs.
+/// The most shapes with pairs.
 const MOST_PAIRS: usize = 24;
 
-/// What makes the numbers doubtful, each with what to do.
+/// The warnings.
 pub(super) fn warnings(view: &View) -> Markup {
     let warnings = &view.provenance.warnings;
     html! {
@@ -27,14 +27,14 @@ pub(super) fn warnings(view: &View) -> Markup {
     }
 }
 
-/// Algorithms of colltune against the library's own.
+/// Colltune's algorithms compared with the library's own.
 pub(super) fn against_library(view: &View) -> Markup {
     let shown = view.pairs.len().min(MOST_PAIRS);
     html! {
         p {
             "Times of the first divided by those of the second, paired inside launches: below 1 the first is "
-            "faster. Twins send the same messages; where several stand on a side, the best are compared, each "
-            "launch by the times of the others."
+            "faster. Twins send the same messages. Where a side has several candidates, the best are compared, "
+            "chosen for each launch by the times of the others."
         }
         @for pairs in &view.pairs[..shown] {
             details {
@@ -51,10 +51,10 @@ pub(super) fn against_library(view: &View) -> Markup {
     }
 }
 
-/// The machine as the model sees it, and how far that is right.
+/// The parameters of the machine model, and the accuracy of its predictions.
 pub(super) fn machine(view: &View) -> Markup {
     if view.basis == Basis::TableAlone {
-        return html! { p { "The table alone does not know the machine's parameters." } };
+        return html! { p { "A table alone has no machine parameters." } };
     }
     let identified = identified(view);
     html! {
@@ -77,11 +77,11 @@ pub(super) fn failures(view: &View) -> Markup {
     let shown = view.failures.len().min(MOST);
     html! {
         @if view.basis == Basis::TableAlone {
-            p { "The table alone does not know what failed." }
+            p { "A table alone has no failures." }
         } @else if view.failures.is_empty() {
             p { "No candidate failed." }
         } @else {
-            p { "These are in no table for these cells, and are not tried again there unless asked (--retry-failed)." }
+            p { "Tables do not use these candidates in these cells, and they are not measured there again without --retry-failed." }
             ul {
                 @for failure in &view.failures[..shown] {
                     li {
@@ -97,7 +97,7 @@ pub(super) fn failures(view: &View) -> Markup {
     }
 }
 
-/// How it was measured, on what, and how the numbers are to be read.
+/// Measuring, environment, and an explanation of the numbers.
 pub(super) fn measuring(view: &View) -> Markup {
     html! {
         @for paragraph in paragraphs(view) { p { (paragraph) } }

@@ -1,4 +1,4 @@
-//! Time against the size of blocks, with the optimum of the pipelining lemma.
+//! Figures of time against block size, with the optimum of the pipelining lemma.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,13 +16,13 @@ use crate::grid::Grid;
 use crate::markdown::block_rows;
 use crate::text::without_collective;
 
-/// Cells of a collective.
+/// The most figures of a collective, one per cell.
 const MOST_FIGURES: usize = 2;
 const MOST_CURVES: usize = 5;
-/// Rows of the table.
+/// The most rows of the table.
 const MOST_ROWS: usize = 60;
 
-/// Figures and table; a word where there are none.
+/// The figures and the table, or a sentence if there are none.
 pub(super) fn figures(group: &Group<'_>) -> Markup {
     let mut cells: BTreeMap<(CommShape, u64), Vec<&BlockComparison>> = BTreeMap::new();
     for comparison in &group.comparisons {
@@ -48,7 +48,7 @@ pub(super) fn figures(group: &Group<'_>) -> Markup {
             }
             @if shown < order.len() {
                 p.left-out {
-                    "Drawn are " (shown) " of " (order.len()) " cells, those in which most sizes of blocks were measured."
+                    "The figures show " (shown) " of " (order.len()) " cells, those with most measured block sizes."
                 }
             }
             (summary(group))
@@ -56,7 +56,7 @@ pub(super) fn figures(group: &Group<'_>) -> Markup {
     }
 }
 
-/// Predicted beside measured, of all algorithms and sizes.
+/// The predicted and measured block sizes of all algorithms and sizes.
 fn summary(group: &Group<'_>) -> Markup {
     let rows = group
         .comparisons
@@ -89,15 +89,15 @@ fn figure(
             group.collective,
             format_bytes(bytes)
         ),
-        description: "Measured and expected times against the size of blocks on logarithmic axes, a curve an \
-                      algorithm, with the sizes that the pipelining lemma predicts."
+        description: "Measured and expected times against the size of blocks on logarithmic axes, with a curve for \
+                      each algorithm and the sizes that the pipelining lemma predicts."
             .to_owned(),
         x: (Quantity::Bytes, "bytes of a block".to_owned()),
         y: (Quantity::Seconds, "time".to_owned()),
         curves,
         notes: vec![
-            "ring: the fastest measured; upright line: the pipelining lemma's optimum",
-            "dashed: what the model expects",
+            "ring: the fastest measured; vertical line: the pipelining lemma's optimum",
+            "dashed: the model's prediction",
         ],
         reference: None,
     };

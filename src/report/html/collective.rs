@@ -10,9 +10,9 @@ use crate::summary::line;
 use crate::text::title;
 use crate::view::{Comparison, View};
 
-/// Comparisons whose rules stand on the page.
+/// The most comparisons whose rules are shown.
 const MOST_COMPARISONS: usize = 8;
-/// Lines of findings.
+/// The most lines of findings.
 const MOST_LINES: usize = 3;
 
 /// The section's content.
@@ -40,7 +40,7 @@ pub(super) fn collective(view: &View, group: &Group<'_>) -> Markup {
             (scaling::figures(group))
             h3 { "Sizes of blocks" }
             @if view.basis == crate::Basis::TableAlone {
-                p { "The table alone does not know them." }
+                p { "A table alone has no block sizes." }
             } @else {
                 (blocks::figures(group))
             }
@@ -51,7 +51,7 @@ pub(super) fn collective(view: &View, group: &Group<'_>) -> Markup {
     }
 }
 
-/// Sorts comparisons: those that gain most in all come first.
+/// The comparisons, largest total gain first.
 fn by_stake<'v>(group: &Group<'v>) -> Vec<&'v Comparison> {
     let stake = |comparison: &Comparison| -> f64 {
         let replaced = comparison.sizes.iter().filter(|row| row.replaces_default());
@@ -71,7 +71,7 @@ fn details(view: &View, comparison: &Comparison) -> Markup {
             summary { (title(comparison)) }
             p.quiet { (measured_with(comparison)) }
             @if !comparison.sizes.is_empty() {
-                h4 { "What was compared" }
+                h4 { "Comparison with the default" }
                 (table(size_rows(view, &comparison.sizes)))
             }
             h4 { "Rules" }

@@ -1,4 +1,4 @@
-//! Pictures with captions and the numbers behind them, and tables.
+//! Figures with captions and tables of their numbers.
 
 use maud::{Markup, html};
 
@@ -16,13 +16,13 @@ pub(super) fn figure(id: &str, caption: &str, picture: &Markup, numbers: Grid) -
     }
 }
 
-/// The figure of a plot; nothing if there is nothing to be drawn.
+/// The figure of a plot; `None` if there is nothing to draw.
 pub(super) fn plotted(plot: &Plot, numbers: Grid) -> Option<Markup> {
     let picture = plot.draw()?;
     Some(figure(&plot.id, &plot.title, &picture, numbers))
 }
 
-/// A table that is shown when asked for.
+/// A table that is folded until the reader opens it.
 pub(super) fn folded(summary: &str, numbers: Grid) -> Markup {
     html! {
         @if !numbers.rows.is_empty() {
@@ -53,7 +53,7 @@ pub(super) fn table(grid: Grid) -> Markup {
     }
 }
 
-/// How many of how many are shown; nothing if all are.
+/// A note on the number of items shown; empty if all are.
 pub(super) fn left_out(shown: usize, all: usize, what: &str, rest: &str) -> Markup {
     html! {
         @if shown < all {
@@ -62,5 +62,5 @@ pub(super) fn left_out(shown: usize, all: usize, what: &str, rest: &str) -> Mark
     }
 }
 
-/// Where everything is.
+/// The note on where to find all items.
 pub(super) const REST: &str = "All are in the CSV report (--format csv).";

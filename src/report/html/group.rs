@@ -1,4 +1,4 @@
-//! All that a page shows of one collective.
+//! The data that a page shows about one collective.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,17 +11,17 @@ use super::palette::Looks;
 use crate::view::{Comparison, View};
 use results::{CellDecision, Ranked};
 
-/// A collective: what was found in its cells.
+/// A collective with its decisions.
 #[derive(Debug)]
 pub(super) struct Group<'v> {
     pub(super) view: &'v View,
     pub(super) collective: Collective,
-    /// Cells for operators that commute, with the datatype and operator that most were measured with;
-    /// ascending, and those of shapes that were not measured last.
+    /// Cells for commutative operators, with the most frequent datatype and operator; ascending, those of shapes that
+    /// were not measured last.
     pub(super) cells: Vec<&'v CellDecision>,
-    /// How many cells of other datatypes or operators there are.
+    /// The number of cells of other datatypes or operators.
     pub(super) other_types: usize,
-    /// The same for all classes of operators.
+    /// The comparisons of all classes of operators.
     pub(super) comparisons: Vec<&'v Comparison>,
     pub(super) looks: Looks,
 }
@@ -65,7 +65,7 @@ impl<'v> Group<'v> {
             cells.retain(|result| type_of(result) == frequent);
         }
         let chosen = cells.iter().map(|result| result.chosen.algorithm());
-        // What is the fastest somewhere is drawn, too.
+        // Algorithms that are the fastest in some cell are drawn too.
         let fastest = cells.iter().filter_map(|result| fastest(&result.ranking));
         let all = cells.iter().flat_map(|result| &result.ranking);
         let all = all.map(|timed| timed.candidate.algorithm());
@@ -111,7 +111,7 @@ pub(super) fn fastest<'r>(candidates: impl IntoIterator<Item = &'r Ranked>) -> O
     candidates.min_by(|a, b| a.median_seconds.total_cmp(&b.median_seconds))
 }
 
-/// Cells of each shape, in their order.
+/// The cells of each shape, in the given order.
 pub(super) fn by_shape<'v>(
     cells: impl Iterator<Item = &'v CellDecision>,
 ) -> BTreeMap<CommShape, Vec<&'v CellDecision>> {
@@ -122,7 +122,7 @@ pub(super) fn by_shape<'v>(
     shapes
 }
 
-/// The quantity that changes in a figure, nodes or ranks per node; the other has one value.
+/// The quantity that varies in a figure, nodes or ranks per node, with the value of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Along {
     /// Nodes, with this many ranks on each.
@@ -132,8 +132,8 @@ pub(super) enum Along {
 }
 
 impl Along {
-    /// The figures that shapes need: one a number of ranks per node, or a single one for one number of
-    /// nodes.
+    /// The figures for these shapes: one for each number of ranks per node, or a single one if all have the same number
+    /// of nodes.
     pub(super) fn of(shapes: impl Iterator<Item = CommShape>) -> Vec<Self> {
         let shapes: BTreeSet<CommShape> = shapes.collect();
         let nodes: BTreeSet<u32> = shapes.iter().map(|shape| shape.nodes).collect();
@@ -144,7 +144,7 @@ impl Along {
         }
     }
 
-    /// Whether a shape has the one value.
+    /// Whether a shape has the fixed value.
     pub(super) fn holds(self, shape: CommShape) -> bool {
         match self {
             Self::Nodes(ppn) => shape.ppn == ppn,
@@ -152,7 +152,7 @@ impl Along {
         }
     }
 
-    /// The value of a shape that changes.
+    /// The varying value of a shape.
     pub(super) fn value(self, shape: CommShape) -> u32 {
         match self {
             Self::Nodes(_) => shape.nodes,
@@ -170,7 +170,7 @@ impl Along {
 }
 
 impl fmt::Display for Along {
-    /// What stays the same, as in `on 1 node`.
+    /// The fixed value, as in `on 1 node`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nodes(1) => f.write_str("with 1 rank per node"),
@@ -181,7 +181,7 @@ impl fmt::Display for Along {
     }
 }
 
-/// What following the table gains in some cells: the sum of the logarithms of its speed-ups.
+/// The total gain of the table in some cells: the sum of the logarithms of its speed-ups.
 pub(super) fn stake(cells: &[&CellDecision]) -> f64 {
     let gains = cells.iter().filter_map(|result| result.gain());
     gains

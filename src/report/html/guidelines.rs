@@ -1,4 +1,4 @@
-//! Performance guidelines: is a collective slower than the same made of other collectives?
+//! Performance guidelines: collectives compared with equivalents made of other collectives (mock-ups).
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::text::{factor, short_name};
 use crate::view::{Basis, View};
 use results::{CellDecision, Ranked};
 
-/// Violations in the table.
+/// The most violations in the table.
 const MOST_ROWS: usize = 40;
 
 /// A cell beside its strongest mock-up.
@@ -26,24 +26,24 @@ const MOST_ROWS: usize = 40;
 struct Compared<'v> {
     result: &'v CellDecision,
     mockup: &'v Ranked,
-    /// How many times as long as the mock-up the default takes.
+    /// The default's time divided by that of the mock-up.
     before: PairedRatio,
-    /// The same of what the table chooses.
+    /// The time of the table's choice divided by that of the mock-up.
     after: f64,
 }
 
-/// The section's content, also where there is nothing to tell.
+/// The section's content, with a sentence if there are no mock-ups.
 pub(super) fn guidelines(view: &View) -> Markup {
     if view.basis == Basis::TableAlone {
-        return html! { p { "The table alone does not know what mock-ups took." } };
+        return html! { p { "A table alone has no times of mock-ups." } };
     }
     let mut compared: Vec<Compared<'_>> = view.cells.iter().filter_map(compare).collect();
     if compared.is_empty() {
         return html! {
             p {
-                "No mock-ups were measured, so nothing is known of guidelines: name "
+                "No mock-ups were measured, so guidelines were not checked: name "
                 code { "mockup:*" } " among the " code { "candidates" } " of the campaign to compare each "
-                "collective with the same made of the library's other collectives."
+                "collective with an equivalent made of the library's other collectives."
             }
         };
     }
@@ -58,13 +58,13 @@ pub(super) fn guidelines(view: &View) -> Markup {
     let shown = compared.len().min(MOST_ROWS);
     html! {
         p {
-            "A collective should not be slower than the same made of the library's other collectives "
+            "A collective should not be slower than an equivalent made of the library's other collectives "
             "(self-consistent performance guidelines: Träff, Gropp, Thakur 2010). A guideline is violated "
             "where the interval of the ratio lies above 1."
         }
         p.key-figure {
-            "Violated by the default in " strong { (compared.len()) } " of " (cells) " cells, by what the table "
-            "chooses in " strong { (left) } "."
+            "Violated by the default in " strong { (compared.len()) } " of " (cells) " cells, by the table's "
+            "choices in " strong { (left) } "."
         }
         div.figures { @for figure in figures { (figure) } }
         (folded("The violations", numbers(&compared[..shown])))
@@ -72,7 +72,7 @@ pub(super) fn guidelines(view: &View) -> Markup {
     }
 }
 
-/// After, ratios have no interval: what costs less is no violation.
+/// The largest extra time of the table's choice, whose ratio has no interval, that is no violation.
 const TOLERANCE: f64 = 0.02;
 
 fn mockups(result: &CellDecision) -> impl Iterator<Item = &Ranked> {
@@ -93,7 +93,7 @@ fn compare(result: &CellDecision) -> Option<Compared<'_>> {
     })
 }
 
-/// Figures of each collective that violates a guideline, for the shape in which it does so most often.
+/// A figure for each collective with violations, for the shape that has most of them.
 fn figures(compared: &[Compared<'_>]) -> Vec<Markup> {
     type Shape = (Collective, CommShape);
     let mut shapes: BTreeMap<Shape, Vec<&Compared<'_>>> = BTreeMap::new();
@@ -135,14 +135,14 @@ fn figure(collective: Collective, shape: CommShape, cells: &[&Compared<'_>]) -> 
         id: format!("{collective}-guidelines"),
         title: format!("{collective} on {shape}: beside its strongest mock-up"),
         description:
-            "Times of the default and of what the table chooses, divided by that of the strongest \
+            "Times of the default and of the table's choice, divided by that of the strongest \
                       mock-up, against size: above 1 the guideline is violated."
                 .to_owned(),
         x: (Quantity::Bytes, "bytes".to_owned()),
         y: (Quantity::Factor, "time / time of the mock-up".to_owned()),
         curves: vec![
             curve("before: the default", Look::default(), before),
-            curve("after: what the table chooses", Look::numbered(0), after),
+            curve("after: the table's choice", Look::numbered(0), after),
         ],
         notes: vec!["above the line at 1x the guideline is violated"],
         reference: Some(1.0),
@@ -152,7 +152,7 @@ fn figure(collective: Collective, shape: CommShape, cells: &[&Compared<'_>]) -> 
 }
 
 impl Compared<'_> {
-    /// Whether the mock-up beats the default for certain.
+    /// Whether the mock-up is significantly faster than the default.
     fn is_violated(&self) -> bool {
         self.before.interval.low > 1.0
     }

@@ -1,4 +1,4 @@
-//! Decision maps: nodes by size, coloured by algorithm.
+//! Decision maps: the chosen algorithms by nodes (or ranks per node) and size.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,15 +19,15 @@ const TOP: f64 = 40.0;
 const LINE: f64 = 21.0;
 const NAMES_IN_A_LINE: usize = 3;
 const NAME: f64 = 250.0;
-/// What hatched fields mean.
+/// The note on hatched fields.
 const HATCHED: &str = "not deployed: low confidence or not confirmed";
 
-/// Maps of a collective; with more ranks per node than these, only the first and the last ones.
+/// The most maps of a collective.
 const MOST_MAPS: usize = 2;
 const MOST_COLUMNS: usize = 24;
 const MOST_ROWS: usize = 16;
 
-/// The maps, one a number of ranks per node.
+/// The maps, one for each number of ranks per node.
 pub(super) fn maps(group: &Group<'_>) -> Markup {
     let all = Along::of(group.cells.iter().map(|result| result.cell.shape));
     let shown = thinned(&all, MOST_MAPS);
@@ -67,7 +67,7 @@ fn map(group: &Group<'_>, along: Along) -> Markup {
     }
 }
 
-/// At most `most` of ascending values, the first and the last among them.
+/// At most `most` of the values, including the first and the last.
 pub(super) fn thinned<T: Copy>(values: &[T], most: usize) -> Vec<T> {
     match values.len() {
         all if all <= most => values.to_vec(),
@@ -78,7 +78,7 @@ pub(super) fn thinned<T: Copy>(values: &[T], most: usize) -> Vec<T> {
     }
 }
 
-/// A size in at most five characters, rounded where it needs more; fields and the numbers below have it exactly.
+/// A size in at most five characters, rounded if necessary; fields and the table below have exact sizes.
 fn short_size(bytes: u64) -> String {
     let exact = format_bytes(bytes);
     match bytes as f64 / 1024.0 {
@@ -100,12 +100,12 @@ struct Map<'a, 'v> {
 impl Map<'_, '_> {
     fn title(&self) -> String {
         format!(
-            "What the table chooses for {} {}",
+            "The table's choices for {} {}",
             self.group.collective, self.along
         )
     }
 
-    /// What rows are.
+    /// The unit of rows.
     fn unit(&self) -> &'static str {
         match self.along {
             Along::Nodes(_) => "nodes",
@@ -113,7 +113,7 @@ impl Map<'_, '_> {
         }
     }
 
-    /// The cells that are shown, by descending row, ascending size.
+    /// The cells that are shown, with row and column, by descending row and ascending size.
     fn shown(&self) -> impl Iterator<Item = (usize, usize, &CellDecision)> {
         let rows = self.rows.iter().rev().enumerate();
         rows.flat_map(move |(row, nodes)| {
@@ -129,7 +129,7 @@ impl Map<'_, '_> {
         (720.0 / self.sizes.len().max(1) as f64).clamp(42.0, 74.0)
     }
 
-    /// The algorithms that are shown, by the order of their keys.
+    /// The algorithms that are shown, in the order of their keys.
     fn algorithms(&self) -> Vec<&str> {
         let shown = self.shown().map(|(_, _, result)| result.chosen.algorithm());
         let mut algorithms: Vec<&str> = shown.collect::<BTreeSet<_>>().into_iter().collect();
@@ -154,8 +154,8 @@ impl Map<'_, '_> {
                 aria-labelledby=(format!("{title} {description}")) {
                 title id=(title) { (self.title()) }
                 desc id=(description) {
-                    "A field for each row and each size: the letter of the algorithm, and how many \
-                     times as long the library's default takes. The same stands in the table below."
+                    "A field for each row and each size, with the letter of the algorithm and the speed-up \
+                     over the library's default. The table below has the same numbers."
                 }
                 text.axis x=(px((LEFT + right) / 2.0)) y="12" text-anchor="middle" {
                     "size: " (table::message_size(self.group.collective))
@@ -185,12 +185,11 @@ impl Map<'_, '_> {
         }
     }
 
-    /// What fields without colour, letters in parentheses and hatched fields mean.
+    /// Explanations of empty fields, letters in parentheses and hatched fields.
     fn notes(&self) -> Vec<&'static str> {
         let has_gaps = self.shown().count() < self.sizes.len() * self.rows.len();
         let is_expected = self.shown().any(|(_, _, result)| !result.is_measured());
-        let gaps =
-            has_gaps.then_some("empty: not measured; the rules further down hold there, too");
+        let gaps = has_gaps.then_some("empty: not measured; the rules below hold there too");
         let expected = is_expected.then_some("in parentheses: not measured, by the model");
         let view = self.group.view;
         let is_hatched = self
@@ -212,7 +211,7 @@ impl Map<'_, '_> {
             short_name(&result.chosen),
             self.group.view.verdict(result)
         );
-        // What the model expects stands in parentheses.
+        // Choices by the model are in parentheses.
         let key = match result.is_measured() {
             true => look.key.clone(),
             false => format!("({})", look.key),

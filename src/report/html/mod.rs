@@ -1,7 +1,7 @@
-//! A report as one page with pictures: nothing is loaded, no script runs.
+//! A report as one HTML page with figures, which loads nothing and runs no script.
 //!
-//! What grows with the measurements is bounded: figures and tables are of what has most at stake,
-//! and the page says what was left out. Texts from outside are escaped by `maud`.
+//! The size of the page is bounded: figures and tables show what has most at stake, and the page says what was left
+//! out. `maud` escapes texts from outside.
 
 mod about;
 mod blocks;
@@ -29,14 +29,14 @@ use group::{Group, groups};
 
 const STYLE: &str = include_str!("style.css");
 
-/// The style of figures, for a page that shows [`figures`]: it names colours by `--ink`, `--quiet` and `--line`, which
-/// the page sets for a light ground.
+/// The style sheet for a page that shows [`figures`]. It uses the colours `--ink`, `--quiet` and `--line`, which the
+/// page must set for a light background.
 pub const FIGURE_STYLE: &str = include_str!("figures.css");
 
-/// Only the page's own style is allowed: the browser refuses to load anything else.
+/// The content security policy: only the page's own style is allowed.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-/// Lays out a report as one HTML file.
+/// Renders a report as one HTML file.
 pub fn render_html(view: &View) -> String {
     let groups = groups(view);
     let title = format!("colltune report: {}", view.name);
@@ -78,8 +78,8 @@ pub fn render_html(view: &View) -> String {
     page.into_string()
 }
 
-/// The parts of a report that a larger page shows: warnings, what is gained, and every collective's decision maps, figures
-/// and rules. Sections with headings of the second level; they need [`FIGURE_STYLE`], and hold no style or script.
+/// The parts of a report for use in another page: warnings, gains, and every collective's decision maps, figures and
+/// rules, as sections with headings of the second level. They need [`FIGURE_STYLE`], and contain no style or script.
 pub fn figures(view: &View) -> Markup {
     let groups = groups(view);
     html! {
@@ -95,7 +95,7 @@ pub fn figures(view: &View) -> Markup {
     }
 }
 
-/// The patterns of areas whose colour is another's, too, and of choices that are not deployed.
+/// The patterns for areas with a repeated colour, and for choices that are not deployed.
 fn patterns() -> Markup {
     html! {
         svg.patterns width="0" height="0" aria-hidden="true" {

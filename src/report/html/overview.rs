@@ -1,4 +1,4 @@
-//! What a manager reads: how much is to be gained where, and what is to be done.
+//! The overview: gains by collective, and recommended actions.
 
 use libraries::LibraryName;
 use maud::{Markup, html};
@@ -23,13 +23,13 @@ pub(super) fn overview(view: &View, groups: &[Group<'_>]) -> Markup {
             (table(numbers(view, groups)))
             p.quiet {
                 @if view.basis == Basis::TableAlone { "Expected gains" } @else { "Gains" }
-                " are geometric means of the default's time divided by that of what the table chooses; "
-                "over all cells, those in which the default stays count as 1, as do choices that are not deployed."
+                " are geometric means of the default's time divided by that of the table's choice; "
+                "over all cells, kept defaults and choices that are not deployed count as 1."
                 @if view.cells.iter().any(|result| result.chosen_in_library.is_some()) {
                     " Through the library: with its own algorithms alone, as its settings choose them."
                 }
                 @if view.comparisons.iter().any(|c| c.operators == table::Operators::Noncommutative) {
-                    " For operators that commute: see the rules of each collective for others."
+                    " These are for commutative operators; the rules of each collective show others."
                 }
             }
         }
@@ -58,7 +58,7 @@ fn numbers(view: &View, groups: &[Group<'_>]) -> Grid {
     let rows = groups.iter().zip(library).map(|(group, in_library)| {
         let mut row = row(group);
         row.push(match is_simulated {
-            true => "measure on the machine that is meant".to_owned(),
+            true => "measure on the real machine".to_owned(),
             false => advice(group, in_library).to_owned(),
         });
         if knows_library {
@@ -72,7 +72,7 @@ fn numbers(view: &View, groups: &[Group<'_>]) -> Grid {
     }
 }
 
-/// All columns but what the library alone gains, and what to do.
+/// All columns but the gain through the library and the recommended action.
 fn row(group: &Group<'_>) -> Vec<String> {
     let cells: Vec<&CellDecision> = group.measured().collect();
     let replaced: Vec<&CellDecision> = replaced(group).collect();
@@ -99,7 +99,7 @@ fn mean_gain(cells: &[&CellDecision]) -> Option<f64> {
     geometric_mean(gains.map(|gain| gain.median))
 }
 
-/// What the library's own algorithms gain over all cells; nothing where none was measured.
+/// The mean gain of the library's own algorithms over all cells; `None` if none was measured.
 fn in_library(group: &Group<'_>) -> Option<f64> {
     let gain = |result| group.view.deployed_gain(result, Deployment::Library);
     geometric_mean(group.measured().filter_map(gain))
@@ -120,7 +120,7 @@ fn most(replaced: &[&CellDecision]) -> String {
     })
 }
 
-/// Below this the library's own settings bring nothing.
+/// The smallest gain for which the library's own settings are recommended.
 const WORTHWHILE: f64 = 1.005;
 
 fn advice(group: &Group<'_>, in_library: Option<f64>) -> &'static str {
@@ -135,7 +135,7 @@ fn advice(group: &Group<'_>, in_library: Option<f64>) -> &'static str {
     }
 }
 
-/// Whether the table has anything for the library's own settings.
+/// Whether the table has rules for the library's own settings that replace the default.
 pub(super) fn serves_library(view: &View) -> bool {
     let chosen = view
         .cells
@@ -146,19 +146,19 @@ pub(super) fn serves_library(view: &View) -> bool {
         .any(|candidate| *candidate != Candidate::Default)
 }
 
-/// How the table gets to where it is used.
+/// Instructions for deploying the table.
 pub(super) fn deploying(view: &View) -> Markup {
     let is_simulated = view.provenance.library.is_simulated();
     html! {
         @if is_simulated {
-            p { "These times are simulated: measure on the machine that is meant before anything is deployed." }
+            p { "These times are simulated: measure on the real machine before you deploy anything." }
         } @else {
             ol {
                 @if serves_library(view) {
                     li {
                         "Write the table as a file that the library reads: "
                         code { "colltune export TABLE --format " (export_format(&view.provenance.library.name)) " --output FILE" }
-                        ". The file says how it is activated for one job or for all."
+                        ". The file says how to activate it for one job or for all."
                     }
                 }
                 li {
@@ -167,18 +167,18 @@ pub(super) fn deploying(view: &View) -> Markup {
                 }
                 @if view.cells.iter().all(|result| result.chosen_in_library.is_none()) {
                     li {
-                        "What the library's own settings can gain is not known: name " code { "native:*" }
+                        "The gain through the library's own settings is not known: name " code { "native:*" }
                         " among the " code { "candidates" } " of the campaign, and tune again."
                     }
                 }
-                li { "Ask for the evidence behind a choice: " code { "colltune explain TABLE --collective C --nodes N --ppn P --bytes B" } "." }
+                li { "Show the evidence for a choice: " code { "colltune explain TABLE --collective C --nodes N --ppn P --bytes B" } "." }
                 li { "All numbers: " code { "colltune report STORE --format csv" } "." }
             }
         }
     }
 }
 
-/// The format of a library; all of them if it is unknown.
+/// The export format of a library, or all formats if the library is unknown.
 fn export_format(library: &str) -> String {
     let own = libraries::find(library).and_then(|library| library.facts().formats.first());
     if let Some((_, format)) = own {

@@ -1,15 +1,15 @@
-//! How algorithms look: a letter, a colour and a mark each, the same in all figures of a collective.
+//! The looks of algorithms: a letter, a colour and a mark each, the same in all figures of a collective.
 
 use std::collections::BTreeMap;
 
-/// Okabe and Ito (2008), told apart by all common kinds of colour vision; black is the default's.
+/// Colours that are distinct for all common kinds of colour vision (Okabe and Ito 2008); the default is black.
 const COLOURS: [&str; 7] = [
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442",
 ];
 
 pub(super) const DEFAULT: &str = "default";
 
-/// The default's colour as an area; as a line it is black.
+/// The default's colour in areas; its lines are black.
 pub(super) const DEFAULT_AREA: &str = "#e3e6ea";
 
 /// The shape of a point.
@@ -34,14 +34,14 @@ const MARKS: [Mark; 7] = [
     Mark::Circle,
 ];
 
-/// How something is drawn.
+/// The look of an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Look {
-    /// A letter, or a dash for the default.
+    /// One or two letters, or a dash for the default.
     pub(super) key: String,
     pub(super) colour: &'static str,
     pub(super) mark: Mark,
-    /// Areas are striped, as the colour is another's, too.
+    /// Whether areas are striped because another algorithm has the same colour.
     pub(super) is_striped: bool,
 }
 
@@ -56,18 +56,18 @@ impl Look {
         }
     }
 
-    /// The first 49 differ in colour or mark.
+    /// The look of the algorithm with this number; the first 49 differ in colour or mark.
     pub(super) fn numbered(index: usize) -> Self {
         Self {
             key: letters(index),
             colour: COLOURS[index % COLOURS.len()],
-            // Another mark for each round of colours.
+            // The marks are shifted when colours repeat.
             mark: MARKS[(index + index / COLOURS.len()) % MARKS.len()],
             is_striped: index >= COLOURS.len(),
         }
     }
 
-    /// The colour of text that stands on an area.
+    /// The colour of text on the area.
     pub(super) fn ink(&self) -> &'static str {
         match self.colour {
             "#0072b2" => "#ffffff",
@@ -83,7 +83,7 @@ impl Look {
     }
 }
 
-/// `A` to `Z`, then `AA`.
+/// `A` to `Z`, then `AA`, `AB` etc.
 fn letters(index: usize) -> String {
     let letter = |place: usize| char::from(b'A' + (place % 26) as u8);
     match index / 26 {
@@ -99,8 +99,7 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// Numbers algorithms by how often they stand in `chosen`, the most frequent first, and then all
-    /// others.
+    /// Numbers algorithms by their frequency in `chosen`, the most frequent first, and then all others.
     pub(super) fn of<'a>(
         chosen: impl Iterator<Item = &'a str>,
         all: impl Iterator<Item = &'a str>,
@@ -121,7 +120,7 @@ impl Looks {
         }
     }
 
-    /// The look of an algorithm by its full name; one that was not counted comes after all others.
+    /// The look of an algorithm by its full name; unknown algorithms share the look after the last.
     pub(super) fn look(&self, algorithm: &str) -> Look {
         match self.numbers.get(algorithm) {
             _ if algorithm == DEFAULT => Look::default(),

@@ -14,19 +14,19 @@ const BOTTOM: f64 = 292.0;
 const BELOW: f64 = 56.0;
 const LINE: f64 = 19.0;
 const NAMES_IN_A_LINE: usize = 2;
-/// Longer names are cut in the legend: they stand in the table below.
+/// The most characters of a name in the legend; the table below has whole names.
 const LONGEST_NAME: usize = 36;
 
-/// One measured or expected value.
+/// A measured or interpolated value.
 #[derive(Clone, Debug)]
 pub(super) struct Point {
     pub(super) x: f64,
     pub(super) y: f64,
     /// The ends of the interval of `y`.
     pub(super) interval: Option<[f64; 2]>,
-    /// Whether it follows from measured neighbours, and is drawn hollow.
+    /// Whether the mark is hollow.
     pub(super) is_hollow: bool,
-    /// Whether the table chooses it, and it has a ring.
+    /// Whether the mark has a ring.
     pub(super) is_chosen: bool,
 }
 
@@ -49,16 +49,16 @@ pub(super) struct Curve {
     pub(super) name: String,
     pub(super) look: Look,
     pub(super) points: Vec<Point>,
-    /// What the model expects along the curve; dashed.
+    /// The model's predictions, drawn dashed.
     pub(super) expected: Vec<(f64, f64)>,
-    /// Where a vertical line stands, in the units of `x`.
+    /// The place of a vertical line, in the units of `x`.
     pub(super) vertical: Option<f64>,
 }
 
-/// What is said of rings and bars in figures of times, as far as there are any.
+/// The notes that explain the rings, bars, hollow marks and dashed lines in figures of times.
 pub(super) fn notes_on_times(curves: &[Curve]) -> Vec<&'static str> {
     let any = |is: fn(&Point) -> bool| curves.iter().flat_map(|curve| &curve.points).any(is);
-    let chosen = any(|point| point.is_chosen).then_some("ring: what the table chooses");
+    let chosen = any(|point| point.is_chosen).then_some("ring: the table's choice");
     let bars = any(|point| point.interval.is_some());
     let hollow = any(|point| point.is_hollow);
     let dashed = curves.iter().any(|curve| curve.expected.len() > 1);
@@ -66,7 +66,7 @@ pub(super) fn notes_on_times(curves: &[Curve]) -> Vec<&'static str> {
         chosen,
         bars.then_some("bars: intervals of medians over launches"),
         hollow.then_some("hollow: interpolated between the measured sizes above and below"),
-        dashed.then_some("dashed: what the model expects of the same candidates"),
+        dashed.then_some("dashed: the model's predictions for the same candidates"),
     ];
     notes.into_iter().flatten().collect()
 }
@@ -77,19 +77,19 @@ pub(super) struct Plot {
     /// Unique on the page.
     pub(super) id: String,
     pub(super) title: String,
-    /// What can be seen, for those who do not see it.
+    /// The text for screen readers.
     pub(super) description: String,
     pub(super) x: (Quantity, String),
     pub(super) y: (Quantity, String),
     pub(super) curves: Vec<Curve>,
-    /// What a dashed line, a ring, a hollow mark and a vertical line mean, as far as there are any.
+    /// Explanations of marks and lines.
     pub(super) notes: Vec<&'static str>,
-    /// A horizontal line that matters.
+    /// The place of a horizontal line.
     pub(super) reference: Option<f64>,
 }
 
 impl Plot {
-    /// Draws it; nothing if no point is positive.
+    /// Draws the plot; `None` if no point is positive.
     pub(super) fn draw(&self) -> Option<Markup> {
         let points = || self.curves.iter().flat_map(|curve| &curve.points);
         let expected = || self.curves.iter().flat_map(|curve| &curve.expected);
@@ -218,13 +218,13 @@ impl Plot {
     }
 }
 
-/// A pixel, to a tenth.
+/// A coordinate, rounded to a tenth of a pixel.
 pub(super) fn px(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// A name that is not too long for a legend.
+/// A name, shortened for the legend.
 pub(super) fn cut(name: &str) -> String {
     match name.chars().count() > LONGEST_NAME {
         true => name.chars().take(LONGEST_NAME - 1).chain(['…']).collect(),

@@ -4,7 +4,7 @@ use vocabulary::units::{format_bytes, format_seconds};
 
 use crate::text::factor;
 
-/// What stands along an axis.
+/// The quantity on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantity {
     Bytes,
@@ -14,7 +14,7 @@ pub(super) enum Quantity {
 }
 
 impl Quantity {
-    /// A value as people read it.
+    /// A value with its unit.
     pub(super) fn format(self, value: f64) -> String {
         match self {
             Self::Bytes => format_bytes(value.round() as u64),
@@ -24,7 +24,7 @@ impl Quantity {
         }
     }
 
-    /// The same as short as an axis wants it.
+    /// A value in short form, for an axis.
     fn tick(self, value: f64) -> String {
         match self {
             Self::Seconds => format_seconds(value)
@@ -43,16 +43,16 @@ pub(super) struct Scale {
     /// Ends of the axis, positive.
     low: f64,
     high: f64,
-    /// Where these stand, in pixels.
+    /// The positions of the ends, in pixels.
     from: f64,
     to: f64,
 }
 
-/// More ticks than this are too many.
+/// The most ticks on an axis.
 const MOST_TICKS: usize = 8;
 
 impl Scale {
-    /// An axis that holds some values, from pixel `from` to `to`; nothing if none is positive.
+    /// An axis for the positive ones of these values, from pixel `from` to `to`; `None` if there are none.
     pub(super) fn new(
         quantity: Quantity,
         values: impl Iterator<Item = f64>,
@@ -66,7 +66,7 @@ impl Scale {
         if high <= 0.0 {
             return None;
         }
-        // Points do not stand on the frame, and a single one in its middle.
+        // Keeps points off the frame, and a single one in its middle.
         let room = match high / low {
             same if same < 1.2 => 1.5,
             ratio => ratio.powf(0.04),
@@ -80,7 +80,7 @@ impl Scale {
         })
     }
 
-    /// The pixel of a value; one that is not positive stands at the lower end.
+    /// The pixel of a value; values below the axis are at its lower end.
     pub(super) fn at(&self, value: f64) -> f64 {
         let share = (value.max(self.low) / self.low).ln() / (self.high / self.low).ln();
         self.from + (self.to - self.from) * share.min(1.0)
@@ -91,7 +91,7 @@ impl Scale {
         (self.low..=self.high).contains(&value)
     }
 
-    /// Round values with their pixels and names.
+    /// Round values with their pixels and labels.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         let values = match self.quantity {
             Quantity::Bytes | Quantity::Ranks => self.powers(2.0),
@@ -101,7 +101,7 @@ impl Scale {
         values.into_iter().map(place).collect()
     }
 
-    /// Powers of a base, each or every second, third and so on.
+    /// Every power of a base, or every second, third etc.
     fn powers(&self, base: f64) -> Vec<f64> {
         let [first, last] = [
             self.low.log(base).ceil() as i32,
@@ -115,7 +115,7 @@ impl Scale {
             .collect()
     }
 
-    /// Marks at 1, 2, 5 times the powers of ten, as many as there is room for; on short axes more.
+    /// Simple multiples of the powers of ten, with as many digits as there is room for.
     fn decimal(&self) -> Vec<f64> {
         let choices: [&[f64]; 4] = [
             &[

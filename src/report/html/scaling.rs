@@ -1,4 +1,4 @@
-//! Time against ranks: with the same data in all (strong), or for each rank (weak).
+//! Figures of time against ranks, with constant data in total (strong scaling) or per rank (weak scaling).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,13 +16,13 @@ use crate::grid::{Grid, Side::Left, Side::Right, grid};
 use crate::text::without_collective;
 use results::CellDecision;
 
-/// Algorithms of a figure, the default among them.
+/// The most algorithms in a figure, including the default.
 const MOST_CURVES: usize = 5;
 
-/// Shapes of a figure.
+/// The most shapes in a figure.
 const MOST_SHAPES: usize = 24;
 
-/// What stays the same while ranks are added.
+/// The quantity that is constant while ranks are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// The bytes of the whole vector.
@@ -32,7 +32,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// What stays the same, of a cell.
+    /// The constant quantity of a cell, in bytes.
     fn fixed(self, result: &CellDecision) -> f64 {
         let total = result.cell.vector_bytes() as f64;
         match self {
@@ -51,26 +51,26 @@ impl Kind {
     fn explains(self, fixed: f64) -> String {
         let fixed = format_bytes(fixed.round() as u64);
         match self {
-            Self::Strong => format!("strong scaling, {fixed} bytes in all"),
+            Self::Strong => format!("strong scaling, {fixed} bytes in total"),
             Self::Weak => format!("weak scaling, {fixed} bytes per rank"),
         }
     }
 }
 
-/// Shapes along which only one of nodes and ranks per node grows, with their cells by ascending size.
+/// Shapes that differ only in nodes, or only in ranks per node, with their cells by ascending size.
 struct Row<'v> {
     shapes: Vec<(CommShape, Vec<&'v CellDecision>)>,
-    /// What all have in common.
+    /// The value that all have in common, as text.
     name: String,
-    /// Whether these are all shapes.
+    /// Whether no shape is left out.
     is_whole: bool,
 }
 
-/// The two figures, or why there are none.
+/// The two figures, or the reason why there are none.
 pub(super) fn figures(group: &Group<'_>) -> Markup {
     let Some(row) = longest_row(group) else {
         return html! {
-            p { "There is no time against ranks: it takes two numbers of nodes, or of ranks per node." }
+            p { "There is no time against ranks, which needs two numbers of nodes or of ranks per node." }
         };
     };
     html! {
@@ -118,7 +118,7 @@ fn longest_row<'v>(group: &Group<'v>) -> Option<Row<'v>> {
 }
 
 fn figure(group: &Group<'_>, row: &Row<'_>, kind: Kind) -> Option<Markup> {
-    let fixed = telling(row, kind)?;
+    let fixed = most_telling(row, kind)?;
     let cells: Vec<&CellDecision> = row
         .shapes
         .iter()
@@ -126,7 +126,7 @@ fn figure(group: &Group<'_>, row: &Row<'_>, kind: Kind) -> Option<Markup> {
         .copied()
         .collect();
     let near: Vec<&CellDecision> = {
-        // The cells that matter at this size: those within a factor of two.
+        // The cells within a factor of two of this size.
         let is_near = |r: &&&CellDecision| (0.5..=2.0).contains(&(kind.fixed(r) / fixed));
         cells.iter().filter(is_near).copied().collect()
     };
@@ -155,7 +155,8 @@ fn figure(group: &Group<'_>, row: &Row<'_>, kind: Kind) -> Option<Markup> {
             kind.explains(fixed),
             row.name
         ),
-        description: "Median times on logarithmic axes, a curve an algorithm.".to_owned(),
+        description: "Median times on logarithmic axes, with a curve for each algorithm."
+            .to_owned(),
         x: (Quantity::Ranks, "ranks".to_owned()),
         y: (Quantity::Seconds, "time".to_owned()),
         notes,
@@ -165,8 +166,8 @@ fn figure(group: &Group<'_>, row: &Row<'_>, kind: Kind) -> Option<Markup> {
     plotted(&plot, numbers(&plot.curves))
 }
 
-/// The fixed size that most shapes have times of; of these the one with most at stake, or the largest.
-fn telling(row: &Row<'_>, kind: Kind) -> Option<f64> {
+/// The fixed size within the measured range of most shapes; of several, the one with most at stake, or the largest.
+fn most_telling(row: &Row<'_>, kind: Kind) -> Option<f64> {
     let all = || row.shapes.iter().flat_map(|(_, cells)| cells);
     let mut sizes: BTreeMap<u64, f64> = BTreeMap::new();
     for result in all() {
@@ -235,7 +236,7 @@ fn same(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 1e-9
 }
 
-/// A time between two measured sizes, on a straight line through both on logarithmic axes.
+/// A time interpolated between two measured sizes on logarithmic scales.
 fn between(
     cells: &[&CellDecision],
     kind: Kind,

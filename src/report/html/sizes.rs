@@ -1,4 +1,4 @@
-//! Time against size, in the shapes with most at stake.
+//! Figures of time against size, for the shapes with most at stake.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,14 +16,14 @@ use crate::grid::{Grid, Side::Left, Side::Right, grid};
 use crate::text::{NONE, or_none, short_name, without_collective};
 use results::{CellDecision, Ranked};
 
-/// Shapes of a collective.
+/// The most shapes of a collective.
 const MOST_SHAPES: usize = 2;
-/// Points of a curve.
+/// The most points of a curve.
 pub(super) const MOST_SIZES: usize = 32;
-/// What is said of more.
+/// The note if there are more sizes.
 pub(super) const SIZES_LEFT_OUT: &str =
     "some sizes between the smallest and the largest are left out";
-/// Curves of a shape, beside the default's.
+/// The most curves of a shape, beside the default's.
 const MOST_CURVES: usize = 6;
 
 pub(super) fn figures(group: &Group<'_>) -> Markup {
@@ -31,7 +31,7 @@ pub(super) fn figures(group: &Group<'_>) -> Markup {
     let shown = shapes.len().min(MOST_SHAPES);
     html! {
         @if !group.collective.has_data() {
-            p { "It has no data: there is no time against size." }
+            p { "The collective has no data, so there is no time against size." }
         } @else {
             div.figures {
                 @for (shape, cells) in &shapes[..shown] {
@@ -75,7 +75,8 @@ fn figure(group: &Group<'_>, shape: CommShape, all: &[&CellDecision]) -> Option<
     plotted(&plot, numbers(&algorithms, cells))
 }
 
-/// The default, then those that the table chooses most often, then those that are the fastest.
+/// The algorithms to draw: the default, then those that the table chooses most often, then those that are fastest most
+/// often.
 pub(super) fn algorithms<'v>(cells: &[&'v CellDecision]) -> Vec<&'v str> {
     let mut votes: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for result in cells {
@@ -88,7 +89,7 @@ pub(super) fn algorithms<'v>(cells: &[&'v CellDecision]) -> Vec<&'v str> {
     let mut order: Vec<(&str, (usize, usize))> = votes.into_iter().collect();
     order.sort_by_key(|(_, votes)| std::cmp::Reverse(*votes));
     let mut seen: BTreeSet<&str> = order.iter().map(|(name, _)| *name).collect();
-    // The best of the library's own, and then of all others, for comparison.
+    // For comparison, the best of the library's own algorithms and the best of all.
     let mut order: Vec<&str> = order.into_iter().map(|(name, _)| name).collect();
     for kind in [Candidate::NATIVE, ""] {
         order.extend(strongest(cells, kind).filter(|name| seen.insert(name)));
@@ -97,7 +98,7 @@ pub(super) fn algorithms<'v>(cells: &[&'v CellDecision]) -> Vec<&'v str> {
     std::iter::once(DEFAULT).chain(others).collect()
 }
 
-/// The algorithm of a kind that is nearest to the default's time or before it, over all sizes.
+/// The algorithm whose name begins with `kind` that has the largest mean speed-up over most sizes.
 fn strongest<'v>(cells: &[&'v CellDecision], kind: &str) -> Option<&'v str> {
     let mut sums: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
     for result in cells {
@@ -127,7 +128,7 @@ fn strongest<'v>(cells: &[&'v CellDecision], kind: &str) -> Option<&'v str> {
     best.map(|(name, _)| *name)
 }
 
-/// The fastest member of an algorithm, whatever its parameters; the chosen one if it is a member.
+/// The chosen candidate if it has this algorithm, or else the fastest candidate that does.
 pub(super) fn fastest_of<'v>(result: &'v CellDecision, algorithm: &str) -> Option<&'v Ranked> {
     if result.chosen.algorithm() == algorithm
         && let Some(chosen) = result.ranked(&result.chosen)

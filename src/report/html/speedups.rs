@@ -1,4 +1,4 @@
-//! What the table gains over the default, against size.
+//! Figures of the table's speed-up over the default against size.
 
 use maud::{Markup, html};
 use vocabulary::CommShape;
@@ -17,12 +17,12 @@ use crate::text::{factor, short_name};
 use crate::view::View;
 use results::CellDecision;
 
-/// Shapes in a figure; of more, some between the smallest and the largest.
+/// The most shapes in a figure.
 const MOST_SHAPES: usize = 6;
-/// Figures of a collective, one a number of ranks per node.
+/// The most figures of a collective, one per number of ranks per node.
 const MOST_FIGURES: usize = 2;
 
-/// The figures; nothing without data.
+/// The figures; none for a collective without data.
 pub(super) fn figures(group: &Group<'_>) -> Markup {
     let all = Along::of(group.measured().map(|result| result.cell.shape));
     html! {
@@ -34,7 +34,7 @@ pub(super) fn figures(group: &Group<'_>) -> Markup {
     }
 }
 
-/// A figure; nothing where the table keeps the default everywhere, as the map shows.
+/// A figure; `None` if the table keeps the default everywhere, which the map shows.
 fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
     let mut shapes = by_shape(group.measured().filter(|r| along.holds(r.cell.shape)));
     let mut cells = shapes.values().flatten();
@@ -52,7 +52,7 @@ fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
         .enumerate()
         .map(|(index, shape)| curve(group.view, index, *shape, &shapes[shape]))
         .collect();
-    let mut notes = vec!["line at 1x: the library's default; hollow: the default stays"];
+    let mut notes = vec!["line at 1x: the library's default; hollow: the default is kept"];
     let mut shown_cells = shown.iter().flat_map(|shape| &shapes[shape]);
     if shown_cells.any(|result| group.view.why_withheld(result).is_some()) {
         notes.push("hollow above 1x: the choice is not deployed");
@@ -78,8 +78,8 @@ fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
             group.view.gains()
         ),
         description:
-            "The default's time divided by that of what the table chooses, against size, a curve \
-                      a shape; above 1 the table is faster."
+            "The default's time divided by that of the table's choice, against size, with a curve \
+                      for each shape; above 1 the table is faster."
                 .to_owned(),
         x: (Quantity::Bytes, "bytes".to_owned()),
         y: (Quantity::Factor, "speed-up".to_owned()),

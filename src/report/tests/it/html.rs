@@ -111,7 +111,7 @@ fn guidelines_are_judged_before_and_after() {
     let violated = measured().filter(|result| low(result) > 1.0).count();
     assert!((1..measured().count()).contains(&violated));
     let told = format!(
-        "Violated by the default in <strong>{violated}</strong> of {} cells, by what the table chooses in \
+        "Violated by the default in <strong>{violated}</strong> of {} cells, by the table's choices in \
          <strong>1</strong>.",
         measured().count()
     );
@@ -199,7 +199,7 @@ fn on_one_node_ranks_per_node_are_the_rows() {
         ..cells::empty()
     };
     let page = check(&view);
-    assert!(page.contains("What the table chooses for bcast on 1 node"));
+    assert!(page.contains("The table's choices for bcast on 1 node"));
     for id in [
         "bcast-map-nodes-1",
         "bcast-speedup-nodes-1",

@@ -122,8 +122,8 @@ fn settings_are_told_if_there_are_any() {
         line.expect("a line").to_owned()
     };
     assert_eq!(told(None), "- settings: unknown");
-    assert_eq!(told(Some(&[])), "- settings: all as the library was built");
-    let expected = "- settings: not as the library was built: `btl=a`, `coll=b`";
+    assert_eq!(told(Some(&[])), "- settings: the library's defaults");
+    let expected = "- settings: changed from the library's defaults: `btl=a`, `coll=b`";
     assert_eq!(told(Some(&[("btl", "a"), ("coll", "b")])), expected);
 }
 
@@ -224,7 +224,7 @@ fn whether_both_directions_are_used_is_said_as_far_as_launches_agree() {
         (
             [1.06, 1.1, 1.15],
             0.969,
-            "1.10 times (1.06 to 1.15) as long as a message one way: both directions are used together, and \
+            "1.10 times (1.06 to 1.15) as long as a message in one direction: both directions are used together, and \
              carry 1.82 times as much as one.",
         ),
         (
@@ -245,7 +245,7 @@ fn whether_both_directions_are_used_is_said_as_far_as_launches_agree() {
         (
             [1.1; 3],
             0.0,
-            "1.10 times as long as a message one way: too few launches were measured to say",
+            "1.10 times as long as a message in one direction: too few launches were measured to say",
         ),
         (
             [1.1, 1.1, 1.2],

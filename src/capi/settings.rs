@@ -12,7 +12,7 @@ use table::{Confidence, Policy};
 /// The value of a variable that is set and not empty. `None` in a setuid or similar program, because its caller must
 /// not choose the files that it reads and writes.
 pub fn given(name: &str) -> Option<OsString> {
-    // Reads a number that the kernel passed to the process at its start.
+    // SAFETY: reads a number that the kernel passed to the process at its start.
     let is_secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
     std::env::var_os(name).filter(|value| !is_secure && !value.is_empty())
 }

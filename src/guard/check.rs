@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::{median, paired_ratios};
 use vocabulary::Candidate;
+use vocabulary::units::counted;
 
 use crate::point::cells;
 use crate::suspects::{confirmed, is_suspicious, launches_to_decide};
@@ -108,6 +109,11 @@ impl CheckedPoint {
         self.broken.is_some() || self.seconds.is_some()
     }
 
+    /// Whether it is known if the table holds here.
+    pub fn is_decided(&self) -> bool {
+        self.is_measured() && !self.is_undecided()
+    }
+
     /// The default's time divided by that in the table; near 1 if the machine is as fast as then.
     pub fn default_drift(&self) -> Option<f64> {
         let recorded = self.point.recorded?.default_seconds;
@@ -136,7 +142,8 @@ impl CheckedPoint {
                 Baseline::Recorded => self.because(ratio),
                 _ => String::new(),
             };
-            format!("{chosen} takes {ratio:.2} times {other}, in {launches} launches{because}")
+            let launches = counted(launches, "launch");
+            format!("{chosen} takes {ratio:.2} times {other}, in {launches}{because}")
         };
         broken.chain(self.confirmed().map(reason)).collect()
     }
@@ -171,9 +178,15 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// Whether no point is a regression.
-    pub fn holds(&self) -> bool {
-        !self.points.iter().any(CheckedPoint::is_regression)
+    /// Whether no point is a regression; `None` if no point is decided.
+    pub fn holds(&self) -> Option<bool> {
+        let mut decided = self
+            .points
+            .iter()
+            .filter(|point| point.is_decided())
+            .peekable();
+        decided.peek()?;
+        Some(!decided.any(CheckedPoint::is_regression))
     }
 }
 

@@ -8,6 +8,7 @@ use schedule::Collective;
 use store::Store;
 use table::{Confidence, Deployment, Found, OperatorClass, RulePlace, ShapeRules, Table, Verdict};
 use tuner::{StateDirs, store_file};
+use vocabulary::units::counted;
 use vocabulary::{Candidate, Library, Pattern};
 
 use crate::{GuardError, Judgement, Point, PointKind, ValidatedPoint};
@@ -119,8 +120,8 @@ impl fmt::Display for Confirmed {
         let (first, last) = (sizes.start, sizes.end - 1);
         write!(
             f,
-            "{rule}: {candidate} from {first} to {last} bytes, {speedup:.2} times as fast as the default over \
-             {points} points"
+            "{rule}: {candidate} from {first} to {last} bytes, {speedup:.2} times as fast as the default over {}",
+            counted(points, "point")
         )
     }
 }

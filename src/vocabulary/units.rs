@@ -187,6 +187,22 @@ pub fn format_seconds(seconds: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// Writes a whole number with its noun, whose plural is regular: `1 cell`, `2 cells`.
+///
+/// ```
+/// assert_eq!(vocabulary::units::counted(1, "cell"), "1 cell");
+/// assert_eq!(vocabulary::units::counted(0, "launch"), "0 launches");
+/// ```
+pub fn counted(number: impl std::fmt::Display, noun: &str) -> String {
+    let number = number.to_string();
+    let plural = match &*number {
+        "1" => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{number} {noun}{plural}")
+}
+
 /// Writes a number with its thousands separated: `1234567` is `1 234 567`.
 pub fn format_count(number: u64) -> String {
     let digits = number.to_string();

@@ -8,6 +8,7 @@ use guard::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+use vocabulary::units::counted;
 
 use super::campaign::store_of;
 use super::grid::grid;
@@ -32,8 +33,8 @@ use crate::values;
 /// Rules that the site deploys for every job, by variables, files of settings or a preloaded library, are overridden
 /// while measuring, and a note says so.
 ///
-/// Exit codes: 0 the table holds; 1 it does not, and the output says where and why; 3 it could not be measured, for
-/// example because the library has another version than the table's.
+/// Exit codes: 0 the table holds; 1 it does not, and the output says where and why; 3 it cannot be told, for example
+/// because the library has another version than the table's, or because time was up before any point was decided.
 ///
 /// `colltune schema check` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -125,8 +126,9 @@ impl Args {
         }
         self.print(&found, console)?;
         Ok(match checked.holds() {
-            true => Answer::Good,
-            false => Answer::No,
+            Some(true) => Answer::Good,
+            Some(false) => Answer::No,
+            None => Answer::Unfit,
         })
     }
 
@@ -152,8 +154,8 @@ impl Found<'_> {
     fn verdict(&self) -> String {
         let points = &self.checked.points;
         let wrong = points.iter().filter(|point| point.is_regression()).count();
-        let measured = points.iter().filter(|point| point.is_measured()).count();
-        let missing = match points.len() - measured {
+        let decided = points.iter().filter(|point| point.is_decided()).count();
+        let missing = match points.iter().filter(|point| !point.is_measured()).count() {
             0 => String::new(),
             missing => format!("; not measured in the time given: {missing}"),
         };
@@ -161,14 +163,14 @@ impl Found<'_> {
             0 => missing,
             undecided => format!("{missing}; still suspect when time was up: {undecided}"),
         };
-        match wrong {
-            0 => format!(
-                "The table holds at {measured} points measured with {}{missing}.",
-                self.library
+        let (library, decided) = (self.library, counted(decided, "point"));
+        match self.checked.holds() {
+            Some(true) => format!("The table holds at {decided} measured with {library}{missing}."),
+            Some(false) => format!(
+                "The table does not hold at {wrong} of {decided} measured with {library}{missing}."
             ),
-            _ => format!(
-                "The table does not hold at {wrong} of {measured} points measured with {}{missing}.",
-                self.library
+            None => format!(
+                "Whether the table holds cannot be told: no point was decided with {library}{missing}."
             ),
         }
     }
@@ -194,8 +196,8 @@ pub(super) struct Answers<'a> {
     table: &'a Path,
     /// The library that was measured.
     library: &'a str,
-    /// Whether the table holds.
-    holds: bool,
+    /// Whether the table holds; null if no point was decided.
+    holds: Option<bool>,
     /// The reason why runners-up are not known; null if they are.
     runners_up: Option<&'a str>,
     /// Launches that decided about suspects.
@@ -224,6 +226,8 @@ struct CheckedParts<'a> {
     launches: u32,
     /// Whether the table does not hold here.
     regression: bool,
+    /// Whether it is known if the table holds here.
+    decided: bool,
     /// The message of the choice's failure; null if it did not fail.
     broken: Option<&'a str>,
     /// The reasons why the table does not hold here, as sentences.
@@ -259,6 +263,7 @@ impl<'a> CheckedParts<'a> {
             recorded_seconds: checked.point.recorded.map(|recorded| recorded.seconds),
             launches: checked.launches,
             regression: checked.is_regression(),
+            decided: checked.is_decided(),
             broken: checked.broken.as_deref(),
             reasons: checked.reasons(),
             findings: &checked.findings,

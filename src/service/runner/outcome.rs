@@ -1,6 +1,7 @@
 //! Evaluation of a child's outcome.
 
 use serde_json::Value;
+use vocabulary::units::counted;
 
 use crate::TaskKind;
 
@@ -22,7 +23,9 @@ pub(super) fn shortened(mut outcome: Value) -> String {
 /// The numbers of points of a validation or check: slower or failed ones, faster ones, all.
 pub(super) fn counts(outcome: &Value) -> (u64, u64, u64) {
     let points = outcome["points"].as_array();
-    let all = points.map_or(0, |points| points.len() as u64);
+    // Checks of earlier versions do not say which points are decided.
+    let is_decided = |point: &&Value| point["decided"] != false;
+    let all = points.into_iter().flatten().filter(is_decided).count() as u64;
     let number = |key: &str| outcome[key].as_u64().unwrap_or(0);
     if outcome.get("holds").is_some() {
         let is_wrong = |point: &&Value| point["regression"] == true || point["broken"].is_string();
@@ -35,21 +38,22 @@ pub(super) fn counts(outcome: &Value) -> (u64, u64, u64) {
 /// Describes how a task ended successfully.
 pub(super) fn sentence(kind: TaskKind, outcome: &Value) -> String {
     let (slower, _, points) = counts(outcome);
+    let points = counted(points, "point");
     match kind {
         TaskKind::Tune => format!(
             "{} of {} measurements are made, and the table is added",
             outcome["done"], outcome["total"]
         ),
         TaskKind::Validate if slower == 0 => {
-            format!("none of {points} points is slower than the default")
+            format!("none of {points} is slower than the default")
         }
         TaskKind::Validate => {
-            format!("{slower} of {points} points are slower than the default, or fail")
+            format!("{slower} of {points} are slower than the default, or fail")
         }
         TaskKind::Check if outcome["holds"] == true => {
-            format!("the table holds at {points} points")
+            format!("the table holds at {points}")
         }
-        TaskKind::Check => format!("the table does not hold at {slower} of {points} points"),
+        TaskKind::Check => format!("the table does not hold at {slower} of {points}"),
         TaskKind::Report => "the report is written".to_owned(),
     }
 }

@@ -6,12 +6,12 @@ use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStat
 use super::super::guarded::{name_of, rules_of};
 use super::Found;
 
-/// One suite, in which regressions are failures and points that were not measured are skipped.
+/// One suite, in which regressions are failures and points that were not decided are skipped.
 pub(super) fn render(found: &Found<'_>) -> Result<String, SerializeError> {
     let suite_name = format!("colltune check {}", found.table.display());
     let mut suite = TestSuite::new(suite_name.as_str());
     let points = &found.checked.points;
-    let skipped = points.iter().filter(|point| !point.is_measured()).count();
+    let skipped = points.iter().filter(|point| !point.is_decided()).count();
     suite
         .extra
         .insert("skipped".into(), skipped.to_string().into());
@@ -36,10 +36,13 @@ fn status(checked: &CheckedPoint) -> TestCaseStatus {
             .set_description(format!("rule: {}", rules_of(&checked.point)));
         return status;
     }
-    if checked.is_measured() {
+    if checked.is_decided() {
         return TestCaseStatus::success();
     }
     let mut status = TestCaseStatus::skipped();
-    status.set_message("not measured in the time given");
+    status.set_message(match checked.is_measured() {
+        true => "still suspect when time was up",
+        false => "not measured in the time given",
+    });
     status
 }

@@ -171,17 +171,21 @@ impl Args {
         }
         let (mut rows, skipped) = self.simulate(console, &call, &points)?;
         rows::sort(&mut rows);
+        let machine = format!(
+            "On the machine `{}`, {} placement:",
+            machine.name, call.placement
+        );
         let text = match format {
-            Format::Csv => rows::to_csv(&rows),
+            Format::Csv => rows::to_csv(&call, &rows),
             Format::Json => json(&rows::Answers::of(&call, &rows, &skipped))?,
             Format::Svg => curves::render(&call, &rows)?,
+            Format::Table | Format::Trace if self.output.is_some() => {
+                format!("{machine}\n{}", rows::to_table(&rows))
+            }
             Format::Table | Format::Trace => rows::to_table(&rows),
         };
         if format == Format::Table && self.output.is_none() {
-            console.remark(format_args!(
-                "On the machine `{}`, {} placement:",
-                machine.name, call.placement
-            ))?;
+            console.remark(machine)?;
         }
         if format != Format::Json {
             for reason in rows::reasons(&skipped) {

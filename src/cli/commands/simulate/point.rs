@@ -197,7 +197,7 @@ impl Call<'_> {
         Row {
             algorithm,
             nodes: topology.nodes(),
-            ppn: point.ppn,
+            ppn: point.ppn.min(shape.ranks),
             ranks: shape.ranks,
             bytes,
             blocks: by.map(|by| (shape.blocks, block_bytes.unwrap_or(bytes), by)),

@@ -33,6 +33,18 @@ pub(super) struct Skipped {
     pub(super) reason: String,
 }
 
+impl Row {
+    /// The shape, with a note if a node has fewer ranks than the others.
+    fn shape(&self) -> String {
+        let Self {
+            nodes, ppn, ranks, ..
+        } = *self;
+        let is_full = u64::from(nodes) * u64::from(ppn) == u64::from(ranks);
+        let note = if is_full { "" } else { ", not full" };
+        format!("{nodes}x{ppn}{note}")
+    }
+}
+
 /// Sorts rows by communicator and size, the fastest first.
 pub(super) fn sort(rows: &mut [Row]) {
     rows.sort_by(|a, b| {
@@ -46,7 +58,7 @@ pub(super) fn to_table(rows: &[Row]) -> String {
         [
             row.algorithm.name(),
             row.ranks.to_string(),
-            format!("{}x{}", row.nodes, row.ppn),
+            row.shape(),
             format_bytes(row.bytes),
             row.blocks
                 .map_or_else(String::new, |(blocks, ..)| blocks.to_string()),
@@ -67,10 +79,11 @@ pub(super) fn to_table(rows: &[Row]) -> String {
     grid(columns, rows.iter().map(row))
 }
 
-pub(super) fn to_csv(rows: &[Row]) -> String {
+pub(super) fn to_csv(call: &Call<'_>, rows: &[Row]) -> String {
+    let machine = call.machine.name.replace('"', "\"\"");
     let mut csv = String::from(
         "collective,algorithm,nodes,ppn,ranks,bytes,blocks,block_bytes,blocks_by,seconds,\
-         closed_form_seconds,messages\n",
+         closed_form_seconds,messages,machine\n",
     );
     for row in rows {
         let (blocks, size, by) = match row.blocks {
@@ -82,7 +95,7 @@ pub(super) fn to_csv(rows: &[Row]) -> String {
             .map_or_else(String::new, |s| format!("{s:e}"));
         let _ = writeln!(
             csv,
-            "{},{},{},{},{},{},{blocks},{size},{by},{:e},{closed_form},{}",
+            "{},{},{},{},{},{},{blocks},{size},{by},{:e},{closed_form},{},\"{machine}\"",
             row.algorithm.collective,
             row.algorithm.id,
             row.nodes,

@@ -75,6 +75,30 @@ fn an_algorithm_takes_what_its_closed_form_says() {
     let written = simulate(&place, &format!("{args} --format csv -o times/chain.csv")).good();
     assert_eq!(written.out, "times/chain.csv is written\n");
     assert_eq!(place.read("times/chain.csv"), csv);
+    assert!(lines[1].ends_with(",\"flat\""), "{csv}");
+    simulate(&place, &format!("{args} -o times/chain.txt")).good();
+    let text = place.read("times/chain.txt");
+    assert!(
+        text.starts_with("On the machine `flat`, block placement:\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn shapes_have_no_more_ranks_than_the_call() {
+    let place = Place::new();
+    let args = "-c bcast -a chain --ppn 32 --bytes 64";
+    let object = simulate(&place, &format!("{args} --ranks 8 --json"))
+        .good()
+        .json();
+    let result = &object["results"][0];
+    assert_eq!((&result["nodes"], &result["ppn"]), (&json!(1), &json!(8)));
+    for (ranks, shape) in [(8, " 1x8 "), (40, " 2x32, not full "), (64, " 2x32 ")] {
+        let text = simulate(&place, &format!("{args} --ranks {ranks}"))
+            .good()
+            .out;
+        assert!(text.contains(shape), "{text}");
+    }
 }
 
 #[test]

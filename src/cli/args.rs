@@ -72,9 +72,13 @@ enum Verb {
     Man(man::Args),
 }
 
-/// Reads the command line and runs the verb; wrong usage ends the process here.
+/// Reads the command line and runs the verb; help, and wrong usage without `--json`, end the process here.
 pub(crate) fn run() -> Result<Answer, CliError> {
-    let Cli { quiet, verb } = Cli::parse();
+    let Cli { quiet, verb } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if is_json() && error.use_stderr() => return Err(CliError::Usage(error)),
+        Err(error) => error.exit(),
+    };
     check_names_for_json()?;
     let console = Console::new(quiet);
     match verb {

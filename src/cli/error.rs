@@ -26,6 +26,9 @@ use crate::commands::simulate::SimulateError;
 /// A command that could not be carried out.
 #[derive(Debug, Error)]
 pub(crate) enum CliError {
+    /// The command line is wrong.
+    #[error("{}", of_usage(.0)[0])]
+    Usage(clap::Error),
     /// Measuring, fitting or deciding failed.
     #[error(transparent)]
     Tuner(Box<TunerError>),
@@ -175,6 +178,10 @@ impl CliError {
             Self::Export(error) => return error.help(),
             Self::Deploy(error) => return error.help(),
             Self::Guard(error) => return error.help(),
+            Self::Usage(error) => {
+                let [_, help] = of_usage(error);
+                return Some(help).filter(|help| !help.is_empty());
+            }
             Self::Simulate(error) => return error.help(),
             Self::UnknownAlgorithm { similar, .. } => {
                 let all = "`colltune schedule list` names them all";
@@ -330,6 +337,14 @@ fn not_a_store(error: &TunerError) -> Option<String> {
     Some(format!(
         "{path} is a table; it was made from the store {store}"
     ))
+}
+
+/// The message and the remedy in clap's text, each on one line.
+fn of_usage(error: &clap::Error) -> [String; 2] {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let (message, help) = text.split_once("\n\n").unwrap_or((text, ""));
+    [message, help].map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// A clause about the table that stays after a failed pull.

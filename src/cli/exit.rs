@@ -150,7 +150,8 @@ pub(crate) fn of(error: &CliError) -> Kind {
         }
         CliError::Web(WebError::Listen { .. } | WebError::Threads(_)) => Kind::Environment,
         CliError::Web(WebError::Metrics(_)) => Kind::Internal,
-        CliError::UnknownAlgorithm { .. }
+        CliError::Usage(_)
+        | CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }
         | CliError::NoSchema { .. }
         | CliError::NoSchedules { .. }

@@ -272,6 +272,8 @@ fn an_error_for_programs_has_its_kind() {
     for (args, code, kind) in [
         (&["fit", "absent.db", "--json"][..], 2, "input"),
         (&["plan", "campaign.yaml", "--json"], 3, "environment"),
+        (&["plan", "--no-such-option", "--json"], 2, "input"),
+        (&["lookup", "table.yaml", "--json"], 2, "input"),
     ] {
         place.write("campaign.yaml", made::CAMPAIGN);
         let ran = place.run(args);
@@ -279,5 +281,15 @@ fn an_error_for_programs_has_its_kind() {
         answers::fits(&["error"], &serde_json::from_str(&ran.err).unwrap());
         let error: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
         assert_eq!(error["error"]["kind"], kind, "{ran:?}");
+        assert_eq!(ran.err.lines().count(), 1, "{ran:?}");
     }
+    let ran = place.run(&["simulate", "--no-such-option", "--json"]);
+    let error: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
+    let message = "unexpected argument '--no-such-option' found";
+    assert_eq!(error["error"]["message"], message, "{ran:?}");
+    let help = error["error"]["help"].as_str().unwrap();
+    assert!(help.contains("Usage: colltune simulate"), "{help}");
+    let help = place.run(&["simulate", "--json", "--help"]);
+    assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{help:?}");
+    assert!(help.out.contains("Usage: colltune simulate"), "{help:?}");
 }

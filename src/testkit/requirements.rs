@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// The requirements' names in tests, each with its source.
-const REQUIREMENTS: [(&str, &str); 21] = [
+const REQUIREMENTS: [(&str, &str); 23] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -20,6 +20,11 @@ const REQUIREMENTS: [(&str, &str); 21] = [
         "it needs root, and iproute2 of `scripts/setup test`",
     ),
     ("CPU with a name", "the kernel tells it"),
+    (
+        "device made here",
+        "it needs root, and a file system with devices",
+    ),
+    ("right to give files away", "it needs root"),
     ("Chromium", SETUP),
     ("chromedriver", SETUP),
     ("Fortran compiler", "the MPI libraries' packages bring it"),

@@ -4,15 +4,20 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-/// Asserts that an answer fits its verb's schema, and has no key that the schema does not name. Errors print no answer,
-/// and the answers of services have no schema here.
-pub(crate) fn check(args: &[&str], out: &str) {
+/// Asserts that an answer is JSON, fits its verb's schema, and has no key that the schema does not name. Errors and
+/// `--help` print no answer, and the answers of services have no schema here.
+pub(crate) fn check(args: &[&str], out: &str, is_success: bool) {
     let mut words = args.iter().filter(|word| !word.starts_with('-'));
     let (Some(verb), true) = (words.next(), args.contains(&"--json")) else {
         return;
     };
-    let Ok(answer) = serde_json::from_str::<Value>(out) else {
-        return;
+    let answer = match serde_json::from_str::<Value>(out) {
+        Ok(answer) => answer,
+        Err(error) => {
+            let is_help = args.contains(&"--help");
+            assert!(!is_success || is_help, "{args:?}: {error}: {out}");
+            return;
+        }
     };
     let verb = match *verb {
         "remote" => return,
@@ -60,11 +65,25 @@ fn an_answer_with_a_key_that_its_schema_does_not_name_is_caught() {
         "collective": "bcast", "id": "chain", "summary": "", "ordered": true, "ordered_at_ends": true,
         "parameters": [], "cost": "", "ranks": "any", "source": "", "strange": 1
     });
-    check(&["schedule", "list", "--json"], &json!([entry]).to_string());
+    check(
+        &["schedule", "list", "--json"],
+        &json!([entry]).to_string(),
+        true,
+    );
 }
 
 #[test]
 #[should_panic(expected = "summary")]
 fn an_answer_that_lacks_a_key_is_caught() {
-    check(&["schedule", "list", "--json"], "[{\"id\": \"chain\"}]");
+    check(
+        &["schedule", "list", "--json"],
+        "[{\"id\": \"chain\"}]",
+        true,
+    );
+}
+
+#[test]
+#[should_panic(expected = "expected value")]
+fn an_answer_that_is_not_json_is_caught() {
+    check(&["schedule", "list", "--json"], "chain", true);
 }

@@ -81,7 +81,7 @@ pub(crate) fn wait(place: &Place, child: Child) -> Ran {
 
 pub(crate) fn run(place: &Place, args: &[&str]) -> Ran {
     let ran = wait(place, start(place, args));
-    answers::check(args, &ran.out);
+    answers::check(args, &ran.out, ran.code == Some(0));
     ran
 }
 

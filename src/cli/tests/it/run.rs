@@ -131,7 +131,7 @@ impl Place {
     pub(crate) fn run(&self, args: &[&str]) -> Ran {
         let output = self.command(args).output().unwrap();
         let out = self.anonymous(&output.stdout);
-        answers::check(args, &out);
+        answers::check(args, &out, output.status.success());
         Ran {
             code: output.status.code(),
             out,

@@ -12,6 +12,7 @@ use nix::libc::O_NONBLOCK;
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nix::unistd::{Uid, mkfifo};
 use tempfile::TempDir;
+use testkit::require;
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
@@ -47,10 +48,7 @@ fn null(folder: &TempDir) -> Option<PathBuf> {
     let made = Uid::effective().is_root()
         && mknod(&path, SFlag::S_IFCHR, mode, makedev(1, 3)).is_ok()
         && OpenOptions::new().append(true).open(&path).is_ok();
-    if !made {
-        eprintln!("skipped: no device can be made here");
-    }
-    made.then_some(path)
+    require("device made here", made.then_some(path))
 }
 
 #[test]
@@ -99,8 +97,8 @@ fn the_owner_of_a_replaced_file_stays_its_owner() {
     let at = folder();
     let path = at.path().join("file");
     fs::write(&path, "").expect("written");
-    if !Uid::effective().is_root() {
-        eprintln!("skipped: only root can give files away");
+    let root = Uid::effective().is_root().then_some(());
+    if require("right to give files away", root).is_none() {
         return;
     }
     std::os::unix::fs::chown(&path, Some(4321), Some(1234)).expect("given away");

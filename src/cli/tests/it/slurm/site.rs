@@ -87,7 +87,7 @@ impl Site {
 
     pub(super) fn run(&self, args: &[&str]) -> Ran {
         let ran = self.start(args).end(self);
-        answers::check(args, &ran.out);
+        answers::check(args, &ran.out, ran.code == Some(0));
         ran
     }
 

@@ -153,6 +153,14 @@ impl ServiceError {
         Some(text.to_owned())
     }
 
+    /// Whether another program holds the database (503).
+    pub fn is_busy(&self) -> bool {
+        let Self::Database(error) = self else {
+            return false;
+        };
+        error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+    }
+
     /// Whether a write failed because the disk is full (507).
     pub fn is_disk_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};

@@ -193,9 +193,7 @@ impl From<ServiceError> for Problem {
                 with_help(StatusCode::SERVICE_UNAVAILABLE).retry_after(Duration::from_secs(1))
             }
             _ if error.is_disk_full() => with_help(StatusCode::INSUFFICIENT_STORAGE),
-            ServiceError::Database(rusqlite::Error::SqliteFailure(failure, _))
-                if failure.code == rusqlite::ErrorCode::DatabaseBusy =>
-            {
+            _ if error.is_busy() => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "the database is in use")
                     .retry_after(Duration::from_secs(1))
             }

@@ -17,7 +17,7 @@ const VERSION: &str = "v2";
 
 /// The version, a dash, and SHA-256 of the canonical text in hexadecimal.
 pub(crate) fn digest(campaign: &Campaign) -> String {
-    format!("{VERSION}-{}", hexadecimal(hash(campaign)))
+    format!("{VERSION}-{}", files::hexadecimal(&hash(campaign)))
 }
 
 /// The hash of the conditions under which a campaign measures, in hexadecimal.
@@ -42,11 +42,7 @@ pub(crate) fn conditions(campaign: &Campaign) -> String {
         "synchronisation": campaign.synchronisation,
         "cache": campaign.cache,
     });
-    hexadecimal(Sha256::digest(format!("conditions {}", write(value))).into())
-}
-
-fn hexadecimal(hash: [u8; 32]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    files::hexadecimal(&Sha256::digest(format!("conditions {}", write(value))))
 }
 
 /// The first bytes of the campaign's hash, as a number.

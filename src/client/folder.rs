@@ -173,8 +173,7 @@ impl Folder {
 
 /// The digest of some bytes.
 pub(crate) fn digest_of(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    files::hexadecimal(&Sha256::digest(bytes))
 }
 
 fn is_whole(table: &Path, digest: &str) -> bool {

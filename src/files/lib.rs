@@ -4,10 +4,12 @@
 //! in the same way everywhere, and no file is ever half-written. Error messages quote file contents with this crate's
 //! functions, which limit the length and escape control characters.
 
+mod hexadecimal;
 mod quote;
 mod read;
 mod write;
 
+pub use hexadecimal::hexadecimal;
 pub use quote::{MOST_QUOTED, Plain, quoted, shortened};
 pub use read::{MOST_BYTES, bytes_of, open, read, read_text, text_of};
 pub use write::{is_same, is_special, probe, write};

@@ -310,8 +310,7 @@ fn write<'a>(
 /// SHA-256 of an imported text, different from the digests of campaigns.
 fn digest(text: &str) -> String {
     let digest = Sha256::new().chain_update("import\n").chain_update(text);
-    let bytes = digest.finalize();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    files::hexadecimal(&digest.finalize())
 }
 
 /// The library of imports that name none.

@@ -1,6 +1,6 @@
 //! Digests of tables: SHA-256 of their bytes.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::io;
 use std::str::FromStr;
 
@@ -18,7 +18,7 @@ pub struct Digest(String);
 impl Digest {
     /// The digest of some bytes.
     pub fn of(bytes: &[u8]) -> Self {
-        Self(hexadecimal(&Sha256::digest(bytes)))
+        Self(files::hexadecimal(&Sha256::digest(bytes)))
     }
 
     /// The digest of everything that a reader returns, in constant memory.
@@ -27,7 +27,7 @@ impl Digest {
         let mut buffer = vec![0; 1 << 16];
         loop {
             match from.read(&mut buffer)? {
-                0 => return Ok(Self(hexadecimal(&digest.finalize()))),
+                0 => return Ok(Self(files::hexadecimal(&digest.finalize()))),
                 bytes => digest.update(&buffer[..bytes]),
             }
         }
@@ -87,15 +87,4 @@ impl rusqlite::types::FromSql for Digest {
         let refused = |text: &str| rusqlite::types::FromSqlError::Other(text.into());
         value.as_str()?.parse().map_err(refused)
     }
-}
-
-/// Two digits a byte.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-            // Writing to a string does not fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
 }

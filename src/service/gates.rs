@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use table::{Diff, Lack, Policy, Provenance, Table, Withheld};
 use utoipa::ToSchema;
 use vocabulary::Candidate;
+use vocabulary::units::counted;
 
 use crate::versions::has_version;
 use crate::{ChannelKey, Digest, Service, ServiceError, Slice, Validation};
@@ -176,7 +177,7 @@ impl Service {
             points,
             ..
         } = newest;
-        let date = at.strftime("%Y-%m-%d");
+        let (date, number) = (at.strftime("%Y-%m-%d"), counted(points, "point"));
         let age = Timestamp::now().duration_since(at);
         let (is_open, reason) = if age > SignedDuration::from_hours(24 * i64::from(days)) {
             let reason =
@@ -187,13 +188,13 @@ impl Service {
             (false, reason)
         } else if slower > 0 {
             let reason = format!(
-                "task {task} found {slower} of {points} points significantly slower than the library's default on \
+                "task {task} found {slower} of {number} significantly slower than the library's default on \
                  {date}; tune again, which leaves these to the default"
             );
             (false, reason)
         } else {
             let reason = format!(
-                "task {task} found none of {points} points significantly slower than the library's default on {date}"
+                "task {task} found none of {number} significantly slower than the library's default on {date}"
             );
             (true, reason)
         };
@@ -247,11 +248,6 @@ fn changes(diff: &Diff) -> String {
 
 fn is(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }
 
 /// The number of rules that choose anything but the library's default.

@@ -10,7 +10,6 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::database::{Database, now};
-use crate::digest::hexadecimal;
 use crate::tokens::{list, scopes};
 use crate::{Actor, ServiceError};
 
@@ -34,7 +33,7 @@ impl SecretToken {
     pub(crate) fn random() -> Result<Self, ServiceError> {
         let mut bytes = [0; SECRET_BYTES];
         getrandom::fill(&mut bytes).map_err(ServiceError::Random)?;
-        Ok(Self(format!("{PREFIX}{}", hexadecimal(&bytes))))
+        Ok(Self(format!("{PREFIX}{}", files::hexadecimal(&bytes))))
     }
 }
 

@@ -24,10 +24,9 @@ pub(crate) fn library(machine: &Machine, rules: &Rules) -> Library {
     let all = (SIMULATOR_VERSION, machine, rules);
     // Values of numbers and texts can always be serialised.
     let text = serde_json::to_string(&all).unwrap_or_default();
-    let digest = Sha256::digest(text);
-    let mark = digest.iter().take(4).map(|byte| format!("{byte:02x}"));
+    let mark = files::hexadecimal(&Sha256::digest(text)[..4]);
     Library {
         name: Library::SIMULATED.to_owned(),
-        version: format!("{}-{}", machine.name, mark.collect::<String>()),
+        version: format!("{}-{mark}", machine.name),
     }
 }

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 
 use schedule::Collective;
 use serde::Serialize;
+use statistics::geometric_mean;
 use vocabulary::{Candidate, CommShape, Library, RankOrder, collective_name};
 
-use self::entry::{Entry, Outcome, geometric_mean};
+use self::entry::{Entry, Outcome};
 use crate::{Confidence, Deployment, Deployments, OperatorClass, Operators, Table};
 
 /// The differences between two tables, `before` and `after`.
@@ -333,7 +334,7 @@ fn default_change(
     Some(DefaultChange {
         collective,
         points: ratios.len(),
-        mean: geometric_mean(ratios.iter().map(|(ratio, ..)| Some(*ratio)))?,
+        mean: geometric_mean(ratios.iter().map(|(ratio, ..)| *ratio))?,
         extreme,
         shape,
         bytes,

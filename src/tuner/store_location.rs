@@ -73,7 +73,7 @@ fn elsewhere(
 ) -> Option<PathBuf> {
     let whole = absolute(named).ok()?;
     let digest = Sha256::digest(whole.as_os_str().as_encoded_bytes());
-    let hex: String = digest.iter().take(8).map(|b| format!("{b:02x}")).collect();
+    let hex = files::hexadecimal(&digest[..8]);
     let stem = named.file_stem()?.to_string_lossy().into_owned();
     Some(homes.folder(is_shared).join(format!("{stem}-{hex}.db")))
 }

@@ -53,11 +53,7 @@ impl Content<'_> {
         for (name, text) in self.files(&folder.join("VERSION"))? {
             digest.update(format!("{name} {}\n{text}", text.len()));
         }
-        let digest: String = digest
-            .finalize()
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect();
+        let digest = ::files::hexadecimal(&digest.finalize());
         let provenance = &self.table.provenance;
         let name = plain(&self.table.name);
         Ok(format!(

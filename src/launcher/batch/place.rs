@@ -1,7 +1,6 @@
 //! The paths of the files of a launch.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf, absolute};
@@ -67,12 +66,7 @@ impl Place {
         folder: &Folder,
     ) -> String {
         let path = folder.path().as_os_str().as_encoded_bytes();
-        let digest = Sha256::digest(path);
-        let mark = digest.iter().take(4).fold(String::new(), |mut hex, byte| {
-            // Writing to a string cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
+        let mark = files::hexadecimal(&Sha256::digest(path)[..4]);
         system.job_name(campaign, &self.number, &mark)
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use schedule::Collective;
+use statistics::geometric_mean;
 use vocabulary::{Candidate, CommShape, RankOrder};
 
 use super::{Change, ChosenRange, Group, Side};
@@ -129,7 +130,11 @@ impl<'t> Entry<'t> {
             sizes.iter().map(|bytes| self.decide(*bytes)).collect();
         let choice = |side: usize| ChosenRange {
             candidate: decisions[0][side].candidate.clone(),
-            speedup: geometric_mean(decisions.iter().map(|pair| pair[side].speedup)),
+            speedup: {
+                let speedups = decisions.iter().map(|pair| pair[side].speedup);
+                let known: Option<Vec<f64>> = speedups.collect();
+                known.and_then(geometric_mean)
+            },
             confidence: decisions
                 .iter()
                 .map(|pair| pair[side].confidence)
@@ -156,11 +161,4 @@ impl<'t> Entry<'t> {
             after,
         }
     }
-}
-
-/// The geometric mean; `None` if one of the numbers is unknown.
-pub(super) fn geometric_mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    let logarithms: Option<Vec<f64>> = values.map(|value| value.map(f64::ln)).collect();
-    let logarithms = logarithms.filter(|logarithms| !logarithms.is_empty())?;
-    Some((logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressState};
 use tuner::{CampaignProgress, Observer, TuningEvent};
+use vocabulary::units::counted;
 
 use crate::console::{Console, print_diagnostic};
 
@@ -47,8 +48,7 @@ impl End {
 impl ProgressDisplay {
     /// A bar on a terminal; elsewhere only warnings are shown.
     pub(crate) fn new(console: Console) -> Self {
-        let template =
-            "measuring [{bar:30}] {pos}/{len}, {elapsed} so far, about {left} to go ({msg})";
+        let template = "measuring [{bar:30}] {pos}/{len} measurements, {elapsed} so far, about {left} to go ({msg})";
         let bar = console.progress_bar(0, template);
         let end = End::default();
         let shown = end.clone();
@@ -131,8 +131,8 @@ impl Observer for ProgressDisplay {
     fn notice(&mut self, event: TuningEvent<'_>) {
         match event {
             TuningEvent::Recovered { launches } => self.warn(&format!(
-                "{launches} earlier {} ended early; their measurements are kept",
-                if launches == 1 { "launch" } else { "launches" }
+                "{} ended early; their measurements are kept",
+                counted(launches, "earlier launch")
             )),
             TuningEvent::Launch {
                 number,

@@ -15,7 +15,10 @@ use vocabulary::{CommShape, Library, RankOrder, Through};
 #[derive(Debug, Error)]
 pub(crate) enum ValueError {
     /// Not a library with a version.
-    #[error("write name and version, as in openmpi-4.1.4")]
+    #[error(
+        "write name and version, as in openmpi-4.1.4; colltune knows {}",
+        LibraryName::ALL.map(LibraryName::name).join(" and ")
+    )]
     Library,
     /// Not the name of a library.
     #[error(

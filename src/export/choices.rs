@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use libraries::LibraryName;
 use schedule::Collective;
 use table::{Deployment, Deployments, OperatorClass, Rule, RuleSource, ShapeRules, Table};
+use vocabulary::units::counted;
 use vocabulary::{Candidate, CommShape, Library, RankOrder};
 
 use crate::{ExportError, Format, Options};
@@ -171,9 +172,7 @@ impl Choices {
                 ranks
                     .iter()
                     .filter(|ranks| ranks.shapes.is_empty())
-                    .map(|ranks| {
-                        format!("{collective} on {}", counted(ranks.first as usize, "rank"))
-                    }),
+                    .map(|ranks| format!("{collective} on {}", counted(ranks.first, "rank"))),
             );
             choices.collectives.insert(collective, ranks);
         }
@@ -254,14 +253,6 @@ pub(crate) fn release(
 fn is_about(table: &Table, library: &Library) -> bool {
     let measured = &table.provenance.library;
     measured.name == library.name && series(&measured.version) == series(&library.version)
-}
-
-/// A number with its noun, as in "1 rule" and "2 rules".
-pub(crate) fn counted(count: usize, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        _ => format!("{count} {noun}s"),
-    }
 }
 
 /// The merging of rules of shapes with the same number of ranks.

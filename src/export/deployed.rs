@@ -1,8 +1,8 @@
 //! Application of a policy to an exported table, and notes about it.
 
 use table::{Deployment, Deployments, Policy, Rule, ShapeRules, Table, Usage};
+use vocabulary::units::counted;
 
-use crate::choices::counted;
 use crate::{ExportError, Options};
 
 /// The table as a policy deploys it, and full sentences that count the withheld rules and the rules deployed although

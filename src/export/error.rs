@@ -57,9 +57,7 @@ impl ExportError {
             Self::UnknownRelease { .. } => {
                 Some("name a release that it is known for with `--library-version`".to_owned())
             }
-            Self::NoRelease { .. } => {
-                Some("name it with `--library-version`, as in 4.1.4".to_owned())
-            }
+            Self::NoRelease { .. } => Some("name it with `--library-version`".to_owned()),
             Self::OtherLibrary { library, .. } => Some(format!(
                 "measure {library} with `colltune tune`; `--stock` writes a file that leaves everything to it"
             )),

@@ -1,8 +1,7 @@
 //! The head of an exported file: purpose and origin.
 
 use table::Table;
-
-use crate::choices::counted;
+use vocabulary::units::counted;
 
 /// The text at the top of a file made from a table: its purpose, the table's origin, and the table's warnings, one per
 /// line.
@@ -17,10 +16,10 @@ pub(crate) fn head(purpose: String, table: &Table, prefix: &str) -> String {
             one_line(&table.name)
         ),
         format!(
-            "Measured with {} on {hosts} ({}), {} launches, last on {}.",
+            "Measured with {} on {hosts} ({}), {}, last on {}.",
             provenance.library,
             one_line(&provenance.cpu),
-            provenance.launches,
+            counted(provenance.launches, "launch"),
             one_line(&provenance.date)
         ),
         format!("Campaign {}.", one_line(&provenance.campaign)),

@@ -1,7 +1,7 @@
 //! Measured times beside those that the model predicts.
 
 use results::{Expected, ModelCurve, ModelKind};
-use vocabulary::units::{format_bytes, format_seconds};
+use vocabulary::units::{counted, format_bytes, format_seconds};
 
 use crate::grid::{Side::Left, Side::Right, grid};
 use crate::text::{factor, literal, percent, short_name};
@@ -61,10 +61,10 @@ pub(crate) fn headline(view: &View) -> String {
         _ => ", with\nparameters from experiments alone".to_owned(),
     };
     format!(
-        "{} of {} predictions ({}) are off by more than 30 %{held_out}.\n\
+        "{} of {} ({}) are off by more than 30 %{held_out}.\n\
          A model with one line for all messages of a level is off at {}.",
         used.wrong,
-        used.points,
+        counted(used.points, "prediction"),
         percent(used.share()),
         first.wrong
     )
@@ -76,7 +76,7 @@ pub(crate) fn verdict(view: &View, model: &str, marked: &str) -> String {
         let curves = view.curves.iter();
         curves.flat_map(|curve| curve.points.iter().map(move |point| (curve, point)))
     };
-    let all = points().count();
+    let all = counted(points().count(), "point");
     let wrong: Vec<(&ModelCurve, &Expected)> =
         points().filter(|(_, point)| point.is_wrong()).collect();
     let distance = |point: &Expected| point.ratio().ln().abs();
@@ -84,9 +84,9 @@ pub(crate) fn verdict(view: &View, model: &str, marked: &str) -> String {
         .iter()
         .max_by(|a, b| distance(a.1).total_cmp(&distance(b.1)))
     {
-        None => format!("{model} is right within 30 % at all {all} points."),
+        None => format!("{model} is right within 30 % at each of {all}."),
         Some((curve, point)) => format!(
-            "{model} is wrong by\nmore than 30 % at {} of {all} points{marked}, most at {} bytes of {} on {}: {}\n\
+            "{model} is wrong by\nmore than 30 % at {} of {all}{marked}, most at {} bytes of {} on {}: {}\n\
              measured, {} expected.",
             wrong.len(),
             format_bytes(point.bytes),

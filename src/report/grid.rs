@@ -8,7 +8,7 @@ use crate::text::cell;
 
 /// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub enum Side {
     /// Words.
     Left,
     /// Numbers.
@@ -17,14 +17,15 @@ pub(crate) enum Side {
 
 /// A table.
 #[derive(Clone, Debug)]
-pub(crate) struct Grid {
+pub struct Grid {
     /// The headings and alignments of the columns.
-    pub(crate) columns: Vec<(&'static str, Side)>,
+    pub columns: Vec<(&'static str, Side)>,
     /// The rows, with one text per column.
-    pub(crate) rows: Vec<Vec<String>>,
+    pub rows: Vec<Vec<String>>,
 }
 
-pub(crate) fn grid<const N: usize>(
+/// A table with these columns and rows.
+pub fn grid<const N: usize>(
     columns: [(&'static str, Side); N],
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> Grid {
@@ -35,8 +36,8 @@ pub(crate) fn grid<const N: usize>(
 }
 
 impl Grid {
-    /// The table in Markdown, with an empty line at its end.
-    pub(crate) fn markdown(self) -> String {
+    /// The table in Markdown, with an empty line at its end. Cells are text from outside, which may contain code.
+    pub fn markdown(self) -> String {
         let Self { columns, rows } = self;
         let mut table = Table::new();
         table.load_style(presets::ASCII_MARKDOWN);

@@ -21,8 +21,9 @@ mod text;
 mod view;
 
 pub use csv_text::render_csv;
+pub use grid::{Grid, Side, grid};
 pub use html::{FIGURE_STYLE, figures, inline, render_html};
 pub use markdown::render_markdown;
 pub use summary::render_summary;
-pub use text::{cell, code, prose};
+pub use text::{code, prose};
 pub use view::{Basis, Comparison, View, WithheldReasons, withheld};

@@ -4,7 +4,7 @@ use results::{BlockComparison, CellDecision};
 use statistics::PairedRatio;
 use table::{Operators, Policy, Provenance, Rule};
 use vocabulary::Candidate;
-use vocabulary::units::{format_bytes, format_seconds};
+use vocabulary::units::{counted, format_bytes, format_seconds};
 use wire::FailureRecord;
 
 use crate::directions::directions;
@@ -72,9 +72,8 @@ fn summary(view: &View) -> String {
         text += &format!("- {}.\n", prose(&line(comparison)));
     }
     if !view.failures.is_empty() {
-        let count = view.failures.len();
-        let noun = if count == 1 { "failure" } else { "failures" };
-        text += &format!("- {count} {noun}: see below.\n");
+        let failures = counted(view.failures.len(), "failure");
+        text += &format!("- {failures}: see below.\n");
     }
     text + "\n"
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use results::OftenInvalid;
-use vocabulary::units::{format_count, format_seconds};
+use vocabulary::units::{counted, format_count, format_seconds};
 
 use crate::placement::{binding, launcher, orders, settings, switches};
 use crate::repetitions;
@@ -35,7 +35,7 @@ pub(crate) fn paragraphs(view: &View) -> Vec<String> {
         return Vec::new();
     }
     let mut paragraphs = vec![format!(
-        "{} of {}{} in {} launches: {} cells, {} repetitions.",
+        "{} of {}{} in {}: {}, {}.",
         format_seconds(cost.seconds),
         match provenance.library.is_simulated() {
             true => "simulated time",
@@ -48,18 +48,18 @@ pub(crate) fn paragraphs(view: &View) -> Vec<String> {
             ),
             false => String::new(),
         },
-        provenance.launches,
-        cost.cells,
-        format_count(cost.repetitions),
+        counted(provenance.launches, "launch"),
+        counted(cost.cells, "cell"),
+        counted(format_count(cost.repetitions), "repetition"),
     )];
     if let Some(shares) = cost.shares {
         paragraphs.push(format!("Of this time: {shares}."));
     }
     if cost.races.left > 0 {
         paragraphs.push(format!(
-            "Candidates were eliminated early {} times because another was significantly faster, which\n\
+            "Candidates were eliminated early {} because another was significantly faster, which\n\
              saved about {}.",
-            format_count(cost.races.left),
+            counted(format_count(cost.races.left), "time"),
             format_seconds(cost.races.saved_seconds),
         ));
     }

@@ -2,7 +2,7 @@
 
 use results::{OFTEN_INVALID, OftenInvalid, RepetitionCounts};
 use vocabulary::Candidate;
-use vocabulary::units::format_count;
+use vocabulary::units::{counted, format_count};
 
 use crate::markdown::interval;
 
@@ -13,10 +13,7 @@ const MOST_CELLS: usize = 10;
 pub(crate) fn paragraphs(about: &RepetitionCounts) -> Vec<String> {
     let mut paragraphs = Vec::new();
     if about.batched_cells > 0 {
-        let cells = match about.batched_cells {
-            1 => "a cell".to_owned(),
-            many => format!("{} cells", format_count(many as u64)),
-        };
+        let cells = counted(format_count(about.batched_cells as u64), "cell");
         paragraphs.push(format!(
             "Calls in {cells} were too short for the clock: there, up to {} calls were timed together\n\
              and the time was divided by their number.",

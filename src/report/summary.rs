@@ -3,7 +3,7 @@
 use results::{CellDecision, Ranked};
 use statistics::geometric_mean;
 use table::OperatorClass;
-use vocabulary::units::format_seconds;
+use vocabulary::units::{counted, format_seconds};
 
 use crate::measuring::search;
 use crate::text::{factor, percent, size_range, title};
@@ -79,13 +79,14 @@ pub(crate) fn headline(view: &View) -> String {
     }
     let Some(mean) = geometric_mean(all.iter().map(|loss| loss.by)) else {
         return format!(
-            "The default of {library} was not beaten at any of {points} measured points."
+            "The default of {library} was not beaten at any of {}.",
+            counted(points, "measured point")
         );
     };
     format!(
-        "The default of {library} loses at {} of {points} measured points, there by {} on \
-         geometric average.",
+        "The default of {library} loses at {} of {}, there by {} on geometric average.",
         all.len(),
+        counted(points, "measured point"),
         factor(mean),
     )
 }
@@ -102,21 +103,27 @@ pub(crate) fn line(comparison: &Comparison) -> String {
     let Some(Loss { row, best, by }) = worst(&all) else {
         let holds = format!("{title}: the default holds");
         return match has_sizes {
-            true => format!("{holds} at all {count} sizes"),
+            true => format!("{holds} at {count} of {}", counted(count, "size")),
             false => holds,
         };
     };
     let place = match has_sizes {
         true => format!(
-            " at {} of {count} sizes ({}), most at {}",
+            " at {} of {} ({}), most at {}",
             all.len(),
+            counted(count, "size"),
             ranges(comparison).join(", "),
             size_range(row.cell.bytes, row.cell.bytes),
         ),
         false => String::new(),
     };
+    // Tables alone do not say how many launches were compared, or whether in pairs.
+    let paired = match best.counts.launches {
+        0 => "",
+        _ => "median of paired ratios; ",
+    };
     format!(
-        "{title}: the default loses{place}: {} the time of {} ({} instead of {})",
+        "{title}: the default loses{place}: {} the time of {} ({paired}medians {} and {})",
         factor(*by),
         best.candidate,
         row.default()

@@ -142,7 +142,7 @@ pub fn prose(text: &str) -> String {
 }
 
 /// Text from outside in a cell of a Markdown table.
-pub fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     prose(text).replace('|', "\\|")
 }
 

@@ -4,7 +4,7 @@ use table::{
     Change, ChosenRange, DefaultChange, Diff, Group, Operators, Origin, Side, Table,
     TableComparison,
 };
-use vocabulary::units::format_bytes;
+use vocabulary::units::{counted, format_bytes};
 
 use super::grid::grid;
 use crate::console::Console;
@@ -65,7 +65,8 @@ impl Args {
 fn describe(found: &TableComparison) -> String {
     let origin = |of: &Origin| {
         let (table, library) = (&of.table, &of.library);
-        format!("{table}: {library}, {}, {} launches", of.date, of.launches)
+        let launches = counted(of.launches, "launch");
+        format!("{table}: {library}, {}, {launches}", of.date)
     };
     let mut parts = vec![format!(
         "before  {}\nafter   {}",
@@ -149,16 +150,15 @@ fn changes(changes: &[Change]) -> String {
 
 /// The numbers of changes that promise more and less.
 fn verdict(diff: &Diff) -> String {
-    let ranges = match diff.changes.len() {
-        1 => "1 range changed".to_owned(),
-        many => format!("{many} ranges changed"),
-    };
+    let ranges = counted(diff.changes.len(), "range");
     let back = match diff.turned_back() {
         0 => String::new(),
         back => format!(" Turned back to the default: {back}."),
     };
     let [more, less] = diff.more_and_less();
-    format!("{ranges}: {more} promise more over the default than before, {less} less.{back}")
+    format!(
+        "{ranges} changed: {more} promise more over the default than before, {less} less.{back}"
+    )
 }
 
 fn choice(choice: &ChosenRange) -> String {

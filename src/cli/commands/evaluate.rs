@@ -6,6 +6,7 @@ use serde::Serialize;
 use statistics::Interval;
 use table::{Deployment, Table};
 use tuner::{CampaignAnalysis, SampleOrigin};
+use vocabulary::units::counted;
 
 use super::grid::grid;
 use super::stored::StoreArgs;
@@ -212,10 +213,7 @@ fn title(split: &SplitScores) -> String {
         Some(collective) => format!("{collective}, "),
         None => String::new(),
     };
-    let points = match split.points {
-        1 => "1 point".to_owned(),
-        points => format!("{points} points"),
-    };
+    let points = counted(split.points, "point");
     match (split.held_out, split.decided_on) {
         (HeldOut::Sizes, Some(others)) => {
             format!("{collective}every second size held out: {points}, decided on {others} others")

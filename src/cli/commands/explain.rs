@@ -153,7 +153,7 @@ fn default_text(ranking: &[Ranked], chosen: &str) -> String {
         ),
     };
     format!(
-        "\nThe default takes {:.2} times as long, {} instead of {}, {sure}.",
+        "\nThe default takes {:.2} times as long (median of paired ratios; medians {} and {}), {sure}.",
         speedup.median,
         format_seconds(default.median_seconds),
         format_seconds(chosen.median_seconds),

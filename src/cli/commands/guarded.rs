@@ -11,6 +11,7 @@ use serde::Serialize;
 use table::{Deployment, Operators, Table};
 use tuner::Named;
 use vocabulary::CommShape;
+use vocabulary::units::counted;
 
 use super::campaign::{places, store_file};
 use super::lookup::warn_of_simulation;
@@ -141,12 +142,9 @@ impl TableArgs {
 pub(super) fn probes_of<'p>(points: impl Iterator<Item = &'p Point>, seed: u64) -> Option<String> {
     match points.filter(|point| point.is_probe()).count() {
         0 => None,
-        1 => Some(format!(
-            "One point is a probe, drawn between measured sizes; the same options with `--seed {seed}` draw it again."
-        )),
         probes => Some(format!(
-            "{probes} points are probes, drawn between measured sizes; the same options with `--seed {seed}` draw them \
-             again."
+            "Drawn between measured sizes: {}; the same options with `--seed {seed}` draw the same.",
+            counted(probes, "probe")
         )),
     }
 }

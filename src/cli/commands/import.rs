@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use import::{ImportOptions, Imported, Skipped};
 use schemars::JsonSchema;
 use serde::Serialize;
+use vocabulary::units::counted;
 use vocabulary::{Library, Warning};
 
 use crate::console::Console;
@@ -147,8 +148,9 @@ impl Args {
         }
         if imported.without_default > 0 {
             console.warn(format_args!(
-                "the default was not measured in {} of {} cells, so tables cannot decide them",
-                imported.without_default, imported.cells
+                "the default was not measured in {} of {}, so tables cannot decide them",
+                imported.without_default,
+                counted(imported.cells, "cell")
             ));
         }
     }
@@ -156,15 +158,14 @@ impl Args {
     fn describe(&self, imported: &Imported) -> String {
         let known = match imported.known.len() {
             0 => String::new(),
-            1 => "; 1 file is already in the store".to_owned(),
-            many => format!("; {many} files are already in the store"),
+            known => format!("; already in the store: {}", counted(known, "file")),
         };
         format!(
-            "{} times of {} candidates in {} cells and {} launches of {} are in {}{known}",
-            imported.repetitions,
-            imported.candidates,
-            imported.cells,
-            imported.launches.len(),
+            "{} of {} in {} and {} of {} are in {}{known}",
+            counted(imported.repetitions, "time"),
+            counted(imported.candidates, "candidate"),
+            counted(imported.cells, "cell"),
+            counted(imported.launches.len(), "launch"),
             imported.library,
             self.store.display()
         )

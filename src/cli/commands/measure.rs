@@ -16,7 +16,7 @@ use crate::progress::ProgressDisplay;
 /// Measure a campaign without deciding
 ///
 /// The first stage of `tune`. `fit`, `decide` and `report` use the store that it fills. The same command continues an
-/// interrupted run.
+/// interrupted run. A measurement is one cell, or one experiment on the machine, in one launch.
 ///
 /// Rules that the site deploys for every job, by variables, files of settings or a preloaded library, are overridden
 /// while measuring, and a note says so.

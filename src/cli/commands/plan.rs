@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use store::Store;
 use tuner::{Agenda, CampaignProgress, Forecast, MeasurementContext, Script};
-use vocabulary::units::format_bytes;
+use vocabulary::units::{counted, format_bytes};
 use vocabulary::{Candidate, Cell, CommShape, Library};
 
 use super::campaign::ContextArgs;
@@ -19,9 +19,10 @@ use crate::exit::Answer;
 /// Show what `tune` would do, without measuring
 ///
 /// Shows the library, the cells and candidates of each collective, the measurements in the store, and an estimate of
-/// the remaining time. Candidates with the same schedule in a cell count once, under the name of the simplest: on two
-/// ranks, linear, binomial and chained broadcasts are the same message. Predicted block sizes are added to the
-/// candidates after the first launch, which measures the machine's parameters.
+/// the remaining time. A measurement is one cell, or one experiment on the machine, in one launch. Candidates with the
+/// same schedule in a cell count once, under the name of the simplest: on two ranks, linear, binomial and chained
+/// broadcasts are the same message. Predicted block sizes are added to the candidates after the first launch, which
+/// measures the machine's parameters.
 ///
 /// `colltune schema plan` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -263,17 +264,17 @@ impl Plan<'_> {
             (
                 "cells",
                 format!(
-                    "{}, with {} candidates in total, and {} experiments on the machine",
+                    "{}, with {} in total, and {} on the machine",
                     agenda.cells.len(),
-                    agenda.candidates(),
-                    agenda.experiments.len()
+                    counted(agenda.candidates(), "candidate"),
+                    counted(agenda.experiments.len(), "experiment")
                 ),
             ),
         ];
         if agenda.merged() > 0 {
             let merged = format!(
-                "{} more candidates have the same schedule as a simpler one of their cell, and are not measured",
-                agenda.merged()
+                "not measured: {} with the same schedule as a simpler one of the cell",
+                counted(agenda.merged(), "more candidate")
             );
             lines.push(("", merged));
         }
@@ -287,7 +288,7 @@ impl Plan<'_> {
             (
                 "store",
                 format!(
-                    "{}: {} of {} measurements done",
+                    "{}: {} of {} measurements done, each of a cell or an experiment in one launch",
                     at.store().display(),
                     forecast.progress.done,
                     forecast.progress.total
@@ -328,10 +329,10 @@ impl Plan<'_> {
     fn describe_strategy(&self) -> String {
         let (all, name) = (self.agenda.exhaustive_turns(), self.at.campaign.strategy);
         match self.agenda.is_guided() {
-            false => format!("{name}: {all} turns, one per candidate, cell and launch"),
+            false => format!("{name}: {all} turns, each of one candidate in one cell and launch"),
             true => format!(
-                "{name}: about {} turns left as far as is known now, of {all} for measuring everything; their \
-                 results decide what else is measured",
+                "{name}: about {} turns left, each of one candidate in one cell and launch, of {all} for measuring \
+                 everything; their results decide what else is measured",
                 self.forecast.turns_left
             ),
         }
@@ -392,17 +393,18 @@ impl Share<'_> {
             (Some(only), _) => format!("{} bytes", format_bytes(*only)),
             _ => "no size".to_owned(),
         };
-        // The library's own algorithms are shown by their full names, as in campaigns; ours without the collective.
-        let names = self.candidates.iter().map(|candidate| match candidate {
-            Candidate::Ours { .. } => candidate.id(),
-            _ => candidate.algorithm(),
-        });
+        // Full names, as in campaigns.
+        let names = self
+            .candidates
+            .iter()
+            .map(|candidate| candidate.algorithm());
         let mut algorithms: Vec<&str> = names.collect();
         algorithms.dedup();
         format!(
-            "{} cells, {sizes}, {} candidates: {}",
-            self.cells,
-            self.candidates.len(),
+            "{}, {sizes}, {} of {}: {}",
+            counted(self.cells, "cell"),
+            counted(self.candidates.len(), "candidate"),
+            counted(algorithms.len(), "algorithm"),
             algorithms.join(", ")
         )
     }

@@ -4,10 +4,11 @@ use libraries::LibraryName;
 use libraries::openmpi::{self, COLLECTIVES, Limits};
 use schedule::Collective;
 use table::{OperatorClass, Table};
+use vocabulary::units::counted;
 use vocabulary::{CommShape, Library};
 
 use super::algorithms::{Measure, ids, measure};
-use crate::choices::{counted, series};
+use crate::choices::series;
 use crate::{Choices, LibraryRule, Native, Options, RanksRules};
 
 /// The rules of a file for one collective.

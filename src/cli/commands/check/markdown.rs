@@ -1,6 +1,7 @@
 //! A summary in Markdown, as for a merge request.
 
-use report::{cell, code, prose};
+use report::Side::{Left, Right};
+use report::{code, grid, prose};
 
 use super::super::guarded::name_of;
 use super::{Found, row};
@@ -30,13 +31,19 @@ pub(super) fn render(found: &Found<'_>) -> String {
     if !reasons.is_empty() {
         text += &format!("\n{reasons}");
     }
-    text += "\n| point | | chosen | now | in the table | default | runner-up |\n";
-    text += "|---|---|---|--:|--:|--:|--:|\n";
-    for checked in &found.checked.points {
-        let chosen = code(&checked.point.chosen.to_string()).replace('|', "\\|");
-        let mut row = row(checked).map(|text| cell(&text));
-        row[2] = chosen;
-        text += &format!("| {} |\n", row.join(" | "));
-    }
-    text
+    let columns = [
+        ("point", Left),
+        ("", Left),
+        ("chosen", Left),
+        ("now", Right),
+        ("in the table", Right),
+        ("default", Right),
+        ("runner-up", Right),
+    ];
+    let rows = found.checked.points.iter().map(|checked| {
+        let mut row = row(checked);
+        row[2] = code(&row[2]);
+        row
+    });
+    text + "\n" + grid(columns, rows).markdown().trim_end() + "\n"
 }

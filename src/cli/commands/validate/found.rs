@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use guard::{Confirmed, Judgement, Validated, ValidatedPoint};
-use report::{cell, prose};
+use report::Side::{Left, Right};
+use report::prose;
 use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::Interval;
 use table::{Deployment, TurnedBack};
+use vocabulary::units::counted;
 
 use super::super::grid::grid;
 use super::super::guarded::{PointParts, name_of, other_orders, probes_of, time};
@@ -41,35 +43,49 @@ pub(super) struct Rewritten {
     pub(super) export: Option<PathBuf>,
 }
 
+/// The names of judgements, with the words for the number of points that have them.
+const JUDGEMENTS: [(&str, &str); 7] = [
+    ("faster", "significantly faster"),
+    ("same", "statistically indistinguishable"),
+    ("slower", "significantly slower"),
+    ("too_few_launches", "measured in too few launches to tell"),
+    ("broken", "failed"),
+    ("undecided", "still suspect when time was up"),
+    ("not_measured", "not measured"),
+];
+
 impl Found {
+    /// The numbers of points with each judgement.
+    fn counts(&self) -> String {
+        let counts = JUDGEMENTS.map(|(name, words)| (self.validated.count(name), words));
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<_> = counts.map(|(n, words)| format!("{n} {words}")).collect();
+        let kept = format!(
+            "further points, at which the table keeps the default: {}",
+            self.kept
+        );
+        match counts.is_empty() {
+            true => format!("There is nothing to measure; {kept}."),
+            false => format!("Points: {}; {kept}.", counts.join(", ")),
+        }
+    }
+
     /// The summary, as sentences.
     fn verdict(&self) -> Vec<String> {
         let validated = &self.validated;
         let mut lines = Vec::new();
         if let Some(summary) = validated.summary() {
             lines.push(format!(
-                "Speed-up over the default of {}: {:.2} in geometric mean over {} points, {:.2} at best, \
-                 {:.2} at worst.",
+                "Speed-up over the default of {}: {:.2} in geometric mean over {}, {:.2} at best, {:.2} at \
+                 worst.",
                 self.library,
                 summary.geometric_mean,
-                summary.points,
+                counted(summary.points, "point"),
                 summary.best,
                 summary.worst
             ));
         }
-        lines.push(format!(
-            "Significantly faster at {}, statistically indistinguishable at {}, significantly slower at {}; too few \
-             launches to tell at {}; failed at {}, still suspect when time was up at {}, not measured at {}. Further \
-             points, at which the table keeps the default: {}.",
-            validated.count("faster"),
-            validated.count("same"),
-            validated.count("slower"),
-            validated.count("too_few_launches"),
-            validated.count("broken"),
-            validated.count("undecided"),
-            validated.count("not_measured"),
-            self.kept
-        ));
+        lines.push(self.counts());
         let points = validated.points.iter();
         lines.extend(probes_of(points.map(|found| &found.point), self.seed));
         let Rewritten {
@@ -124,12 +140,17 @@ impl Found {
         let mut text = format!("## colltune validate: {table}, deployment {deployment}\n\n");
         let verdict: Vec<String> = self.verdict().iter().map(|line| prose(line)).collect();
         text += &verdict.join("\n\n");
-        text += "\n\n| point | chosen | default | with it | speed-up | interval | |\n";
-        text += "|---|---|--:|--:|--:|---|---|\n";
-        for point in &self.validated.points {
-            text += &format!("| {} |\n", row(point).map(|text| cell(&text)).join(" | "));
-        }
-        text
+        let columns = [
+            ("point", Left),
+            ("chosen", Left),
+            ("default", Right),
+            ("with it", Right),
+            ("speed-up", Right),
+            ("interval", Left),
+            ("", Left),
+        ];
+        let rows = self.validated.points.iter().map(row);
+        text + "\n\n" + report::grid(columns, rows).markdown().trim_end() + "\n"
     }
 
     pub(super) fn answer(&self) -> Answers<'_> {

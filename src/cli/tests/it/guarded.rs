@@ -156,7 +156,7 @@ fn a_table_that_holds_passes_its_check() {
         "{markdown}"
     );
     assert!(
-        markdown.contains("2 points are probes") && markdown.contains("`--seed 7` draw them again"),
+        markdown.contains("sizes: 2 probes;") && markdown.contains("`--seed 7` draw the same"),
         "{markdown}"
     );
     assert_eq!(place.read(TABLE), before);
@@ -332,10 +332,7 @@ fn a_good_table_is_validated() {
     let markdown = place.read("valid.md");
     assert!(markdown.contains("in geometric mean over"), "{markdown}");
     assert!(markdown.contains(" (probe) | "), "{markdown}");
-    assert!(
-        markdown.contains("`--seed 11` draw them again"),
-        "{markdown}"
-    );
+    assert!(markdown.contains("`--seed 11` draw the same"), "{markdown}");
     // There is nothing to repair.
     assert_eq!(place.read(TABLE), before);
     let none = place.run(&["validate", TABLE, "--deployment", "library"]);

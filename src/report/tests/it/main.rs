@@ -297,7 +297,7 @@ fn a_default_that_holds_is_said_to_hold() {
         "{text}"
     );
     assert!(
-        text.contains("bcast on 1x2: the default holds at all 3 sizes"),
+        text.contains("bcast on 1x2: the default holds at 3 of 3 sizes"),
         "{text}"
     );
     assert!(!text.contains("loses"), "{text}");

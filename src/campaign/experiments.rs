@@ -1,5 +1,6 @@
 //! The experiments of a campaign, which determine the machine's parameters.
 
+use schedule::Algorithm;
 use vocabulary::{Cell, CommShape, Experiment, ExperimentKind, Through};
 
 use crate::Campaign;
@@ -119,7 +120,8 @@ impl Campaign {
     }
 
     /// One pair between two nodes, and as many pairs at once as possible: the difference shows the port that they
-    /// share. Bursts of both show its gap.
+    /// share. If a candidate knows nodes, bursts of both show the port's gap. Older campaigns have no such candidates
+    /// and need no more experiments than before.
     fn injections(&self) -> Vec<Series> {
         let pairs = |ppn| CommShape { nodes: 2, ppn };
         let several = self.shapes.iter().filter(|shape| shape.nodes > 1);
@@ -131,12 +133,13 @@ impl Campaign {
             let sizes = sizes(BANDWIDTH_BYTES, FACTOR);
             (ExperimentKind::Injection, pairs(count), sizes)
         };
-        let bursts = (
-            ExperimentKind::Burst,
-            pairs(most),
-            sizes(BURST_BYTES, FACTOR),
-        );
-        [1, most].map(series).into_iter().chain([bursts]).collect()
+        let mut series = [1, most].map(series).to_vec();
+        let mut collectives = self.sizes.keys();
+        if collectives.any(|of| self.selection.of(*of).any(Algorithm::knows_nodes)) {
+            let sizes = sizes(BURST_BYTES, FACTOR);
+            series.push((ExperimentKind::Burst, pairs(most), sizes));
+        }
+        series
     }
 
     /// Combinations, if the campaign has reductions.

@@ -3,7 +3,7 @@
 use results::{Expected, ModelCurve, ModelKind};
 use vocabulary::units::{counted, format_bytes, format_seconds};
 
-use crate::grid::{Side::Left, Side::Right, grid};
+use crate::grid::{Alignment::Left, Alignment::Right, grid};
 use crate::text::{factor, literal, percent, short_name};
 use crate::view::View;
 

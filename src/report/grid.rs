@@ -8,7 +8,7 @@ use crate::text::cell;
 
 /// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum Alignment {
     /// Words.
     Left,
     /// Numbers.
@@ -17,25 +17,25 @@ pub enum Side {
 
 /// A table.
 #[derive(Clone, Debug)]
-pub struct Grid {
+pub struct TextTable {
     /// The headings and alignments of the columns.
-    pub columns: Vec<(&'static str, Side)>,
+    pub columns: Vec<(&'static str, Alignment)>,
     /// The rows, with one text per column.
     pub rows: Vec<Vec<String>>,
 }
 
 /// A table with these columns and rows.
 pub fn grid<const N: usize>(
-    columns: [(&'static str, Side); N],
+    columns: [(&'static str, Alignment); N],
     rows: impl IntoIterator<Item = [String; N]>,
-) -> Grid {
-    Grid {
+) -> TextTable {
+    TextTable {
         columns: columns.to_vec(),
         rows: rows.into_iter().map(Vec::from).collect(),
     }
 }
 
-impl Grid {
+impl TextTable {
     /// The table in Markdown, with an empty line at its end. Cells are text from outside, which may contain code.
     pub fn markdown(self) -> String {
         let Self { columns, rows } = self;
@@ -48,8 +48,8 @@ impl Grid {
         );
         for (column, (_, side)) in table.column_iter_mut().zip(&columns) {
             column.set_cell_alignment(match side {
-                Side::Left => CellAlignment::Left,
-                Side::Right => CellAlignment::Right,
+                Alignment::Left => CellAlignment::Left,
+                Alignment::Right => CellAlignment::Right,
             });
         }
         let mut text = String::new();
@@ -68,10 +68,10 @@ impl Grid {
 }
 
 /// Adds the alignment to a Markdown separator: `|-----|` becomes `|----:|`.
-fn mark_sides<N: Display>(separator: &str, columns: &[(N, Side)]) -> String {
+fn mark_sides<N: Display>(separator: &str, columns: &[(N, Alignment)]) -> String {
     let dashes = separator.trim_matches('|').split('|').zip(columns);
     dashes.fold("|".to_owned(), |line, (dashes, (_, side))| match side {
-        Side::Left => format!("{line}{dashes}|"),
-        Side::Right => format!("{line}{}:|", &dashes[1..]),
+        Alignment::Left => format!("{line}{dashes}|"),
+        Alignment::Right => format!("{line}{}:|", &dashes[1..]),
     })
 }

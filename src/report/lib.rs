@@ -21,7 +21,7 @@ mod text;
 mod view;
 
 pub use csv_text::render_csv;
-pub use grid::{Grid, Side, grid};
+pub use grid::{Alignment, TextTable, grid};
 pub use html::{FIGURE_STYLE, figures, inline, render_html};
 pub use markdown::render_markdown;
 pub use summary::render_summary;

@@ -9,7 +9,7 @@ use wire::FailureRecord;
 
 use crate::directions::directions;
 use crate::expected::expected;
-use crate::grid::{Grid, Side::Left, Side::Right, grid};
+use crate::grid::{Alignment::Left, Alignment::Right, TextTable, grid};
 use crate::measuring::measuring;
 use crate::pairs::pairs;
 use crate::summary::{headline, line};
@@ -147,7 +147,7 @@ pub(crate) fn measured_with(comparison: &Comparison) -> String {
     }
 }
 
-pub(crate) fn sizes(view: &View, rows: &[CellDecision]) -> Grid {
+pub(crate) fn sizes(view: &View, rows: &[CellDecision]) -> TextTable {
     let columns = [
         ("bytes", Right),
         ("default", Right),
@@ -188,7 +188,7 @@ pub(crate) fn interval(ratio: &PairedRatio) -> String {
     or_none(ratio.interval.ends(), |ends| ends.map(factor).join(" .. "))
 }
 
-pub(crate) fn rules(rules: &[Rule], of: &Provenance) -> Grid {
+pub(crate) fn rules(rules: &[Rule], of: &Provenance) -> TextTable {
     let columns = [
         ("from", Right),
         ("below", Right),
@@ -246,7 +246,7 @@ fn blocks(view: &View) -> String {
     text
 }
 
-pub(crate) fn block_rows<'r>(rows: impl IntoIterator<Item = &'r BlockComparison>) -> Grid {
+pub(crate) fn block_rows<'r>(rows: impl IntoIterator<Item = &'r BlockComparison>) -> TextTable {
     let columns = [
         ("algorithm", Left),
         ("bytes", Right),
@@ -301,7 +301,7 @@ pub(crate) fn reservations(view: &View) -> impl Iterator<Item = String> {
 }
 
 /// The parameters that the measurements determine.
-pub(crate) fn identified(view: &View) -> Grid {
+pub(crate) fn identified(view: &View) -> TextTable {
     let columns = [
         ("parameter", Left),
         ("value", Right),

@@ -6,7 +6,7 @@ use statistics::{PairedRatio, geometric_mean};
 use vocabulary::CommShape;
 use vocabulary::units::{format_bytes, format_count};
 
-use crate::grid::{Grid, Side::Left, Side::Right, grid};
+use crate::grid::{Alignment::Left, Alignment::Right, TextTable, grid};
 use crate::markdown::interval;
 use crate::text::{factor, literal};
 use crate::view::View;
@@ -47,7 +47,7 @@ pub(crate) fn title(collective: Collective, shape: CommShape) -> String {
     format!("{collective} on {shape}")
 }
 
-pub(crate) fn table(rows: &[Pair]) -> Grid {
+pub(crate) fn table(rows: &[Pair]) -> TextTable {
     let columns = [
         ("first", Left),
         ("second", Left),

@@ -3,10 +3,10 @@
 use maud::{Markup, html};
 
 use super::plot::Plot;
-use crate::grid::{Grid, Side};
+use crate::grid::{Alignment, TextTable};
 
 /// A picture with its caption and its numbers.
-pub(super) fn figure(id: &str, caption: &str, picture: &Markup, numbers: Grid) -> Markup {
+pub(super) fn figure(id: &str, caption: &str, picture: &Markup, numbers: TextTable) -> Markup {
     html! {
         figure id=(id) tabindex="0" {
             figcaption { (caption) }
@@ -17,13 +17,13 @@ pub(super) fn figure(id: &str, caption: &str, picture: &Markup, numbers: Grid) -
 }
 
 /// The figure of a plot; `None` if there is nothing to draw.
-pub(super) fn plotted(plot: &Plot, numbers: Grid) -> Option<Markup> {
+pub(super) fn plotted(plot: &Plot, numbers: TextTable) -> Option<Markup> {
     let picture = plot.draw()?;
     Some(figure(&plot.id, &plot.title, &picture, numbers))
 }
 
 /// A table that is folded until the reader opens it.
-pub(super) fn folded(summary: &str, numbers: Grid) -> Markup {
+pub(super) fn folded(summary: &str, numbers: TextTable) -> Markup {
     html! {
         @if !numbers.rows.is_empty() {
             details {
@@ -34,9 +34,9 @@ pub(super) fn folded(summary: &str, numbers: Grid) -> Markup {
     }
 }
 
-pub(super) fn table(grid: Grid) -> Markup {
-    let Grid { columns, rows } = grid;
-    let class = |side: Side| (side == Side::Right).then_some("number");
+pub(super) fn table(grid: TextTable) -> Markup {
+    let TextTable { columns, rows } = grid;
+    let class = |side: Alignment| (side == Alignment::Right).then_some("number");
     html! {
         div.wide { table {
             thead { tr {

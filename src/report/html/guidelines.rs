@@ -12,7 +12,7 @@ use super::figure::{folded, left_out, plotted};
 use super::palette::Look;
 use super::plot::{Curve, Plot, Point};
 use super::scale::Quantity;
-use crate::grid::{Grid, Side::Left, Side::Right, grid};
+use crate::grid::{Alignment::Left, Alignment::Right, TextTable, grid};
 use crate::markdown::interval;
 use crate::text::{factor, short_name};
 use crate::view::{Basis, View};
@@ -158,7 +158,7 @@ impl Compared<'_> {
     }
 }
 
-fn numbers(compared: &[Compared<'_>]) -> Grid {
+fn numbers(compared: &[Compared<'_>]) -> TextTable {
     let columns = [
         ("collective", Left),
         ("shape", Left),

@@ -9,7 +9,7 @@ use super::figure::{REST, figure};
 use super::group::{Along, Group};
 use super::palette::DEFAULT_AREA;
 use super::plot::{cut, px};
-use crate::grid::{Grid, Side::Left, Side::Right, grid};
+use crate::grid::{Alignment::Left, Alignment::Right, TextTable, grid};
 use crate::text::{factor, short_name, without_collective};
 use results::CellDecision;
 
@@ -253,7 +253,7 @@ impl Map<'_, '_> {
         }
     }
 
-    fn numbers(&self) -> Grid {
+    fn numbers(&self) -> TextTable {
         let columns = [
             ("shape", Left),
             ("bytes", Right),

@@ -9,7 +9,7 @@ use vocabulary::units::format_bytes;
 
 use super::figure::table;
 use super::group::Group;
-use crate::grid::{Grid, Side::Left, Side::Right};
+use crate::grid::{Alignment::Left, Alignment::Right, TextTable};
 use crate::summary::headline;
 use crate::text::{factor, or_none, short_name};
 use crate::view::{Basis, View};
@@ -40,7 +40,7 @@ pub(super) fn overview(view: &View, groups: &[Group<'_>]) -> Markup {
     }
 }
 
-fn numbers(view: &View, groups: &[Group<'_>]) -> Grid {
+fn numbers(view: &View, groups: &[Group<'_>]) -> TextTable {
     let is_simulated = view.provenance.library.is_simulated();
     let library: Vec<Option<f64>> = groups.iter().map(|group| in_library(group)).collect();
     let knows_library = library.iter().any(Option::is_some);
@@ -66,7 +66,7 @@ fn numbers(view: &View, groups: &[Group<'_>]) -> Grid {
         }
         row
     });
-    Grid {
+    TextTable {
         rows: rows.collect(),
         columns,
     }

@@ -12,7 +12,7 @@ use super::map::thinned;
 use super::plot::{Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
 use super::sizes::{algorithms, fastest_of};
-use crate::grid::{Grid, Side::Left, Side::Right, grid};
+use crate::grid::{Alignment::Left, Alignment::Right, TextTable, grid};
 use crate::text::without_collective;
 use results::CellDecision;
 
@@ -257,7 +257,7 @@ fn between(
     Some(below.1 * (above.1 / below.1).powf(share))
 }
 
-fn numbers(curves: &[Curve]) -> Grid {
+fn numbers(curves: &[Curve]) -> TextTable {
     let columns = [
         ("algorithm", Left),
         ("ranks", Right),

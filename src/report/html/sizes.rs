@@ -12,7 +12,7 @@ use super::map::thinned;
 use super::palette::DEFAULT;
 use super::plot::{Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
-use crate::grid::{Grid, Side::Left, Side::Right, grid};
+use crate::grid::{Alignment::Left, Alignment::Right, TextTable, grid};
 use crate::text::{NONE, or_none, short_name, without_collective};
 use results::{CellDecision, Ranked};
 
@@ -168,7 +168,7 @@ fn curve(group: &Group<'_>, algorithm: &str, cells: &[&CellDecision]) -> Curve {
     }
 }
 
-fn numbers(algorithms: &[&str], cells: &[&CellDecision]) -> Grid {
+fn numbers(algorithms: &[&str], cells: &[&CellDecision]) -> TextTable {
     let columns = [
         ("bytes", Right),
         ("candidate", Left),

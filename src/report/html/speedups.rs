@@ -11,7 +11,7 @@ use super::palette::Look;
 use super::plot::{Curve, Plot, Point};
 use super::scale::Quantity;
 use super::sizes::{MOST_SIZES, SIZES_LEFT_OUT};
-use crate::grid::{Grid, Side::Left, Side::Right, grid};
+use crate::grid::{Alignment::Left, Alignment::Right, TextTable, grid};
 use crate::markdown::interval;
 use crate::text::{factor, short_name};
 use crate::view::View;
@@ -114,7 +114,7 @@ fn curve(view: &View, index: usize, shape: CommShape, cells: &[&CellDecision]) -
     }
 }
 
-fn numbers(cells: &[&CellDecision]) -> Grid {
+fn numbers(cells: &[&CellDecision]) -> TextTable {
     let columns = [
         ("shape", Left),
         ("bytes", Right),

@@ -65,8 +65,8 @@ fn messages_are_not_much_longer_than_vectors() {
 }
 
 /// The kinds of experiments with their shapes, but for those that need no partner.
-fn kinds(shapes: &str) -> String {
-    let lines = format!("launcher: simulated\nshapes: {shapes}\n");
+fn kinds(lines: &str) -> String {
+    let lines = format!("launcher: simulated\n{lines}\n");
     let experiments = campaign(&lines).experiments();
     let kinds: BTreeSet<String> = experiments
         .iter()
@@ -78,7 +78,9 @@ fn kinds(shapes: &str) -> String {
 
 #[test]
 fn experiments_are_made_on_every_level_that_is_used() {
-    let check = |shapes: &str, expected: &str| assert_eq!(kinds(shapes), expected, "{shapes}");
+    let check = |shapes: &str, expected: &str| {
+        assert_eq!(kinds(&format!("shapes: {shapes}")), expected, "{shapes}");
+    };
     check("[1x2]", "burst 1x2, exchange 1x2, late 1x2, ping_pong 1x2");
     check("[2x1]", "burst 2x1, exchange 2x1, late 2x1, ping_pong 2x1");
     check(
@@ -91,9 +93,20 @@ fn experiments_are_made_on_every_level_that_is_used() {
     );
     check(
         "[2x1, 2x2]",
-        "burst 1x2, burst 2x1, burst 2x2, exchange 1x2, exchange 2x1, injection 2x1, injection 2x2, \
+        "burst 1x2, burst 2x1, exchange 1x2, exchange 2x1, injection 2x1, injection 2x2, \
          late 1x2, late 2x1, ping_pong 1x2, ping_pong 2x1",
     );
+}
+
+#[test]
+fn the_gap_is_measured_where_candidates_know_nodes() {
+    let lines = |candidates: &str| format!("shapes: [2x1, 2x2]\ncandidates: {candidates}");
+    let (with, without) = (
+        kinds(&lines("[bcast/binomial, bcast/leaders]")),
+        kinds(&lines("bcast/binomial")),
+    );
+    assert_eq!(with.replace("burst 2x2, ", ""), without);
+    assert!(with.contains("burst 2x2, ") && !without.contains("burst 2x2"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A summary in Markdown, as for a merge request.
 
-use report::Side::{Left, Right};
+use report::Alignment::{Left, Right};
 use report::{code, grid, prose};
 
 use super::super::guarded::name_of;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use guard::{Confirmed, Judgement, Validated, ValidatedPoint};
-use report::Side::{Left, Right};
+use report::Alignment::{Left, Right};
 use report::prose;
 use schemars::JsonSchema;
 use serde::Serialize;

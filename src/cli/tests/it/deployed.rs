@@ -203,7 +203,7 @@ fn what_cannot_be_deployed_is_said() {
     check(
         &[&to[..], &["night.yaml", "--assume-shape", "2by4"]].concat(),
         2,
-        &["write nodes and ranks on each, as in 2x4"],
+        &["write nodes and ranks per node, as in 2x4"],
     );
 }
 

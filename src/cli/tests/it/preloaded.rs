@@ -259,7 +259,7 @@ fn srun_preloads_into_ranks_alone() {
         "--export=NONE",
         "./program",
     ];
-    place.run(&none).bad(2, &["--export=NONE", "leave it out"]);
+    place.run(&none).bad(2, &["--export=NONE", "remove it"]);
     // srun does not tell the MPI library.
     let other = [
         "run",

@@ -35,7 +35,7 @@ fn check(machine: &str, shapes: &str) {
         format!(
             "name: found\nlauncher: {{simulated: {{machine: truth.yaml}}}}\nshapes: {shapes}\n\
              collectives: [bcast, allreduce]\nsizes: [8, 64K]\nrepetitions: {{slice: 50ms}}\n\
-             budget: 1000h\n{transports}"
+             candidates: [\"*\", \"*/leaders\"]\nbudget: 1000h\n{transports}"
         ),
     );
     let ran = place.run(&["measure", "campaign.yaml"]);

@@ -206,7 +206,8 @@ impl Ran {
     pub(crate) fn bad(self, code: i32, parts: &[&str]) -> Self {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert_eq!(self.out, "", "{self:?}");
-        assert_eq!(self.err.matches("error: ").count(), 1, "{}", self.err);
+        let errors = ["error: ", "{\"error\":"].map(|start| self.err.matches(start).count());
+        assert_eq!(errors.iter().sum::<usize>(), 1, "{}", self.err);
         assert!(self.err.matches("help: ").count() <= 1, "{}", self.err);
         for part in parts {
             assert!(self.err.contains(part), "no `{part}` in:\n{}", self.err);

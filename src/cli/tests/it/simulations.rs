@@ -228,7 +228,7 @@ fn mistakes_are_told() {
         ),
         (
             "-c bcast -a reduce/chain --ranks 4 --bytes 8",
-            &["no algorithm of bcast"],
+            &["not an algorithm of bcast"],
         ),
         (
             "-c reduce --ranks 4 --bytes 10",

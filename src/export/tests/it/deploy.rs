@@ -576,7 +576,7 @@ fn what_is_not_ours_is_left_alone() {
     let second = put(&changed(), folder).expect("deployed");
     fs::remove_dir_all(&deployed.version.folder).expect("removed");
     let error = rollback(folder, "bob").expect_err("gone");
-    let said = format!("{}, has been removed", name(&deployed));
+    let said = format!("{}, is no longer in", name(&deployed));
     assert!(error.to_string().contains(&said), "{error}");
     assert_eq!(current(folder), name(&second));
 }

@@ -131,7 +131,10 @@ fn without_a_default_a_baseline_must_be_named_that_was_measured_alone() {
         ..csv()
     };
     let refusal = desk.refusal(text, &with("mvapich:rng"));
-    assert!(refusal.contains("no times of `mvapich:rng`"), "{refusal}");
+    assert!(
+        refusal.contains("no times of the baseline `mvapich:rng`"),
+        "{refusal}"
+    );
     let mixed = format!("{text}bcast,default,,4,8,1e-6\n");
     let refusal = desk.refusal(&mixed, &with("mvapich:ring"));
     assert!(

@@ -324,7 +324,7 @@ fn a_launch_ends_at_its_timeout() {
         exit.success()
             .expect_err("failed")
             .to_string()
-            .contains("took longer")
+            .contains("exceeded its time limit")
     );
 }
 

@@ -134,7 +134,10 @@ fn nothing_measured_is_a_page_too() {
         ..cells::empty()
     };
     let page = check(&one_shape);
-    assert!(page.contains("It has no data") && page.contains("There is no time against ranks"));
+    assert!(
+        page.contains("The collective has no data")
+            && page.contains("There is no time against ranks")
+    );
 }
 
 /// The default's times in seconds by ranks, without its latency, from the table behind a figure.

@@ -74,6 +74,6 @@ fn a_machine_that_says_nothing_of_them_refuses_them() {
     let refused: Vec<(u32, &str)> = refused.collect();
     assert_eq!(refused.len(), 4, "{refused:?}");
     for (_, message) in refused {
-        assert!(message.contains("there is no `shared`"), "{message}");
+        assert!(message.contains("has no `shared`"), "{message}");
     }
 }

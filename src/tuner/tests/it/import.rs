@@ -164,7 +164,7 @@ fn a_baseline_stands_for_the_default_and_tables_say_so() {
     );
     let warnings = table.provenance.warnings.join("\n");
     assert!(
-        warnings.contains("`default` stands for mvapich:bcast/ring"),
+        warnings.contains("`default` means mvapich:bcast/ring"),
         "{warnings}"
     );
 }

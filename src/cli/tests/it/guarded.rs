@@ -375,7 +375,7 @@ fn what_is_slower_than_the_default_is_found_and_turned_back() {
             .contains("Turned back to the default because `colltune validate` found")
     );
     let told = ended(&place, place.run(&["validate", TABLE, "--seed", "11"]), 0).out;
-    assert!(told.contains("significantly slower at 0;"), "{told}");
+    assert!(!told.contains("significantly slower"), "{told}");
 }
 
 /// Makes the store claim that a linear broadcast of long messages takes hardly any time.

@@ -68,7 +68,10 @@ fn another_login_node_takes_up_the_job_of_an_interrupted_tune_under_openmpi() {
     first.signal(Signal::SIGINT);
     let ran = first.end(&site);
     assert_eq!(ran.code, Some(130), "{ran:?}");
-    let (goes_on, cancel) = (format!("job {id} continues"), format!("colltune cancel {id}"));
+    let (goes_on, cancel) = (
+        format!("job {id} continues"),
+        format!("colltune cancel {id}"),
+    );
     for part in [&goes_on, "same command", &cancel] {
         assert!(ran.err.contains(part), "no `{part}` in {}", ran.err);
     }

@@ -32,9 +32,10 @@ impl RecentTimes {
     /// The number of latest times that count.
     const MEMORY: usize = 64;
 
-    /// The allowance as a multiple of the time that nine of ten do not exceed; at most so many medians. Longer times are
-    /// disturbances, which a long wait makes more likely.
+    /// The allowance as a multiple of the 90th percentile of the recent times.
     const ALLOWANCE: f64 = 1.5;
+    /// The largest allowance as a multiple of their median. Longer times are disturbances, which a long wait makes more
+    /// likely.
     const MOST_MEDIANS: f64 = 8.0;
 
     fn add(&mut self, seconds: f64) {

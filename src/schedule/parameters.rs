@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 pub enum Parameter {
     /// Number or size of the pipeline blocks.
     Blocks,
-    /// Radix of a tree: on each level a node has up to radix - 1 children.
+    /// Radix of a tree or an exchange: on each level a rank has up to radix - 1 children or partners.
     Radix,
     /// The inner reduce of a composition.
     Reduce,
@@ -72,7 +72,7 @@ impl Blocks {
 pub struct Parameters<'a> {
     /// The division of the vector.
     pub blocks: Option<Blocks>,
-    /// Radix of a tree, one of [`Parameters::RADICES`].
+    /// Radix of a tree or an exchange, one of [`Parameters::RADICES`].
     pub radix: Option<u32>,
     /// Id of the inner reduce.
     pub reduce: Option<&'a str>,

@@ -18,7 +18,7 @@ pub struct Shape {
     pub in_place: bool,
     /// Pipeline blocks, at least 1; blocks beyond the data are empty.
     pub blocks: u32,
-    /// One more than the number of children of a tree's node on each level: at least 2.
+    /// One more than the number of a rank's children or partners on each level of a tree or an exchange: at least 2.
     pub radix: u32,
     /// The parts of a composed algorithm.
     pub parts: Parts,

@@ -155,6 +155,11 @@ impl Span {
         }
     }
 
+    /// One of its blocks, of a span that does not wrap around.
+    pub(crate) fn nth(self, block: u64) -> Self {
+        Self::block(self.buffer, self.partition, self.blocks.start + block)
+    }
+
     /// The same blocks of another buffer.
     pub fn of(self, buffer: Buffer) -> Self {
         Self { buffer, ..self }

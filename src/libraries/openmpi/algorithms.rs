@@ -55,7 +55,7 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 56] = [
     like("linear_nonblocking", Bcast, "basic_linear", 0),
     of(Bcast, "chain", SEGMENTS | FANOUT),
     like("chain", Bcast, "pipeline", SEGMENTS),
-    of(Bcast, "split_binary_tree", SEGMENTS),
+    like("split_binary", Bcast, "split_binary_tree", SEGMENTS),
     like("binary_pipelined", Bcast, "binary_tree", SEGMENTS),
     of(Bcast, "binomial", SEGMENTS | SAME),
     of(Bcast, "knomial", SEGMENTS | SAME),

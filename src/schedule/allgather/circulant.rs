@@ -1,10 +1,11 @@
 //! Bruck's exchange at distances that halve from the number of ranks.
 
 use super::exchanging::{self, Place};
+use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
 use crate::shape::log2_ceil;
-use crate::tree::circulant::distance;
-use crate::{Collective, Cost, Round};
+use crate::tree::circulant::{distances, messages};
+use crate::{Collective, Cost, Rank, Round, Shape};
 
 /// Cost `L alpha + (p - 1) beta m` with `L = ceil(log2 p)`, for every p.
 ///
@@ -17,19 +18,25 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "Träff 2024, arXiv 2410.14234",
     formula: "L alpha + (p-1) beta m",
     cost: |ranks| Some(Cost::moving(log2_ceil(ranks).into(), u64::from(ranks) - 1)),
-    program: |shape, rank| exchanging::program(log2_ceil, exchange, shape, rank),
+    program: |shape, rank| program(2, shape, rank),
     ..PLAIN
 };
 
-fn exchange(place: Place, step: u32, round: &mut Round) {
-    let [held, next] = [step, step + 1].map(|step| distance(place.ranks, step));
-    let leaving = match step {
-        0 => place.own(),
-        _ => place.gathered(place.rank, next - held),
+/// The program of a rank whose range grows up to `radix` times in a step.
+pub(super) fn program(radix: u32, shape: &Shape, rank: Rank) -> Box<dyn Program> {
+    let held = distances(radix, shape.ranks);
+    let steps = held.len() as u32 - 1;
+    let exchange = move |place: Place, step: u32, round: &mut Round| {
+        let step = step as usize;
+        for (distance, count) in messages([held[step], held[step + 1]]) {
+            let leaving = match step {
+                0 => place.own(),
+                _ => place.gathered(place.rank, count),
+            };
+            round.send(place.before(distance), leaving);
+            let from = place.after(distance);
+            round.recv(from, place.gathered(from, count));
+        }
     };
-    round.send(place.before(held), leaving);
-    round.recv(
-        place.after(held),
-        place.gathered(place.after(held), next - held),
-    );
+    exchanging::program(|_| steps, exchange, shape, rank)
 }

@@ -36,8 +36,8 @@ impl Place {
 
 /// The program of a rank that exchanges as `exchange` says in each of its rounds.
 pub(super) fn program(
-    rounds: fn(ranks: u32) -> u32,
-    exchange: fn(Place, u32, &mut Round),
+    rounds: impl Fn(u32) -> u32,
+    exchange: impl Fn(Place, u32, &mut Round) + Send + Sync + 'static,
     shape: &Shape,
     rank: Rank,
 ) -> Box<dyn Program> {
@@ -49,13 +49,13 @@ pub(super) fn program(
     })
 }
 
-struct Exchanging {
+struct Exchanging<F> {
     place: Place,
     rounds: u64,
-    exchange: fn(Place, u32, &mut Round),
+    exchange: F,
 }
 
-impl Program for Exchanging {
+impl<F: Fn(Place, u32, &mut Round) + Send + Sync> Program for Exchanging<F> {
     fn rounds(&self) -> u64 {
         self.rounds
     }

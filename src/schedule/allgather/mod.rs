@@ -2,10 +2,12 @@
 
 use crate::{Buffer, Partition, Rank, Span};
 
+pub(crate) mod bine;
 pub(crate) mod bruck;
 pub(crate) mod circulant;
 mod exchanging;
 pub(crate) mod gather_broadcast;
+pub(crate) mod k_circulant;
 pub(crate) mod lanes;
 pub(crate) mod leaders;
 pub(crate) mod linear;

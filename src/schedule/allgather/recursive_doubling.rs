@@ -18,11 +18,41 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         let cost = Cost::moving(ranks.ilog2().into(), u64::from(ranks) - 1);
         ranks.is_power_of_two().then_some(cost)
     },
-    program,
+    program: |shape, rank| program(STEPS, shape, rank),
     ..PLAIN
 };
 
-fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
+const STEPS: Steps = Steps {
+    count: Fold::steps,
+    exchange: |_, position, step| {
+        let partner = position ^ (1 << step);
+        [position, partner].map(|other| Exchange {
+            with: partner,
+            first: other >> step << step,
+            count: 1 << step,
+        })
+    },
+};
+
+/// The exchanges among the positions.
+#[derive(Clone, Copy)]
+pub(super) struct Steps {
+    /// How many.
+    pub(super) count: fn(Fold) -> u32,
+    /// What a position sends in a step, and what it receives; nothing if that is to and from itself.
+    pub(super) exchange: fn(Fold, position: u32, step: u32) -> [Exchange; 2],
+}
+
+/// A message: the contributions of the ranks that consecutive positions stand for.
+pub(super) struct Exchange {
+    /// The position at the other end.
+    pub(super) with: u32,
+    pub(super) first: u32,
+    pub(super) count: u32,
+}
+
+/// The program of a rank among those that are folded to a power of two of positions.
+pub(super) fn program(steps: Steps, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let ranks = shape.ranks;
     let fold = Fold::new(ranks, 0);
     match fold.role(rank) {
@@ -38,6 +68,7 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
             rank,
             ranks,
             fold,
+            steps,
             position,
             stands_for,
         }),
@@ -76,22 +107,14 @@ struct Doubling {
     rank: Rank,
     ranks: u32,
     fold: Fold,
+    steps: Steps,
     position: u32,
     stands_for: Option<Rank>,
 }
 
-impl Doubling {
-    /// The contributions that the aligned group of `2^step` positions around one holds.
-    fn group(&self, position: u32, step: u32) -> Span {
-        let first = position >> step << step;
-        let ranks = self.fold.ranks(first, 1 << step);
-        gathered(ranks.start, ranks.end - ranks.start, self.ranks)
-    }
-}
-
 impl Program for Doubling {
     fn rounds(&self) -> u64 {
-        u64::from(self.fold.steps) + if self.stands_for.is_some() { 2 } else { 0 }
+        u64::from((self.steps.count)(self.fold)) + if self.stands_for.is_some() { 2 } else { 0 }
     }
 
     fn round(&self, index: u64, round: &mut Round) {
@@ -107,13 +130,19 @@ impl Program for Doubling {
             Some(_) => index as u32 - 1,
             None => index as u32,
         };
-        let position = self.position ^ (1 << step);
-        let partner = self.fold.rank(position);
-        let leaving = match index {
-            0 => own,
-            _ => self.group(self.position, step),
+        let [leaving, arriving] = (self.steps.exchange)(self.fold, self.position, step);
+        let span = |exchange: &Exchange| {
+            let ranks = self.fold.ranks(exchange.first, exchange.count);
+            gathered(ranks.start, ranks.end - ranks.start, self.ranks)
         };
-        round.send(partner, leaving);
-        round.recv(partner, self.group(position, step));
+        if leaving.with == self.position {
+            return;
+        }
+        let sent = match index {
+            0 => own,
+            _ => span(&leaving),
+        };
+        round.send(self.fold.rank(leaving.with), sent);
+        round.recv(self.fold.rank(arriving.with), span(&arriving));
     }
 }

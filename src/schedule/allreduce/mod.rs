@@ -1,5 +1,6 @@
 //! Allreduce algorithms: all inputs, combined in rank order, reach every rank's output.
 
+pub(crate) mod bine;
 pub(crate) mod circulant;
 mod doubly_pipelined;
 pub(crate) mod doubly_pipelined_tree;
@@ -10,6 +11,7 @@ pub(crate) mod leaders_pipelined;
 pub(crate) mod pipelined_tree;
 pub(crate) mod rabenseifner;
 pub(crate) mod recursive_doubling;
+pub(crate) mod recursive_multiplying;
 pub(crate) mod reduce_broadcast;
 pub(crate) mod ring;
 pub(crate) mod ring_segmented;

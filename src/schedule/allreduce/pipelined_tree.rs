@@ -46,5 +46,8 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
         partial: Buffer::Output,
         arrivals: Arrivals { first: 0 },
     };
-    Box::new(Sequence(Box::new(up), Box::new(Spreading { node, blocks })))
+    Box::new(Sequence(
+        Box::new(up),
+        Box::new(Spreading::vector(node, blocks)),
+    ))
 }

@@ -2,6 +2,7 @@
 
 use crate::reduce::halving::{self, Folding, Target};
 use crate::registry::{Algorithm, PLAIN};
+use crate::tree::pairing::Pairing;
 use crate::{Collective, Cost};
 
 /// Cost `2L alpha + 2 (p-1)/p beta m + (p-1)/p gamma m` if `p = 2^L`. Otherwise, with `P` the next
@@ -18,10 +19,12 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "2L alpha + 2 (p-1)/p beta m + (p-1)/p gamma m if p = 2^L",
     cost,
     pieces: |ranks| 1 << ranks.ilog2(),
-    scratch: |_, rank| halving::scratch(Target::Everywhere, rank),
-    program: |shape, rank| halving::program(Folding::Balanced, Target::Everywhere, shape, rank),
+    scratch: |_, rank| halving::scratch(EVERYWHERE, rank),
+    program: |shape, rank| halving::program(Folding::Balanced, EVERYWHERE, shape, rank),
     ..PLAIN
 };
+
+const EVERYWHERE: Target = Target::Everywhere(Pairing::Binary);
 
 fn cost(ranks: u32) -> Option<Cost> {
     let steps = u64::from(ranks.ilog2());

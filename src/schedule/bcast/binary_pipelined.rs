@@ -31,8 +31,6 @@ fn cost(ranks: u32) -> Option<Cost> {
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    Box::new(Spreading {
-        node: node(binary, rank, shape.root, shape.ranks),
-        blocks: shape.blocks,
-    })
+    let node = node(binary, rank, shape.root, shape.ranks);
+    Box::new(Spreading::vector(node, shape.blocks))
 }

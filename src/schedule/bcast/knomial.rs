@@ -14,6 +14,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "generalised binomial tree, as in MPICH and Open MPI",
     formula: "up to (k-1) ceil(log_k p) (alpha + beta m)",
     parameters: &[Parameter::Radix],
-    program: |shape, rank| descending::along(knomial(shape.radix, rank, shape.root, shape.ranks)),
+    program: |shape, rank| descending::program(knomial(shape.radix), shape, rank),
     ..PLAIN
 };

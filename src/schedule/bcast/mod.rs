@@ -1,6 +1,7 @@
 //! Broadcast algorithms: the root's output reaches every rank's output.
 
 pub(crate) mod binary_pipelined;
+pub(crate) mod bine;
 pub(crate) mod binomial;
 pub(crate) mod chain;
 pub(crate) mod circulant;
@@ -14,4 +15,5 @@ pub(crate) mod linear_nonblocking;
 pub(crate) mod mst;
 pub(crate) mod scatter_allgather;
 pub(crate) mod scatter_allgather_ring;
+pub(crate) mod split_binary;
 pub(crate) mod two_tree;

@@ -5,7 +5,7 @@ use crate::tree::branch::{Branch, Subtree, Tree};
 use crate::{Buffer, Partition, Rank, Room, Round, Shape, Span};
 
 /// The scratch buffer of an inner rank: its subtree's contributions.
-pub(crate) fn scratch(tree: Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
+pub(crate) fn scratch(tree: impl Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
     let Branch {
         parent,
         own,
@@ -19,12 +19,12 @@ pub(crate) fn scratch(tree: Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
 
 /// The program of a rank that receives from its children one after the other, the smallest subtree
 /// first.
-pub(crate) fn program(tree: Tree, shape: &Shape, rank: Rank) -> Box<dyn Program> {
+pub(crate) fn program(tree: impl Tree, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     Box::new(Collecting::new(tree, shape, rank))
 }
 
 /// The program of a rank that receives from all its children at once.
-pub(crate) fn program_at_once(tree: Tree, shape: &Shape, rank: Rank) -> Box<dyn Program> {
+pub(crate) fn program_at_once(tree: impl Tree, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     Box::new(Collecting {
         at_once: true,
         ..Collecting::new(tree, shape, rank)
@@ -39,7 +39,7 @@ struct Collecting {
 }
 
 impl Collecting {
-    fn new(tree: Tree, shape: &Shape, rank: Rank) -> Self {
+    fn new(tree: impl Tree, shape: &Shape, rank: Rank) -> Self {
         Self {
             rank,
             ranks: shape.ranks,

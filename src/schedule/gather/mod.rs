@@ -5,6 +5,7 @@ pub(crate) mod binary_chunked;
 pub(crate) mod binary_streamed;
 pub(crate) mod binomial;
 mod collecting;
+pub(crate) mod knomial;
 pub(crate) mod leaders;
 pub(crate) mod linear;
 pub(crate) mod linear_nonblocking;

@@ -16,7 +16,7 @@ fn partition(shape: &Shape) -> Partition {
 }
 
 /// The scratch buffer of an inner rank: received pieces that have not been sent.
-pub(crate) fn scratch(tree: Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
+pub(crate) fn scratch(tree: impl Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
     let branch = tree(rank, shape.root, shape.ranks);
     if branch.parent.is_none() || branch.children.is_empty() {
         return vec![];
@@ -29,7 +29,7 @@ pub(crate) fn scratch(tree: Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
 }
 
 /// The program of a rank along a tree that is numbered in pre-order.
-pub(crate) fn program(tree: Tree, shape: &Shape, rank: Rank) -> Box<dyn Program> {
+pub(crate) fn program(tree: impl Tree, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     Box::new(Streaming {
         branch: tree(rank, shape.root, shape.ranks),
         partition: partition(shape),

@@ -1,10 +1,9 @@
 //! The binomial tree towards the root, in rank order for every root.
 
-use super::ascending::{self, Ascending, Senders};
+use super::{ascending, knomial};
 use crate::registry::{Algorithm, PLAIN};
 use crate::shape::log2_ceil;
-use crate::tree::branch::binomial;
-use crate::{Collective, Cost, Rank, Shape};
+use crate::{Collective, Cost};
 
 /// Cost `L (alpha + beta m + gamma m)` for root 0.
 ///
@@ -20,35 +19,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         let rounds = log2_ceil(ranks).into();
         Some(Cost::whole(rounds, rounds))
     },
-    scratch: |shape, rank| ascending::scratch(&place(shape, rank)),
-    program: |shape, rank| Box::new(place(shape, rank)),
+    scratch: |shape, rank| ascending::scratch(&knomial::place(2, shape, rank)),
+    program: |shape, rank| Box::new(knomial::place(2, shape, rank)),
     ..PLAIN
 };
-
-fn place(shape: &Shape, rank: Rank) -> Ascending {
-    let Shape { ranks, root, .. } = *shape;
-    // Mirroring the lower part is its own inverse.
-    let mirrored = |node: u32| root - 1 - node;
-    let (branch, outside): (_, &dyn Fn(u32) -> Rank) = match rank >= root {
-        true => (binomial(rank - root, 0, ranks - root), &|node| root + node),
-        false => (binomial(mirrored(rank), 0, root), &mirrored),
-    };
-    let mut senders: Vec<Rank> = branch
-        .children
-        .iter()
-        .rev()
-        .map(|child| outside(child.root))
-        .collect();
-    if rank == root && root > 0 {
-        senders.push(root - 1);
-    }
-    Ascending {
-        rank,
-        in_place: shape.in_place,
-        senders: Senders::Children(senders),
-        receiver: branch
-            .parent
-            .map(outside)
-            .or((rank != root).then_some(root)),
-    }
-}

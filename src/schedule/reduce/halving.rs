@@ -1,11 +1,12 @@
 //! Rabenseifner's reduce-scatter: halves of the vector are exchanged at doubling distances.
 //!
-//! Neighbours are combined first, so every combination joins adjacent ranges of ranks. The blocks
-//! end up on the ranks in bit-reversed order, which does not matter to an algorithm that gathers them by running
+//! Neighbours are combined first, so every combination joins adjacent ranges of ranks, unless they are Bine's. The
+//! blocks end up on the ranks in another order, which does not matter to an algorithm that gathers them by running
 //! the exchanges backwards.
 
 use crate::program::Program;
 use crate::tree::fold::{Fold, Role};
+use crate::tree::pairing::Pairing;
 use crate::{Buffer, Partition, Rank, Room, Round, Shape, Span};
 
 const RECEIVED: Buffer = Buffer::Scratch(0);
@@ -24,7 +25,8 @@ pub(crate) enum Folding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Root(Rank),
-    Everywhere,
+    /// On all ranks, by exchanges of such partners.
+    Everywhere(Pairing),
 }
 
 /// The scratch buffers: for arriving data, and for partial results if there is no output.
@@ -44,17 +46,18 @@ pub(crate) fn program(
     rank: Rank,
 ) -> Box<dyn Program> {
     // The root must stay active, so its neighbour is folded instead.
-    let (root, wanted) = match target {
-        Target::Root(root) => (root, rank == root),
-        Target::Everywhere => (0, true),
+    let (root, wanted, pairing) = match target {
+        Target::Root(root) => (root, rank == root, Pairing::Binary),
+        Target::Everywhere(pairing) => (0, true, pairing),
     };
     let fold = Fold::new(shape.ranks, root);
+    let unfolds = matches!(target, Target::Everywhere(_));
     let common = Common {
         rank,
         partition: Partition::Even(fold.positions()),
         folding,
         partial: if wanted { Buffer::Output } else { PARTIAL },
-        unfolds: target == Target::Everywhere,
+        unfolds,
     };
     match fold.role(rank) {
         Role::Away { neighbour } => Box::new(FoldedAway { common, neighbour }),
@@ -64,12 +67,10 @@ pub(crate) fn program(
         } => Box::new(Halving {
             common,
             fold,
+            pairing,
             position,
             stands_for,
-            wanted_at: match (target, fold.role(root)) {
-                (Target::Root(_), Role::GoesOn { position, .. }) => Some(position),
-                _ => None,
-            },
+            wanted_at: (!unfolds).then(|| fold.position(root)),
         }),
     }
 }
@@ -141,6 +142,7 @@ impl Program for FoldedAway {
 struct Halving {
     common: Common,
     fold: Fold,
+    pairing: Pairing,
     position: u32,
     stands_for: Option<Rank>,
     /// The only position that needs the result; all positions if absent.
@@ -150,15 +152,14 @@ struct Halving {
 impl Halving {
     /// The blocks that a position holds after `halvings` halvings.
     fn held(&self, buffer: Buffer, position: u32, halvings: u32) -> Span {
-        let all = self.fold.positions();
-        let mut first = 0;
-        for step in 0..halvings {
-            if position >> step & 1 == 1 {
-                first += all >> (step + 1);
-            }
-        }
-        let count = all >> halvings;
+        let count = self.fold.positions() >> halvings;
+        let first = self.pairing.block(position, self.fold.steps()) & !(count - 1);
         self.common.span(buffer, first.into(), count.into())
+    }
+
+    fn partner(&self, step: u32) -> u32 {
+        let steps = self.fold.steps();
+        self.pairing.partner(self.position, step, steps)
     }
 
     fn folding_rounds(&self) -> u64 {
@@ -186,7 +187,7 @@ impl Halving {
     }
 
     fn halve(&self, step: u32, combine: bool, own: Buffer, round: &mut Round) {
-        let position = self.position ^ (1 << step);
+        let position = self.partner(step);
         let kept = self.held(RECEIVED, self.position, step + 1);
         if combine {
             let into = kept.of(self.common.partial);
@@ -202,14 +203,14 @@ impl Halving {
     fn gathering_rounds(&self) -> u32 {
         match self.wanted_at {
             Some(root) if root != self.position => {
-                (self.position ^ root).leading_zeros() + 1 + self.fold.steps - u32::BITS
+                (self.position ^ root).leading_zeros() + 1 + self.fold.steps() - u32::BITS
             }
-            _ => self.fold.steps,
+            _ => self.fold.steps(),
         }
     }
 
     fn gather(&self, step: u32, round: &mut Round) {
-        let position = self.position ^ (1 << step);
+        let position = self.partner(step);
         let partner = self.fold.rank(position);
         let own = self.held(self.common.partial, self.position, step + 1);
         let other = self.held(self.common.partial, position, step + 1);
@@ -233,13 +234,13 @@ impl Program for Halving {
     fn rounds(&self) -> u64 {
         let unfolding = self.common.unfolds && self.stands_for.is_some();
         self.folding_rounds()
-            + 2 * u64::from(self.fold.steps)
+            + 2 * u64::from(self.fold.steps())
             + u64::from(self.gathering_rounds())
             + u64::from(unfolding)
     }
 
     fn round(&self, index: u64, round: &mut Round) {
-        let (folding, steps) = (self.folding_rounds(), self.fold.steps);
+        let (folding, steps) = (self.folding_rounds(), self.fold.steps());
         let Some(index) = index.checked_sub(folding) else {
             if let Some(away) = self.stands_for {
                 self.fold(away, index, round);

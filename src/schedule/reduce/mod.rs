@@ -3,12 +3,14 @@
 mod ascending;
 pub(crate) mod binary;
 pub(crate) mod binary_pipelined;
+pub(crate) mod bine;
 pub(crate) mod binomial;
 pub(crate) mod chain;
 pub(crate) mod circulant;
 pub(crate) mod fibonacci;
 pub(crate) mod fibonacci_pipelined;
 pub(crate) mod halving;
+pub(crate) mod knomial;
 pub(crate) mod lanes;
 pub(crate) mod leaders;
 pub(crate) mod leaders_pipelined;

@@ -3,6 +3,7 @@
 use super::folded::{self, PARTIAL, Place, RECEIVED, Steps};
 use super::parts;
 use crate::registry::{Algorithm, PLAIN};
+use crate::tree::pairing::Pairing;
 use crate::{Buffer, Collective, Cost, Span};
 
 /// Cost `(L + 1) alpha + ((p - 1)/p + 1/p) beta m + (p - 1)/p gamma m` if `p = 2^L >= 4`, m the whole
@@ -33,40 +34,35 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     ..PLAIN
 };
 
-const STEPS: Steps = Steps {
+/// The steps, at distances 1, 2, 4, ... or between Bine's partners.
+pub(super) const STEPS: Steps = Steps {
+    pairing: Pairing::Binary,
     exchange: |place, step, own, round| {
-        let other = place.position ^ (1 << step);
+        let other = place.partner(step);
         let to = place.fold.rank(other);
         round.send(to, left(place, own, other, step + 1));
         round.recv(to, left(place, RECEIVED, place.position, step + 1));
     },
     combine: |place, step, own, round| {
-        let other = place.position ^ (1 << step);
+        let other = place.partner(step);
         let kept = left(place, RECEIVED, place.position, step + 1);
         round.combine_by_rank(other < place.position, kept, kept.of(own), kept.of(PARTIAL));
     },
     exchange_parts: Some(|place, round| {
-        let other = reversed(place, place.position);
-        if other != place.position {
-            let to = place.fold.rank(other);
-            round.send(to, stood_for(place, other));
-            round.recv(to, stood_for(place, place.position));
+        let steps = place.fold.steps();
+        let held = place.pairing.block(place.position, steps);
+        if held != place.position {
+            let holder = place.pairing.position(place.position, steps);
+            round.send(place.fold.rank(held), stood_for(place, held));
+            round.recv(place.fold.rank(holder), stood_for(place, place.position));
         }
     }),
 };
 
-/// A position with its bits in the opposite order.
-fn reversed(place: &Place, position: u32) -> u32 {
-    match place.fold.steps {
-        0 => 0,
-        bits => position.reverse_bits() >> (u32::BITS - bits),
-    }
-}
-
-/// The parts that a position is still responsible for after this many halvings: the lower half if its bit is 0.
+/// The parts that a position is still responsible for after this many halvings.
 fn left(place: &Place, buffer: Buffer, position: u32, halvings: u32) -> Span {
     let size = place.fold.positions() >> halvings;
-    let first = reversed(place, position) & !(size - 1);
+    let first = place.pairing.block(position, place.fold.steps()) & !(size - 1);
     let ranks = place.fold.ranks(first, size);
     parts(buffer, ranks.start, ranks.end - ranks.start, place.ranks)
 }

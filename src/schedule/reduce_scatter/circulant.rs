@@ -4,7 +4,7 @@ use super::{parts, ring};
 use crate::program::Program;
 use crate::registry::Algorithm;
 use crate::shape::log2_ceil;
-use crate::tree::circulant::distance;
+use crate::tree::circulant::{distances, messages};
 use crate::{Buffer, Cost, Rank, Room, Round, Shape, Span};
 
 /// Cost `L alpha + (p - 1)/p (beta + gamma) m` with `L = ceil(log2 p)` and `m` the whole vector, for
@@ -26,80 +26,128 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             parts: ranks.into(),
         })
     },
-    scratch: |shape, rank| {
-        let nearer = shape.ranks.div_ceil(2);
-        [shape.ranks - nearer, nearer]
-            .map(|count| Room::parts(shape.ranks, rank, count))
-            .into()
-    },
-    program: |shape, rank| {
-        Box::new(Circulant {
-            shape: shape.clone(),
-            rank,
-        })
-    },
+    scratch: |shape, rank| scratch(2, shape, rank),
+    program: |shape, rank| program(2, shape, rank),
     ..ring::ALGORITHM
 };
 
-const RECEIVED: Buffer = Buffer::Scratch(0);
-const PARTIAL: Buffer = Buffer::Scratch(1);
+const PARTIAL: Buffer = Buffer::Scratch(0);
+
+/// Where the message at a place of a step arrives.
+fn received(place: usize) -> Buffer {
+    Buffer::Scratch(1 + place as u8)
+}
+
+/// The steps, farthest first: how many parts a rank keeps, and how many it held.
+fn steps(radix: u32, ranks: u32) -> Vec<[u32; 2]> {
+    let distances = distances(radix, ranks);
+    let steps = distances.windows(2).rev();
+    steps.map(|step| [step[0], step[1]]).collect()
+}
+
+/// The scratch buffers of a rank whose range of parts shrinks up to `radix` times in a step: what it keeps in
+/// the first step, and one for each message of a step.
+pub(super) fn scratch(radix: u32, shape: &Shape, rank: Rank) -> Vec<Room> {
+    let steps = steps(radix, shape.ranks);
+    let mut counts: Vec<u32> = steps.first().map(|[kept, _]| *kept).into_iter().collect();
+    for step in steps {
+        for (place, (_, count)) in messages(step).enumerate() {
+            match counts.get_mut(1 + place) {
+                Some(most) => *most = count.max(*most),
+                None => counts.push(count),
+            }
+        }
+    }
+    let room = |count| Room::parts(shape.ranks, rank, count);
+    counts.into_iter().map(room).collect()
+}
+
+/// The program of such a rank.
+pub(super) fn program(radix: u32, shape: &Shape, rank: Rank) -> Box<dyn Program> {
+    Box::new(Circulant {
+        rank,
+        ranks: shape.ranks,
+        in_place: shape.in_place,
+        steps: steps(radix, shape.ranks),
+    })
+}
 
 struct Circulant {
-    shape: Shape,
     rank: Rank,
+    ranks: u32,
+    in_place: bool,
+    steps: Vec<[u32; 2]>,
 }
 
 impl Circulant {
-    fn steps(&self) -> u32 {
-        log2_ceil(self.shape.ranks)
-    }
-
     /// The parts of `count` ranks from the one `distance` after this one.
     fn parts(&self, buffer: Buffer, distance: u32, count: u32) -> Span {
-        let ranks = self.shape.ranks;
-        parts(buffer, (self.rank + distance) % ranks, count, ranks)
+        parts(
+            buffer,
+            (self.rank + distance) % self.ranks,
+            count,
+            self.ranks,
+        )
+    }
+
+    /// The messages of a step at once.
+    fn exchange(&self, turn: usize, round: &mut Round) {
+        let [kept, _] = self.steps[turn];
+        let own = if turn == 0 { Buffer::Input } else { PARTIAL };
+        for (place, (distance, count)) in messages(self.steps[turn]).enumerate() {
+            let (to, from) = (self.rank + distance, self.rank + (self.ranks - distance));
+            round.send(to % self.ranks, self.parts(own, distance, count));
+            round.recv(from % self.ranks, self.parts(received(place), 0, count));
+            if turn == 0 && place == 0 && count < kept {
+                // The parts that nothing comes to, for now.
+                let rest = self.parts(Buffer::Input, count, kept - count);
+                for span in rest.unwrapped() {
+                    round.copy(span, span.of(PARTIAL));
+                }
+            }
+        }
+    }
+
+    /// What one of these messages brought is combined.
+    fn combine(&self, turn: usize, place: usize, round: &mut Round) {
+        let [kept, _] = self.steps[turn];
+        let mut messages = messages(self.steps[turn]).skip(place);
+        let Some((_, count)) = messages.next() else {
+            return;
+        };
+        let is_last = kept == 1 && messages.next().is_none();
+        let into = match is_last && !self.in_place {
+            true => Buffer::Output,
+            false => PARTIAL,
+        };
+        let own = match turn == 0 && place == 0 {
+            true => Buffer::Input,
+            false => PARTIAL,
+        };
+        for span in self.parts(received(place), 0, count).unwrapped() {
+            round.combine(span, span.of(own), span.of(into));
+        }
     }
 }
 
 impl Program for Circulant {
     fn rounds(&self) -> u64 {
-        2 * u64::from(self.steps()) + u64::from(self.shape.in_place)
+        let rounds = self.steps.iter().map(|step| 1 + messages(*step).count());
+        rounds.sum::<usize>() as u64 + u64::from(self.in_place)
     }
 
     fn round(&self, index: u64, round: &mut Round) {
-        let Shape {
-            ranks, in_place, ..
-        } = self.shape;
-        let own = |buffer| self.parts(buffer, 0, 1);
-        let Some(left) = self.steps().checked_sub(1 + index as u32 / 2) else {
-            // In place: only now is the input no longer needed.
-            return round.copy(own(PARTIAL), own(Buffer::Output));
-        };
-        let [kept, held] = [left, left + 1].map(|step| distance(ranks, step));
-        let from = match index < 2 {
-            true => Buffer::Input,
-            false => PARTIAL,
-        };
-        let arriving = self.parts(RECEIVED, 0, held - kept);
-        if index.is_multiple_of(2) {
-            round.send(
-                (self.rank + kept) % ranks,
-                self.parts(from, kept, held - kept),
-            );
-            round.recv((self.rank + (ranks - kept)) % ranks, arriving);
-            if index == 0 && kept > held - kept {
-                // The part that receives no contribution in this step.
-                let middle = self.parts(Buffer::Input, kept - 1, 1);
-                round.copy(middle, middle.of(PARTIAL));
+        let mut index = index as usize;
+        for (turn, step) in self.steps.iter().enumerate() {
+            let count = messages(*step).count();
+            match index {
+                0 => return self.exchange(turn, round),
+                place if place <= count => return self.combine(turn, place - 1, round),
+                _ => index -= 1 + count,
             }
-            return;
         }
-        let into = match left == 0 && !in_place {
-            true => Buffer::Output,
-            false => PARTIAL,
-        };
-        for span in arriving.unwrapped() {
-            round.combine(span, span.of(from), span.of(into));
-        }
+        // In place: only now is the input no longer needed.
+        let own = |buffer| self.parts(buffer, 0, 1);
+        round.copy(own(PARTIAL), own(Buffer::Output));
     }
 }

@@ -5,6 +5,7 @@
 use super::parts;
 use crate::program::Program;
 use crate::tree::fold::{Away, Fold, Role};
+use crate::tree::pairing::Pairing;
 use crate::{Buffer, Rank, Room, Round, Shape, Span};
 
 /// The received data; as long as the vector.
@@ -18,13 +19,22 @@ pub(super) struct Place {
     pub(super) ranks: u32,
     pub(super) fold: Fold,
     pub(super) position: u32,
+    pub(super) pairing: Pairing,
     stands_for: Option<Rank>,
+}
+
+impl Place {
+    /// The position to exchange with in a step.
+    pub(super) fn partner(&self, step: u32) -> u32 {
+        self.pairing.partner(self.position, step, self.fold.steps())
+    }
 }
 
 /// The two rounds of a step among the positions: the exchange with the partner, then the combination of the received
 /// data. `own` is the buffer of the rank's data so far.
 #[derive(Clone, Copy)]
 pub(super) struct Steps {
+    pub(super) pairing: Pairing,
     pub(super) exchange: fn(&Place, step: u32, own: Buffer, &mut Round),
     pub(super) combine: fn(&Place, step: u32, own: Buffer, &mut Round),
     /// A round after the last step, for algorithms in which a position ends with the parts of another one.
@@ -57,6 +67,7 @@ pub(super) fn program(steps: Steps, shape: &Shape, rank: Rank) -> Box<dyn Progra
                 ranks,
                 fold,
                 position,
+                pairing: steps.pairing,
                 stands_for,
             },
             steps,
@@ -77,7 +88,7 @@ impl Program for GoesOn {
             0
         };
         let exchange = u64::from(self.steps.exchange_parts.is_some());
-        folding + 2 * u64::from(self.place.fold.steps) + exchange + 1
+        folding + 2 * u64::from(self.place.fold.steps()) + exchange + 1
     }
 
     fn round(&self, index: u64, round: &mut Round) {
@@ -101,10 +112,10 @@ impl Program for GoesOn {
         let step = index as u32 / 2;
         if let (Some(exchange_parts), true) = (
             self.steps.exchange_parts,
-            index == 2 * u64::from(fold.steps),
+            index == 2 * u64::from(fold.steps()),
         ) {
             exchange_parts(&self.place, round);
-        } else if step == fold.steps {
+        } else if step == fold.steps() {
             // Only now may the output be written, which may be in the memory of the input.
             let part = |rank| parts(PARTIAL, rank, 1, ranks);
             if let Some(away) = stands_for {

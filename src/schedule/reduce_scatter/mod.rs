@@ -5,9 +5,11 @@
 
 use crate::{Buffer, Partition, Rank, Span};
 
+pub(crate) mod bine;
 pub(crate) mod butterfly;
 pub(crate) mod circulant;
 mod folded;
+pub(crate) mod k_circulant;
 pub(crate) mod lanes;
 pub(crate) mod leaders;
 pub(crate) mod pairwise;

@@ -3,6 +3,7 @@
 use super::folded::{self, PARTIAL, Place, RECEIVED, Steps};
 use super::parts;
 use crate::registry::{Algorithm, PLAIN};
+use crate::tree::pairing::Pairing;
 use crate::{Buffer, Collective, Cost, Span};
 
 /// Cost `L alpha + (L - (p - 1)/p) beta m` if `p = 2^L`, m the whole vector; for operators that do
@@ -35,14 +36,15 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 };
 
 const STEPS: Steps = Steps {
+    pairing: Pairing::Binary,
     exchange: |place, step, own, round| {
-        let other = place.position ^ (1 << step);
+        let other = place.partner(step);
         let to = place.fold.rank(other);
         round.send(to, outside(place, own, place.position, step));
         round.recv(to, outside(place, RECEIVED, other, step));
     },
     combine: |place, step, own, round| {
-        let other = place.position ^ (1 << step);
+        let other = place.partner(step);
         let needed = [
             needed_here(place, RECEIVED),
             outside(place, RECEIVED, other, step + 1),

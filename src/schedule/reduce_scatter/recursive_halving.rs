@@ -3,6 +3,7 @@
 use super::folded::{self, PARTIAL, Place, RECEIVED, Steps};
 use super::parts;
 use crate::registry::{Algorithm, PLAIN};
+use crate::tree::pairing::Pairing;
 use crate::{Buffer, Collective, Cost, Span};
 
 /// Cost `L alpha + (p - 1)/p (beta + gamma) m` if `p = 2^L`, m the whole vector. Otherwise ranks
@@ -35,6 +36,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 };
 
 const STEPS: Steps = Steps {
+    pairing: Pairing::Binary,
     exchange: |place, step, own, round| {
         let other = partner(place, step);
         let to = place.fold.rank(other);

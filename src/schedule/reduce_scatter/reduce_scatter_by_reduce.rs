@@ -4,15 +4,15 @@ use crate::program::{Names, Program, Sequence};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Buffer, Collective, Parameter, Rank, Room, Shape, scatter};
 
-/// The sum of a reduce of the whole vector and of a binomial scatter of its parts. The parameter
-/// `blocks` goes to the reduce.
+/// The sum of a reduce of the whole vector and of a binomial scatter of its parts. The parameters
+/// `blocks` and `radix` go to the reduce.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::ReduceScatter,
     id: "reduce_scatter_by_reduce",
     summary: "a reduce to rank 0, then a binomial scatter from it",
     source: "composition",
     formula: "the reduce, and L alpha + (p-1)/p beta m",
-    parameters: &[Parameter::Reduce, Parameter::Blocks],
+    parameters: &[Parameter::Reduce, Parameter::Blocks, Parameter::Radix],
     scratch,
     program,
     ..PLAIN

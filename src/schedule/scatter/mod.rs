@@ -7,6 +7,7 @@ use crate::{Collective, Rank, Shape};
 
 pub(crate) mod binary;
 pub(crate) mod binomial;
+pub(crate) mod knomial;
 pub(crate) mod leaders;
 pub(crate) mod linear;
 pub(crate) mod linear_nonblocking;

@@ -24,8 +24,10 @@ pub(crate) struct Branch {
     pub(crate) children: Vec<Subtree>,
 }
 
-/// A tree over all ranks towards any root.
-pub(crate) type Tree = fn(rank: Rank, root: Rank, ranks: u32) -> Branch;
+/// A tree over all ranks towards any root: a rank's place, from the rank, the root and the number of ranks.
+pub(crate) trait Tree: Fn(Rank, Rank, u32) -> Branch {}
+
+impl<T: Fn(Rank, Rank, u32) -> Branch> Tree for T {}
 
 /// Node `v` of a tree over `0..ranks` is rank `v + root`, cyclically.
 #[derive(Clone, Copy)]
@@ -64,12 +66,16 @@ impl Rotation {
 
 /// The binomial tree.
 pub(crate) fn binomial(rank: Rank, root: Rank, ranks: u32) -> Branch {
-    knomial(2, rank, root, ranks)
+    knomial(2)(rank, root, ranks)
 }
 
 /// The tree in which the parent of a node is the node without its lowest non-zero digit in base `radix`. The subtree
 /// of a node with `t` trailing zeros covers the nodes up to `radix^t` further.
-pub(crate) fn knomial(radix: u32, rank: Rank, root: Rank, ranks: u32) -> Branch {
+pub(crate) fn knomial(radix: u32) -> impl Tree {
+    move |rank, root, ranks| knomial_place(radix, rank, root, ranks)
+}
+
+fn knomial_place(radix: u32, rank: Rank, root: Rank, ranks: u32) -> Branch {
     let rotation = Rotation { root, ranks };
     let node = rotation.node(rank);
     let end = u64::from(ranks);

@@ -5,13 +5,22 @@
 //! logarithmic time). In round `k` of each group of `L = ceil(log2 p)` rounds, a rank sends to the one at distance
 //! `k` after it; the block numbers of the next `L` rounds are larger by `L`.
 
-use crate::shape::log2_ceil;
 use crate::{Rank, Shape};
 
-/// The distance of a step: 1 at step 0, all ranks at step `ceil(log2 ranks)`.
-pub(crate) fn distance(ranks: u32, step: u32) -> u32 {
-    let halvings = log2_ceil(ranks) - step;
-    u64::from(ranks).div_ceil(1 << halvings) as u32
+/// The distances of all steps, ascending from 1 to `ranks`: each is the next divided by `radix`, rounded up.
+/// `ceil(log_radix ranks)` steps lead from one to the next.
+pub(crate) fn distances(radix: u32, ranks: u32) -> Vec<u32> {
+    let divided = |distance: &u32| (*distance > 1).then(|| distance.div_ceil(radix));
+    let mut distances: Vec<u32> = std::iter::successors(Some(ranks), divided).collect();
+    distances.reverse();
+    distances
+}
+
+/// The messages with which cyclic ranges of `held` ranks grow to `next`, or shrink back: how far apart sender
+/// and receiver are, and of how many ranks each is; the first one is the longest.
+pub(crate) fn messages([held, next]: [u32; 2]) -> impl Iterator<Item = (u32, u32)> {
+    let distances = (held..next).step_by(held as usize);
+    distances.map(move |distance| (distance, held.min(next - distance)))
 }
 
 /// The graph of a number of ranks, at least two.
@@ -22,8 +31,7 @@ struct Graph {
 
 impl Graph {
     fn new(ranks: u32) -> Self {
-        let steps = 0..=log2_ceil(ranks);
-        let distances = steps.map(|step| distance(ranks, step).into());
+        let distances = distances(2, ranks).into_iter().map(i64::from);
         Self {
             ranks,
             distances: distances.collect(),

@@ -1,8 +1,8 @@
-//! Ranks folded to a power of two.
+//! Ranks folded to fewer positions, at least half as many.
 //!
-//! Let `P = 2^steps` be the largest power of two up to p. The first `2 (p - P)` ranks form pairs of neighbours, and
-//! one rank of each pair represents both. The remaining ranks are numbered in rank order: position `q` represents a
-//! range of one or two ranks, and an aligned group of positions a range of ranks.
+//! With `P` positions, mostly the largest power of two up to p, the first `2 (p - P)` ranks form pairs of neighbours,
+//! and one rank of each pair represents both. The remaining ranks are numbered in rank order: position `q` represents
+//! a range of one or two ranks, and an aligned group of positions a range of ranks.
 
 use std::ops::Range;
 
@@ -12,8 +12,8 @@ use crate::{Buffer, Rank, Round, Span};
 /// The folding of a communicator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fold {
-    /// `log2 P`: the rounds of an exchange at doubling distances.
-    pub(crate) steps: u32,
+    /// `P`.
+    positions: u32,
     /// The number of folded ranks.
     folded: u32,
     /// A rank that must stay active; in all other pairs the lower one does.
@@ -33,32 +33,43 @@ pub(crate) enum Role {
 }
 
 impl Fold {
-    /// The folding of `ranks` in which rank `kept` stays active.
+    /// The folding of `ranks` to a power of two in which rank `kept` stays active.
     pub(crate) fn new(ranks: u32, kept: Rank) -> Self {
-        let steps = ranks.ilog2();
         Self {
-            steps,
-            folded: ranks - (1 << steps),
             kept,
+            ..Self::to(1 << ranks.ilog2(), ranks)
+        }
+    }
+
+    /// The folding of `ranks` to a number of positions, from half as many to as many.
+    pub(crate) fn to(positions: u32, ranks: u32) -> Self {
+        Self {
+            positions,
+            folded: ranks - positions,
+            kept: 0,
         }
     }
 
     /// `P`, the number of positions.
     pub(crate) fn positions(self) -> u32 {
-        1 << self.steps
+        self.positions
+    }
+
+    /// `log2 P` of a power of two: the rounds of an exchange at doubling distances.
+    pub(crate) fn steps(self) -> u32 {
+        self.positions.ilog2()
     }
 
     /// The role of a rank.
     pub(crate) fn role(self, rank: Rank) -> Role {
+        let position = self.position(rank);
         if rank >= 2 * self.folded {
-            let position = rank - self.folded;
             return Role::GoesOn {
                 position,
                 stands_for: None,
             };
         }
         let neighbour = rank ^ 1;
-        let position = rank / 2;
         if self.rank(position) == rank {
             Role::GoesOn {
                 position,
@@ -66,6 +77,14 @@ impl Fold {
             }
         } else {
             Role::Away { neighbour }
+        }
+    }
+
+    /// The position that stands for a rank.
+    pub(crate) fn position(self, rank: Rank) -> u32 {
+        match rank < 2 * self.folded {
+            true => rank / 2,
+            false => rank - self.folded,
         }
     }
 

@@ -2,8 +2,10 @@
 
 pub(crate) mod branch;
 pub(crate) mod circulant;
+pub(crate) mod digits;
 pub(crate) mod fold;
 pub(crate) mod ordered;
+pub(crate) mod pairing;
 pub(crate) mod post_order;
 pub(crate) mod relay;
 pub(crate) mod spanning;

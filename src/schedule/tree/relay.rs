@@ -120,18 +120,27 @@ impl Program for Gathering {
 /// parent j+1}`.
 pub(crate) struct Spreading {
     pub(crate) node: Node,
-    pub(crate) blocks: u32,
+    /// The blocks that pass.
+    pub(crate) passing: Span,
+}
+
+impl Spreading {
+    /// The whole vector in this many blocks.
+    pub(crate) fn vector(node: Node, blocks: u32) -> Self {
+        let passing = Span::blocks(Buffer::Output, Partition::Even(blocks), 0, blocks.into());
+        Self { node, passing }
+    }
 }
 
 impl Program for Spreading {
     fn rounds(&self) -> u64 {
         let children = self.node.child_count();
         let receives = u64::from(self.node.parent.is_some());
-        u64::from(self.blocks) * children.max(receives) + receives * u64::from(children > 0)
+        self.passing.blocks.count * children.max(receives) + receives * u64::from(children > 0)
     }
 
     fn round(&self, index: u64, round: &mut Round) {
-        let block = |j: u64| Span::block(Buffer::Output, Partition::Even(self.blocks), j);
+        let block = |j: u64| self.passing.nth(j);
         let children = self.node.child_count();
         let send = match (children, self.node.parent) {
             (0, _) => None,
@@ -146,7 +155,7 @@ impl Program for Spreading {
         let turn = children.max(1);
         if let Some(parent) = self.node.parent
             && index.is_multiple_of(turn)
-            && index / turn < u64::from(self.blocks)
+            && index / turn < self.passing.blocks.count
         {
             round.recv(parent, block(index / turn));
         }

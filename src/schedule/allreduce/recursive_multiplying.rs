@@ -1,0 +1,153 @@
+//! Recursive multiplying: all whose numbers differ in a digit of radix k exchange whole vectors.
+
+use crate::program::Program;
+use crate::registry::{Algorithm, PLAIN};
+use crate::tree::digits::digits;
+use crate::tree::fold::{Away, Fold, Role};
+use crate::{Buffer, Collective, Parameter, Rank, Room, Round, Shape, Span};
+
+/// A step a digit: `d - 1` messages at once and `d - 1` combinations for a digit of radix `d`, with `d <= k`.
+/// With radix 2 it is `recursive_doubling`.
+///
+/// If p is a product of numbers up to k, these are the radices of the digits. Otherwise the ranks fold to
+/// `d k^t` positions, `d < k`: odd ones of the first ranks hand their vector to the left neighbour before
+/// and get the result from it after. Neighbours are combined first, so every combination joins adjacent
+/// ranges. A rank needs scratch memory for up to `k - 1` vectors.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Allreduce,
+    id: "recursive_multiplying",
+    summary: "whole vectors exchanged at once among all that differ in a digit of radix k, neighbours first",
+    source: "Ruefenacht, Bull, Booth 2017, Generalisation of recursive doubling for allreduce",
+    formula: "ceil(log_k p) (alpha + (k-1) (beta + gamma) m) if p = k^t, else with other digits up to k or two messages more",
+    parameters: &[Parameter::Radix],
+    scratch: |shape, rank| scratch(shape.radix, shape, rank),
+    program: |shape, rank| program(shape.radix, shape, rank),
+    ..PLAIN
+};
+
+/// The scratch buffers: one for each of the vectors that arrive at once.
+pub(super) fn scratch(radix: u32, shape: &Shape, rank: Rank) -> Vec<Room> {
+    let digits = digits(radix, shape.ranks);
+    match fold(&digits, shape).role(rank) {
+        Role::GoesOn { .. } => {
+            let most = digits.iter().max().map_or(0, |digit| digit - 1);
+            vec![Room::WHOLE; most as usize]
+        }
+        Role::Away { .. } => vec![],
+    }
+}
+
+/// The program of a rank.
+pub(super) fn program(radix: u32, shape: &Shape, rank: Rank) -> Box<dyn Program> {
+    let digits = digits(radix, shape.ranks);
+    let fold = fold(&digits, shape);
+    match fold.role(rank) {
+        Role::Away { neighbour } => Box::new(Away {
+            neighbour,
+            result: Span::whole(Buffer::Output),
+        }),
+        Role::GoesOn {
+            position,
+            stands_for,
+        } => Box::new(Multiplying {
+            fold,
+            digits,
+            position,
+            stands_for,
+        }),
+    }
+}
+
+fn fold(digits: &[u32], shape: &Shape) -> Fold {
+    Fold::to(digits.iter().product(), shape.ranks)
+}
+
+fn received(place: u32) -> Span {
+    Span::whole(Buffer::Scratch(place as u8))
+}
+
+/// A rank that takes part in the exchanges.
+struct Multiplying {
+    fold: Fold,
+    digits: Vec<u32>,
+    position: u32,
+    /// The right neighbour that is folded away.
+    stands_for: Option<Rank>,
+}
+
+/// The positions that differ in one digit only.
+struct Group {
+    /// The one whose digit is 0.
+    first: u32,
+    /// How far apart they are.
+    distance: u32,
+    count: u32,
+    /// The digit of the rank itself.
+    own: u32,
+}
+
+impl Multiplying {
+    fn exchange(&self, group: &Group, own: Span, round: &mut Round) {
+        let Group { count, .. } = *group;
+        let rank = |digit: u32| self.fold.rank(group.first + digit * group.distance);
+        for distance in 1..count {
+            let to = (group.own + distance) % count;
+            let from = (group.own + (count - distance)) % count;
+            round.send(rank(to), own);
+            round.recv(rank(from), group.received(from));
+        }
+    }
+}
+
+impl Group {
+    /// Where the vector of another one arrives.
+    fn received(&self, digit: u32) -> Span {
+        received(digit - u32::from(digit > self.own))
+    }
+
+    /// The digit whose vector is combined at a turn from 1: those below from the nearest down, then those above.
+    fn turn(&self, turn: u32) -> u32 {
+        self.own.checked_sub(turn).unwrap_or(turn)
+    }
+}
+
+impl Program for Multiplying {
+    fn rounds(&self) -> u64 {
+        let folding = if self.stands_for.is_some() { 3 } else { 0 };
+        folding + self.digits.iter().copied().map(u64::from).sum::<u64>()
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        let own = match index < 2 {
+            true => Buffer::Input,
+            false => Buffer::Output,
+        };
+        let [own, result] = [own, Buffer::Output].map(Span::whole);
+        let index = match self.stands_for {
+            Some(away) if index == 0 => return round.recv(away, received(0)),
+            Some(_) if index == 1 => return round.combine(own, received(0), result),
+            Some(away) if index + 1 == self.rounds() => return round.send(away, result),
+            Some(_) => index - 2,
+            None => index,
+        };
+        let (mut turn, mut distance) = (index as u32, 1);
+        for &count in &self.digits {
+            if turn < count {
+                let digit = self.position / distance % count;
+                let group = Group {
+                    first: self.position - digit * distance,
+                    distance,
+                    count,
+                    own: digit,
+                };
+                if turn == 0 {
+                    return self.exchange(&group, own, round);
+                }
+                let other = group.turn(turn);
+                return round.combine_by_rank(other < digit, group.received(other), own, result);
+            }
+            turn -= count;
+            distance *= count;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The Bine tree: in every round twice as many ranks have the vector, at shorter distances than binomially.
+
+use super::descending::Descending;
+use crate::registry::{Algorithm, PLAIN};
+use crate::shape::log2_ceil;
+use crate::tree::fold::{Fold, Role};
+use crate::tree::pairing::BineBranch;
+use crate::{Collective, Cost, Rank, Shape};
+
+/// Cost `L (alpha + beta m)` with `L = ceil(log2 p)`.
+///
+/// Partners stand about two thirds as far apart as in the binomial tree, the farthest ones first, so fewer
+/// messages leave a node or a group of nodes. If p is no power of two the tree has the next lower power of two
+/// of positions, some of which hand the vector to a neighbour in the end: not a step more.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Bcast,
+    id: "bine",
+    summary: "Bine tree, whole vector, farthest partner first; its distances are two thirds of the binomial tree's",
+    source: "De Sensi et al. 2025, arXiv 2508.17311",
+    formula: "L (alpha + beta m)",
+    cost: |ranks| Some(Cost::whole(log2_ceil(ranks).into(), 0)),
+    program: |shape, rank| Box::new(place(shape, rank)),
+    ..PLAIN
+};
+
+/// The place of a rank in the tree.
+pub(crate) fn place(shape: &Shape, rank: Rank) -> Descending {
+    let fold = Fold::new(shape.ranks, shape.root);
+    let (position, stands_for) = match fold.role(rank) {
+        Role::Away { neighbour } => {
+            return Descending {
+                parent: Some(neighbour),
+                children: Vec::new(),
+            };
+        }
+        Role::GoesOn {
+            position,
+            stands_for,
+        } => (position, stands_for),
+    };
+    // Around an odd root the tree is its own mirror image: partners of even and of odd positions change places.
+    let root = fold.position(shape.root);
+    let last = fold.positions() - 1;
+    let turned = |node: u32| match root.is_multiple_of(2) {
+        true => node.wrapping_add(root) & last,
+        false => root.wrapping_sub(node) & last,
+    };
+    let node = match root.is_multiple_of(2) {
+        true => position.wrapping_sub(root) & last,
+        false => root.wrapping_sub(position) & last,
+    };
+    let branch = BineBranch::new(node, fold.steps());
+    let rank = |node: u32| fold.rank(turned(node));
+    let children = branch.children.into_iter().map(rank);
+    Descending {
+        parent: branch.parent.map(rank),
+        children: children.chain(stands_for).collect(),
+    }
+}

@@ -559,13 +559,17 @@ fn on_two_ranks_the_simplest_stands_for_what_is_the_same_schedule() {
         }
     };
     let scatters = "bcast/scatter_allgather";
-    check("", Collective::Bcast, &["bcast/linear", scatters], 9);
-    check("", Collective::Scatter, &["scatter/linear"], 4);
+    // Two messages of a half each.
+    let splits = "bcast/split_binary[blocks=1]";
+    let distinct = ["bcast/linear", scatters, splits];
+    check("", Collective::Bcast, &distinct, 10);
+    check("", Collective::Scatter, &["scatter/linear"], 5);
     // Those that the campaign names, also if it names them one by one.
     let only = "candidates: {include: [bcast/chain, bcast/binomial]}\n";
     check(only, Collective::Bcast, &["bcast/binomial"], 1);
     let others = "candidates: {exclude: [bcast/linear*, bcast/mst]}\n";
-    check(others, Collective::Bcast, &["bcast/binomial", scatters], 6);
+    let distinct = ["bcast/binomial", scatters, splits];
+    check(others, Collective::Bcast, &distinct, 7);
 }
 
 /// A candidate with blocks goes by the simplest name that the campaign has for these, also where that was

@@ -29,9 +29,10 @@ const TOGETHER: u64 = 1 << 20;
 /// What algorithms that take chunks are given.
 const CHUNK: u64 = 64 << 10;
 
-/// All of the catalogue that do not know nodes, as those did not that others measured.
+/// All of the catalogue that neither know nodes nor have a radix, as those did not that others measured.
 pub(crate) fn ids() -> Vec<&'static str> {
     schedule::parts_of(Collective::Gather)
+        .filter(|algorithm| !algorithm.takes(Parameter::Radix))
         .map(|algorithm| algorithm.id)
         .collect()
 }

@@ -76,6 +76,9 @@ impl Selection {
     }
 }
 
+/// Numbers of leaders of a node that are tried beside one, where there are twice as many ranks.
+const LEADERS: [u32; 2] = [2, 4];
+
 /// The candidates of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
@@ -180,7 +183,7 @@ impl Campaign {
             !algorithm.knows_nodes() || is_for_nodes && Schedule::new(algorithm, &request).is_ok()
         };
         for algorithm in self.selection.of(cell.collective).filter(serves) {
-            let compositions = self.compositions(algorithm).into_iter();
+            let compositions = self.compositions(algorithm, cell.shape.ppn).into_iter();
             let inner = compositions.flat_map(|inner| self.radices(algorithm, cell, inner));
             let inner = inner.flat_map(|parameters| self.through(cell, parameters));
             families.extend(inner.map(|parameters| Family {
@@ -194,8 +197,9 @@ impl Campaign {
     }
 
     /// The inner algorithms of a composition; one empty entry for other algorithms. Of the phases within and between
-    /// nodes only one is varied at a time: the model predicts the best for each, and all pairs would be too many.
-    fn compositions(&self, algorithm: &Algorithm) -> Vec<Parameters> {
+    /// nodes, and the number of leaders, only one is varied at a time, since all combinations would be too many. A search
+    /// with a model combines the best of each.
+    fn compositions(&self, algorithm: &Algorithm, ppn: u32) -> Vec<Parameters> {
         if algorithm.knows_nodes() {
             let others = |parameter| algorithm.choices(parameter).iter().skip(1);
             let nodes = others(Parameter::Node).map(|id| Parameters {
@@ -206,8 +210,19 @@ impl Campaign {
                 network: Some((*id).to_owned()),
                 ..Parameters::default()
             });
+            let takes = algorithm.takes(Parameter::Leaders);
+            // With fewer than two ranks for each leader lanes are better.
+            let leaders = LEADERS.iter().filter(|k| takes && 2 * **k <= ppn);
+            let leaders = leaders.map(|leaders| Parameters {
+                leaders_per_node: Some(*leaders),
+                ..Parameters::default()
+            });
             let default = std::iter::once(Parameters::default());
-            return default.chain(nodes).chain(networks).collect();
+            return default
+                .chain(nodes)
+                .chain(networks)
+                .chain(leaders)
+                .collect();
         }
         let ids = |parameter, ids: &[String]| -> Vec<Option<String>> {
             if algorithm.takes(parameter) {
@@ -302,6 +317,41 @@ impl Family {
             algorithm,
             parameters,
         })
+    }
+
+    /// Whether it names none of the parts of an algorithm that knows nodes.
+    pub fn has_plain_parts(&self) -> bool {
+        let Parameters {
+            node,
+            network,
+            leaders_per_node,
+            ..
+        } = &self.parameters;
+        node.is_none() && network.is_none() && leaders_per_node.is_none()
+    }
+
+    /// The same with the parts that another family of the algorithm names and this one does not; unless both have a radix,
+    /// which all parts share, and these differ.
+    #[must_use]
+    pub fn with_parts_of(&self, other: &Self) -> Self {
+        let (own, other) = (self.parameters.clone(), other.parameters.clone());
+        if own.radix.is_some() && other.radix.is_some() && own.radix != other.radix {
+            return self.clone();
+        }
+        let parameters = Parameters {
+            node: own.node.clone().or(other.node),
+            network: own.network.clone().or(other.network),
+            leaders_per_node: own.leaders_per_node.or(other.leaders_per_node),
+            radix: own.radix.or(other.radix),
+            ..own
+        };
+        Self {
+            algorithm: self.algorithm,
+            is_cut: self
+                .algorithm
+                .uses(Parameter::Blocks, &parameters.in_units(1)),
+            parameters,
+        }
     }
 
     /// The member with this block size, if it can serve the cell.

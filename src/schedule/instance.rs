@@ -92,7 +92,10 @@ pub enum Unsupported {
         /// Ranks in the communicator.
         ranks: u32,
     },
-    /// The algorithm needs the same number of ranks on each node, or parts that are contiguous or at equal distances.
+    /// The algorithm has no leaders on each node.
+    ZeroLeaders,
+    /// The algorithm needs the same number of ranks on each node, or at least as many as leaders, or parts that are
+    /// contiguous or at equal distances.
     UnlikeNodes {
         /// The algorithm's full name.
         algorithm: String,
@@ -149,7 +152,7 @@ impl fmt::Display for Unsupported {
             }
             Self::UnlikeNodes { algorithm } => write!(
                 f,
-                "{algorithm} does not serve such nodes: lanes need as many ranks on each, and parts of ranks block order, or cyclic order of as many ranks on each"
+                "{algorithm} does not serve such nodes: lanes need as many ranks on each, several leaders as many ranks at least, and parts of ranks block order, or cyclic order of as many ranks on each"
             ),
             Self::Unordered { algorithm } => write!(
                 f,
@@ -160,6 +163,7 @@ impl fmt::Display for Unsupported {
             ),
             Self::TooLong => write!(f, "the vector is longer than {MOST_UNITS} units"),
             Self::ZeroBlocks => f.write_str("the number and size of blocks must be at least 1"),
+            Self::ZeroLeaders => f.write_str("the number of leaders must be at least 1"),
             Self::Part { collective, id } => {
                 write!(f, "there is no {collective} algorithm `{id}`")
             }
@@ -218,11 +222,15 @@ impl Schedule {
         if !Parameters::RADICES.contains(&radix) {
             return Err(Unsupported::Radix { radix });
         }
+        let leaders = match parameters.leaders {
+            Some(0) => return Err(Unsupported::ZeroLeaders),
+            leaders => phases::leaders(algorithm, leaders, &nodes),
+        };
         let parts = Parts {
             of: algorithm,
             reduce: part(Collective::Reduce, parameters.reduce)?,
             bcast: part(Collective::Bcast, parameters.bcast)?,
-            phases: phases(algorithm, &parameters, &nodes)?,
+            phases: phases(algorithm, &parameters, &nodes, leaders)?,
         };
         let mut shape = Shape {
             ranks,
@@ -232,6 +240,7 @@ impl Schedule {
             radix,
             parts,
             nodes,
+            leaders,
         };
         shape.blocks = match parameters.blocks {
             Some(Blocks::Count(0) | Blocks::Size(0)) => return Err(Unsupported::ZeroBlocks),
@@ -329,7 +338,8 @@ impl Schedule {
         let phases = parts
             .phases()
             .filter(|(phase, _)| phase.collective.is_reduction());
-        let phases = phases.map(|(phase, part)| (part, phase.has_root_at_end(nodes, root)));
+        let phases = phases.filter(|(phase, _)| phase.widest(&self.shape) > 1);
+        let phases = phases.map(|(phase, part)| (part, phase.has_root_at_end(&self.shape)));
         let mut inner = reduce.into_iter().chain(phases);
         let unordered = inner.find(|(part, at_end)| !is_ordered(part, *at_end));
         unordered.map(|(part, _)| part)
@@ -411,10 +421,11 @@ fn phases(
     algorithm: &'static Algorithm,
     parameters: &Parameters<'_>,
     nodes: &Nodes,
+    leaders: u32,
 ) -> Result<Phases, Unsupported> {
     let mut phases = [None; Phase::MOST];
     for (place, phase) in phases.iter_mut().zip(algorithm.phases) {
-        if !phase.serves(nodes, algorithm.collective) {
+        if nodes.smallest() < leaders || !phase.serves(nodes, algorithm.collective) {
             let algorithm = algorithm.name();
             return Err(Unsupported::UnlikeNodes { algorithm });
         }

@@ -71,6 +71,7 @@ struct List {
     starts: Vec<u32>,
     are_consecutive: bool,
     largest: u32,
+    smallest: u32,
 }
 
 impl Nodes {
@@ -93,12 +94,14 @@ impl Nodes {
         }
         let sizes: Vec<u32> = members.iter().map(|node| node.len() as u32).collect();
         let largest = sizes.iter().max().copied().unwrap_or(1);
+        let smallest = sizes.iter().min().copied().unwrap_or(1);
         let listed = Self {
             ranks: labels.len() as u32,
             order: Order::Listed(Arc::new(List {
                 ranks: members.concat(),
                 are_consecutive: members.concat().is_sorted(),
                 largest,
+                smallest,
                 places,
                 starts,
             })),
@@ -188,6 +191,14 @@ impl Nodes {
             Order::Block { per_node } => *per_node,
             Order::Cyclic { nodes } => self.ranks.div_ceil(*nodes),
             Order::Listed(list) => list.largest,
+        }
+    }
+
+    /// Ranks on the node with the fewest.
+    pub fn smallest(&self) -> u32 {
+        match &self.order {
+            Order::Block { .. } | Order::Cyclic { .. } => self.size(self.count().saturating_sub(1)),
+            Order::Listed(list) => list.smallest,
         }
     }
 

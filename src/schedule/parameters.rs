@@ -18,17 +18,20 @@ pub enum Parameter {
     Node,
     /// The algorithm between nodes, of an algorithm that knows nodes.
     Network,
+    /// The number of ranks of each node that exchange data with other nodes, of an algorithm that knows nodes.
+    Leaders,
 }
 
 impl Parameter {
     /// Every kind.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Blocks,
         Self::Radix,
         Self::Reduce,
         Self::Bcast,
         Self::Node,
         Self::Network,
+        Self::Leaders,
     ];
 }
 
@@ -41,6 +44,7 @@ impl fmt::Display for Parameter {
             Self::Bcast => "bcast",
             Self::Node => "node",
             Self::Network => "network",
+            Self::Leaders => "leaders_per_node",
         })
     }
 }
@@ -66,8 +70,8 @@ impl Blocks {
     }
 }
 
-/// Values of parameters. An absent one has the algorithm's default: one block, radix 4, binomial trees, and the first
-/// of [`crate::Phase::choices`] within and between nodes.
+/// Values of parameters. An absent one has the algorithm's default: one block, radix 4, binomial trees, the first of
+/// [`crate::Phase::choices`] within and between nodes, and one leader a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Parameters<'a> {
     /// The division of the vector.
@@ -82,6 +86,8 @@ pub struct Parameters<'a> {
     pub node: Option<&'a str>,
     /// Id of the algorithm between nodes.
     pub network: Option<&'a str>,
+    /// Leaders of each node, at most as many as the smallest node has ranks.
+    pub leaders: Option<u32>,
 }
 
 impl Parameters<'_> {
@@ -111,6 +117,7 @@ impl Parameters<'_> {
             self.bcast.map(|_| Parameter::Bcast),
             self.node.map(|_| Parameter::Node),
             self.network.map(|_| Parameter::Network),
+            self.leaders.map(|_| Parameter::Leaders),
         ]
         .into_iter()
         .flatten()

@@ -1,8 +1,9 @@
 //! Algorithms that know nodes: phases, one after the other, each an algorithm among some of the ranks.
 //!
-//! A phase is any algorithm of the registry. Among the ranks of a node or among the leaders, one rank of
-//! each node, it works on the whole vector. Ranks with the same local rank are a lane; the lanes work at
-//! the same time, each on its part of the vector (Träff and Hunold, CLUSTER 2020).
+//! A phase is any algorithm of the registry. Leaders are the ranks of a node that exchange data with those of other
+//! nodes: one, some (Bayatpour et al., SC'17) or all (Träff and Hunold, CLUSTER 2020). The other ranks of a node are in
+//! groups, one for each leader. Leaders with the same number, one of each node, are a lane; the lanes work at the same
+//! time, each on its part of the vector.
 
 mod overlapped;
 mod team;
@@ -19,13 +20,14 @@ use crate::{
 /// The ranks that carry out a phase together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Among {
-    /// The ranks of each node.
+    /// The ranks of each group: consecutive ranks of a node, all of them if it has one leader. The leader is the root in
+    /// its group, the first rank in each other.
+    Group,
+    /// The leaders of each node.
     Node,
-    /// The ranks of the root's node.
+    /// The leaders of the root's node.
     RootNode,
-    /// The leaders: the root on its node, the first rank on each other.
-    Leaders,
-    /// The ranks of each lane. All nodes must have the same number of ranks.
+    /// The leaders of each lane.
     Lane,
 }
 
@@ -34,7 +36,7 @@ pub enum Among {
 pub enum About {
     /// The whole vector.
     All,
-    /// For each lane, one of as many even parts as there are lanes.
+    /// For each lane, one of as many even parts as there are lanes; the whole vector if there is one lane.
     Even,
     /// The parts of the ranks that carry out the phase.
     Own,
@@ -61,7 +63,15 @@ pub struct Phase {
 
 impl Phase {
     /// The most phases that an algorithm has.
-    pub const MOST: usize = 3;
+    pub const MOST: usize = 5;
+
+    /// A phase in groups.
+    pub(crate) const fn of_group(collective: Collective, choices: &'static [&'static str]) -> Self {
+        Self {
+            among: Among::Group,
+            ..Self::of_node(collective, choices)
+        }
+    }
 
     /// A phase within nodes.
     pub(crate) const fn of_node(collective: Collective, choices: &'static [&'static str]) -> Self {
@@ -74,19 +84,24 @@ impl Phase {
         }
     }
 
-    /// A phase between nodes.
-    pub(crate) const fn between(
+    /// A phase of those that lead groups, by an algorithm that none names.
+    pub(crate) const fn of_leaders(
         among: Among,
         collective: Collective,
         choices: &'static [&'static str],
     ) -> Self {
-        let about = match among {
-            Among::Lane => About::Even,
-            _ => About::All,
-        };
         Self {
             among,
-            about,
+            named_by: None,
+            ..Self::of_node(collective, choices)
+        }
+    }
+
+    /// A phase between nodes.
+    pub(crate) const fn between(collective: Collective, choices: &'static [&'static str]) -> Self {
+        Self {
+            among: Among::Lane,
+            about: About::Even,
             collective,
             named_by: Some(Parameter::Network),
             choices,
@@ -108,8 +123,7 @@ impl Phase {
         let have_one_size = collective.is_sized_by_part();
         let are_rows = nodes.are_alike() && have_one_size;
         match (self.about, self.among) {
-            (About::All, _) => true,
-            (About::Even, _) => nodes.are_alike(),
+            (About::All | About::Even, _) => true,
             (About::Own, Among::Lane) | (About::Lanes, _) => {
                 are_rows && (nodes.are_consecutive() || nodes.are_cyclic())
             }
@@ -128,20 +142,30 @@ impl Phase {
     }
 
     /// The largest number of ranks that carry it out together.
-    pub fn widest(&self, nodes: &Nodes) -> u32 {
+    pub fn widest(&self, shape: &Shape) -> u32 {
         match self.among {
-            Among::Node | Among::RootNode => nodes.largest(),
-            Among::Leaders | Among::Lane => nodes.count(),
+            Among::Group => shape.nodes.largest().div_ceil(shape.leaders),
+            Among::Node | Among::RootNode => shape.leaders,
+            Among::Lane => shape.nodes.count(),
         }
     }
 
     /// Whether the root, or its representative, is the first or the last of the ranks that carry it out.
-    pub(crate) fn has_root_at_end(&self, nodes: &Nodes, root: Rank) -> bool {
-        let (node, local) = nodes.place(root);
-        match self.among {
-            Among::Node | Among::RootNode => local == 0 || local + 1 == nodes.size(node),
-            Among::Leaders | Among::Lane => node == 0 || node + 1 == nodes.count(),
-        }
+    pub(crate) fn has_root_at_end(&self, shape: &Shape) -> bool {
+        let team = Team::of(self, shape, shape.root);
+        team.is_none_or(|(team, member)| member == 0 || member + 1 == team.size())
+    }
+}
+
+/// The leaders of each node: as many as are given, one by default, and all ranks if there are no groups. At least one.
+pub(crate) fn leaders(algorithm: &Algorithm, given: Option<u32>, nodes: &Nodes) -> u32 {
+    let has_groups = algorithm
+        .phases
+        .iter()
+        .any(|phase| phase.among == Among::Group);
+    match has_groups || !algorithm.knows_nodes() {
+        true => given.unwrap_or(1),
+        false => nodes.largest(),
     }
 }
 
@@ -157,10 +181,10 @@ pub(crate) fn pieces(shape: &Shape) -> u32 {
         .filter(|(_, part)| part.takes(Parameter::Blocks));
     let pieces = cut.map(|(phase, part)| {
         let lanes = match phase.about {
-            About::Even => shape.nodes.largest(),
+            About::Even => shape.leaders,
             _ => 1,
         };
-        lanes.saturating_mul(part.pieces(phase.widest(&shape.nodes)))
+        lanes.saturating_mul(part.pieces(phase.widest(shape)))
     });
     pieces.max().unwrap_or(1)
 }

@@ -24,6 +24,8 @@ pub struct Shape {
     pub parts: Parts,
     /// Which ranks share a node.
     pub nodes: Nodes,
+    /// Ranks of each node that exchange data with other nodes, of an algorithm that knows nodes.
+    pub leaders: u32,
 }
 
 /// The inner algorithms of a composition.

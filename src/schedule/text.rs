@@ -20,6 +20,7 @@ pub fn headline(schedule: &Schedule) -> String {
             Parameter::Radix => write!(line, ", radix {}", shape.radix),
             Parameter::Reduce => write!(line, ", {}", shape.parts.reduce),
             Parameter::Bcast => write!(line, ", {}", shape.parts.bcast),
+            Parameter::Leaders => write!(line, ", {}", count(shape.leaders, "leader")),
             Parameter::Node | Parameter::Network => {
                 let named = |(phase, _): &(&Phase, _)| phase.named_by == Some(*parameter);
                 let parts = shape.parts.phases().filter(named);

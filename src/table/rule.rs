@@ -17,7 +17,7 @@ pub(crate) const SIZE: &str = "a size in bytes, as in 1500, 64K or 8MiB";
 const THROUGH: &str = "through";
 
 /// The parameters by their names in files and in the registry.
-pub(crate) const PARAMETERS: [(&str, Parameter); 7] = [
+pub(crate) const PARAMETERS: [(&str, Parameter); 8] = [
     ("block_bytes", Parameter::Blocks),
     ("blocks", Parameter::Blocks),
     ("radix", Parameter::Radix),
@@ -25,6 +25,7 @@ pub(crate) const PARAMETERS: [(&str, Parameter); 7] = [
     ("bcast", Parameter::Bcast),
     ("node", Parameter::Node),
     ("network", Parameter::Network),
+    ("leaders_per_node", Parameter::Leaders),
 ];
 
 /// The domain of an entry's rules.
@@ -76,6 +77,7 @@ macro_rules! names_candidate {
             bcast: Option<String>,
             node: Option<String>,
             network: Option<String>,
+            leaders_per_node: Option<u32>,
             segment_bytes: Option<strict_yaml::Scalar>,
             fanout: Option<u32>,
             through: Option<vocabulary::Through>,
@@ -93,6 +95,7 @@ macro_rules! names_candidate {
                     bcast: self.bcast.as_deref(),
                     node: self.node.as_deref(),
                     network: self.network.as_deref(),
+                    leaders_per_node: self.leaders_per_node,
                     segment_bytes: self.segment_bytes.as_ref(),
                     fanout: self.fanout,
                     through: self.through.unwrap_or_default(),
@@ -124,6 +127,7 @@ pub(crate) struct NamedCandidate<'d> {
     pub(crate) bcast: Option<&'d str>,
     pub(crate) node: Option<&'d str>,
     pub(crate) network: Option<&'d str>,
+    pub(crate) leaders_per_node: Option<u32>,
     pub(crate) segment_bytes: Option<&'d Scalar>,
     pub(crate) fanout: Option<u32>,
     pub(crate) through: Through,
@@ -144,6 +148,7 @@ impl NamedCandidate<'_> {
             ("bcast", self.bcast.is_some()),
             ("node", self.node.is_some()),
             ("network", self.network.is_some()),
+            ("leaders_per_node", self.leaders_per_node.is_some()),
             ("segment_bytes", self.segment_bytes.is_some()),
             ("fanout", self.fanout.is_some()),
             (THROUGH, !self.through.is_mpi()),
@@ -222,6 +227,7 @@ fn any_candidate(
         bcast: inner(place, "bcast", named.bcast, Collective::Bcast)?,
         node: named.node.map(str::to_owned),
         network: named.network.map(str::to_owned),
+        leaders_per_node: count(place, "leaders_per_node", named.leaders_per_node)?,
         through: named.through,
         ..Parameters::default()
     };
@@ -283,6 +289,9 @@ fn refuse_unsupported(
     if let Err(unsupported) = Schedule::new(algorithm, &request) {
         let key = match unsupported {
             Unsupported::Radix { .. } => radix,
+            Unsupported::UnlikeNodes { .. } if parameters.leaders_per_node.is_some() => {
+                "leaders_per_node"
+            }
             Unsupported::Part { ref id, .. } if parameters.node.as_ref() == Some(id) => "node",
             Unsupported::Part { ref id, .. } if parameters.network.as_ref() == Some(id) => {
                 "network"

@@ -118,14 +118,18 @@ fn place(name: &str) -> Option<usize> {
 /// Tables hold for every root, not only for the measured one. Algorithms that know nodes combine in order only if the
 /// ranks of every node are consecutive, which is assumed here.
 pub fn out_of_order(algorithm: &'static Algorithm, parameters: &Parameters) -> Option<String> {
-    // A root that is neither the first nor the last of an even number of ranks, on its node and among nodes: an
-    // algorithm that is ordered there is ordered for all roots.
+    // A root that is neither the first nor the last of an even number of ranks, in its group, on its node and among
+    // nodes: an algorithm that is ordered there is ordered for all roots.
     let request = Request {
-        root: 5,
+        root: 9,
         commutative: false,
-        parameters: parameters.in_units(1),
-        placed: Placed::Block { per_node: 4 },
-        ..Request::ranks(16)
+        parameters: schedule::Parameters {
+            // More than two work as two do.
+            leaders: parameters.leaders_per_node.map(|leaders| leaders.min(2)),
+            ..parameters.in_units(1)
+        },
+        placed: Placed::Block { per_node: 8 },
+        ..Request::ranks(32)
     };
     match Schedule::new(algorithm, &request) {
         Err(Unsupported::Unordered { algorithm }) => Some(algorithm),

@@ -192,6 +192,9 @@ pub struct Parameters {
     /// Id of its phase between nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
+    /// Ranks of each node that exchange data with other nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaders_per_node: Option<u32>,
     /// Size of a native algorithm's pipeline segment in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment_bytes: Option<u64>,
@@ -253,6 +256,7 @@ impl Parameters {
             ("bcast", self.bcast.clone()),
             ("node", self.node.clone()),
             ("network", self.network.clone()),
+            ("leaders_per_node", self.leaders_per_node.map(number)),
             ("segment_bytes", self.segment_bytes.map(format_bytes)),
             ("fanout", self.fanout.map(number)),
             ("through", through.map(|through| through.name().to_owned())),
@@ -274,6 +278,7 @@ impl Parameters {
             bcast: self.bcast.as_deref(),
             node: self.node.as_deref(),
             network: self.network.as_deref(),
+            leaders: self.leaders_per_node,
         }
     }
 }

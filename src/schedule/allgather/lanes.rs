@@ -1,6 +1,6 @@
 //! An allgather in every lane at once, then an allgather on every node of what its lanes have.
 
-use crate::phases::{self, About, Among, Phase};
+use crate::phases::{self, About, Phase};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Parameter};
 
@@ -19,7 +19,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     phases: &[
         Phase {
             about: About::Own,
-            ..Phase::between(Among::Lane, Collective::Allgather, CHOICES)
+            ..Phase::between(Collective::Allgather, CHOICES)
         },
         Phase {
             about: About::Lanes,

@@ -1,6 +1,6 @@
 //! A gather on every node, an allgather among one rank of each, a broadcast on every node.
 
-use crate::phases::{self, About, Among, Phase};
+use crate::phases::{self, About, Phase};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Parameter, gather};
 
@@ -19,12 +19,11 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         // The same for the gather as for the broadcast.
         Phase {
             about: About::Own,
-            ..Phase::of_node(Collective::Gather, CHOICES)
+            ..Phase::of_group(Collective::Gather, CHOICES)
         },
         Phase {
             about: About::Nodes,
             ..Phase::between(
-                Among::Leaders,
                 Collective::Allgather,
                 &[
                     super::circulant::ALGORITHM.id,
@@ -33,7 +32,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
                 ],
             )
         },
-        Phase::of_node(Collective::Bcast, CHOICES),
+        Phase::of_group(Collective::Bcast, CHOICES),
     ],
     scratch: phases::scratch,
     program: phases::program,

@@ -1,6 +1,6 @@
 //! A reduce-scatter on every node, an allreduce in every lane at once, an allgather on every node.
 
-use crate::phases::{self, Among, Phase};
+use crate::phases::{self, Phase};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Parameter, allgather, reduce_scatter};
 
@@ -26,7 +26,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             ],
         ),
         Phase::between(
-            Among::Lane,
             Collective::Allreduce,
             &[
                 super::recursive_doubling::ALGORITHM.id,

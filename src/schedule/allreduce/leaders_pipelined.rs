@@ -1,6 +1,6 @@
 //! A reduce on every node, an allreduce among one rank of each and a broadcast on every node, block by block.
 
-use crate::phases::{self, Among, Phase};
+use crate::phases::{self, Phase};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Parameter, bcast, reduce};
 
@@ -17,12 +17,11 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "of one block the sum of its parts, of each other what a leader does for it",
     parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
     phases: &[
-        Phase::of_node(
+        Phase::of_group(
             Collective::Reduce,
             &[reduce::binomial::ALGORITHM.id, reduce::chain::ALGORITHM.id],
         ),
         Phase::between(
-            Among::Leaders,
             Collective::Allreduce,
             &[
                 super::recursive_doubling::ALGORITHM.id,
@@ -30,7 +29,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
                 super::circulant::ALGORITHM.id,
             ],
         ),
-        Phase::of_node(
+        Phase::of_group(
             Collective::Bcast,
             &[bcast::binomial::ALGORITHM.id, bcast::chain::ALGORITHM.id],
         ),

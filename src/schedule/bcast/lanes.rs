@@ -22,7 +22,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             choices: &[scatter::binomial::ALGORITHM.id],
         },
         Phase::between(
-            Among::Lane,
             Collective::Bcast,
             &[
                 super::binomial::ALGORITHM.id,

@@ -1,6 +1,6 @@
 //! A broadcast among one rank of each node and one on every node, block by block.
 
-use crate::phases::{self, Among, Phase};
+use crate::phases::{self, Phase};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Parameter};
 
@@ -16,7 +16,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
     phases: &[
         Phase::between(
-            Among::Leaders,
             Collective::Bcast,
             &[
                 super::binomial::ALGORITHM.id,
@@ -24,7 +23,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
                 super::binary_pipelined::ALGORITHM.id,
             ],
         ),
-        Phase::of_node(
+        Phase::of_group(
             Collective::Bcast,
             &[
                 super::binomial::ALGORITHM.id,

@@ -1,6 +1,6 @@
 //! A gather on every node, then one among one rank of each.
 
-use crate::phases::{self, About, Among, Phase};
+use crate::phases::{self, About, Phase};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Parameter};
 
@@ -19,11 +19,11 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     phases: &[
         Phase {
             about: About::Own,
-            ..Phase::of_node(Collective::Gather, CHOICES)
+            ..Phase::of_group(Collective::Gather, CHOICES)
         },
         Phase {
             about: About::Nodes,
-            ..Phase::between(Among::Leaders, Collective::Gather, CHOICES)
+            ..Phase::between(Collective::Gather, CHOICES)
         },
     ],
     scratch: phases::scratch,

@@ -23,54 +23,90 @@ pub(super) struct Team {
     nodes: Nodes,
     /// The root of the call.
     root: Rank,
-    /// The node, or the local rank of a lane.
-    place: u32,
+    /// Leaders of each node.
+    leaders: u32,
+    /// The node, of those that are on one.
+    node: u32,
+    /// The number of the leader, of a group and of a lane.
+    lane: u32,
 }
 
 impl Team {
     /// The team of a rank, and the rank's number in it; `None` if it takes no part.
     pub(super) fn of(phase: &Phase, shape: &Shape, rank: Rank) -> Option<(Self, Rank)> {
-        let (nodes, root) = (&shape.nodes, shape.root);
-        let (node, local) = nodes.place(rank);
-        let (place, member) = match phase.among {
-            Among::Node => (node, local),
-            Among::RootNode => (nodes.place(root).0 == node).then_some((node, local))?,
-            Among::Leaders => (leader(nodes, root, node) == rank).then_some((0, node))?,
-            Among::Lane => (local, node),
-        };
-        let team = Self {
+        let (node, local) = shape.nodes.place(rank);
+        let mut team = Self {
             among: phase.among,
             about: phase.about,
-            nodes: nodes.clone(),
-            root,
-            place,
+            nodes: shape.nodes.clone(),
+            root: shape.root,
+            leaders: shape.leaders,
+            node,
+            lane: 0,
         };
-        (team.size() > 1).then_some((team, member))
+        team.lane = team.group(node, local);
+        let leads = team.leader(node, team.lane) == rank;
+        let is_at_root = shape.nodes.place(shape.root).0 == node;
+        let (takes_part, member) = match phase.among {
+            Among::Group => (true, local - team.start(node, team.lane)),
+            Among::Node => (leads, team.lane),
+            Among::RootNode => (leads && is_at_root, team.lane),
+            Among::Lane => (leads, node),
+        };
+        (takes_part && team.size() > 1).then_some((team, member))
     }
 
     pub(super) fn size(&self) -> u32 {
         match self.among {
-            Among::Node | Among::RootNode => self.nodes.size(self.place),
-            Among::Leaders | Among::Lane => self.nodes.count(),
+            Among::Group => self.start(self.node, self.lane + 1) - self.start(self.node, self.lane),
+            Among::Node | Among::RootNode => self.leaders,
+            Among::Lane => self.nodes.count(),
         }
     }
 
     /// The team's number of the call's root, or of its representative.
     pub(super) fn head(&self) -> Rank {
         let (node, local) = self.nodes.place(self.root);
+        let lane = self.group(node, local);
         match self.among {
-            Among::Node | Among::RootNode if node == self.place => local,
-            Among::Node | Among::RootNode => 0,
-            Among::Leaders | Among::Lane => node,
+            Among::Lane => node,
+            _ if node != self.node => 0,
+            Among::Node | Among::RootNode => lane,
+            Among::Group if lane == self.lane => local - self.start(node, lane),
+            Among::Group => 0,
         }
     }
 
     /// The rank of a member.
     pub(super) fn rank(&self, member: Rank) -> Rank {
         match self.among {
-            Among::Node | Among::RootNode => self.nodes.rank(self.place, member),
-            Among::Leaders => leader(&self.nodes, self.root, member),
-            Among::Lane => self.nodes.rank(member, self.place),
+            Among::Group => {
+                let first = self.start(self.node, self.lane);
+                self.nodes.rank(self.node, first + member)
+            }
+            Among::Node | Among::RootNode => self.leader(self.node, member),
+            Among::Lane => self.leader(member, self.lane),
+        }
+    }
+
+    /// The local rank that is the first of a group.
+    fn start(&self, node: u32, group: u32) -> u32 {
+        let size = u64::from(self.nodes.size(node));
+        (u64::from(group) * size / u64::from(self.leaders)) as u32
+    }
+
+    /// The group of a local rank.
+    fn group(&self, node: u32, local: u32) -> u32 {
+        let size = u64::from(self.nodes.size(node));
+        (((u64::from(local) + 1) * u64::from(self.leaders) - 1) / size) as u32
+    }
+
+    /// The leader of a group: the root, or the first rank.
+    fn leader(&self, node: u32, group: u32) -> Rank {
+        let (of_root, local) = self.nodes.place(self.root);
+        match of_root == node && self.group(node, local) == group {
+            true => self.root,
+            false => self.nodes.rank(node, self.start(node, group)),
         }
     }
 
@@ -81,12 +117,12 @@ impl Team {
         let size = self.size();
         // Ranks are arranged in rows: the nodes in block order, the lanes in cyclic order.
         let stand_together = match (self.among, self.about) {
-            (Among::Lane, _) | (_, About::Lanes) => self.nodes.are_cyclic(),
+            (Among::Lane, About::Own) | (_, About::Lanes) => self.nodes.are_cyclic(),
             _ => self.nodes.are_consecutive(),
         };
-        let others = match self.among {
-            Among::Lane => lanes,
-            _ => nodes,
+        let (place, others) = match self.among {
+            Among::Lane => (self.lane, lanes),
+            _ => (self.node, nodes),
         };
         let first = self.rank(0);
         Some(match (self.about, stand_together) {
@@ -95,7 +131,7 @@ impl Team {
             (About::Own, true) => (Partition::OfRanks { first, ranks: size }, 0),
             (About::Own, false) => {
                 let (ranks, chunks) = (size, others);
-                let before = u64::from(self.place) * u64::from(size);
+                let before = u64::from(place) * u64::from(size);
                 (Partition::ByChunk { ranks, chunks }, before)
             }
             (About::Lanes | About::Nodes, false) => {
@@ -125,7 +161,7 @@ impl Team {
             return (parts, BlockRange { start, count });
         }
         let (parts, part) = match self.about {
-            About::Even => (self.nodes.largest(), self.place),
+            About::Even if self.leaders > 1 => (self.leaders, self.lane),
             _ => (piece.of, piece.number),
         };
         let (pieces, chunks) = match partition {
@@ -176,13 +212,5 @@ impl Team {
             true => Room::part(size, member),
             false => Room::parts(size, 0, size),
         })
-    }
-}
-
-/// The leader of a node.
-fn leader(nodes: &Nodes, root: Rank, node: u32) -> Rank {
-    match nodes.place(root).0 == node {
-        true => root,
-        false => nodes.rank(node, 0),
     }
 }

@@ -24,7 +24,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             ],
         ),
         Phase::between(
-            Among::Lane,
             Collective::Reduce,
             &[
                 super::binomial::ALGORITHM.id,

@@ -1,6 +1,6 @@
 //! A reduce on every node and one among one rank of each, block by block.
 
-use crate::phases::{self, Among, Phase};
+use crate::phases::{self, Phase};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Parameter};
 
@@ -17,7 +17,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "of one block the sum of its parts, of each other what a leader does for it",
     parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
     phases: &[
-        Phase::of_node(
+        Phase::of_group(
             Collective::Reduce,
             &[
                 super::binomial::ALGORITHM.id,
@@ -26,7 +26,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             ],
         ),
         Phase::between(
-            Among::Leaders,
             Collective::Reduce,
             &[
                 super::binomial::ALGORITHM.id,

@@ -1,6 +1,6 @@
 //! A reduce-scatter on every node of what its lanes are to have, then a reduce-scatter in every lane at once.
 
-use crate::phases::{self, About, Among, Phase};
+use crate::phases::{self, About, Phase};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Parameter};
 
@@ -23,7 +23,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         },
         Phase {
             about: About::Own,
-            ..Phase::between(Among::Lane, Collective::ReduceScatter, CHOICES)
+            ..Phase::between(Collective::ReduceScatter, CHOICES)
         },
     ],
     scratch: phases::scratch,

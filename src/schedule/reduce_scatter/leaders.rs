@@ -1,6 +1,6 @@
 //! A reduce on every node, a reduce-scatter among one rank of each, a scatter on every node.
 
-use crate::phases::{self, About, Among, Phase};
+use crate::phases::{self, About, Phase};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Parameter, reduce};
 
@@ -18,11 +18,10 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     parameters: &[Parameter::Node, Parameter::Network],
     phases: &[
         // The same for the reduce as for the scatter.
-        Phase::of_node(Collective::Reduce, CHOICES),
+        Phase::of_group(Collective::Reduce, CHOICES),
         Phase {
             about: About::Nodes,
             ..Phase::between(
-                Among::Leaders,
                 Collective::ReduceScatter,
                 &[
                     super::butterfly::ALGORITHM.id,
@@ -33,7 +32,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         },
         Phase {
             about: About::Own,
-            ..Phase::of_node(Collective::Scatter, CHOICES)
+            ..Phase::of_group(Collective::Scatter, CHOICES)
         },
     ],
     scratch: phases::scratch,

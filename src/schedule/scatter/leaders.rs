@@ -1,6 +1,6 @@
 //! A scatter among one rank of each node, then one on every node.
 
-use crate::phases::{self, About, Among, Phase};
+use crate::phases::{self, About, Phase};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Parameter};
 
@@ -18,11 +18,11 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     phases: &[
         Phase {
             about: About::Nodes,
-            ..Phase::between(Among::Leaders, Collective::Scatter, CHOICES)
+            ..Phase::between(Collective::Scatter, CHOICES)
         },
         Phase {
             about: About::Own,
-            ..Phase::of_node(Collective::Scatter, CHOICES)
+            ..Phase::of_group(Collective::Scatter, CHOICES)
         },
     ],
     scratch: phases::scratch,

@@ -21,6 +21,9 @@ pub struct Grid {
 /// The tested radices: every form of node, and the radices in use.
 const RADICES: [u32; 5] = [2, 3, 4, 8, 16];
 
+/// The numbers of leaders, beside one, that are tried.
+const LEADERS: [u32; 3] = [2, 3, 4];
+
 impl Grid {
     /// Calls `visit` with every call on a communicator of this size, until it fails.
     ///
@@ -138,8 +141,8 @@ impl Grid {
 }
 
 /// Every inner reduce with the default broadcast, and every inner broadcast with the default reduce; likewise for the
-/// algorithms within and between nodes. The parts run one after the other and are independent, so other pairs would
-/// prove nothing more. Other algorithms have a single entry without parts.
+/// algorithms within and between nodes and for several leaders. The parts run one after the other and are independent,
+/// so other pairs would prove nothing more. Other algorithms have a single entry without parts.
 fn compositions(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
     let none = Parameters::default();
     let ids = |parameter, collective| {
@@ -163,7 +166,15 @@ fn compositions(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
         network: Some(id),
         ..none
     });
+    let leaders = LEADERS
+        .iter()
+        .filter(|_| algorithm.takes(Parameter::Leaders));
+    let leaders = leaders.map(|leaders| Parameters {
+        leaders: Some(*leaders),
+        ..none
+    });
     let all = reduces.chain(bcasts).chain(nodes).chain(networks);
+    let all = all.chain(leaders);
     let all: Vec<_> = all.collect();
     match all.is_empty() {
         true => vec![none],

@@ -402,6 +402,16 @@ fn algorithms_that_know_nodes_are_tried_with_a_few_parts() {
         "allreduce/lanes[network=ring]",
     ];
     assert_eq!(candidates(&campaign, &on(5, 4), None), expected);
+    let leading = self::campaign("candidates: {include: allreduce/leaders}\n");
+    let several = |nodes, ppn| {
+        let mut found = candidates(&leading, &on(nodes, ppn), None);
+        found.retain(|name| name.contains("leaders_per_node"));
+        found
+    };
+    let [two, four] = [2, 4].map(|k| format!("allreduce/leaders[leaders_per_node={k}]"));
+    assert_eq!(several(3, 3), [""; 0]);
+    assert_eq!(several(3, 4), [two.as_str()]);
+    assert_eq!(several(3, 8), [two, four]);
     assert_eq!(candidates(&campaign, &on(1, 20), None), ["default"]);
     assert_eq!(candidates(&campaign, &on(20, 1), None), ["default"]);
 }

@@ -54,6 +54,9 @@ pub(crate) struct ParameterArgs {
     /// Id of the algorithm between nodes, for algorithms that know nodes [default: the algorithm's own]
     #[arg(long, value_name = "ID")]
     network: Option<String>,
+    /// Ranks of each node that exchange data with other nodes [default: 1]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    leaders_per_node: Option<u32>,
 }
 
 impl ParameterArgs {
@@ -65,6 +68,7 @@ impl ParameterArgs {
             bcast: self.bcast.as_deref(),
             node: self.node.as_deref(),
             network: self.network.as_deref(),
+            leaders: self.leaders_per_node,
         }
     }
 }

@@ -133,6 +133,7 @@ fn parameter_names(algorithm: &Algorithm) -> Vec<&'static str> {
             Parameter::Bcast => &["bcast"],
             Parameter::Node => &["node"],
             Parameter::Network => &["network"],
+            Parameter::Leaders => &["leaders_per_node"],
         }
     };
     algorithm

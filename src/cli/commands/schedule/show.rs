@@ -106,7 +106,7 @@ impl Args {
     }
 
     fn answer(&self, schedule: &Schedule) -> Answers {
-        use schedule::Parameter::{Bcast, Network, Node, Radix, Reduce};
+        use schedule::Parameter::{Bcast, Leaders, Network, Node, Radix, Reduce};
         let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
         let part = |parameter| {
             let mut phases = shape.parts.phases();
@@ -129,6 +129,7 @@ impl Args {
             bcast: algorithm.takes(Bcast).then_some(shape.parts.bcast.id),
             node: part(Node),
             network: part(Network),
+            leaders_per_node: algorithm.takes(Leaders).then_some(shape.leaders),
             nodes: nodes(&shape.nodes),
             blocks: finest.as_ref().map_or(1, Vec::len),
             block_units: self.units.and(finest),
@@ -180,6 +181,7 @@ pub(in crate::commands) struct Answers {
     bcast: Option<&'static str>,
     node: Option<&'static str>,
     network: Option<&'static str>,
+    leaders_per_node: Option<u32>,
     /// The ranks on each node.
     nodes: Vec<Vec<Rank>>,
     /// Blocks of the finest cut of the vector.

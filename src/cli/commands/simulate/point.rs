@@ -115,6 +115,10 @@ impl Call<'_> {
                 .parameters
                 .network
                 .filter(|_| takes(Parameter::Network)),
+            leaders: self
+                .parameters
+                .leaders
+                .filter(|_| takes(Parameter::Leaders)),
         };
         let mut request = Request {
             root: self.root,
@@ -172,6 +176,10 @@ impl Call<'_> {
                     .parameters
                     .network
                     .filter(|_| takes(Parameter::Network)),
+                leaders: self
+                    .parameters
+                    .leaders
+                    .filter(|_| takes(Parameter::Leaders)),
             },
             placed: topology.placed(),
         };

@@ -121,6 +121,7 @@ fn show_prints_rounds() {
             "blocks",
             "collective",
             "in_place",
+            "leaders_per_node",
             "network",
             "node",
             "nodes",

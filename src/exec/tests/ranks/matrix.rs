@@ -179,6 +179,10 @@ fn parameters(dice: &mut Dice, algorithm: &Algorithm, count: u64) -> Parameters 
                 let id = *dice.pick(&ids(Collective::Bcast));
                 parameters.bcast = Some(id.to_owned());
             }
+            Parameter::Leaders => {
+                parameters.leaders_per_node =
+                    Some(1 + dice.below(3) as u32).filter(|_| dice.below(2) > 0);
+            }
             Parameter::Node | Parameter::Network => {
                 let id = (*dice.pick(algorithm.choices(*parameter))).to_owned();
                 match parameter {

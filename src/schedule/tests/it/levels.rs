@@ -80,8 +80,13 @@ proptest! {
     }
 }
 
-/// Whether an algorithm works on lanes and the nodes have none, or on parts that do not stand together.
-fn must_be_refused(algorithm: &Algorithm, nodes: &Nodes) -> bool {
+/// Whether an algorithm works on lanes and the nodes have none, has more leaders than a node has ranks, or works on parts
+/// that do not stand together.
+fn must_be_refused(algorithm: &Algorithm, leaders: Option<u32>, nodes: &Nodes) -> bool {
+    let fewest = (0..nodes.count()).map(|node| nodes.size(node)).min();
+    if leaders > fewest {
+        return true;
+    }
     let is_lanes = algorithm.id == "lanes";
     let has_parts = algorithm.phases.iter().any(|p| p.about == About::Own);
     let parts_differ = algorithm.collective == Collective::ReduceScatter;
@@ -114,13 +119,12 @@ fn prove_call(
         placed: Placed::On(nodes),
         ..Request::ranks(nodes.ranks())
     };
+    let is_refused = must_be_refused(algorithm, parameters.leaders, nodes);
     match Schedule::new(algorithm, &request) {
-        Err(Unsupported::UnlikeNodes { .. }) => {
-            assert!(must_be_refused(algorithm, nodes), "{algorithm} {nodes:?}")
-        }
+        Err(Unsupported::UnlikeNodes { .. }) => assert!(is_refused, "{algorithm} {nodes:?}"),
         schedule => {
             let schedule = schedule.unwrap();
-            assert!(!must_be_refused(algorithm, nodes), "{algorithm} {nodes:?}");
+            assert!(!is_refused, "{algorithm} {nodes:?}");
             if let Err(fault) = verify(&schedule) {
                 panic!("{algorithm} {request:?}: {fault}");
             }

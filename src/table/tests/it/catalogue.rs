@@ -188,6 +188,15 @@ fn leaders_are_for_commutative_operators_where_ranks_are_dealt_to_nodes_in_turn(
     assert!(refusal.contains("out of rank order"), "{refusal}");
     let commutative = format!("{cyclic}        operators: commutative\n");
     assert!(on(2, &commutative, leaders).is_ok());
+    let three = "allreduce/leaders, leaders_per_node: 3";
+    let table = on(2, block, three).expect("three ranks a node");
+    let again = Table::parse(&table.to_yaml(), Path::new("t.yaml")).expect("valid");
+    assert_eq!(table, again);
+    for leaders in [0, 4] {
+        let rule = format!("allreduce/leaders, leaders_per_node: {leaders}");
+        let refusal = on(2, block, &rule).expect_err("as many leaders as ranks, at least one");
+        assert!(refusal.contains("leaders_per_node"), "{refusal}");
+    }
     let refusal = on(2, block, "allreduce/leaders, network: magic").expect_err("unknown");
     assert!(refusal.contains("network)"), "{refusal}");
 }

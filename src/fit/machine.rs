@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Level, Line, Link, Machine, Placement, PostAhead, Rates};
+use model::{Level, Line, Link, Machine, Placement, PostAhead, Rates, Tiers};
 use serde::Serialize;
 use vocabulary::{Cell, Datatype, Operator, Through};
 
@@ -53,13 +53,18 @@ impl MachineFit {
     /// The rates that hold for messages of a size in a cell, with the `gamma` of its datatype and operator
     /// where it is known and the machine's otherwise; `None` if the cell's level is unknown.
     pub fn rates(&self, cell: &Cell, through: Through, bytes: u64) -> Option<Rates> {
+        Some(self.tiers(cell, through, bytes)?.network)
+    }
+
+    /// The same within and between nodes; what is unknown of a node's links is taken from those between nodes.
+    pub(crate) fn tiers(&self, cell: &Cell, through: Through, bytes: u64) -> Option<Tiers> {
         let machine = self.machine_of(cell, through, self.machine.as_ref()?)?;
         let line = machine.link(Level::of_nodes(cell.shape.nodes))?.line(bytes);
-        Some(rates_of(&machine, line))
+        Some(tiers(&machine, cell, line, bytes))
     }
 
     /// The rates of each of the lines that messages may follow in a cell.
-    pub(crate) fn all_rates(&self, cell: &Cell, through: Through) -> Vec<Rates> {
+    pub(crate) fn all_rates(&self, cell: &Cell, through: Through) -> Vec<Tiers> {
         let machine = self.machine.as_ref();
         let Some(machine) = machine.and_then(|machine| self.machine_of(cell, through, machine))
         else {
@@ -73,7 +78,8 @@ impl MachineFit {
             true => &straight[..],
             false => &link.lines,
         };
-        lines.iter().map(|line| rates_of(&machine, *line)).collect()
+        let tiers = |line: &Line| tiers(&machine, cell, *line, line.from);
+        lines.iter().map(tiers).collect()
     }
 
     /// The machine with the rates for combining and for messages that apply in a cell; `None` if these are unknown.
@@ -105,6 +111,16 @@ impl MachineFit {
         let of_machine = self.machine.as_ref().and_then(|machine| machine.gamma);
         self.gammas.iter().find_map(own).or(of_machine)
     }
+}
+
+/// The rates of messages of about this length: those of a line at the slowest level that a cell uses, and those within
+/// nodes.
+fn tiers(machine: &Machine, cell: &Cell, line: Line, bytes: u64) -> Tiers {
+    let slowest = rates_of(machine, line);
+    let several = Level::of_nodes(cell.shape.nodes) == Level::Network;
+    let within = machine.link(Level::Node).filter(|_| several);
+    let within = within.map(|link| rates_of(machine, link.line(bytes)));
+    machine.tiers(within.unwrap_or(slowest), slowest)
 }
 
 fn rates_of(machine: &Machine, line: Line) -> Rates {

@@ -48,7 +48,7 @@ fn closed_form_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> 
     let parameters = candidate.parameters();
     let call = call(cell, &parameters);
     let (_, block_bytes) = model::blocks(algorithm, &call)?;
-    let rates = fit.rates(cell, parameters.through, block_bytes)?;
+    let rates = fit.tiers(cell, parameters.through, block_bytes)?;
     Some(model::predict(algorithm, rates, &call)?.seconds)
 }
 

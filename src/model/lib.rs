@@ -18,11 +18,14 @@
 
 mod machine;
 mod machine_file;
+mod parts;
 mod pipeline;
 mod predict;
 mod simulate;
 
-pub use machine::{Cache, InvalidMachine, Level, Line, Link, Machine, Noise, PostAhead, Rates};
+pub use machine::{
+    Cache, InvalidMachine, Level, Line, Link, Machine, Noise, PostAhead, Rates, Tiers,
+};
 pub use pipeline::Pipeline;
 pub use predict::{Call, Prediction, blocks, predict, predict_best};
 pub use simulate::{

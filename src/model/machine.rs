@@ -212,7 +212,56 @@ pub struct Rates {
     pub gamma: Option<f64>,
 }
 
+/// What closed forms know of a machine with nodes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tiers {
+    /// Within nodes.
+    pub node: Rates,
+    /// Between nodes.
+    pub network: Rates,
+    /// [`Machine::injection_beta`] and [`Machine::injection_gap`], 0 where the port is not shared.
+    pub injection: [f64; 2],
+    /// [`Machine::rails`], at least 1.
+    pub rails: u32,
+}
+
+/// The same everywhere.
+impl From<Rates> for Tiers {
+    fn from(rates: Rates) -> Self {
+        Self {
+            node: rates,
+            network: rates,
+            injection: [0.0; 2],
+            rails: 1,
+        }
+    }
+}
+
+impl Tiers {
+    /// The rates between nodes of each of several ranks of a node that send at once.
+    pub(crate) fn between_nodes(&self, senders: u32) -> Rates {
+        let [beta, gap] = self.injection;
+        let in_turn = f64::from(senders.div_ceil(self.rails.max(1)));
+        Rates {
+            alpha: self.network.alpha + (in_turn - 1.0) * gap,
+            beta: self.network.beta.max(in_turn * beta),
+            ..self.network
+        }
+    }
+}
+
 impl Machine {
+    /// What closed forms need, of rates within and between nodes that are given.
+    pub fn tiers(&self, node: Rates, network: Rates) -> Tiers {
+        let injection = [self.injection_beta, self.injection_gap];
+        Tiers {
+            node,
+            network,
+            injection: injection.map(Option::unwrap_or_default),
+            rails: self.rails.unwrap_or(1),
+        }
+    }
+
     /// The link of a level, if known.
     pub fn link(&self, level: Level) -> Option<&Link> {
         match level {

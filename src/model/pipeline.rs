@@ -2,6 +2,8 @@
 
 use schedule::PipelineCost;
 
+use std::ops::Add;
+
 /// A pipelined algorithm on a vector of a given size.
 ///
 /// Cut into `b` equal blocks of the `m`-byte vector it takes
@@ -10,7 +12,7 @@ use schedule::PipelineCost;
 /// best number of blocks balances the start-ups of more blocks against the filling of the
 /// pipeline with larger ones: `b* = sqrt(fill / slope)`, `T* = fixed + 2 sqrt(slope fill)`.
 /// `T` is convex there; otherwise it never falls, and one block is best.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pipeline {
     /// Seconds that do not depend on the number of blocks.
     fixed: f64,
@@ -32,6 +34,30 @@ impl Pipeline {
             slope: c2 * alpha,
             fill: (c1 * beta + g1 * gamma) * bytes,
         }
+    }
+
+    /// What takes `start_up` seconds for a block, and `whole` for one that is the whole vector, and is done once.
+    pub(crate) fn once(start_up: f64, whole: f64) -> Self {
+        Self {
+            fixed: start_up,
+            slope: 0.0,
+            fill: whole,
+        }
+    }
+
+    /// The first block takes what this does [`Pipeline::once`], and each other one what `other` does:
+    /// `T(b) = this(m / b) + (b - 1) other(m / b)`.
+    pub(crate) fn then(self, other: Self) -> Self {
+        Self {
+            fixed: self.fixed - other.fixed + other.fill,
+            slope: other.fixed,
+            fill: self.fill - other.fill,
+        }
+    }
+
+    /// Seconds that each further block takes however short it is.
+    pub(crate) fn start_up(&self) -> f64 {
+        self.slope
     }
 
     /// `T(b)`: the time in seconds with `blocks` blocks, at least 1.
@@ -58,6 +84,19 @@ impl Pipeline {
             above
         } else {
             below
+        }
+    }
+}
+
+/// One after the other, with as many blocks.
+impl Add for Pipeline {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            fixed: self.fixed + other.fixed,
+            slope: self.slope + other.slope,
+            fill: self.fill + other.fill,
         }
     }
 }

@@ -1,10 +1,9 @@
 //! Predictions by the closed forms of the algorithm registry.
 
-use schedule::{
-    Algorithm, Collective, Cost, Parameter, Parameters, PipelineCost, Placed, Request, Schedule,
-};
+use schedule::{Algorithm, Cost, Parameter, Parameters, PipelineCost, Placed, Request, Schedule};
 
-use crate::{Pipeline, Rates};
+use crate::parts::{Part, of_root, parts};
+use crate::{Pipeline, Rates, Tiers};
 
 /// A call to predict; its root, if any, is 0.
 #[derive(Clone, Copy, Debug)]
@@ -50,23 +49,13 @@ struct Cut {
 }
 
 impl Cut {
-    /// `None` if the algorithm cannot serve the call.
-    fn new(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<Self> {
-        let unit_bytes = call.unit_bytes.max(1);
-        let request = Request {
-            units: call.bytes.div_ceil(unit_bytes),
-            parameters: call.parameters,
-            placed: call.placed,
-            ..Request::ranks(call.ranks)
-        };
-        let schedule = Schedule::new(algorithm, &request).ok()?;
-        Some(Self {
-            piece: schedule
-                .vector_units()
-                .div_ceil(schedule.pieces().max(1).into()),
+    fn new(schedule: &Schedule, call: &Call<'_>) -> Self {
+        let pieces = schedule.pieces().max(1).into();
+        Self {
+            piece: schedule.vector_units().div_ceil(pieces),
             blocks: schedule.shape().blocks,
-            unit_bytes,
-        })
+            unit_bytes: call.unit_bytes.max(1),
+        }
     }
 
     /// The largest number of nonempty blocks.
@@ -110,6 +99,17 @@ impl Cut {
     }
 }
 
+/// `None` if the algorithm cannot serve the call.
+fn schedule(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<Schedule> {
+    let request = Request {
+        units: call.bytes.div_ceil(call.unit_bytes.max(1)),
+        parameters: call.parameters,
+        placed: call.placed,
+        ..Request::ranks(call.ranks)
+    };
+    Schedule::new(algorithm, &request).ok()
+}
+
 /// The prediction of a closed form for a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
@@ -124,7 +124,7 @@ pub struct Prediction {
 /// The number of blocks of a call and the size of the largest in bytes, as the parameters request; `None` if the
 /// algorithm cannot serve the call.
 pub fn blocks(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<(u32, u64)> {
-    let cut = Cut::new(algorithm, call)?;
+    let cut = Cut::new(&schedule(algorithm, call)?, call);
     Some((cut.blocks, cut.block_bytes(cut.blocks)))
 }
 
@@ -132,11 +132,19 @@ pub fn blocks(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<(u32, u6
 ///
 /// Blocks are whole units: if they cannot be equal, the largest one fills the pipeline.
 ///
+/// All messages of an algorithm that does not know nodes have the same rates: those between nodes, if there are
+/// [`Tiers`].
+///
 /// `None` if the algorithm cannot serve the call or has no closed form for that many ranks, or if it combines and
 /// `gamma` is unknown.
-pub fn predict(algorithm: &'static Algorithm, rates: Rates, call: &Call<'_>) -> Option<Prediction> {
-    let cut = Cut::new(algorithm, call)?;
-    Some(ClosedForm::new(algorithm, rates, call)?.at(cut.blocks, cut))
+pub fn predict(
+    algorithm: &'static Algorithm,
+    rates: impl Into<Tiers>,
+    call: &Call<'_>,
+) -> Option<Prediction> {
+    let schedule = schedule(algorithm, call)?;
+    let cut = Cut::new(&schedule, call);
+    Some(ClosedForm::new(&schedule, rates.into(), call)?.at(cut.blocks, cut))
 }
 
 /// The time of a call with the best number of blocks; that of the parameters is ignored.
@@ -146,11 +154,12 @@ pub fn predict(algorithm: &'static Algorithm, rates: Rates, call: &Call<'_>) -> 
 /// no blocks is predicted unchanged. `None` as in [`predict`].
 pub fn predict_best(
     algorithm: &'static Algorithm,
-    rates: Rates,
+    rates: impl Into<Tiers>,
     call: &Call<'_>,
 ) -> Option<Prediction> {
-    let cut = Cut::new(algorithm, call)?;
-    let form = ClosedForm::new(algorithm, rates, call)?;
+    let schedule = schedule(algorithm, call)?;
+    let cut = Cut::new(&schedule, call);
+    let form = ClosedForm::new(&schedule, rates.into(), call)?;
     let lemma = form
         .pipelined
         .map_or(1, |pipeline| pipeline.best_blocks(cut.max_blocks()));
@@ -166,46 +175,50 @@ pub fn predict_best(
 struct ClosedForm {
     /// The part that depends on the number of blocks.
     pipelined: Option<Pipeline>,
-    /// Seconds per block independent of its size.
-    start_up: f64,
     /// Seconds of the parts with a fixed number of blocks.
     unpipelined: f64,
 }
 
 impl ClosedForm {
-    fn new(algorithm: &'static Algorithm, rates: Rates, call: &Call<'_>) -> Option<Self> {
-        let mut pipelined: Option<(PipelineCost, f64)> = None;
-        let mut unpipelined = 0.0;
-        for Part { algorithm, bytes } in parts(algorithm, call)? {
-            match algorithm.cost(call.ranks)? {
-                Cost::Pipelined { lemma, .. } => {
-                    let before = pipelined.map_or(PipelineCost::default(), |(cost, _)| cost);
-                    pipelined = Some((sum(before, lemma), bytes));
+    fn new(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Option<Self> {
+        let parts = parts(schedule, tiers, call)?;
+        if schedule.algorithm().is_pipelined {
+            let sum = |parts: &mut dyn Iterator<Item = &Part>| {
+                let mut sum = Pipeline::default();
+                for part in parts {
+                    sum = sum + a_block(part)?;
                 }
-                Cost::Fixed {
-                    steps,
-                    moved,
-                    combined,
-                    parts,
-                } => {
-                    let bytes = |share: u64| share as f64 / parts as f64 * bytes;
-                    let gamma = gamma(combined > 0, rates)?;
-                    unpipelined += steps as f64 * rates.alpha
-                        + bytes(moved) * rates.beta
-                        + bytes(combined) * gamma;
+                Some(sum)
+            };
+            let one = sum(&mut parts.iter())?;
+            // What a node does for a block, up and down, ends before it begins with the next one.
+            let within = sum(&mut parts.iter().filter(|part| part.is_within))?;
+            let both = parts.iter().filter(|part| part.is_within).count() > 1;
+            let root = of_root(schedule, tiers, call)?;
+            let root = Pipeline::once(root[0], root[1]);
+            let each = match both && within.seconds(1.0) > root.seconds(1.0) {
+                true => within,
+                false => root,
+            };
+            return Some(Self {
+                pipelined: Some(one.then(each)),
+                unpipelined: 0.0,
+            });
+        }
+        let mut form = Self {
+            pipelined: None,
+            unpipelined: 0.0,
+        };
+        for part in &parts {
+            match part.algorithm.cost(part.ranks)? {
+                Cost::Pipelined { lemma, .. } if part.algorithm.takes(Parameter::Blocks) => {
+                    let pipeline = pipeline(lemma, part)?;
+                    form.pipelined = Some(form.pipelined.unwrap_or_default() + pipeline);
                 }
+                _ => form.unpipelined += a_block(part)?.seconds(1.0),
             }
         }
-        let start_up = pipelined.map_or(0.0, |(cost, _)| cost.c2 as f64 * rates.alpha);
-        let pipelined = match pipelined {
-            Some((cost, bytes)) => Some(pipeline(cost, rates, bytes)?),
-            None => None,
-        };
-        Some(Self {
-            pipelined,
-            start_up,
-            unpipelined,
-        })
+        Some(form)
     }
 
     fn at(&self, blocks: u32, cut: Cut) -> Prediction {
@@ -218,7 +231,7 @@ impl ClosedForm {
         let sent = blocks.min(cut.max_blocks());
         let even = cut.even_blocks(sent);
         let pipelined = self.pipelined.map_or(0.0, |pipeline| {
-            pipeline.seconds(even) + self.start_up * (f64::from(sent) - even)
+            pipeline.seconds(even) + pipeline.start_up() * (f64::from(sent) - even)
         });
         Prediction {
             seconds: pipelined + self.unpipelined,
@@ -228,63 +241,40 @@ impl ClosedForm {
     }
 }
 
-/// One of several algorithms that run one after the other.
-struct Part {
-    algorithm: &'static Algorithm,
-    /// Length of its call in bytes, as its own collective counts it.
-    bytes: f64,
+/// A part that is carried out once for each block, as long as it is.
+fn a_block(part: &Part) -> Option<Pipeline> {
+    let lemma = match part.algorithm.cost(part.ranks)? {
+        Cost::Pipelined { lemma, .. } => lemma,
+        Cost::Fixed {
+            steps,
+            moved,
+            combined,
+            parts,
+        } => {
+            let share = |count: u64| count as f64 / parts as f64 * part.bytes;
+            let Rates { alpha, beta, .. } = part.rates;
+            let gamma = gamma(combined > 0, part.rates)?;
+            return Some(Pipeline::once(
+                steps as f64 * alpha,
+                share(moved) * beta + share(combined) * gamma,
+            ));
+        }
+    };
+    let one = PipelineCost {
+        c1: lemma.c1 + lemma.c2,
+        g1: lemma.g1 + lemma.g2,
+        ..PipelineCost::default()
+    };
+    pipeline(one, part)
 }
 
-/// The algorithms that run one after the other: those of a composition, otherwise the algorithm itself. All parts with
-/// blocks have the same number, and these work on the whole vector.
-fn parts(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<Vec<Part>> {
-    let (bytes, ranks) = (call.bytes as f64, f64::from(call.ranks));
-    let (whole, part) = match algorithm.collective.is_sized_by_part() {
-        true => (bytes * ranks, bytes),
-        false => (bytes, bytes / ranks),
-    };
-    let find = |collective: Collective, id: Option<&str>| {
-        let id = id.unwrap_or(Parameters::DEFAULT_PART);
-        let algorithm = schedule::find(&format!("{collective}/{id}"))?;
-        let bytes = match collective.is_sized_by_part() {
-            true => part,
-            false => whole,
-        };
-        Some(Part { algorithm, bytes })
-    };
-    let reduce = || find(Collective::Reduce, call.parameters.reduce);
-    let bcast = || find(Collective::Bcast, call.parameters.bcast);
-    let takes = |parameter| algorithm.takes(parameter);
-    match (takes(Parameter::Reduce), takes(Parameter::Bcast)) {
-        (false, false) => Some(vec![Part { algorithm, bytes }]),
-        (true, true) => Some(vec![reduce()?, bcast()?]),
-        // The part before a broadcast of everything, or after a reduce to one rank.
-        (false, true) if algorithm.collective == Collective::Allgather => {
-            Some(vec![find(Collective::Gather, None)?, bcast()?])
-        }
-        (true, false) if !algorithm.collective.is_rooted() => {
-            Some(vec![reduce()?, find(Collective::Scatter, None)?])
-        }
-        _ => None,
-    }
-}
-
-fn pipeline(cost: PipelineCost, rates: Rates, bytes: f64) -> Option<Pipeline> {
-    let gamma = gamma(cost.g1 != 0 || cost.g2 != 0, rates)?;
-    let Rates { alpha, beta, .. } = rates;
-    Some(Pipeline::new(cost, alpha, beta, gamma, bytes as u64))
+fn pipeline(cost: PipelineCost, part: &Part) -> Option<Pipeline> {
+    let gamma = gamma(cost.g1 != 0 || cost.g2 != 0, part.rates)?;
+    let Rates { alpha, beta, .. } = part.rates;
+    Some(Pipeline::new(cost, alpha, beta, gamma, part.bytes as u64))
 }
 
 /// The time to combine a byte; 0 if nothing is combined, `None` if it is unknown.
 fn gamma(combines: bool, rates: Rates) -> Option<f64> {
     if combines { rates.gamma } else { Some(0.0) }
-}
-
-fn sum(a: PipelineCost, b: PipelineCost) -> PipelineCost {
-    PipelineCost {
-        c1: a.c1 + b.c1,
-        c2: a.c2 + b.c2,
-        g1: a.g1 + b.g1,
-        g2: a.g2 + b.g2,
-    }
 }

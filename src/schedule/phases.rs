@@ -258,20 +258,16 @@ impl Plan {
                 }
                 _ => held == result || shape.in_place && result == Buffer::Output,
             };
-            let one = match is_pipelined {
-                true => 1,
-                false => shape.blocks,
-            };
-            let outer = Shape {
-                blocks: one,
-                ..shape.clone()
-            };
             let inner = Shape {
                 ranks: team.size(),
                 root: team.head(),
                 in_place: is_in_place,
+                blocks: match part.takes(Parameter::Blocks) && !is_pipelined {
+                    true => shape.blocks,
+                    false => 1,
+                },
                 nodes: Nodes::together(team.size()),
-                ..outer.of_part(part)
+                ..*shape
             };
             // Every block of a scatter has its own place in an output of the whole vector, on every rank.
             let needs_none = is_scatter && result == Buffer::Output && is_whole;
@@ -294,8 +290,10 @@ impl Plan {
             if gets_result {
                 held = result;
             }
+            let program = (part.program)(&inner, member);
             steps.push(Step {
-                program: (part.program)(&inner, member),
+                rounds: program.rounds(),
+                program,
                 names,
                 team,
                 turn,
@@ -308,6 +306,7 @@ impl Plan {
 /// A member's program in one phase, renamed for the call.
 struct Step {
     program: Box<dyn Program>,
+    rounds: u64,
     names: Names,
     team: Team,
     /// The phase's place among all.
@@ -316,7 +315,7 @@ struct Step {
 
 impl Program for Step {
     fn rounds(&self) -> u64 {
-        self.program.rounds()
+        self.rounds
     }
 
     fn round(&self, index: u64, round: &mut Round) {

@@ -207,7 +207,7 @@ impl Guide<'_> {
         }
         let was_tried = |name: &Candidate| tried.iter().any(|(_, kin)| kin == name);
         let mut rivals = Vec::new();
-        for family in self.campaign.families(cell) {
+        for family in self.families(cell) {
             let name = family.candidate(cell, 1).map(|member| kin(&member));
             let Some(name) = name else { continue };
             let members = near.iter().filter(|(_, member)| kin(member) == name);
@@ -249,6 +249,44 @@ impl Guide<'_> {
         let mut candidates = vec![Candidate::Default];
         candidates.extend(chosen);
         candidates
+    }
+
+    /// The campaign's families, which vary one part of an algorithm that knows nodes at a time, and for each such
+    /// algorithm one family that combines the parts with the best predictions.
+    fn families(&self, cell: &Cell) -> Vec<Family> {
+        let mut families = self.campaign.families(cell);
+        // The best family of each algorithm, and whether its parts are complete: parts that are predicted to be slower
+        // than the plain form do not join.
+        let mut best: Vec<(Family, bool)> = Vec::new();
+        let expected = |family: &Family| {
+            let block = self.expectation.block_bytes(cell, family);
+            let member = family.candidate(cell, block.unwrap_or_else(|| cell.vector_bytes()))?;
+            self.expectation.seconds(cell, &member)
+        };
+        let mut known: Vec<(f64, &Family)> = families
+            .iter()
+            .filter(|family| family.algorithm.knows_nodes())
+            .filter_map(|family| Some((expected(family)?, family)))
+            .collect();
+        known.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (_, family) in known {
+            let is_same = |(other, _): &&mut (Family, bool)| {
+                std::ptr::eq(other.algorithm, family.algorithm)
+                    && other.parameters.through == family.parameters.through
+            };
+            match best.iter_mut().find(is_same) {
+                None => best.push((family.clone(), family.has_plain_parts())),
+                Some((_, true)) => {}
+                Some((held, is_over)) => {
+                    *held = held.with_parts_of(family);
+                    *is_over = family.has_plain_parts();
+                }
+            }
+        }
+        let mut together: Vec<Family> = best.into_iter().map(|(family, _)| family).collect();
+        together.retain(|family| !families.contains(family));
+        families.extend(together);
+        families
     }
 
     /// The first block sizes to try, in bytes; near the minimum a factor of two costs little.

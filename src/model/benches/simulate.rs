@@ -5,14 +5,14 @@
 //! of everything, and of the rest without the programs. Seconds are the processor's where the system
 //! tells them, so that other work on the machine counts little, and medians. Words behind `--` limit it
 //! to the cases that have them in their names. The first case is run once, and says how much memory a
-//! rank takes. `plain` is a machine on which messages meet only at the ports of wide rounds; on the
+//! rank takes; the last line says how much all cases that were run took at most. `plain` is a machine on which messages meet only at the ports of wide rounds; on the
 //! `contended` one short messages are eager and the ranks of a node share its port, so that all go
 //! through the agenda.
 
 use std::time::Instant;
 
 use model::{Link, Machine, Placement, PostAhead, Setting, Topology, simulate};
-use schedule::{Parameters, Request, Schedule};
+use schedule::{Algorithm, Parameters, Request, Schedule};
 
 /// Runs a case.
 const RUNS: usize = 5;
@@ -23,7 +23,7 @@ const MILLION: u32 = 1 << 20;
 /// A call that is simulated: algorithm, ranks, units, and blocks, 0 if it does not take any.
 struct Case(&'static str, u32, u64, u32);
 
-const CASES: [Case; 20] = [
+const CASES: [Case; 22] = [
     Case("bcast/binomial", MILLION, 128, 0),
     Case("bcast/binomial", 1 << 16, 128, 0),
     Case("reduce/binomial", MILLION, 128, 0),
@@ -44,6 +44,8 @@ const CASES: [Case; 20] = [
     Case("scatter/linear_nonblocking", MILLION, 8, 0),
     Case("bcast/linear_nonblocking", MILLION, 8, 0),
     Case("bcast/linear", MILLION, 8, 0),
+    Case("allreduce/leaders", MILLION, 128, 0),
+    Case("allreduce/lanes", MILLION, 1 << 20, 0),
 ];
 
 fn machine() -> Machine {
@@ -98,9 +100,17 @@ impl Case {
         let request = Request {
             units,
             parameters,
+            placed: self.topology().placed(),
             ..Request::ranks(ranks)
         };
         Schedule::new(algorithm, &request).map_err(|error| error.to_string())
+    }
+
+    /// Fat nodes for what knows them.
+    fn topology(&self) -> Topology {
+        let knows_nodes = schedule::find(self.0).is_some_and(Algorithm::knows_nodes);
+        let per_node = if knows_nodes { 128 } else { 16 };
+        Topology::of_ranks(self.1, per_node, Placement::Block)
     }
 
     /// The seconds for making the programs of all ranks.
@@ -118,7 +128,7 @@ impl Case {
     fn run(&self, machine: &Machine) -> Result<(f64, u64), String> {
         let setting = Setting {
             machine,
-            topology: Topology::of_ranks(self.1, 16, Placement::Block),
+            topology: self.topology(),
             unit_bytes: 8,
         };
         let start = Clock::start();
@@ -203,6 +213,9 @@ fn main() -> Result<(), String> {
         for case in CASES.iter().filter(is_chosen) {
             case.print(label, machine, RUNS)?;
         }
+    }
+    if let Some(peak) = peak_memory() {
+        println!("           {} MiB at most", peak >> 20);
     }
     Ok(())
 }

@@ -123,7 +123,9 @@ impl<'a> Search<'a> {
             ..
         } = *self.setting;
         let only = topology.only_level(self.request.ranks);
-        let rates = machine.rates(only.unwrap_or(Level::Network))?;
+        let slowest = machine.rates(only.unwrap_or(Level::Network))?;
+        let within = machine.rates(Level::Node).filter(|_| only.is_none());
+        let tiers = machine.tiers(within.unwrap_or(slowest), slowest);
         let call = Call {
             ranks: self.request.ranks,
             bytes: self.request.units.saturating_mul(unit_bytes),
@@ -134,7 +136,7 @@ impl<'a> Search<'a> {
             },
             placed: self.request.placed,
         };
-        Some(predict_best(self.algorithm, rates, &call)?.blocks)
+        Some(predict_best(self.algorithm, tiers, &call)?.blocks)
     }
 
     /// Numbers at which blocks are as long as an eager limit, and a unit longer.

@@ -21,58 +21,76 @@ pub(super) struct Team {
     pub(super) among: Among,
     about: About,
     nodes: Nodes,
-    /// The root of the call.
+    /// The root of the call, its node and its group.
     root: Rank,
+    root_place: (u32, u32),
     /// Leaders of each node.
     leaders: u32,
     /// The node, of those that are on one.
     node: u32,
     /// The number of the leader, of a group and of a lane.
     lane: u32,
+    /// The local rank that is the first of a group.
+    first: u32,
+    size: u32,
 }
 
 impl Team {
     /// The team of a rank, and the rank's number in it; `None` if it takes no part.
     pub(super) fn of(phase: &Phase, shape: &Shape, rank: Rank) -> Option<(Self, Rank)> {
-        let (node, local) = shape.nodes.place(rank);
-        let mut team = Self {
+        let Shape {
+            nodes,
+            root,
+            leaders,
+            ..
+        } = shape;
+        let place = |rank| {
+            let (node, local) = nodes.place(rank);
+            (node, local, group(nodes.size(node), *leaders, local))
+        };
+        let (node, local, lane) = place(rank);
+        let (root_node, _, root_lane) = place(*root);
+        let first = start(nodes.size(node), *leaders, lane);
+        let leads = match (root_node, root_lane) == (node, lane) {
+            true => rank == *root,
+            false => local == first,
+        };
+        let (takes_part, member, size) = match phase.among {
+            Among::Group => {
+                let next = start(nodes.size(node), *leaders, lane + 1);
+                (true, local - first, next - first)
+            }
+            Among::Node => (leads, lane, *leaders),
+            Among::RootNode => (leads && node == root_node, lane, *leaders),
+            Among::Lane => (leads, node, nodes.count()),
+        };
+        let team = || Self {
             among: phase.among,
             about: phase.about,
-            nodes: shape.nodes.clone(),
-            root: shape.root,
-            leaders: shape.leaders,
+            nodes: nodes.clone(),
+            root: *root,
+            root_place: (root_node, root_lane),
+            leaders: *leaders,
             node,
-            lane: 0,
+            lane,
+            first,
+            size,
         };
-        team.lane = team.group(node, local);
-        let leads = team.leader(node, team.lane) == rank;
-        let is_at_root = shape.nodes.place(shape.root).0 == node;
-        let (takes_part, member) = match phase.among {
-            Among::Group => (true, local - team.start(node, team.lane)),
-            Among::Node => (leads, team.lane),
-            Among::RootNode => (leads && is_at_root, team.lane),
-            Among::Lane => (leads, node),
-        };
-        (takes_part && team.size() > 1).then_some((team, member))
+        (takes_part && size > 1).then(|| (team(), member))
     }
 
     pub(super) fn size(&self) -> u32 {
-        match self.among {
-            Among::Group => self.start(self.node, self.lane + 1) - self.start(self.node, self.lane),
-            Among::Node | Among::RootNode => self.leaders,
-            Among::Lane => self.nodes.count(),
-        }
+        self.size
     }
 
     /// The team's number of the call's root, or of its representative.
     pub(super) fn head(&self) -> Rank {
-        let (node, local) = self.nodes.place(self.root);
-        let lane = self.group(node, local);
+        let (node, lane) = self.root_place;
         match self.among {
             Among::Lane => node,
             _ if node != self.node => 0,
             Among::Node | Among::RootNode => lane,
-            Among::Group if lane == self.lane => local - self.start(node, lane),
+            Among::Group if lane == self.lane => self.nodes.place(self.root).1 - self.first,
             Among::Group => 0,
         }
     }
@@ -80,34 +98,19 @@ impl Team {
     /// The rank of a member.
     pub(super) fn rank(&self, member: Rank) -> Rank {
         match self.among {
-            Among::Group => {
-                let first = self.start(self.node, self.lane);
-                self.nodes.rank(self.node, first + member)
-            }
+            Among::Group => self.nodes.rank(self.node, self.first + member),
             Among::Node | Among::RootNode => self.leader(self.node, member),
             Among::Lane => self.leader(member, self.lane),
         }
     }
 
-    /// The local rank that is the first of a group.
-    fn start(&self, node: u32, group: u32) -> u32 {
-        let size = u64::from(self.nodes.size(node));
-        (u64::from(group) * size / u64::from(self.leaders)) as u32
-    }
-
-    /// The group of a local rank.
-    fn group(&self, node: u32, local: u32) -> u32 {
-        let size = u64::from(self.nodes.size(node));
-        (((u64::from(local) + 1) * u64::from(self.leaders) - 1) / size) as u32
-    }
-
     /// The leader of a group: the root, or the first rank.
     fn leader(&self, node: u32, group: u32) -> Rank {
-        let (of_root, local) = self.nodes.place(self.root);
-        match of_root == node && self.group(node, local) == group {
-            true => self.root,
-            false => self.nodes.rank(node, self.start(node, group)),
+        if self.root_place == (node, group) {
+            return self.root;
         }
+        let first = start(self.nodes.size(node), self.leaders, group);
+        self.nodes.rank(node, first)
     }
 
     /// The blocks of the call's vector that are a member's part, member after member, and the number of blocks before
@@ -212,5 +215,23 @@ impl Team {
             true => Room::part(size, member),
             false => Room::parts(size, 0, size),
         })
+    }
+}
+
+/// The local rank that is the first of a group, on a node of this many ranks.
+fn start(size: u32, leaders: u32, group: u32) -> u32 {
+    match leaders {
+        1 => group * size,
+        _ if leaders == size => group,
+        _ => (u64::from(group) * u64::from(size) / u64::from(leaders)) as u32,
+    }
+}
+
+/// The group of a local rank, on a node of this many ranks.
+fn group(size: u32, leaders: u32, local: u32) -> u32 {
+    match leaders {
+        1 => 0,
+        _ if leaders == size => local,
+        _ => (((u64::from(local) + 1) * u64::from(leaders) - 1) / u64::from(size)) as u32,
     }
 }

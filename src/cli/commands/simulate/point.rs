@@ -185,7 +185,14 @@ impl Call<'_> {
         };
         let level = topology.only_level(shape.ranks).unwrap_or(Level::Network);
         let rates = self.machine.rates(level).filter(|_| shape.root == 0);
-        let closed_form = rates.and_then(|rates| predict(algorithm, rates, &call));
+        let within = self
+            .machine
+            .rates(Level::Node)
+            .filter(|_| level == Level::Network);
+        let closed_form = rates.and_then(|rates| {
+            let tiers = self.machine.tiers(within.unwrap_or(rates), rates);
+            predict(algorithm, tiers, &call)
+        });
         let block_bytes = model::blocks(algorithm, &call).map(|(_, bytes)| bytes);
         Row {
             algorithm,

@@ -263,7 +263,8 @@ fn is_exact(algorithm: &Algorithm, parameters: Parameters<'_>, ranks: u32, block
 #[test]
 fn predictions_count_what_the_schedules_do() {
     let mut predicted = Vec::new();
-    for algorithm in ALGORITHMS {
+    // Where phases overlap, the closed form is an estimate: `simulate/tiers.rs` says how good.
+    for algorithm in ALGORITHMS.iter().filter(|a| !a.is_pipelined) {
         let shapes = [2, 3, 4, 5, 8];
         let shapes = shapes
             .into_iter()

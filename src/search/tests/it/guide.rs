@@ -442,3 +442,38 @@ fn what_was_measured_under_another_name_is_not_measured_again() {
     };
     assert_eq!(launches("bcast/binomial"), 2);
 }
+
+/// A campaign varies one part at a time; what is expected to be better than the default is put together.
+#[test]
+fn the_parts_that_are_expected_to_be_best_are_tried_together() {
+    let trial = Trial::new(
+        "collectives: [allreduce]\nshapes: 4x8\nsizes: 1M\ncandidates: {include: allreduce/leaders}\n",
+    );
+    let expected = |_: &Cell, candidate: &Candidate| {
+        let parameters = candidate.parameters();
+        let node = match parameters.node.as_deref() {
+            Some("linear") => 0.1,
+            _ => 0.0,
+        };
+        let network = match parameters.network.as_deref() {
+            Some("rabenseifner") => 0.2,
+            Some(_) => -0.3,
+            None => 0.0,
+        };
+        let leaders = parameters
+            .leaders_per_node
+            .map_or(0.0, |k| 0.3 - 0.1 * f64::from(k));
+        1.0 - node - network - leaders
+    };
+    let requests = trial.requests(&Model(Some(&expected)));
+    let names: Vec<String> = requests[0]
+        .candidates
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let all = "allreduce/leaders[node=linear,network=rabenseifner,leaders_per_node=2]";
+    assert!(names.iter().any(|name| name == all), "{names:?}");
+    // The default, the plain one, one with another part within nodes, three between, two with several leaders.
+    let pairs = names.iter().filter(|name| name.contains(','));
+    assert_eq!((names.len(), pairs.count()), (9, 1), "{names:?}");
+}

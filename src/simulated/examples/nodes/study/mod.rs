@@ -175,7 +175,7 @@ impl Case<'_> {
         })
     }
 
-    /// All combinations of parts within and between nodes, and some blocks.
+    /// All combinations of parts within and between nodes, several leaders with each of these, and some blocks.
     fn parameters(&self, algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
         let choices = |parameter| {
             let ids = algorithm.choices(parameter).iter().copied().map(Some);
@@ -183,28 +183,35 @@ impl Case<'_> {
             if ids.is_empty() { vec![None] } else { ids }
         };
         let mut all = Vec::new();
+        let leaders: &[Option<u32>] = match algorithm.takes(Parameter::Leaders) {
+            true => &[None, Some(2), Some(4)],
+            false => &[None],
+        };
         for node in choices(Parameter::Node) {
             for network in choices(Parameter::Network) {
-                let parts = Parameters {
-                    node,
-                    network,
-                    ..Parameters::default()
-                };
-                for radix in self.radices(algorithm) {
-                    let parameters = Parameters { radix, ..parts };
-                    let blocks = self.blocks(algorithm, parameters);
-                    all.extend(blocks.into_iter().map(|blocks| Parameters {
-                        blocks,
-                        ..parameters
-                    }));
+                for &leaders in leaders {
+                    let parts = Parameters {
+                        node,
+                        network,
+                        leaders,
+                        ..Parameters::default()
+                    };
+                    for radix in self.radices(algorithm, &parts) {
+                        let parameters = Parameters { radix, ..parts };
+                        let blocks = self.blocks(algorithm, parameters);
+                        all.extend(blocks.into_iter().map(|blocks| Parameters {
+                            blocks,
+                            ..parameters
+                        }));
+                    }
                 }
             }
         }
         all
     }
 
-    fn radices(&self, algorithm: &Algorithm) -> Vec<Option<u32>> {
-        match algorithm.takes(Parameter::Radix) {
+    fn radices(&self, algorithm: &Algorithm, parts: &Parameters<'_>) -> Vec<Option<u32>> {
+        match algorithm.uses(Parameter::Radix, parts) {
             true => [2, 4, 8, 16].map(Some).to_vec(),
             false => vec![None],
         }
@@ -226,8 +233,10 @@ impl Case<'_> {
             parameters,
             placed: self.topology().placed(),
         };
-        let rates = self.machine.rates(Level::Network);
-        let lemma = rates.and_then(|rates| predict_best(algorithm, rates, &call));
+        let rates = |level| self.machine.rates(level);
+        let tiers = rates(Level::Node).zip(rates(Level::Network));
+        let tiers = tiers.map(|(node, network)| self.machine.tiers(node, network));
+        let lemma = tiers.and_then(|tiers| predict_best(algorithm, tiers, &call));
         match lemma {
             Some(best) => vec![Some(Blocks::Count(best.blocks))],
             None => {
@@ -283,6 +292,7 @@ impl Timed {
         let Parameters {
             node,
             network,
+            leaders,
             blocks,
             radix,
             ..
@@ -296,6 +306,7 @@ impl Timed {
             let id = id.filter(|id| self.algorithm.choices(parameter).first() != Some(id));
             given.extend(id.map(|id| format!("{name}={id}")));
         }
+        given.extend(leaders.map(|leaders| format!("leaders_per_node={leaders}")));
         given.extend(radix.map(|radix| format!("radix={radix}")));
         given.extend(blocks.map(|blocks| match blocks {
             Blocks::Count(count) => format!("blocks={count}"),

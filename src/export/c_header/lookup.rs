@@ -33,6 +33,7 @@ struct colltune_choice {
     const char *bcast;
     const char *node;
     const char *network;
+    uint32_t leaders_per_node;
     uint64_t segment_bytes;
     uint32_t fanout;
     const char *through; /* what carries messages within a node: 0 for MPI, or \"shared\" */

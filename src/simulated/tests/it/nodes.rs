@@ -29,9 +29,9 @@ fn row(collective: Collective, bytes: u64, order: Placement) -> Row {
 #[test]
 fn the_report_on_fat_nodes_has_the_rows_that_are_simulated() {
     let [block, cyclic] = [Placement::Block, Placement::Cyclic];
-    // Short broadcasts: flat trees with a larger radix.
+    // Short broadcasts: trees with a larger radix, also between leaders.
     let short = row(Collective::Bcast, 8, block);
-    assert!(short.aware.seconds > 1.1 * short.flat.seconds);
+    assert!(short.flat.seconds > 1.1 * short.aware.seconds);
     // Gathers: the order makes a difference to flat trees alone.
     let [first, second] = [block, cyclic].map(|order| row(Collective::Gather, 512, order));
     assert_eq!(first.flat.seconds, first.aware.seconds);

@@ -93,9 +93,9 @@ fn ratios(
 /// Phases one after the other cost what they say. Several leaders that do not send at once share the port less than
 /// the closed form takes for granted. Where phases overlap, a block also waits for messages of other blocks.
 const BOUNDS: [(&str, [f64; 2]); 3] = [
-    ("one leader", [0.999, 1.001]),
+    ("one leader", [0.995, 1.005]),
     ("several leaders", [0.95, 1.7]),
-    ("overlapping", [0.7, 1.05]),
+    ("overlapping", [0.55, 1.6]),
 ];
 
 fn kind(algorithm: &Algorithm, parameters: &Parameters<'_>) -> usize {

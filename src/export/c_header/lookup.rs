@@ -85,7 +85,7 @@ static inline const struct colltune_choice *colltune_lookup(enum colltune_collec
                                                             enum colltune_operator operators,
                                                             enum colltune_deployment deployment)
 {
-    static const struct colltune_choice by_default = {0, \"default\", \"default\", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    static const struct colltune_choice by_default = {0, \"default\", \"default\", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     const struct colltune_entry *best = 0, *entry;
     const struct colltune_choice *choice;
     uint32_t low, high;

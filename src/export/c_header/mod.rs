@@ -130,7 +130,7 @@ fn text(table: &Table, extrapolate: bool, notes: &[String]) -> String {
         _ = writeln!(text, "    {{{}}},", choice(rule));
     }
     // Arrays must not be empty.
-    text += "    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}\n};\n\n";
+    text += "    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}\n};\n\n";
     text += "static const struct colltune_entry colltune_entries[] = {\n";
     let mut first = 0;
     for (collective, entries) in &table.collectives {

@@ -209,7 +209,10 @@ fn the_whole_pipeline_runs_on_a_simulated_machine() {
     };
     let found = told(place.run(&query("lookup")));
     // Just above 2K, the default is too early with what is best for large vectors.
-    assert!(found.starts_with("allreduce/recursive_doubling"), "{found}");
+    assert!(
+        found.starts_with("allreduce/recursive_multiplying"),
+        "{found}"
+    );
     let evidence = told(place.run(&query("explain")));
     assert!(evidence.contains("default"), "{evidence}");
 

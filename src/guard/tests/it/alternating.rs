@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use guard::{Activation, Alternating, Judgement, ValidateOptions, points, validate};
 use launcher::{Job, LaunchError, Launcher, Running};
+use schedule::Collective;
 use simulated::SimulatedLauncher;
 use table::Deployment;
 use tuner::{MeasurementContext, SearchPaths, Silent};
@@ -75,7 +76,10 @@ fn the_default_with_the_table_is_compared_with_that_without() {
     let tuned = tuned();
     let elements = (Datatype::Float64, Operator::Sum);
     let mut points = points(&tuned.table, Deployment::Colltune, elements, false);
-    points.retain(|point| !point.keeps_default() && point.cell.bytes == 64);
+    points.retain(|point| {
+        let is_short_bcast = point.cell.collective == Collective::Bcast && point.cell.bytes == 64;
+        is_short_bcast && !point.keeps_default()
+    });
     assert_eq!(points.len(), 2, "{points:?}");
     let deployed = Activation {
         environment: variables(),

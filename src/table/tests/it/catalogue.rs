@@ -146,7 +146,11 @@ fn radices_are_within_their_range() {
         for (radix, good) in [(2, true), (64, true), (0, false), (1, false), (65, false)] {
             let rule = format!("{name}, radix: {radix}");
             if good {
-                let table = parse(collective, 8, "", &rule).expect("valid");
+                let operators = match collective.is_reduction() {
+                    true => "        operators: commutative\n",
+                    false => "",
+                };
+                let table = parse(collective, 8, operators, &rule).expect("valid");
                 assert!(
                     table.to_yaml().contains(&format!("radix: {radix}")),
                     "{rule}"

@@ -372,7 +372,7 @@ fn names() {
         ("defualt", "did you mean `default`?"),
         (
             "allreduce/hocuspocus",
-            "choose one of: allreduce/recursive_doubling, allreduce/ring, ",
+            "choose one of: allreduce/recursive_doubling, allreduce/recursive_multiplying, ",
         ),
     ] {
         let message = format!("unknown candidate `{name}`");
@@ -465,8 +465,8 @@ fn parameters() {
         .collect();
     check(
         "reduce: binomial",
-        "bcast: ring",
-        "unknown inner broadcast `ring`",
+        "bcast: hocuspocus",
+        "unknown inner broadcast `hocuspocus`",
         &format!("30:70 ({rules}[2].bcast)"),
         &format!("choose one of: {}", known.join(", ")),
     );

@@ -24,6 +24,8 @@ pub(crate) struct Place {
     /// Bytes of calls that are counted by the whole vector, and of those that are counted by one rank's part.
     pub(crate) sizes: [&'static [u64]; 2],
     pub(crate) orders: &'static [Placement],
+    /// Radices of trees and exchanges.
+    radices: &'static [u32],
     /// Messages of the longest schedules that are simulated.
     most: f64,
 }
@@ -37,6 +39,7 @@ pub(crate) const PLACES: [Place; 3] = [
             &[8, 512, 8 << 10],
         ],
         orders: &Placement::ALL,
+        radices: &[2, 4, 8, 16],
         most: 2e7,
     },
     Place {
@@ -44,6 +47,7 @@ pub(crate) const PLACES: [Place; 3] = [
         nodes: 200,
         sizes: [&[8, 64 << 10, 16 << 20], &[8, 512]],
         orders: &[Placement::Block],
+        radices: &[2, 4, 8, 16],
         most: 2e7,
     },
     Place {
@@ -51,6 +55,7 @@ pub(crate) const PLACES: [Place; 3] = [
         nodes: 1024,
         sizes: [&[8, 64 << 10, 1 << 20], &[]],
         orders: &[Placement::Block],
+        radices: &[4],
         most: 2e7,
     },
 ];
@@ -74,6 +79,7 @@ pub(crate) struct Case<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) cell: Cell,
     pub(crate) order: Placement,
+    radices: &'static [u32],
     pub(crate) most: f64,
 }
 
@@ -126,6 +132,7 @@ impl Place {
             machine,
             cell,
             order,
+            radices: self.radices,
             most: self.most,
         }
     }
@@ -212,7 +219,7 @@ impl Case<'_> {
 
     fn radices(&self, algorithm: &Algorithm, parts: &Parameters<'_>) -> Vec<Option<u32>> {
         match algorithm.uses(Parameter::Radix, parts) {
-            true => [2, 4, 8, 16].map(Some).to_vec(),
+            true => self.radices.iter().copied().map(Some).collect(),
             false => vec![None],
         }
     }

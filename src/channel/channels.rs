@@ -129,7 +129,7 @@ impl Channels {
     ///
     /// # Panics
     /// If there is no such rank, it is this one, or the message is longer.
-    #[inline]
+    #[inline(always)]
     pub fn send_packet(
         &mut self,
         to: usize,
@@ -149,7 +149,7 @@ impl Channels {
     ///
     /// # Panics
     /// If there is no such rank, or it is this one.
-    #[inline]
+    #[inline(always)]
     pub fn receive_packet(
         &mut self,
         from: usize,

@@ -72,6 +72,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
+    #[inline]
     fn slot(&self, index: u64) -> &Slot {
         let index = index & u64::from(self.slot_count - 1);
         // SAFETY: one of `slot_count` slots, which live as long as the link, as `Link::new` requires.
@@ -251,7 +252,7 @@ impl Link {
 
     /// Sends a packet; a slot must be free. `write` gets the slot's payload and writes either `length` bytes of data
     /// or the number of their buffer.
-    #[inline]
+    #[inline(always)]
     fn publish(&mut self, length: usize, is_last: bool, write: impl FnOnce(*mut [u8; INLINE])) {
         let slot = self.outgoing.slot(self.sent);
         slot.packet.with_mut(|packet| {
@@ -269,7 +270,7 @@ impl Link {
     }
 
     /// Sends a packet without a buffer, if a slot is free.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_packet(
         &mut self,
         length: usize,
@@ -370,7 +371,7 @@ impl Link {
     }
 
     /// Receives a message that fits into one packet, if it has arrived.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn receive_packet(
         &mut self,
         expected: usize,
@@ -390,7 +391,7 @@ impl Link {
 
     /// Takes the next packet, if it has arrived. `take` gets its length, whether it ends its message, and its
     /// payload, which is readable until `take` returns. Returns the length.
-    #[inline]
+    #[inline(always)]
     fn take_packet(
         &mut self,
         take: impl FnOnce(usize, bool, *const [u8; INLINE]) -> Result<(), Mismatch>,

@@ -21,8 +21,8 @@ use crate::{Arguments, Communicator, ExecError, ScheduleExecutor, Wait};
 #[derive(Debug)]
 pub struct ApplicationCall {
     executor: ScheduleExecutor,
-    /// The input and the output, in data movement.
-    sides: [Option<Side>; 2],
+    /// The input and the output, if data is moved whose elements have gaps.
+    sides: Option<Box<[Option<Side>; 2]>>,
     /// Whether no rank has any data.
     is_empty: bool,
 }
@@ -78,9 +78,11 @@ impl ApplicationCall {
             placed: Placed::On(communicator.nodes()),
         };
         let schedule = Schedule::new(algorithm, &request)?;
+        let sides = Side::of(arguments, rank, ranks, in_place)?;
+        let has_sides = sides.iter().any(Option::is_some);
         Ok(Self {
             is_empty: unit_bytes == 0 || schedule.vector_units() == 0,
-            sides: Side::of(arguments, rank, ranks, in_place)?,
+            sides: has_sides.then(|| Box::new(sides)),
             executor: ScheduleExecutor::with_unit(
                 &schedule,
                 unit,
@@ -112,19 +114,41 @@ impl ApplicationCall {
         if self.is_empty {
             return Ok(());
         }
-        let (mut input, mut output) = (send.cast::<u8>(), recv.cast::<u8>());
-        let [first, second] = &mut self.sides;
         // SAFETY: the caller's; the executor uses no buffer that the rank does not have.
+        unsafe {
+            match self.sides {
+                None => self.executor.run(communicator, send.cast(), recv.cast()),
+                Some(_) => self.call_packed(communicator, send.cast(), recv.cast()),
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As in [`Self::call`].
+    #[inline(never)]
+    unsafe fn call_packed(
+        &mut self,
+        communicator: &Communicator,
+        mut input: *const u8,
+        output: *mut u8,
+    ) -> Result<(), ExecError> {
+        let mut packed = output;
+        let [first, mut second] = match &mut self.sides {
+            Some(sides) => sides.each_mut().map(Option::as_mut),
+            None => [None, None],
+        };
+        // SAFETY: the caller's.
         unsafe {
             if let Some(side) = first {
                 input = side.enter(input)?;
             }
-            if let Some(side) = second {
-                output = side.enter(output)?;
+            if let Some(side) = &mut second {
+                packed = side.enter(packed)?;
             }
-            self.executor.run(communicator, input, output)?;
+            self.executor.run(communicator, input, packed)?;
             match second {
-                Some(side) => side.leave(recv.cast()),
+                Some(side) => side.leave(output),
                 None => Ok(()),
             }
         }

@@ -128,46 +128,6 @@ impl Exchange {
         Ok(has_ended)
     }
 
-    /// Sends a message of [`crate::steps::Ways::Packet`], if a slot is free.
-    ///
-    /// # Safety
-    ///
-    /// The message lies in the memories, which may be read.
-    #[inline]
-    pub(crate) unsafe fn send_packet(&mut self, message: &Transfer, bases: &[*mut u8]) -> bool {
-        let (Some(place), Some(mut channels)) = (message.place, self.channels.borrow()) else {
-            return false;
-        };
-        let from = bases[message.slot].wrapping_add(message.start);
-        channels.send_packet(place as usize, message.message, |packet| {
-            // SAFETY: the caller's; a packet lies in no rank's memory.
-            unsafe { std::ptr::copy_nonoverlapping(from, packet.as_mut_ptr(), packet.len()) };
-        })
-    }
-
-    /// Receives a message of [`crate::steps::Ways::Packet`], if it has arrived.
-    ///
-    /// # Safety
-    ///
-    /// The message lies in the memories, which may be written.
-    #[inline]
-    pub(crate) unsafe fn receive_packet(
-        &mut self,
-        message: &Transfer,
-        mut memories: Memories<'_>,
-    ) -> Result<bool, ExecError> {
-        let (Some(place), Some(mut channels)) = (message.place, self.channels.borrow()) else {
-            return Ok(false);
-        };
-        let mut outcome = Ok(());
-        let received = channels.receive_packet(place as usize, message.message, |packet| {
-            // SAFETY: the caller's.
-            outcome = unsafe { memories.arrive(message, 0, packet) };
-        });
-        let has_come = received.map_err(|_| ExecError::MessageLength)?;
-        outcome.map(|()| has_come)
-    }
-
     /// Waits a little before the next poll. `looks` is the number of unsuccessful polls in this round; `others` are
     /// the round's messages through MPI.
     #[inline]
@@ -207,6 +167,54 @@ fn turn(
 }
 
 impl Memories<'_> {
+    /// Sends a message of [`crate::steps::Ways::Packet`], if there is room for it.
+    ///
+    /// # Safety
+    ///
+    /// The message lies in the memories, which may be read.
+    #[inline(always)]
+    pub(crate) unsafe fn send_packet(&self, channels: &mut Channels, message: &Transfer) -> bool {
+        let Some(place) = message.place else {
+            return false;
+        };
+        let from = self.bases[message.slot].wrapping_add(message.start);
+        channels.send_packet(place as usize, message.message, |packet| {
+            // SAFETY: the caller's; a packet lies in no rank's memory.
+            unsafe { std::ptr::copy_nonoverlapping(from, packet.as_mut_ptr(), packet.len()) };
+        })
+    }
+
+    /// Receives a message of [`crate::steps::Ways::Packet`], if it has come.
+    ///
+    /// # Safety
+    ///
+    /// The message lies in the memories, which may be written.
+    #[inline(always)]
+    pub(crate) unsafe fn receive_packet(
+        &mut self,
+        channels: &mut Channels,
+        message: &Transfer,
+    ) -> Result<bool, Box<ExecError>> {
+        let Some(place) = message.place else {
+            return Ok(false);
+        };
+        let into = self.bases[message.slot].wrapping_add(message.start);
+        let mut outcome = Ok(());
+        let received = channels.receive_packet(place as usize, message.message, |packet| {
+            // SAFETY: the caller's; a packet lies in no rank's memory.
+            unsafe {
+                match &message.arrival {
+                    None => std::ptr::copy_nonoverlapping(packet.as_ptr(), into, packet.len()),
+                    Some(arrival) => {
+                        outcome = self.combine(arrival, 0, packet).map_err(Box::new);
+                    }
+                }
+            }
+        });
+        let has_come = received.map_err(|_| Box::new(ExecError::MessageLength))?;
+        outcome.map(|()| has_come)
+    }
+
     /// # Safety
     ///
     /// The message lies in memory that may be read.
@@ -276,13 +284,16 @@ impl Memories<'_> {
     /// # Safety
     ///
     /// The packet has the message's units from the offset on, and the places are valid.
+    #[inline(always)]
     unsafe fn combine(
         &mut self,
         arrival: &Arrival,
         offset: usize,
         packet: &[u8],
     ) -> Result<(), ExecError> {
-        let combiner = self.combiner.ok_or(ExecError::NoOperator)?;
+        let Some(combiner) = self.combiner else {
+            return Err(ExecError::NoOperator);
+        };
         let address = |place: &Place| self.bases[place.slot].wrapping_add(place.start + offset);
         let other = address(&arrival.other).cast_const();
         let (left, right) = match arrival.is_left {
@@ -299,13 +310,29 @@ impl Memories<'_> {
             // lies in no rank's memory.
             return unsafe { combiner.combine(addresses, packet.len(), self.copier) };
         }
+        // SAFETY: the same.
+        unsafe { self.combine_fetching(combiner, addresses, packet) }
+    }
+
+    /// Combines a long packet piece by piece.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Combiner::combine`] with the packet's length.
+    #[inline(never)]
+    unsafe fn combine_fetching(
+        &mut self,
+        combiner: &Combiner,
+        addresses: Addresses,
+        packet: &[u8],
+    ) -> Result<(), ExecError> {
         for (place, piece) in (0..).step_by(PIECE).zip(packet.chunks(PIECE)) {
             let later = packet.get(place + FETCHED_AHEAD..).unwrap_or_default();
             later[..PIECE.min(later.len())]
                 .iter()
                 .step_by(LINE)
                 .for_each(channel::prefetch);
-            // SAFETY: as above; a piece consists of whole elements, since kernels know none that do not divide it.
+            // SAFETY: the caller's; a piece consists of whole elements, since kernels know none that do not divide it.
             unsafe { combiner.combine(addresses.after(place), piece.len(), self.copier)? };
         }
         Ok(())

@@ -151,6 +151,7 @@ impl ScheduleExecutor {
     ///
     /// `input` and `output` point to as many units as the layout's capacities, where these are not
     /// zero. The input may be read and the output written, and they do not overlap.
+    #[inline(always)]
     pub(crate) unsafe fn run(
         &mut self,
         communicator: &Communicator,
@@ -177,16 +178,33 @@ impl ScheduleExecutor {
         error
     }
 
+    #[inline(always)]
     fn run_resolved(&mut self, communicator: &Communicator) -> Result<(), ExecError> {
         for index in 0..self.steps.len() {
-            if let Some(step) = self.steps.get(index) {
-                let next = self.steps.posted_ahead(index + 1);
-                self.machine.carry_out(step, next, communicator)?;
+            if let Some(packets) = self.steps.packets(index)
+                && self
+                    .machine
+                    .exchange_packets(packets, communicator)
+                    .map_err(|error| *error)?
+            {
+                continue;
             }
+            self.run_round(index, communicator)?;
         }
         Ok(())
     }
 
+    // Apart from rounds of packets: the registers that it needs would be saved in each call of a few bytes.
+    #[inline(never)]
+    fn run_round(&mut self, index: usize, communicator: &Communicator) -> Result<(), ExecError> {
+        let Some(step) = self.steps.get(index) else {
+            return Ok(());
+        };
+        let next = self.steps.posted_ahead(index + 1);
+        self.machine.carry_out(step, next, communicator)
+    }
+
+    #[inline(never)]
     fn run_long(&mut self, communicator: &Communicator) -> Result<(), ExecError> {
         let [first, second] = &mut self.window;
         let (mut current, mut next) = (first, second);

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use channel::Channels;
 use schedule::{Buffer, Layout};
 
 use crate::combiner::{Addresses, Combiner};
@@ -9,7 +10,7 @@ use crate::copier::Copier;
 use crate::exchange::{Exchange, Memories};
 use crate::messages::Message;
 use crate::requests::{Requests, Wait};
-use crate::steps::{INPUT, OUTPUT, Place, SCRATCH, Step, Transfer, Ways, Work};
+use crate::steps::{INPUT, OUTPUT, Packets, Place, SCRATCH, Step, Transfer, Ways, Work};
 use crate::unit::Unit;
 use crate::{Bytes, Communicator, ExecError, NodeChannels};
 
@@ -27,7 +28,7 @@ pub(crate) struct Machine {
     current: Requests,
     /// Receives of the next round.
     ahead: Requests,
-    pub(crate) combiner: Option<Combiner>,
+    pub(crate) combiner: Option<Box<Combiner>>,
     copier: Copier,
     wait: Wait,
     /// The messages that go through channels.
@@ -68,7 +69,7 @@ impl Machine {
             _scratch: Vec::new(),
             current: Requests::default(),
             ahead: Requests::default(),
-            combiner,
+            combiner: combiner.map(Box::new),
             copier: Copier::new(*unit),
             wait,
             exchange: channels.map(Exchange::new).map(Box::new),
@@ -79,10 +80,6 @@ impl Machine {
     pub(crate) fn lend(&mut self, input: *const u8, output: *mut u8) {
         self.bases[INPUT] = input.cast_mut();
         self.bases[OUTPUT] = output;
-    }
-
-    fn address(&self, place: &Place) -> *mut u8 {
-        self.bases[place.slot].wrapping_add(place.start)
     }
 
     #[inline]
@@ -106,9 +103,10 @@ impl Machine {
     ) -> Result<(), ExecError> {
         let next = next.filter(|next| next.is_posted_ahead);
         if step.ways != Ways::Mpi {
-            if step.ways == Ways::Packet
-                && next.is_none()
-                && self.exchange_packets(step, communicator)?
+            if let (Some(packets), None) = (step.packets(), next)
+                && self
+                    .exchange_packets(packets, communicator)
+                    .map_err(|error| *error)?
             {
                 return Ok(());
             }
@@ -159,9 +157,7 @@ impl Machine {
             }
             sends => outcome = outcome.and(self.start_sends(sends, communicator)),
         }
-        for work in step.work {
-            outcome = outcome.and(self.work(work));
-        }
+        outcome = outcome.and(self.memories().work_all(step.work).map_err(|error| *error));
         outcome.and(self.current.finish(self.wait))
     }
 
@@ -191,39 +187,47 @@ impl Machine {
 
     /// Carries out a round of [`Ways::Packet`]. Returns false without doing anything if no slot is free for its
     /// packet.
-    fn exchange_packets(
+    ///
+    /// The error is boxed, since moving a larger result would take a noticeable part of a short call's time.
+    #[inline(always)]
+    pub(crate) fn exchange_packets(
         &mut self,
-        step: Step<'_>,
+        round: Packets<'_>,
         communicator: &Communicator,
-    ) -> Result<bool, ExecError> {
-        let Some(exchange) = &mut self.exchange else {
+    ) -> Result<bool, Box<ExecError>> {
+        let mut memories = Memories {
+            bases: &self.bases,
+            copier: &mut self.copier,
+            combiner: self.combiner.as_deref(),
+        };
+        let Some(exchange) = self.exchange.as_deref() else {
             return Ok(false);
         };
-        if let [send] = step.sends {
+        let Some(mut channels) = exchange.channels().borrow() else {
+            return Ok(false);
+        };
+        if let Some(send) = round.send {
             // SAFETY: in bounds, and read only, see `Machine`.
-            let is_sent = unsafe { exchange.send_packet(send, &self.bases) };
+            let is_sent = unsafe { memories.send_packet(&mut channels, send) };
             if !is_sent {
                 return Ok(false);
             }
         }
-        let mut outcome = Ok(());
-        for work in step.work {
-            outcome = outcome.and(self.work(work));
-        }
-        if let ([recv], Some(exchange)) = (step.recvs, &mut self.exchange) {
-            let mut looks = 0;
-            loop {
-                let memories = Memories {
-                    bases: &self.bases,
-                    copier: &mut self.copier,
-                    combiner: self.combiner.as_ref(),
-                };
-                // SAFETY: in bounds and disjoint, see `Machine`.
-                if unsafe { exchange.receive_packet(recv, memories)? } {
-                    break;
+        let outcome = memories.work_all(round.work);
+        if let Some(recv) = round.recv {
+            // SAFETY: in bounds and disjoint, see `Machine`.
+            unsafe {
+                if !memories.receive_packet(&mut channels, recv)? {
+                    let others = &mut self.current;
+                    let waited = memories.wait_for_packet(
+                        &mut channels,
+                        recv,
+                        exchange,
+                        others,
+                        communicator,
+                    );
+                    waited?;
                 }
-                looks += 1;
-                exchange.pause(looks, communicator, &mut self.current)?;
             }
         }
         outcome.map(|()| true)
@@ -260,9 +264,7 @@ impl Machine {
         exchange.begin(step);
         // Send first, as peers wait for that.
         let mut has_ended = self.advance(exchange, step);
-        for work in step.work {
-            outcome = outcome.and(self.work(work));
-        }
+        outcome = outcome.and(self.memories().work_all(step.work).map_err(|error| *error));
         let mut looks = 0;
         while let Ok(false) = has_ended {
             looks += 1;
@@ -279,13 +281,8 @@ impl Machine {
     /// Moves all messages of a round. Returns whether those through channels have ended.
     #[inline]
     fn advance(&mut self, exchange: &mut Exchange, step: Step<'_>) -> Result<bool, ExecError> {
-        let memories = Memories {
-            bases: &self.bases,
-            copier: &mut self.copier,
-            combiner: self.combiner.as_ref(),
-        };
         // SAFETY: in bounds and disjoint, see `Machine`.
-        unsafe { exchange.advance(step, memories) }
+        unsafe { exchange.advance(step, self.memories()) }
     }
 
     fn start_sends(
@@ -333,6 +330,62 @@ impl Machine {
         }
     }
 
+    fn memories(&mut self) -> Memories<'_> {
+        Memories {
+            bases: &self.bases,
+            copier: &mut self.copier,
+            combiner: self.combiner.as_deref(),
+        }
+    }
+
+    fn work(&mut self, work: &Work) -> Result<(), ExecError> {
+        self.memories().work(work)
+    }
+}
+
+impl Memories<'_> {
+    /// Receives a packet that has not come yet.
+    ///
+    /// # Safety
+    ///
+    /// As in [`Self::receive_packet`].
+    // Apart, as a round whose packet is there already does without the registers that it needs.
+    #[inline(never)]
+    unsafe fn wait_for_packet(
+        &mut self,
+        channels: &mut Channels,
+        recv: &Transfer,
+        exchange: &Exchange,
+        others: &mut Requests,
+        communicator: &Communicator,
+    ) -> Result<(), Box<ExecError>> {
+        for looks in 1.. {
+            let paused = exchange.pause(looks, communicator, others);
+            paused.map_err(Box::new)?;
+            // SAFETY: the caller's.
+            if unsafe { self.receive_packet(channels, recv)? } {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn address(&self, place: &Place) -> *mut u8 {
+        self.bases[place.slot].wrapping_add(place.start)
+    }
+
+    /// Carries out all work, after an error as well.
+    #[inline(always)]
+    fn work_all(&mut self, work: &[Work]) -> Result<(), Box<ExecError>> {
+        let mut outcome = Ok(());
+        for work in work {
+            if let Err(error) = self.work(work) {
+                outcome = outcome.and(Err(Box::new(error)));
+            }
+        }
+        outcome
+    }
+
     fn work(&mut self, work: &Work) -> Result<(), ExecError> {
         match work {
             Work::Nothing => Ok(()),
@@ -347,11 +400,11 @@ impl Machine {
                     right: self.address(right),
                     into: self.address(into),
                 };
-                let Some(combiner) = &self.combiner else {
+                let Some(combiner) = self.combiner else {
                     return Err(ExecError::NoOperator);
                 };
                 // SAFETY: in bounds, and the operands are the target or disjoint, see `Machine`.
-                unsafe { combiner.combine(addresses, into.length, &mut self.copier) }
+                unsafe { combiner.combine(addresses, into.length, self.copier) }
             }
         }
     }

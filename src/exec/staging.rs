@@ -5,13 +5,12 @@ use crate::arguments::{Arguments, Elements};
 use crate::handle::DatatypeHandle;
 use crate::{Bytes, ExecError};
 
-/// A buffer of an application's call, in data movement.
+/// A buffer of an application's call that moves data whose elements have gaps.
 #[derive(Debug)]
 pub(crate) struct Side {
     datatype: DatatypeHandle,
     /// The number of elements in one rank's part, or in the whole vector if it has no parts.
     elements: usize,
-    /// The packed copy; empty if the elements are dense and used directly.
     packed: Bytes,
     /// The parts with data before the call.
     before: Parts,
@@ -29,31 +28,29 @@ struct Parts {
 const NONE: Parts = Parts { first: 0, count: 0 };
 
 impl Side {
-    fn new(elements: Elements, before: Parts, after: Parts) -> Result<Self, ExecError> {
+    /// `None` if the elements are dense, which are worked on where they are.
+    fn new(elements: Elements, before: Parts, after: Parts) -> Result<Option<Self>, ExecError> {
         let parts = [before, after].map(|parts| parts.first + parts.count);
         let parts = parts.into_iter().max().unwrap_or(0) as u64;
         let datatype = elements.datatype;
         let bytes = elements.bytes()?.checked_mul(parts);
         let bytes = bytes.ok_or(ExecError::TooLarge { bytes: u64::MAX })?;
-        if !datatype.is_dense() {
-            // Packing uses counts of this type.
-            count(bytes)?;
-            count(elements.count.saturating_mul(parts))?;
+        if datatype.is_dense() {
+            return Ok(None);
         }
-        Ok(Self {
+        // Packing counts in these.
+        count(bytes)?;
+        count(elements.count.saturating_mul(parts))?;
+        Ok(Some(Self {
             datatype,
             elements: elements.count as usize,
-            packed: Bytes::zeroed(if datatype.is_dense() {
-                0
-            } else {
-                bytes as usize
-            }),
+            packed: Bytes::zeroed(bytes as usize),
             before,
             after,
-        })
+        }))
     }
 
-    /// The input and the output of a rank, if it has them.
+    /// The input and the output of a rank, if it has them and their elements have gaps.
     pub(crate) fn of(
         arguments: &Arguments<'_>,
         rank: u32,
@@ -73,8 +70,8 @@ impl Side {
             },
             false => NONE,
         };
-        let gives = |elements, parts| Self::new(elements, parts, NONE).map(Some);
-        let gets = |elements, parts| Self::new(elements, NONE, parts).map(Some);
+        let gives = |elements, parts| Self::new(elements, parts, NONE);
+        let gets = |elements, parts| Self::new(elements, NONE, parts);
         Ok(match *arguments {
             Arguments::Bcast { data, .. } if is_root => [None, gives(data, one)?],
             Arguments::Bcast { data, .. } => [None, gets(data, one)?],
@@ -85,7 +82,7 @@ impl Side {
                     gives(send, one)?
                 },
                 match is_root {
-                    true => Some(Self::new(recv, own, all)?),
+                    true => Self::new(recv, own, all)?,
                     false => None,
                 },
             ],
@@ -99,7 +96,7 @@ impl Side {
             ],
             Arguments::Allgather { send, recv } => [
                 if in_place { None } else { gives(send, one)? },
-                Some(Self::new(recv, own, all)?),
+                Self::new(recv, own, all)?,
             ],
             _ => [None, None],
         })
@@ -111,9 +108,6 @@ impl Side {
     ///
     /// `data` points to the buffer.
     pub(crate) unsafe fn enter(&mut self, data: *const u8) -> Result<*mut u8, ExecError> {
-        if self.datatype.is_dense() {
-            return Ok(data.cast_mut());
-        }
         let Range {
             address,
             elements,
@@ -135,9 +129,6 @@ impl Side {
     ///
     /// `data` points to the buffer, which is writable if it gets any data.
     pub(crate) unsafe fn leave(&mut self, data: *mut u8) -> Result<(), ExecError> {
-        if self.datatype.is_dense() {
-            return Ok(());
-        }
         let Range {
             address,
             elements,

@@ -181,6 +181,26 @@ pub(crate) struct Step<'a> {
     pub(crate) is_posted_ahead: bool,
 }
 
+/// A round of [`Ways::Packet`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packets<'a> {
+    pub(crate) send: Option<&'a Transfer>,
+    pub(crate) recv: Option<&'a Transfer>,
+    pub(crate) work: &'a [Work],
+}
+
+impl<'a> Step<'a> {
+    /// Its packets, if it has nothing else.
+    #[inline(always)]
+    pub(crate) fn packets(&self) -> Option<Packets<'a>> {
+        (self.ways == Ways::Packet).then(|| Packets {
+            send: self.sends.first(),
+            recv: self.recvs.first(),
+            work: self.work,
+        })
+    }
+}
+
 impl Step<'_> {
     /// Its receives from MPI.
     fn mpi_recvs(&self) -> impl Iterator<Item = &Transfer> + Clone {
@@ -236,6 +256,18 @@ impl Steps {
         })
     }
 
+    /// The packets of a round that consists of nothing else.
+    #[inline(always)]
+    pub(crate) fn packets(&self, index: usize) -> Option<Packets<'_>> {
+        let round = self.rounds.get(index)?;
+        let first = |range: &Range<usize>| (!range.is_empty()).then_some(range.start);
+        (round.ways == Ways::Packet).then(|| Packets {
+            send: first(&round.sends).map(|send| &self.sends[send]),
+            recv: first(&round.recvs).map(|recv| &self.recvs[recv]),
+            work: &self.work[round.work.clone()],
+        })
+    }
+
     /// The range of a round's work among all work.
     pub(crate) fn works(&self, index: usize) -> Range<usize> {
         self.rounds[index].work.clone()
@@ -286,9 +318,15 @@ impl Steps {
         }
     }
 
-    /// Marks a round whose receives are posted with the previous round.
+    /// Marks a round whose receives are posted with the previous round, which then does not consist of packets alone.
     pub(crate) fn post_ahead(&mut self, index: usize) {
         self.rounds[index].is_posted_ahead = true;
+        let before = index
+            .checked_sub(1)
+            .map(|before| &mut self.rounds[before].ways);
+        if let Some(ways @ Ways::Packet) = before {
+            *ways = Ways::Channels;
+        }
     }
 }
 

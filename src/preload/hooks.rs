@@ -2,11 +2,11 @@
 
 use std::ffi::{c_int, c_void};
 
-use runtime::RawCall;
+use runtime::{KnownCommunicator, RawCall};
 use schedule::Collective;
 
 use crate::handle::Handle;
-use crate::lifetime::dispatcher;
+use crate::lifetime::{at_work, dispatcher};
 
 // The kinds of arguments.
 type Input = *const c_void;
@@ -30,7 +30,8 @@ macro_rules! own {
 }
 
 /// Defines functions with MPI's names. Calls that are known to be left to the library are passed on immediately.
-/// Separate functions handle all others, so that the former do not pay for what these need.
+/// Separate functions handle all others, and first calls on a communicator, so that the former do not pay for what
+/// these need.
 macro_rules! intercept {
     ($(
         $name:ident $library:ident $ours:ident []
@@ -56,29 +57,33 @@ macro_rules! intercept {
             #[inline(never)]
             unsafe extern "C" fn decide(
                 $($argument: $kind,)*
+                known: KnownCommunicator,
+            ) -> c_int {
+                // SAFETY: the caller's, who has found the table at work.
+                unsafe { at_work().call_on(known, raw($($argument),*)) }
+            }
+
+            #[cold]
+            #[inline(never)]
+            unsafe extern "C" fn first(
+                $($argument: $kind,)*
                 $communicator: Handle,
             ) -> c_int {
-                // SAFETY: the caller's.
-                unsafe {
-                    match dispatcher() {
-                        Some(dispatcher) => {
-                            dispatcher.call($communicator.communicator(), raw($($argument),*))
-                        }
-                        None => $library($($argument,)* $communicator),
-                    }
-                }
+                // SAFETY: the caller's, who has found the table at work.
+                unsafe { at_work().call($communicator.communicator(), raw($($argument),*)) }
             }
 
             // SAFETY: the caller's.
             unsafe {
-                match dispatcher() {
-                    Some(dispatcher)
-                        if !dispatcher
-                            .passes_on($communicator.communicator(), &raw($($argument),*)) =>
-                    {
-                        decide($($argument,)* $communicator)
+                let Some(dispatcher) = dispatcher() else {
+                    return $library($($argument,)* $communicator);
+                };
+                match dispatcher.find($communicator.communicator()) {
+                    Some(known) if dispatcher.passes_on(known, &raw($($argument),*)) => {
+                        $library($($argument,)* $communicator)
                     }
-                    _ => $library($($argument,)* $communicator),
+                    Some(known) => decide($($argument,)* known),
+                    None => first($($argument,)* $communicator),
                 }
             }
         }

@@ -35,6 +35,17 @@ pub(crate) fn dispatcher() -> Option<&'static Dispatcher> {
     unsafe { dispatcher.as_ref() }
 }
 
+/// The dispatcher, if [`dispatcher`] has just returned it.
+///
+/// # Safety
+///
+/// [`dispatcher`] has just returned it.
+#[inline]
+pub(crate) unsafe fn at_work() -> &'static Dispatcher {
+    // SAFETY: the caller's, and as in `dispatcher`.
+    unsafe { &*DISPATCHER.load(Ordering::Relaxed) }
+}
+
 /// Starts using the table, once MPI has been initialised. Collective over `MPI_COMM_WORLD`.
 pub(crate) fn start() {
     if STARTED.swap(true, Ordering::Relaxed) {

@@ -7,21 +7,21 @@ use exec::constants::{MPI_Datatype, MPI_Op, in_place};
 use mpi::ffi;
 use schedule::Collective;
 
-/// The key of a call: all its arguments except the buffers. Arguments that are not significant on this rank are
-/// blank.
+/// The key of a call in a few words: all its arguments except the buffers. Arguments that are not significant on this
+/// rank are blank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Key {
-    pub(crate) collective: Collective,
-    /// Whether this rank gives `MPI_IN_PLACE`.
-    pub(crate) in_place: bool,
-    is_aliased: bool,
-    pub(crate) root: c_int,
-    send_count: c_int,
-    recv_count: c_int,
+    /// The collective, [`IN_PLACE`], [`ALIASED`], and the root in the upper half.
+    kind: u64,
+    /// The number of elements received, and that of those sent in the upper half.
+    counts: u64,
     send_type: MPI_Datatype,
     recv_type: MPI_Datatype,
-    pub(crate) operator: MPI_Op,
+    operator: MPI_Op,
 }
+
+const IN_PLACE: u64 = 1 << 8;
+const ALIASED: u64 = 1 << 9;
 
 /// Blanks the arguments that are not significant on this rank, and returns the key.
 #[inline(always)]
@@ -62,13 +62,10 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, Key) {
             }
         }
     }
+    let flags = IN_PLACE * u64::from(is_in_place) | ALIASED * u64::from(call.is_aliased());
     let key = Key {
-        collective: call.collective,
-        in_place: is_in_place,
-        is_aliased: call.is_aliased(),
-        root: call.root,
-        send_count: call.send_count,
-        recv_count: call.recv_count,
+        kind: pair(call.root, 0) | flags | call.collective as u64,
+        counts: pair(call.send_count, call.recv_count),
         send_type: call.send_type,
         recv_type: call.recv_type,
         operator: call.operator,
@@ -76,20 +73,25 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, Key) {
     (call, key)
 }
 
+#[inline(always)]
+fn pair(upper: c_int, lower: c_int) -> u64 {
+    u64::from(upper as u32) << 32 | u64::from(lower as u32)
+}
+
 impl Key {
+    /// Whether this rank gives `MPI_IN_PLACE`.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.kind & IN_PLACE != 0
+    }
+
     /// A hash of the key.
     #[inline(always)]
     pub(crate) fn hash(&self) -> u64 {
-        let flags = u64::from(self.is_aliased) << 9
-            | u64::from(self.in_place) << 8
-            | self.collective as u64;
-        let counts = (self.send_count as u64) << 32 | u64::from(self.recv_count as u32);
-        let mixed = counts
+        let mixed = self.counts
             ^ bits(self.recv_type).rotate_left(17)
             ^ bits(self.send_type).rotate_left(29)
             ^ bits(self.operator).rotate_left(41)
-            ^ (self.root as u64).rotate_left(53)
-            ^ flags.rotate_left(7);
+            ^ self.kind.rotate_left(7);
         mix(mixed)
     }
 }

@@ -10,7 +10,7 @@ use table::{
 };
 use vocabulary::{Candidate, CommShape, Pattern, RankOrder};
 
-use crate::{Dispatcher, Loaded, RuntimeError, Settings};
+use crate::{Dispatcher, KnownCommunicator, Loaded, RuntimeError, Settings};
 
 /// A candidate of ours for a call, carried out in the same way as by `libcolltune.so`: it looks up the communicator's
 /// state, recognises the call, and runs its plan on a private communicator.
@@ -84,23 +84,25 @@ impl DeployedCall {
         // As in the hooks of `preload`: calls that are known to be left to the library are passed on at once, and a
         // separate function handles all others.
         let arguments = self.call.arguments(input, output);
+        let (dispatcher, raw) = (&self.dispatcher, communicator.raw());
         // SAFETY: the buffers are as long as the call says and do not overlap.
         check(self.call.name(), unsafe {
-            match self.dispatcher.passes_on(communicator.raw(), &arguments) {
-                true => arguments.forward(communicator.raw()),
-                false => self.decide(communicator, input, output),
+            match dispatcher.find(raw) {
+                Some(known) if dispatcher.passes_on(known, &arguments) => arguments.forward(raw),
+                Some(known) => self.decide(known, input, output),
+                None => dispatcher.call(raw, arguments),
             }
         })
     }
 
     /// # Safety
     ///
-    /// The buffers are as long as the call says and do not overlap.
+    /// The buffers are as long as the call says and do not overlap, and the communicator is the call's.
     #[inline(never)]
-    unsafe fn decide(&self, communicator: &Communicator, input: &[u8], output: &mut [u8]) -> c_int {
+    unsafe fn decide(&self, known: KnownCommunicator, input: &[u8], output: &mut [u8]) -> c_int {
         let arguments = self.call.arguments(input, output);
         // SAFETY: the caller's.
-        unsafe { self.dispatcher.call(communicator.raw(), arguments) }
+        unsafe { self.dispatcher.call_on(known, arguments) }
     }
 
     /// The reason why the library carried out the last kind of call instead of the candidate; `None` if the candidate

@@ -2,7 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
 use std::rc::Rc;
 
 use environment::shared_memory;
@@ -65,6 +66,18 @@ pub struct Dispatcher {
     pub(crate) summary: RefCell<CallSummary>,
     /// The numbers of calls that were passed on immediately, by rows of the summary, which does not include them.
     passed: RefCell<BTreeMap<usize, Rc<Cell<u64>>>>,
+}
+
+/// A communicator that calls have been made on before, with what is known of it. Valid as long as the communicator.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct KnownCommunicator(NonNull<c_void>);
+
+impl KnownCommunicator {
+    #[inline(always)]
+    pub(crate) fn state(self) -> *mut State {
+        self.0.as_ptr().cast()
+    }
 }
 
 impl Dispatcher {
@@ -260,30 +273,63 @@ impl Dispatcher {
     /// As MPI asks of the call.
     #[inline(always)]
     pub unsafe fn call(&self, communicator: MPI_Comm, call: RawCall) -> c_int {
-        // SAFETY: the caller's; a state lives as long as its communicator.
+        // SAFETY: the caller's.
         unsafe {
-            match self.state(communicator) {
-                Some(state) => self.serve(state, communicator, call),
-                None => call.forward(communicator),
+            match self.find(communicator) {
+                Some(known) => self.call_known(known, communicator, call),
+                None => self.call_first(communicator, call),
             }
         }
     }
 
     /// # Safety
     ///
-    /// The communicator is valid or null.
+    /// As MPI asks of the call.
     #[inline(always)]
-    unsafe fn state(&self, communicator: MPI_Comm) -> Option<*mut State> {
+    unsafe fn call_known(
+        &self,
+        known: KnownCommunicator,
+        communicator: MPI_Comm,
+        call: RawCall,
+    ) -> c_int {
+        // SAFETY: the caller's.
+        unsafe {
+            match self.passes_on(known, &call) {
+                true => call.forward(communicator),
+                false => self.call_on(known, call),
+            }
+        }
+    }
+
+    /// A call on a communicator that is not among the recent ones, or in the middle of another.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of the call.
+    #[cold]
+    #[inline(never)]
+    unsafe fn call_first(&self, communicator: MPI_Comm, call: RawCall) -> c_int {
         // An application's operator must not call collectives, but if it does, this must not fail.
+        let is_busy = self.is_busy.get();
+        // SAFETY: the caller's.
+        unsafe {
+            let state = (!is_busy).then(|| self.attach(communicator)).flatten();
+            match state.and_then(NonNull::new) {
+                Some(state) => self.call_known(KnownCommunicator(state.cast()), communicator, call),
+                None => call.forward(communicator),
+            }
+        }
+    }
+
+    /// A communicator that calls have been made on before; `None` if it is not among the recent ones, and while a call
+    /// of ours is under way.
+    #[inline(always)]
+    pub fn find(&self, communicator: MPI_Comm) -> Option<KnownCommunicator> {
         if self.is_busy.get() {
             return None;
         }
-        let state = self.attributes.recent.get(communicator);
-        match state.is_null() {
-            false => Some(state),
-            // SAFETY: the caller's.
-            true => unsafe { self.attach(communicator) },
-        }
+        let state = NonNull::new(self.attributes.recent.get(communicator))?;
+        Some(KnownCommunicator(state.cast()))
     }
 
     /// The state of a communicator that was not used recently.
@@ -291,8 +337,6 @@ impl Dispatcher {
     /// # Safety
     ///
     /// The communicator is valid or null.
-    #[cold]
-    #[inline(never)]
     unsafe fn attach(&self, communicator: MPI_Comm) -> Option<*mut State> {
         // SAFETY: constants of the library; the caller's.
         unsafe {

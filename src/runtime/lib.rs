@@ -55,7 +55,7 @@ mod versions;
 mod watch;
 
 pub use deployed::DeployedCall;
-pub use dispatcher::{Dispatcher, Settings};
+pub use dispatcher::{Dispatcher, KnownCommunicator, Settings};
 pub use error::RuntimeError;
 pub use exec::RawCall;
 pub use fallback_reason::FallbackReason;

@@ -17,7 +17,7 @@ use crate::attach::{Passed, Reasons, State, Tuned};
 use crate::call::{Key, significant};
 use crate::plan::{Plan, Way};
 use crate::user_handles::UserHandles;
-use crate::{By, Dispatcher, FallbackReason};
+use crate::{By, Dispatcher, FallbackReason, KnownCommunicator};
 
 /// The outcome of a call. Small, as it is created for every call.
 struct Served {
@@ -34,15 +34,14 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// As MPI asks of the call.
+    /// As MPI asks of the call; the communicator is the call's.
     #[inline(always)]
-    pub unsafe fn passes_on(&self, communicator: MPI_Comm, call: &RawCall) -> bool {
-        if self.timed || self.is_busy.get() {
+    pub unsafe fn passes_on(&self, known: KnownCommunicator, call: &RawCall) -> bool {
+        if self.timed {
             return false;
         }
         // SAFETY: a state lives as long as its communicator, which the caller says is valid.
-        let state = unsafe { self.attributes.recent.get(communicator).as_ref() };
-        match state.and_then(|state| state.passed(call)) {
+        match unsafe { (*known.state()).passed(call) } {
             Some(passed) => {
                 passed.calls.set(passed.calls.get() + 1);
                 true
@@ -55,24 +54,82 @@ impl Dispatcher {
 // Functions marked `inline(always)` are on the path of repeated calls. In the hooks, where the collective is known,
 // most of this path is evaluated at compile time.
 impl Dispatcher {
+    /// Makes a call that is not passed on at once, see [`Self::passes_on`]. Returns MPI's error code; the communicator's
+    /// error handler has been called then.
+    ///
     /// # Safety
     ///
-    /// As MPI asks of the call; the state is the communicator's.
+    /// As MPI asks of the call; the communicator is the call's, and no call of ours is under way.
     #[inline(always)]
-    pub(crate) unsafe fn serve(
+    pub unsafe fn call_on(&self, known: KnownCommunicator, call: RawCall) -> c_int {
+        let state = known.state();
+        // SAFETY: the caller's.
+        unsafe {
+            let start = self.timed.then(Instant::now);
+            let communicator = (*state).communicator;
+            let known = match self.timed {
+                true => (*state).passed(&call),
+                false => None,
+            };
+            let served = match known {
+                Some(known) => Some(passed(known.row)),
+                None => self.run(&mut *state, call),
+            };
+            match served {
+                Some(served) => self.finish(served, communicator, call, start),
+                None => self.serve_new(state, call, start),
+            }
+        }
+    }
+
+    /// Carries out a call that has been seen before.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of the call.
+    #[inline(always)]
+    unsafe fn run(&self, state: &mut State, call: RawCall) -> Option<Served> {
+        let tuned = state.tuned.as_mut().ok()?;
+        let (_, key) = significant(call, state.rank);
+        // SAFETY: the caller's.
+        unsafe {
+            let plan = tuned.plans.find(&key, parts(&call, state.ranks))?;
+            Some(self.carry_out(plan, &tuned.private, &tuned.used, call))
+        }
+    }
+
+    /// A call that has not been seen before.
+    ///
+    /// # Safety
+    ///
+    /// As in [`Self::call_on`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn serve_new(&self, state: *mut State, call: RawCall, start: Option<Instant>) -> c_int {
+        // SAFETY: the caller's.
+        unsafe {
+            let communicator = (*state).communicator;
+            let served = self.run_new(&mut *state, call);
+            self.finish(served, communicator, call, start)
+        }
+    }
+
+    /// Has the library carry out what is left to it, counts the call, and reports an error.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of the call.
+    #[inline(always)]
+    unsafe fn finish(
         &self,
-        state: *mut State,
+        served: Served,
         communicator: MPI_Comm,
         call: RawCall,
+        start: Option<Instant>,
     ) -> c_int {
         // SAFETY: the caller's. An error handler may free the communicator with its state, so the state is not
         // accessed after that.
         unsafe {
-            let start = self.timed.then(Instant::now);
-            let served = match (*state).passed(&call) {
-                Some(known) => passed(known.row),
-                None => self.run(&mut *state, call),
-            };
             let code = match served.outcome {
                 None => call.forward(communicator),
                 _ => 0,
@@ -81,25 +138,6 @@ impl Dispatcher {
             match served.outcome {
                 Some(Err(error)) => fail(communicator, &error),
                 _ => code,
-            }
-        }
-    }
-
-    /// # Safety
-    ///
-    /// As MPI asks of the call.
-    #[inline(always)]
-    unsafe fn run(&self, state: &mut State, call: RawCall) -> Served {
-        let Ok(tuned) = &mut state.tuned else {
-            // SAFETY: the caller's.
-            return unsafe { self.run_new(state, call) };
-        };
-        // SAFETY: the caller's.
-        unsafe {
-            let (_, key) = significant(call, state.rank);
-            match tuned.plans.find(&key, parts(&call, state.ranks)) {
-                Some(plan) => self.carry_out(plan, &tuned.private, &tuned.used, call),
-                None => self.run_new(state, call),
             }
         }
     }
@@ -139,8 +177,6 @@ impl Dispatcher {
     /// # Safety
     ///
     /// As MPI asks of the call.
-    #[cold]
-    #[inline(never)]
     unsafe fn run_new(&self, state: &mut State, call: RawCall) -> Served {
         let passes_all = match &state.tuned {
             Ok(tuned) => tuned.least_bytes(call.collective) == u64::MAX,
@@ -309,7 +345,7 @@ impl Dispatcher {
                 algorithm,
                 parameters,
                 &arguments,
-                key.in_place,
+                key.is_in_place(),
                 &tuned.private,
                 self.wait,
             )

@@ -15,12 +15,12 @@ pub(crate) const PATIENCE: u32 = 64;
 pub(crate) struct UnsafeCell<T>(cell::UnsafeCell<T>);
 
 impl<T> UnsafeCell<T> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
         read(self.0.get())
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
         write(self.0.get())
     }

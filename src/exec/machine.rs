@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use channel::Channels;
 use schedule::{Buffer, Layout};
 
 use crate::combiner::{Addresses, Combiner};
@@ -215,19 +214,12 @@ impl Machine {
         }
         let outcome = memories.work_all(round.work);
         if let Some(recv) = round.recv {
+            let mut looks = 0;
             // SAFETY: in bounds and disjoint, see `Machine`.
-            unsafe {
-                if !memories.receive_packet(&mut channels, recv)? {
-                    let others = &mut self.current;
-                    let waited = memories.wait_for_packet(
-                        &mut channels,
-                        recv,
-                        exchange,
-                        others,
-                        communicator,
-                    );
-                    waited?;
-                }
+            while !unsafe { memories.receive_packet(&mut channels, recv)? } {
+                looks += 1;
+                let paused = exchange.pause(looks, communicator, &mut self.current);
+                paused.map_err(Box::new)?;
             }
         }
         outcome.map(|()| true)
@@ -344,32 +336,6 @@ impl Machine {
 }
 
 impl Memories<'_> {
-    /// Receives a packet that has not come yet.
-    ///
-    /// # Safety
-    ///
-    /// As in [`Self::receive_packet`].
-    // Apart, as a round whose packet is there already does without the registers that it needs.
-    #[inline(never)]
-    unsafe fn wait_for_packet(
-        &mut self,
-        channels: &mut Channels,
-        recv: &Transfer,
-        exchange: &Exchange,
-        others: &mut Requests,
-        communicator: &Communicator,
-    ) -> Result<(), Box<ExecError>> {
-        for looks in 1.. {
-            let paused = exchange.pause(looks, communicator, others);
-            paused.map_err(Box::new)?;
-            // SAFETY: the caller's.
-            if unsafe { self.receive_packet(channels, recv)? } {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     fn address(&self, place: &Place) -> *mut u8 {
         self.bases[place.slot].wrapping_add(place.start)
     }

@@ -62,9 +62,10 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, Key) {
             }
         }
     }
-    let flags = IN_PLACE * u64::from(is_in_place) | ALIASED * u64::from(call.is_aliased());
+    let flags = [(is_in_place, IN_PLACE), (call.is_aliased(), ALIASED)];
+    let flags = flags.map(|(is_set, flag)| if is_set { flag } else { 0 });
     let key = Key {
-        kind: pair(call.root, 0) | flags | call.collective as u64,
+        kind: pair(call.root, 0) | flags[0] | flags[1] | call.collective as u64,
         counts: pair(call.send_count, call.recv_count),
         send_type: call.send_type,
         recv_type: call.recv_type,

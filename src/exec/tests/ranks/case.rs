@@ -71,7 +71,8 @@ pub(crate) enum Outcome {
 }
 
 impl Case<'_> {
-    /// Whether the algorithm must be refused: out of order, on an odd number of ranks, or on unlike nodes.
+    /// Whether the algorithm must be refused: out of order, on an odd number of ranks, on unlike nodes, or with more
+    /// leaders than a node has ranks.
     fn must_be_refused(&self) -> bool {
         let is_odd = self.ranks > 1 && self.ranks % 2 == 1;
         if self.algorithm.even_ranks && is_odd {
@@ -82,7 +83,9 @@ impl Case<'_> {
         let has_parts = self.algorithm.phases.iter().any(is_own);
         let parts_differ = self.algorithm.collective == Collective::ReduceScatter;
         let is_cyclic = self.nodes.are_cyclic() && self.nodes.are_alike() && !parts_differ;
+        let leaders = self.parameters.leaders_per_node.unwrap_or(1);
         if needs_lanes && !self.nodes.are_alike()
+            || leaders > self.nodes.smallest()
             || has_parts && !self.nodes.are_consecutive() && !is_cyclic
         {
             return true;

@@ -1,8 +1,8 @@
 //! Broken copies of algorithms must be caught: a verifier that passes everything proves nothing.
 
 use schedule::{
-    ALGORITHMS, Action, Algorithm, Buffer, Collective, Parameter, Placed, Program, Rank, Request,
-    Round, Schedule, Span, find, verify::verify_programs,
+    ALGORITHMS, Action, Algorithm, Buffer, Collective, Parameter, Partition, Placed, Program, Rank,
+    Request, Round, Schedule, Span, find, verify::verify_programs,
 };
 
 use crate::cases::{grid, parameters, schedule, supported};
@@ -185,6 +185,22 @@ fn changed_span(action: &Action) -> Option<&Span> {
     }
 }
 
+/// Whether a span is the rank's own part of the vector, or in it.
+fn is_own(schedule: &Schedule, rank: Rank, span: &Span) -> bool {
+    let parts = Partition::PerRank {
+        ranks: schedule.shape().ranks,
+        chunks: 1,
+    };
+    let layout = schedule.layout(rank);
+    let units = |span: &Span| {
+        let [run, _] = layout.locate(span)?.runs;
+        (run.count == 1).then_some(run.start..run.start + run.length)
+    };
+    let own = units(&Span::block(span.buffer, parts, rank.into()));
+    own.zip(units(span))
+        .is_some_and(|(own, span)| own.start <= span.start && span.end <= own.end)
+}
+
 /// What became of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
@@ -252,12 +268,15 @@ fn try_mutant(schedule: &Schedule, random: &mut Random) -> Option<Trial> {
             false => program,
         }
     };
+    let collective = schedule.algorithm().collective;
     let brings_own = match &round.actions()[action] {
         Action::Recv { span, .. } => {
-            let own = (u64::from(victim), 1);
-            let is_own = (span.blocks.start, span.blocks.count) == own;
-            let is_bcast = schedule.algorithm().collective == Collective::Bcast;
-            schedule.shape().in_place && is_own || is_bcast && schedule.shape().root == victim
+            let is_bcast = collective == Collective::Bcast && schedule.shape().root == victim;
+            is_bcast || schedule.shape().in_place && is_own(schedule, victim, span)
+        }
+        // What is sent away first comes back.
+        Action::Copy { from, .. } => {
+            schedule.algorithm().name() == "allgather/bine" && is_own(schedule, victim, from)
         }
         _ => false,
     };
@@ -333,9 +352,10 @@ fn random_breaks_are_caught() {
         "{displaced} mutants that do something elsewhere caught, {missed_too} missed; {proved} do no harm"
     );
     assert_eq!((missed, missed_too), (0, 0));
-    // Three kinds do no harm. A broadcast of all contributions brings a rank its own, which in a call in
-    // place is there already. An allgather of what was broadcast in parts brings the root parts that it has. In a reduce-scatter by doubling a rank is sent all parts of its group,
-    // of which it needs its own.
+    // Four kinds do no harm. A broadcast of all contributions brings a rank its own, which in a call in place is there
+    // already. In Bine's allgather contributions change places first, and a rank's own comes back, which it has copied
+    // already. An allgather of what was broadcast in parts brings the root parts that it has. In a reduce-scatter by
+    // doubling a rank is sent all parts of its group, of which it needs its own.
     let known = |trial: &Trial| {
         let Trial {
             algorithm,
@@ -343,7 +363,9 @@ fn random_breaks_are_caught() {
             ..
         } = trial;
         match algorithm.collective {
-            Collective::Allgather => algorithm.takes(Parameter::Bcast) && *brings_own,
+            Collective::Allgather => {
+                (algorithm.takes(Parameter::Bcast) || algorithm.id == "bine") && *brings_own
+            }
             Collective::Bcast => *brings_own,
             Collective::ReduceScatter | Collective::ReduceScatterBlock => {
                 algorithm.id == "recursive_doubling"

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use campaign::Campaign;
 use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
+use schedule::{Algorithm, Schedule};
 use tempfile::TempDir;
 use tuner::{MeasurementContext, Observer, TuningEvent};
 use vocabulary::{Candidate, Cell, Experiment, ExperimentKind, Library, Pattern, RankOrder};
@@ -316,8 +317,8 @@ const ALPHA: f64 = 1e-6;
 const BETA: f64 = 1e-9;
 const GAMMA: f64 = 0.3e-9;
 
-/// Closed forms on a machine of the above; the default is a slow binomial tree of whole vectors.
-/// Calls that follow each other overlap.
+/// Closed forms on a machine of the above, or simulated times where there is no closed form; the default and all that is
+/// not ours is a slow binomial tree of whole vectors. Calls that follow each other overlap.
 fn of_pattern(task: &PlannedTask, candidate: &Candidate) -> f64 {
     let seconds = seconds(&task.work, candidate);
     match task.pattern {
@@ -364,12 +365,32 @@ fn collective_seconds(cell: &Cell, candidate: &Candidate) -> f64 {
         parameters,
         ..model::Call::default()
     };
-    let algorithm = schedule::find(candidate.algorithm());
-    let predicted = algorithm.and_then(|algorithm| model::predict(algorithm, rates, &call));
-    predicted.map_or_else(
-        || f64::from(ranks.ilog2()) * (1.5 * ALPHA + 3.0 * BETA * cell.bytes as f64),
-        |prediction| prediction.seconds,
-    )
+    let Some(algorithm) = schedule::find(candidate.algorithm()) else {
+        return f64::from(ranks.ilog2()) * (1.5 * ALPHA + 3.0 * BETA * cell.bytes as f64);
+    };
+    match model::predict(algorithm, rates, &call) {
+        Some(prediction) => prediction.seconds,
+        None => simulated_seconds(cell, algorithm, &candidate.parameters()),
+    }
+}
+
+fn simulated_seconds(
+    cell: &Cell,
+    algorithm: &'static Algorithm,
+    parameters: &vocabulary::Parameters,
+) -> f64 {
+    let machine = format!(
+        "name: fake\nranks_per_node: 4\nnode: {{alpha: {ALPHA:e}, beta: {BETA:e}}}\ngamma: {GAMMA:e}\n"
+    );
+    let setting = model::Setting {
+        machine: &model::Machine::from_yaml(&machine).expect("a machine"),
+        topology: model::Topology::new(1, cell.shape.ranks(), model::Placement::Block),
+        unit_bytes: cell.datatype.size_bytes(),
+    };
+    let schedule = Schedule::new(algorithm, &cell.request(parameters)).expect("a schedule");
+    model::simulate(&schedule, &setting)
+        .expect("simulated")
+        .seconds
 }
 
 /// Sets the stop flag after a number of stored tasks, and remembers what it was told.

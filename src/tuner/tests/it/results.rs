@@ -35,7 +35,8 @@ fn query(bytes: u64, operators: OperatorClass) -> Query {
 
 #[test]
 fn the_table_beats_a_slow_default_with_what_the_model_says_is_best() {
-    let (_bench, tuned) = tuned_with("candidates: {exclude: ['*/rabenseifner', '*/circulant', '*/bine']}\n");
+    let (_bench, tuned) =
+        tuned_with("candidates: {exclude: ['*/rabenseifner', '*/circulant', '*/bine']}\n");
     let table = Table::load(&tuned.table_path).expect("a table");
     assert_eq!(table, tuned.table);
     let small = table.lookup(&query(64, OperatorClass::Commutative));
@@ -155,8 +156,9 @@ fn what_a_campaign_no_longer_asks_for_is_not_decided_on() {
     assert!(before.table.to_yaml().contains("allreduce/rabenseifner"));
     bench.redirect(
         "launches: 6",
-        "launches: 6\ncollectives: [allreduce, bcast]\ncandidates: {exclude: ['*/rabenseifner']}",
+        "launches: 6\ncollectives: [allreduce, bcast]\ncandidates: {exclude: ['*/rabenseifner', '*/bine']}",
     );
+    // On two ranks Bine is the same schedule, and would be measured in place of what is left out.
     let after = tune(&bench.workplace(), &mut Silent, &AtomicBool::new(false)).expect("tuned");
     assert_eq!(after.measured.launches, 0, "everything asked for is there");
     let table = after.table.to_yaml();

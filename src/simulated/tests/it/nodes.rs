@@ -37,9 +37,10 @@ fn the_report_on_fat_nodes_has_the_rows_that_are_simulated() {
     assert_eq!(first.flat.seconds, first.aware.seconds);
     assert_eq!(first.aware.seconds, second.aware.seconds);
     assert!(second.flat.seconds > 1.3 * second.aware.seconds);
-    // The vendors' message rates.
+    // The vendors' message rates: the report says that no call takes more than 5 % longer. A rank that sends to three at
+    // once waits longer than one that sends to one.
     let row = row(Collective::Allreduce, 8, block);
     assert!(row.flat.seconds > row.without_gap[0]);
-    assert!(row.flat.seconds < 1.02 * row.without_gap[0]);
+    assert!(row.flat.seconds < 1.05 * row.without_gap[0]);
     assert!(row.published.unwrap().seconds < row.aware.seconds);
 }

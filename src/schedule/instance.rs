@@ -94,8 +94,14 @@ pub enum Unsupported {
     },
     /// The algorithm has no leaders on each node.
     ZeroLeaders,
-    /// The algorithm needs the same number of ranks on each node, or at least as many as leaders, or parts that are
-    /// contiguous or at equal distances.
+    /// A node has fewer ranks than it is to have leaders.
+    TooManyLeaders {
+        /// The leaders asked for.
+        leaders: u32,
+        /// Ranks of the smallest node.
+        ranks: u32,
+    },
+    /// The algorithm needs the same number of ranks on each node, or parts that are contiguous or at equal distances.
     UnlikeNodes {
         /// The algorithm's full name.
         algorithm: String,
@@ -152,7 +158,11 @@ impl fmt::Display for Unsupported {
             }
             Self::UnlikeNodes { algorithm } => write!(
                 f,
-                "{algorithm} does not serve such nodes: lanes need as many ranks on each, several leaders as many ranks at least, and parts of ranks block order, or cyclic order of as many ranks on each"
+                "{algorithm} does not serve such nodes: lanes need as many ranks on each, and parts of ranks need block order, or cyclic order with as many ranks on each"
+            ),
+            Self::TooManyLeaders { leaders, ranks } => write!(
+                f,
+                "{leaders} leaders are more than the smallest node has ranks, which is {ranks}"
             ),
             Self::Unordered { algorithm } => write!(
                 f,
@@ -425,6 +435,13 @@ fn phases(
 ) -> Result<Phases, Unsupported> {
     let mut phases = [None; Phase::MOST];
     for (place, phase) in phases.iter_mut().zip(algorithm.phases) {
+        if let Some(leaders) = parameters
+            .leaders
+            .filter(|leaders| nodes.smallest() < *leaders)
+        {
+            let ranks = nodes.smallest();
+            return Err(Unsupported::TooManyLeaders { leaders, ranks });
+        }
         if nodes.smallest() < leaders || !phase.serves(nodes, algorithm.collective) {
             let algorithm = algorithm.name();
             return Err(Unsupported::UnlikeNodes { algorithm });

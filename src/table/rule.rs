@@ -289,9 +289,7 @@ fn refuse_unsupported(
     if let Err(unsupported) = Schedule::new(algorithm, &request) {
         let key = match unsupported {
             Unsupported::Radix { .. } => radix,
-            Unsupported::UnlikeNodes { .. } if parameters.leaders_per_node.is_some() => {
-                "leaders_per_node"
-            }
+            Unsupported::TooManyLeaders { .. } => "leaders_per_node",
             Unsupported::Part { ref id, .. } if parameters.node.as_ref() == Some(id) => "node",
             Unsupported::Part { ref id, .. } if parameters.network.as_ref() == Some(id) => {
                 "network"

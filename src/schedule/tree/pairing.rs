@@ -1,4 +1,4 @@
-//! Who exchanges with whom among a power of two of positions: a partner in each of `log2 P` steps.
+//! Pairs of partners among a power of two of positions: in each of `log2 P` steps, every position exchanges with one other.
 //!
 //! What position 0 hands on in step 0, 1, ... from all that have it to their partners reaches every position
 //! once; the steps on its way are the position's *path*. Two partners of a step have the same path before that

@@ -92,7 +92,9 @@ impl Grid {
                 let proved = self.requests(algorithm, ranks, |request| {
                     let schedule = match Schedule::new(algorithm, request) {
                         // Not on these nodes.
-                        Err(Unsupported::UnlikeNodes { .. }) => return Ok(()),
+                        Err(
+                            Unsupported::UnlikeNodes { .. } | Unsupported::TooManyLeaders { .. },
+                        ) => return Ok(()),
                         schedule => schedule.map_err(Unprovable::Unsupported)?,
                     };
                     check_size(&schedule, request)?;

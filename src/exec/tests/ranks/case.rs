@@ -123,7 +123,8 @@ impl Case<'_> {
                 Err(ExecError::Unsupported(
                     Unsupported::Unordered { .. }
                     | Unsupported::OddRanks { .. }
-                    | Unsupported::UnlikeNodes { .. },
+                    | Unsupported::UnlikeNodes { .. }
+                    | Unsupported::TooManyLeaders { .. },
                 )),
                 true,
             ) => return Ok(Outcome::Refused),

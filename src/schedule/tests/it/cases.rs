@@ -46,7 +46,11 @@ pub(crate) fn schedule(algorithm: &'static Algorithm, request: &Request<'_>) -> 
 /// The schedule, unless the algorithm cannot serve that number of ranks or such nodes.
 pub(crate) fn supported(algorithm: &'static Algorithm, request: &Request<'_>) -> Option<Schedule> {
     match Schedule::new(algorithm, request) {
-        Err(Unsupported::OddRanks { .. } | Unsupported::UnlikeNodes { .. }) => None,
+        Err(
+            Unsupported::OddRanks { .. }
+            | Unsupported::UnlikeNodes { .. }
+            | Unsupported::TooManyLeaders { .. },
+        ) => None,
         schedule => Some(schedule.unwrap()),
     }
 }

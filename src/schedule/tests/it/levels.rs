@@ -121,7 +121,9 @@ fn prove_call(
     };
     let is_refused = must_be_refused(algorithm, parameters.leaders, nodes);
     match Schedule::new(algorithm, &request) {
-        Err(Unsupported::UnlikeNodes { .. }) => assert!(is_refused, "{algorithm} {nodes:?}"),
+        Err(Unsupported::UnlikeNodes { .. } | Unsupported::TooManyLeaders { .. }) => {
+            assert!(is_refused, "{algorithm} {nodes:?}")
+        }
         schedule => {
             let schedule = schedule.unwrap();
             assert!(!is_refused, "{algorithm} {nodes:?}");
@@ -260,7 +262,11 @@ fn any_algorithm_may_be_a_phase() {
                             ..Request::ranks(ranks)
                         };
                         match Schedule::new(algorithm, &request) {
-                            Err(Unsupported::Part { .. } | Unsupported::UnlikeNodes { .. }) => {
+                            Err(
+                                Unsupported::Part { .. }
+                                | Unsupported::UnlikeNodes { .. }
+                                | Unsupported::TooManyLeaders { .. },
+                            ) => {
                                 continue;
                             }
                             schedule => drop(schedule.unwrap()),

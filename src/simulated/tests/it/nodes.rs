@@ -27,6 +27,22 @@ fn row(collective: Collective, bytes: u64, order: Placement) -> Row {
 }
 
 #[test]
+fn the_report_on_fat_nodes_says_how_much_longer_the_gap_makes_calls() {
+    let gaps = |line: &str| -> Option<Vec<f64>> {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let gaps = cells.get(8..10)?.iter().map(|cell| cell.parse().ok());
+        gaps.collect()
+    };
+    let gaps: Vec<f64> = REPORT.lines().filter_map(gaps).flatten().collect();
+    assert!(gaps.len() > 100, "{}", gaps.len());
+    let longest = gaps.iter().copied().fold(0.0, f64::max);
+    assert!(
+        REPORT.contains("no call more than 5 % longer") && longest <= 1.05,
+        "{longest}"
+    );
+}
+
+#[test]
 fn the_report_on_fat_nodes_has_the_rows_that_are_simulated() {
     let [block, cyclic] = [Placement::Block, Placement::Cyclic];
     // Short broadcasts: trees with a larger radix, also between leaders.
@@ -37,10 +53,9 @@ fn the_report_on_fat_nodes_has_the_rows_that_are_simulated() {
     assert_eq!(first.flat.seconds, first.aware.seconds);
     assert_eq!(first.aware.seconds, second.aware.seconds);
     assert!(second.flat.seconds > 1.3 * second.aware.seconds);
-    // The vendors' message rates: the report says that no call takes more than 5 % longer. A rank that sends to three at
-    // once waits longer than one that sends to one.
+    // The vendors' message rates. A rank that sends to three at once waits longer than one that sends to one.
     let row = row(Collective::Allreduce, 8, block);
     assert!(row.flat.seconds > row.without_gap[0]);
-    assert!(row.flat.seconds < 1.05 * row.without_gap[0]);
+    assert!(row.flat.seconds < 1.03 * row.without_gap[0]);
     assert!(row.published.unwrap().seconds < row.aware.seconds);
 }

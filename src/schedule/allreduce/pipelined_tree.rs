@@ -3,7 +3,7 @@
 use crate::program::{Program, Sequence};
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::post_order::{root_children, steps_down, steps_up};
-use crate::tree::relay::{Arrivals, Gathering, Spreading};
+use crate::tree::relay::{Arrivals, Gathering, Spreading, first_arrives_in_place};
 use crate::tree::towards::binary;
 use crate::{Buffer, Collective, Cost, Parameter, Rank, Room, Shape};
 
@@ -23,6 +23,9 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     ..PLAIN
 };
 
+/// Partial results are combined where the result will stand.
+const PARTIAL: Buffer = Buffer::Output;
+
 fn cost(ranks: u32) -> Option<Cost> {
     let children = i64::from(root_children(ranks));
     let (up, down) = (i64::from(steps_up(ranks)), i64::from(steps_down(ranks)));
@@ -31,7 +34,9 @@ fn cost(ranks: u32) -> Option<Cost> {
 }
 
 fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
-    let receives = binary(rank, 0..shape.ranks).child_count() * u64::from(shape.blocks);
+    let in_place = u64::from(first_arrives_in_place(PARTIAL, shape));
+    let children = binary(rank, 0..shape.ranks).child_count();
+    let receives = children.saturating_sub(in_place) * u64::from(shape.blocks);
     Arrivals::rooms(shape.blocks, receives).collect()
 }
 
@@ -42,8 +47,8 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
         rank,
         node,
         blocks,
-        // Partial results are combined where the result will stand.
-        partial: Buffer::Output,
+        partial: PARTIAL,
+        first_in_place: first_arrives_in_place(PARTIAL, shape),
         arrivals: Arrivals { first: 0 },
     };
     Box::new(Sequence(

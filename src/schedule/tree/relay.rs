@@ -4,7 +4,7 @@
 //! their list; in reductions their side determines which operand they are.
 
 use crate::program::Program;
-use crate::{Buffer, Partition, Rank, Room, Round, Span};
+use crate::{Buffer, Partition, Rank, Room, Round, Shape, Span};
 
 /// One rank's neighbours in a tree.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,8 +59,17 @@ pub(crate) struct Gathering {
     pub(crate) blocks: u32,
     /// The buffer of partial results; two blocks suffice.
     pub(crate) partial: Buffer,
-    /// The buffers of the children's blocks.
+    /// Whether the first child's blocks arrive in the buffer of partial results and are combined there, see
+    /// [`first_arrives_in_place`].
+    pub(crate) first_in_place: bool,
+    /// The buffers of the other children's blocks.
     pub(crate) arrivals: Arrivals,
+}
+
+/// Whether the first child's blocks can arrive where partial results are combined: in the output, unless it holds the
+/// input as well. The output is written once anyway, and a block need not pass through scratch memory first.
+pub(crate) fn first_arrives_in_place(partial: Buffer, shape: &Shape) -> bool {
+    partial == Buffer::Output && !shape.in_place
 }
 
 impl Gathering {
@@ -94,9 +103,15 @@ impl Program for Gathering {
         let in_range = j < u64::from(self.blocks);
         let child = self.node.children[(place / 2) as usize].filter(|_| in_range);
         if let Some(child) = child {
-            let earlier = j * self.node.child_count() + place / 2;
-            let received = self.block(self.arrivals.buffer(earlier), j);
+            let in_place = u64::from(self.first_in_place);
             let partial = self.block(self.partial, j);
+            let received = match (place / 2).checked_sub(in_place) {
+                None => partial,
+                Some(number) => {
+                    let earlier = j * (self.node.child_count() - in_place) + number;
+                    self.block(self.arrivals.buffer(earlier), j)
+                }
+            };
             let own = if place < 2 {
                 self.block(Buffer::Input, j)
             } else {

@@ -127,6 +127,7 @@ impl Combiner {
     /// The addresses point to `length` bytes, which are readable; those of `into` are writable. The target is an
     /// operand or disjoint from both, and the operands are disjoint. If [`Combiner::insists_on_alignment`], they are
     /// aligned.
+    #[inline(always)]
     pub(crate) unsafe fn combine(
         &self,
         at: Addresses,
@@ -138,8 +139,8 @@ impl Combiner {
         // SAFETY: the caller's.
         unsafe {
             match (self.kernel, &self.local) {
-                (Some(kernel), None) => kernel(operands(at, length)),
-                (Some(kernel), Some(_)) if !misaligned => kernel(operands(at, length)),
+                (Some(kernel), None) => kernel.combine(operands(at, length)),
+                (Some(kernel), Some(_)) if !misaligned => kernel.combine(operands(at, length)),
                 (_, Some(local)) => return local.combine(at, length, copier),
                 (None, None) => return Err(ExecError::NoOperator),
             }
@@ -151,6 +152,7 @@ impl Combiner {
 /// # Safety
 ///
 /// As in [`Combiner::combine`].
+#[inline(always)]
 unsafe fn operands<'a>(at: Addresses, length: usize) -> Operands<'a> {
     let Addresses { left, right, into } = at;
     // SAFETY: the caller's.
@@ -171,6 +173,7 @@ impl Local {
     /// # Safety
     ///
     /// As in [`Combiner::combine`].
+    #[inline(never)]
     unsafe fn combine(
         &self,
         at: Addresses,

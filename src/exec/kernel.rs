@@ -94,31 +94,81 @@ impl BuiltIn {
     }
 }
 
-/// A loop that combines vectors of equal length, element by element.
-///
-/// Panics if a slice is not aligned for the element or does not hold a whole number of elements.
-pub type Kernel = fn(Operands<'_>);
+/// Loops that combine vectors of equal length, element by element.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel {
+    short: Loop,
+    long: Loop,
+}
+
+type Loop = fn(Operands<'_>);
+
+/// The length in bytes from which on vectors are combined by the long loop. That works on 32 bytes at once where the
+/// processor can do so, but on what does not fill several of these on single elements.
+const LEAST_LONG: usize = 256;
+
+impl Kernel {
+    /// Combines vectors.
+    ///
+    /// # Panics
+    ///
+    /// If a slice is not aligned for the element or holds no whole number of elements.
+    #[inline(always)]
+    pub fn combine(self, operands: Operands<'_>) {
+        let length = match &operands {
+            Operands::IntoLeft(_, right) => right.len(),
+            Operands::IntoRight(left, _) | Operands::Into(left, ..) => left.len(),
+        };
+        match length < LEAST_LONG {
+            true => (self.short)(operands),
+            false => (self.long)(operands),
+        }
+    }
+}
+
+/// Whether the processor works on 32 bytes at once.
+fn is_wide() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let is_wide = is_x86_feature_detected!("avx2");
+    #[cfg(not(target_arch = "x86_64"))]
+    let is_wide = false;
+    is_wide
+}
+
+/// The loops for a function of two elements.
+macro_rules! loops {
+    ($operator:expr) => {
+        Kernel {
+            short: |operands| each(operands, $operator),
+            long: match is_wide() {
+                // SAFETY: the processor has what is asked for.
+                true => |operands| unsafe { each_wide(operands, $operator) },
+                false => |operands| each(operands, $operator),
+            },
+        }
+    };
+}
 
 /// The loops for an integer type.
 macro_rules! integers {
     ($type:ty, $operator:expr) => {{
-        let kernel: Kernel = match $operator {
-            BuiltIn::Sum => |operands| apply(operands, <$type>::wrapping_add),
-            BuiltIn::Product => |operands| apply(operands, <$type>::wrapping_mul),
-            BuiltIn::Minimum => |operands| apply(operands, <$type as Ord>::min),
-            BuiltIn::Maximum => |operands| apply(operands, <$type as Ord>::max),
+        let kernel = match $operator {
+            BuiltIn::Sum => loops!(<$type>::wrapping_add),
+            BuiltIn::Product => loops!(<$type>::wrapping_mul),
+            BuiltIn::Minimum => loops!(<$type as Ord>::min),
+            BuiltIn::Maximum => loops!(<$type as Ord>::max),
             BuiltIn::LogicalAnd => {
-                |operands| apply(operands, |a: $type, b| <$type>::from(a != 0 && b != 0))
+                loops!(|a: $type, b| <$type>::from(a != 0 && b != 0))
             }
             BuiltIn::LogicalOr => {
-                |operands| apply(operands, |a: $type, b| <$type>::from(a != 0 || b != 0))
+                loops!(|a: $type, b| <$type>::from(a != 0 || b != 0))
             }
             BuiltIn::LogicalXor => {
-                |operands| apply(operands, |a: $type, b| <$type>::from((a != 0) != (b != 0)))
+                loops!(|a: $type, b| <$type>::from((a != 0) != (b != 0)))
             }
-            BuiltIn::BitAnd => |operands| apply(operands, |a: $type, b| a & b),
-            BuiltIn::BitOr => |operands| apply(operands, |a: $type, b| a | b),
-            BuiltIn::BitXor => |operands| apply(operands, |a: $type, b| a ^ b),
+            BuiltIn::BitAnd => loops!(|a: $type, b| a & b),
+            BuiltIn::BitOr => loops!(|a: $type, b| a | b),
+            BuiltIn::BitXor => loops!(|a: $type, b| a ^ b),
         };
         Some(kernel)
     }};
@@ -127,11 +177,11 @@ macro_rules! integers {
 /// The loops for a floating-point type.
 macro_rules! floats {
     ($type:ty, $operator:expr) => {{
-        let kernel: Kernel = match $operator {
-            BuiltIn::Sum => |operands| apply(operands, |a: $type, b| a + b),
-            BuiltIn::Product => |operands| apply(operands, |a: $type, b| a * b),
-            BuiltIn::Minimum => |operands| apply(operands, |a: $type, b| if a < b { a } else { b }),
-            BuiltIn::Maximum => |operands| apply(operands, |a: $type, b| if a > b { a } else { b }),
+        let kernel = match $operator {
+            BuiltIn::Sum => loops!(|a: $type, b| a + b),
+            BuiltIn::Product => loops!(|a: $type, b| a * b),
+            BuiltIn::Minimum => loops!(|a: $type, b| if a < b { a } else { b }),
+            BuiltIn::Maximum => loops!(|a: $type, b| if a > b { a } else { b }),
             _ => return None,
         };
         Some(kernel)
@@ -157,9 +207,9 @@ pub fn kernel(element: Element, operator: BuiltIn) -> Option<Kernel> {
 /// The loop for a measured call. Fails if the operator is not defined for the datatype.
 pub(crate) fn kernel_for(datatype: Datatype, operator: Operator) -> Result<Kernel, ExecError> {
     let built_in = || kernel(Element::of(datatype)?, BuiltIn::of(operator)?);
-    let own: Option<Kernel> = match (operator, datatype.size_bytes()) {
-        (Operator::Noncommutative, 4) => Some(|operands| apply(operands, u32::after)),
-        (Operator::Noncommutative, 8) => Some(|operands| apply(operands, u64::after)),
+    let own = match (operator, datatype.size_bytes()) {
+        (Operator::Noncommutative, 4) => Some(loops!(u32::after)),
+        (Operator::Noncommutative, 8) => Some(loops!(u64::after)),
         _ => None,
     };
     own.or_else(built_in).ok_or_else(|| {
@@ -180,11 +230,23 @@ pub fn combine(
     operator: Operator,
     operands: Operands<'_>,
 ) -> Result<(), ExecError> {
-    kernel_for(datatype, operator)?(operands);
+    kernel_for(datatype, operator)?.combine(operands);
     Ok(())
 }
 
-fn apply<T: AnyBitPattern + NoUninit>(operands: Operands<'_>, operator: impl Fn(T, T) -> T) {
+/// # Safety
+///
+/// The processor works on 32 bytes at once, see [`is_wide`].
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+unsafe fn each_wide<T: AnyBitPattern + NoUninit>(
+    operands: Operands<'_>,
+    operator: impl Fn(T, T) -> T,
+) {
+    each(operands, operator);
+}
+
+#[inline(always)]
+fn each<T: AnyBitPattern + NoUninit>(operands: Operands<'_>, operator: impl Fn(T, T) -> T) {
     match operands {
         Operands::IntoLeft(left, right) => {
             for (left, right) in cast_slice_mut::<u8, T>(left)

@@ -138,7 +138,7 @@ fn on_two_ranks_few_algorithms_are_left() {
     let expected = [
         (Collective::Bcast, 3),
         (Collective::Reduce, 4),
-        (Collective::Allreduce, 6),
+        (Collective::Allreduce, 7),
         (Collective::Gather, 2),
         (Collective::Scatter, 1),
         (Collective::Allgather, 2),
@@ -182,8 +182,13 @@ fn what_differs_in_anything_that_is_carried_out_is_told_apart() {
             false,
         ),
         // Received into the output, and into scratch memory.
-        (("reduce/linear", none), ("reduce/chain", none), 2, false),
-        (("reduce/fibonacci", none), ("reduce/chain", none), 2, true),
+        (
+            ("reduce/linear", none),
+            ("reduce/fibonacci", none),
+            2,
+            false,
+        ),
+        (("reduce/linear", none), ("reduce/chain", none), 2, true),
         (
             ("bcast/chain", blocks(1)),
             ("bcast/chain", blocks(2)),

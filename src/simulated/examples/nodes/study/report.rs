@@ -102,5 +102,6 @@ pub(crate) fn report() -> Fallible<String> {
             section(place)?
         );
     }
+    text += include_str!("measured.md");
     Ok(text)
 }

@@ -13,7 +13,7 @@ pub struct TextTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// A table with these columns, whose names `|` separates, and rows.
+/// Makes a table. `columns` has the names of the columns, separated by `|`.
 ///
 /// A column whose name ends with `>` has numbers. A column whose name ends with `?` is left out if all its cells are
 /// empty. Neither mark is shown.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 
 use crate::commands::{
     backup, cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain, export,
@@ -38,8 +38,27 @@ Examples:
 Exit codes: 0 success; 1 the answer is \"no\"; 2 bad usage or input; 3 unfit environment (no MPI, no
 launcher); 4 internal error; 130 interrupted. `run` exits with the exit code of the program.";
 
-#[derive(Debug, Subcommand)]
-enum Verb {
+/// Declares the verbs of a command with their arguments, and the method that runs the given one.
+macro_rules! verbs {
+    ($With:ty: $($Verb:ident($Args:ty),)*) => {
+        #[derive(Debug, clap::Subcommand)]
+        enum Verb {
+            $($Verb($Args),)*
+        }
+
+        impl Verb {
+            fn run(&self, with: $With) -> Result<Answer, CliError> {
+                match self {
+                    $(Self::$Verb(args) => args.run(with),)*
+                }
+            }
+        }
+    };
+}
+pub(crate) use verbs;
+
+verbs! {
+    Console:
     Doctor(doctor::Args),
     Init(init::Args),
     Plan(plan::Args),
@@ -80,39 +99,7 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Err(error) => error.exit(),
     };
     check_names_for_json()?;
-    let console = Console::new(quiet);
-    match verb {
-        Verb::Doctor(args) => args.run(console),
-        Verb::Init(args) => args.run(console),
-        Verb::Plan(args) => args.run(console),
-        Verb::Tune(args) => args.run(console),
-        Verb::Measure(args) => args.run(console),
-        Verb::Jobs(args) => args.run(console),
-        Verb::Cancel(args) => args.run(console),
-        Verb::Fit(args) => args.run(console),
-        Verb::Decide(args) => args.run(console),
-        Verb::Evaluate(args) => args.run(console),
-        Verb::Import(args) => args.run(console),
-        Verb::Report(args) => args.run(console),
-        Verb::Lookup(args) => args.run(console),
-        Verb::Explain(args) => args.run(console),
-        Verb::Export(args) => args.run(console),
-        Verb::Deploy(args) => args.run(console),
-        Verb::Diff(args) => args.run(console),
-        Verb::Validate(args) => args.run(console),
-        Verb::Check(args) => args.run(console),
-        Verb::Run(args) => args.run(console),
-        Verb::Serve(args) => args.run(console),
-        Verb::Pull(args) => args.run(console),
-        Verb::Remote(args) => args.run(console),
-        Verb::Backup(args) => args.run(console),
-        Verb::Restore(args) => args.run(console),
-        Verb::Schedule(args) => args.run(console),
-        Verb::Schema(args) => args.run(console),
-        Verb::Simulate(args) => args.run(console),
-        Verb::Completions(args) => args.run(console),
-        Verb::Man(args) => args.run(console),
-    }
+    verb.run(Console::new(quiet))
 }
 
 /// The arguments before `--`, without those of the user's program.

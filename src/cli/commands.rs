@@ -33,7 +33,6 @@ pub(crate) mod validate;
 
 mod connection;
 mod detached;
-mod grid;
 mod guarded;
 mod launches;
 mod policy;

@@ -5,6 +5,7 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use files::{Plain, shortened};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -57,6 +58,20 @@ impl Console {
     /// Prints a remark, unless the console is quiet.
     pub(crate) fn remark(self, text: impl Display) -> Result<(), CliError> {
         if self.quiet { Ok(()) } else { self.print(text) }
+    }
+
+    /// Writes a result to a file and says so, or prints it without one.
+    pub(crate) fn put(self, file: Option<&Path>, text: &str) -> Result<(), CliError> {
+        let Some(path) = file else {
+            return self.print(text.trim_end());
+        };
+        tuner::write(path, text)?;
+        self.written(path)
+    }
+
+    /// Says that a file is written.
+    pub(crate) fn written(self, path: &Path) -> Result<(), CliError> {
+        self.remark(format_args!("{} is written", path.display()))
     }
 
     /// Prints a result as JSON.

@@ -18,7 +18,7 @@ use store::StoreError;
 use table::{Table, TableError};
 use thiserror::Error;
 use tuner::TunerError;
-use vocabulary::Library;
+use vocabulary::{ErrorKind, Library};
 use web::WebError;
 
 use crate::commands::simulate::SimulateError;
@@ -170,6 +170,28 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
+    /// The kind of the error.
+    pub(crate) fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Tuner(error) => error.kind(),
+            Self::Import(error) => error.kind(),
+            Self::Export(error) => error.kind(),
+            Self::Deploy(error) => error.kind(),
+            Self::Guard(error) => error.kind(),
+            Self::Service(error) => error.kind(),
+            Self::Web(error) => error.kind(),
+            Self::Remote(error) => error.kind(),
+            Self::Pull { source, .. } => source.kind(),
+            Self::Older { .. }
+            | Self::Signals(_)
+            | Self::NoLauncher { .. }
+            | Self::NoPreload { .. }
+            | Self::Command { .. } => ErrorKind::Environment,
+            Self::Json(_) | Self::Junit(_) => ErrorKind::Internal,
+            _ => ErrorKind::Input,
+        }
+    }
+
     /// A remedy, if the message does not say it already.
     pub(crate) fn help(&self) -> Option<String> {
         let text = match self {
@@ -246,18 +268,7 @@ impl CliError {
             }
             Self::Service(error) => return error.help(),
             Self::Remote(error) => return error.help(),
-            Self::Web(_)
-            | Self::Pull { .. }
-            | Self::Older { .. }
-            | Self::Unsupported(_)
-            | Self::Unprovable(Unprovable::Unsupported(_))
-            | Self::NoSuchRank { .. }
-            | Self::Untraceable(_)
-            | Self::Signals(_)
-            | Self::Command { .. }
-            | Self::Junit(_)
-            | Self::Output(_)
-            | Self::Json(_) => return None,
+            _ => return None,
         };
         Some(text.to_owned())
     }

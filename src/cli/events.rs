@@ -53,10 +53,17 @@ impl EventsArg {
         }))
     }
 
-    /// Prints the last line.
-    pub(crate) fn conclude(self, outcome: &impl Serialize) -> Result<(), CliError> {
+    /// Prints the outcome as the last event if events are printed, or else as JSON.
+    pub(crate) fn conclude(
+        self,
+        outcome: &impl Serialize,
+        console: Console,
+    ) -> Result<(), CliError> {
         let event = "outcome";
-        print_line(&Last { event, outcome })
+        match self.events {
+            true => print_line(&Last { event, outcome }),
+            false => console.json(outcome),
+        }
     }
 }
 

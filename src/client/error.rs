@@ -7,17 +7,7 @@ use std::time::Duration;
 
 use table::TableError;
 use thiserror::Error;
-
-/// The kind of an error, which determines the exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestOutcome {
-    /// The service refused: a gate is closed, or the channel has changed.
-    Refused,
-    /// The request is invalid: a wrong URL, token, name or value.
-    Invalid,
-    /// No answer, or not the answer of a colltune service.
-    Unavailable,
-}
+use vocabulary::ErrorKind;
 
 /// A service's error response (RFC 9457).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,11 +24,11 @@ pub struct ServiceProblem {
 
 impl ServiceProblem {
     /// The kind of error that the status means.
-    pub fn outcome(&self) -> RequestOutcome {
+    pub fn kind(&self) -> ErrorKind {
         match self.status {
-            409 | 412 => RequestOutcome::Refused,
-            408 | 429 | 500.. => RequestOutcome::Unavailable,
-            _ => RequestOutcome::Invalid,
+            409 | 412 => ErrorKind::No,
+            408 | 429 | 500.. => ErrorKind::Environment,
+            _ => ErrorKind::Input,
         }
     }
 }
@@ -112,15 +102,11 @@ impl RemoteError {
     }
 
     /// The kind of the error.
-    pub fn outcome(&self) -> RequestOutcome {
+    pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Unreachable { .. } | Self::Unexpected { .. } => RequestOutcome::Unavailable,
-            Self::Refused { problem, .. } => problem.outcome(),
-            Self::Url { .. }
-            | Self::Unencrypted(_)
-            | Self::Token { .. }
-            | Self::File { .. }
-            | Self::Certificates { .. } => RequestOutcome::Invalid,
+            Self::Unreachable { .. } | Self::Unexpected { .. } => ErrorKind::Environment,
+            Self::Refused { problem, .. } => problem.kind(),
+            _ => ErrorKind::Input,
         }
     }
 }
@@ -158,13 +144,11 @@ pub enum PullError {
 
 impl PullError {
     /// The kind of the error.
-    pub fn outcome(&self) -> RequestOutcome {
+    pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Remote(error) => error.outcome(),
-            Self::Damaged { .. } | Self::Table { .. } | Self::Busy { .. } => {
-                RequestOutcome::Unavailable
-            }
-            Self::NotOurs { .. } | Self::File { .. } => RequestOutcome::Invalid,
+            Self::Remote(error) => error.kind(),
+            Self::NotOurs { .. } | Self::File { .. } => ErrorKind::Input,
+            _ => ErrorKind::Environment,
         }
     }
 

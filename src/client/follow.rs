@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::{Ask, Remote, RemoteError, RequestOutcome, Task};
+use vocabulary::ErrorKind;
+
+use crate::{Ask, Remote, RemoteError, Task};
 
 /// The shortest and the longest time between two requests.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(2));
@@ -49,7 +51,7 @@ pub fn follow(
                     return Ok((value, task));
                 }
             }
-            Err(error) if error.outcome() == RequestOutcome::Unavailable => {
+            Err(error) if error.kind() == ErrorKind::Environment => {
                 if away.is_none() {
                     report(Following::Unreachable(&error));
                 }

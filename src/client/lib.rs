@@ -25,7 +25,7 @@ mod unix;
 
 pub use address::{ChannelAddress, ServiceUrl, query};
 pub use answers::{LogPart, Manifest, Page, Task};
-pub use error::{PullError, RemoteError, RequestOutcome, ServiceProblem};
+pub use error::{PullError, RemoteError, ServiceProblem};
 pub use folder::Folder;
 pub use follow::{Following, follow};
 pub use pull::{Pulled, jitter, pull};

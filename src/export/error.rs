@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
-use vocabulary::CommShape;
+use vocabulary::{CommShape, ErrorKind};
 
 /// An error of exporting a table.
 #[derive(Debug, Error)]
@@ -51,25 +51,35 @@ pub enum ExportError {
 }
 
 impl ExportError {
+    /// The kind of the error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Unfaithful(_) => ErrorKind::Internal,
+            _ => ErrorKind::Input,
+        }
+    }
+
     /// A remedy, as a sentence without a full stop.
     pub fn help(&self) -> Option<String> {
-        match self {
+        let text = match self {
             Self::UnknownRelease { .. } => {
-                Some("name a release that it is known for with `--library-version`".to_owned())
+                "name a release that it is known for with `--library-version`"
             }
-            Self::NoRelease { .. } => Some("name it with `--library-version`".to_owned()),
-            Self::OtherLibrary { library, .. } => Some(format!(
-                "measure {library} with `colltune tune`; `--stock` writes a file that leaves everything to it"
-            )),
-            Self::NoStock { .. } => Some(
+            Self::NoRelease { .. } => "name it with `--library-version`",
+            Self::OtherLibrary { library, .. } => {
+                return Some(format!(
+                    "measure {library} with `colltune tune`; `--stock` writes a file that leaves everything to it"
+                ));
+            }
+            Self::NoStock { .. } => {
                 "name the library's file of that release with `--library`, as in `--library \
                  PREFIX/lib/libmpi.so.12`"
-                    .to_owned(),
-            ),
-            Self::Shape { .. } => Some(
-                "`--assume-shape` takes shapes of the table, one for a number of ranks".to_owned(),
-            ),
-            Self::Read { .. } | Self::Invalid { .. } | Self::Unfaithful(_) => None,
-        }
+            }
+            Self::Shape { .. } => {
+                "`--assume-shape` takes shapes of the table, one for a number of ranks"
+            }
+            Self::Read { .. } | Self::Invalid { .. } | Self::Unfaithful(_) => return None,
+        };
+        Some(text.to_owned())
     }
 }

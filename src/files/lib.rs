@@ -12,4 +12,4 @@ mod write;
 pub use hexadecimal::hexadecimal;
 pub use quote::{MOST_QUOTED, Plain, quoted, shortened};
 pub use read::{MOST_BYTES, bytes_of, open, read, read_text, text_of};
-pub use write::{is_same, is_special, probe, write};
+pub use write::{is_disk_full, is_same, is_special, probe, write};

@@ -57,6 +57,14 @@ pub fn probe(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Whether an error was caused by a full disk or an exceeded quota.
+#[must_use]
+pub fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    let kind = error.downcast_ref::<Error>().map(Error::kind);
+    matches!(kind, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
+        || error.source().is_some_and(is_disk_full)
+}
+
 /// Whether [`write`] would write in place: to a device, a FIFO, a socket, or, as with `/dev/stdout`, to a file that a
 /// process has open.
 #[must_use]

@@ -100,13 +100,8 @@ pub fn score_models(
         };
         let wrong = points().filter(|(cell, ranked)| is_wrong(cell, ranked, None));
         let held_out = inner().filter(|(cell, ranked)| is_wrong(cell, ranked, sizes.side(cell)));
-        ModelScore {
-            model,
-            points: points().count(),
-            wrong: wrong.count(),
-            points_held_out: inner().count(),
-            wrong_held_out: held_out.count(),
-        }
+        let held_out = [held_out.count(), inner().count()];
+        ModelScore::new(model, [wrong.count(), points().count()], held_out)
     };
     let simpler = [
         (ModelKind::OneLine, one_line(machine)),

@@ -7,7 +7,7 @@ use export::ExportError;
 use store::StoreError;
 use thiserror::Error;
 use tuner::TunerError;
-use vocabulary::{CommShape, Library, RankOrder};
+use vocabulary::{CommShape, ErrorKind, Library, RankOrder};
 
 /// The reason why a table could not be tested.
 #[derive(Debug, Error)]
@@ -58,36 +58,49 @@ pub enum GuardError {
 }
 
 impl GuardError {
+    /// The kind of the error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Tuner(error) => error.kind(),
+            Self::Interrupted => ErrorKind::Interrupted,
+            Self::OtherLibrary { .. }
+            | Self::NoLauncher { .. }
+            | Self::OtherOrder { .. }
+            | Self::NothingMeasured => ErrorKind::Environment,
+            _ => ErrorKind::Input,
+        }
+    }
+
     /// A remedy, if the message does not say it already.
     pub fn help(&self) -> Option<String> {
-        Some(match self {
+        let text = match self {
             Self::Tuner(error) => return error.help(),
             Self::Export(error) => return error.help(),
             Self::NoCampaign { .. } => {
-                "name the campaign that the table was made with: `--campaign FILE`".to_owned()
+                "name the campaign that the table was made with: `--campaign FILE`"
             }
             Self::OtherLibrary { .. } => {
-                "make a new table for this library, or measure it with `--any-version`".to_owned()
+                "make a new table for this library, or measure it with `--any-version`"
             }
             Self::OtherOrder { .. } => {
                 "have the launcher place ranks as for the table (`placement` and `options` in the \
                  campaign), or tune for this order"
-                    .to_owned()
             }
             Self::ReadsNoTables { .. } => {
-                "with `--via force` the driver forces the table's choices".to_owned()
+                "with `--via force` the driver forces the table's choices"
             }
             Self::NothingToMeasure { .. } => {
                 "choose another one with `--deployment`; tables for the library's own settings need `native:*` \
                  among the candidates of their campaign"
-                    .to_owned()
             }
-            Self::NoProbes => "leave out `--probes 0`: the library's default may change its algorithm between \
+            Self::NoProbes => {
+                "leave out `--probes 0`: the library's default may change its algorithm between \
                                measured sizes"
-                .to_owned(),
-            Self::NothingMeasured => "give more time with `--budget`".to_owned(),
+            }
+            Self::NothingMeasured => "give more time with `--budget`",
             Self::Interrupted | Self::NoLauncher { .. } => return None,
-        })
+        };
+        Some(text.to_owned())
     }
 }
 

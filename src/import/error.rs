@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use files::{MOST_QUOTED, quoted};
 use store::StoreError;
 use thiserror::Error;
-use vocabulary::Library;
+use vocabulary::{ErrorKind, Library};
 
 use crate::ImportFormat;
 use crate::problem::LineProblem;
@@ -108,6 +108,14 @@ impl ImportFormat {
 }
 
 impl ImportError {
+    /// The kind of the error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Store(error) => error.kind(),
+            _ => ErrorKind::Input,
+        }
+    }
+
     pub(crate) fn at(path: &Path, line: u64, problem: LineProblem) -> Self {
         Self::Line {
             path: path.to_owned(),

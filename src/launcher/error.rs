@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use libraries::LibraryName;
 use nix::sys::signal::Signal;
 use thiserror::Error;
-use vocabulary::{CommShape, Library};
+use vocabulary::{CommShape, ErrorKind, Library};
 
 use super::{BATCH_SYSTEMS, BatchEnd, Outcome, Refusal};
 use crate::HostFileError;
@@ -152,6 +152,22 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
+    /// The kind of the error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::SeveralNodes { .. }
+            | Self::Log { .. }
+            | Self::Refused { .. }
+            | Self::Template { .. }
+            | Self::NotText { .. }
+            | Self::Step { .. }
+            | Self::File { .. }
+            | Self::Record { .. } => ErrorKind::Input,
+            Self::Interrupted => ErrorKind::Interrupted,
+            _ => ErrorKind::Environment,
+        }
+    }
+
     pub(super) fn file(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::File {
             action,
@@ -162,68 +178,66 @@ impl LaunchError {
 
     /// The remedy, if there is one.
     pub fn help(&self) -> Option<String> {
-        Some(match self {
-            Self::NoMpi { .. } => "install one, as in `apt-get install openmpi-bin \
+        let text = match self {
+            Self::NoMpi { .. } => {
+                "install one, as in `apt-get install openmpi-bin \
                 libopenmpi-dev` or `apt-get install mpich libmpich-dev`, load its module, or name \
                 its mpirun in the campaign: `library: {name: openmpi, launcher: /path/to/mpirun}`"
-                .to_owned(),
-            Self::NotInstalled { .. } => "install it, load its module, or choose another with \
+            }
+            Self::NotInstalled { .. } => {
+                "install it, load its module, or choose another with \
                 `library:` in the campaign"
-                .to_owned(),
+            }
             Self::Unusable { .. } | Self::OtherLibrary { .. } => {
                 "correct `library` in the campaign; `colltune doctor` lists what is there"
-                    .to_owned()
             }
             Self::Step { .. } => {
                 "`colltune run TABLE --print-environment` prints what ranks need, for a \
                 script that sets it"
-                    .to_owned()
             }
             Self::NoDriver { library, .. } => {
-                format!("build it with `make driver MPICC=...`, the mpicc of {library}")
+                return Some(format!(
+                    "build it with `make driver MPICC=...`, the mpicc of {library}"
+                ));
             }
             Self::TooFewCores { cores, .. } => {
-                format!("use at most {cores} ranks or set `oversubscribe: auto` in the campaign")
+                return Some(format!(
+                    "use at most {cores} ranks or set `oversubscribe: auto` in the campaign"
+                ));
             }
             Self::Crowded { .. } => {
-                "use fewer ranks on a node, or set `oversubscribe: auto` in the campaign".to_owned()
+                "use fewer ranks on a node, or set `oversubscribe: auto` in the campaign"
             }
             Self::SeveralNodes { problem: None, .. } => {
-                "use shapes of one node, or add `launcher: {local: {hostfile: FILE}}`".to_owned()
+                "use shapes of one node, or add `launcher: {local: {hostfile: FILE}}`"
             }
             Self::SeveralNodes {
                 problem: Some(problem),
                 ..
-            } => problem.help(),
+            } => return Some(problem.help()),
             Self::NoNatives { .. } => {
-                "build it anew with `make driver`; it may be older than this command".to_owned()
+                "build it anew with `make driver`; it may be older than this command"
             }
-            Self::Log { .. } => "make its directory writable".to_owned(),
-            Self::Survivors { .. } => "they hang in the kernel; look at them with `ps`".to_owned(),
+            Self::Log { .. } => "make its directory writable",
+            Self::Survivors { .. } => "they hang in the kernel; look at them with `ps`",
             Self::NoCommand { .. } => {
-                "run this where jobs are submitted, or load the batch system's module".to_owned()
+                "run this where jobs are submitted, or load the batch system's module"
             }
             Self::Refused { program, .. } if is_submission(program) => {
                 "correct `job` in the campaign; `colltune plan --render` shows the script"
-                    .to_owned()
             }
             Self::Silent { .. } => {
-                "jobs go on without it; the same command takes them up when it is back".to_owned()
+                "jobs go on without it; the same command takes them up when it is back"
             }
-            Self::NotCancelled { .. } => "ask the batch system's operators".to_owned(),
-            Self::Template { .. } => "jobs/README.md lists the variables of templates".to_owned(),
+            Self::NotCancelled { .. } => "ask the batch system's operators",
+            Self::Template { .. } => "jobs/README.md lists the variables of templates",
             Self::NotText { .. } => {
                 "use names without line breaks, in UTF-8; variables are letters, digits and `_`"
-                    .to_owned()
             }
-            Self::Record { .. } => "remove it if its job is gone".to_owned(),
-            Self::Start { .. }
-            | Self::Watch(_)
-            | Self::Refused { .. }
-            | Self::File { .. }
-            | Self::Interrupted
-            | Self::Failed { .. } => return None,
-        })
+            Self::Record { .. } => "remove it if its job is gone",
+            _ => return None,
+        };
+        Some(text.to_owned())
     }
 }
 

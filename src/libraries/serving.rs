@@ -1,19 +1,27 @@
 //! The components of a library that carry out collectives.
 
 use schedule::Collective;
+use serde::{Serialize, Serializer};
 
 /// A component of a library that carries out some collectives.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Serving {
     /// Its name in the library.
     pub component: String,
-    /// The collectives, in the order of [`Collective::MEASURED`].
+    /// The collectives, in the order in which all commands list them.
+    #[serde(serialize_with = "by_name")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub collectives: Vec<Collective>,
     /// Whether this holds only for communicators on several nodes.
     pub over_nodes: bool,
     /// The environment variable, with its value, that makes it leave these collectives to the component that reads
-    /// rules files; `None` for that component itself.
+    /// rules files; null for that component itself.
     pub remedy: Option<String>,
+}
+
+fn by_name<S: Serializer>(collectives: &[Collective], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(collectives.iter().map(|of| of.name()))
 }
 
 impl Serving {

@@ -3,7 +3,7 @@
 use results::{Expected, ModelCurve, ModelKind};
 use vocabulary::units::{counted, format_bytes, format_seconds};
 
-use crate::grid::{Alignment::Left, Alignment::Right, grid};
+use crate::grid::grid;
 use crate::text::{factor, literal, percent, short_name};
 use crate::view::View;
 
@@ -22,13 +22,7 @@ pub(crate) fn expected(view: &View) -> String {
     );
     for curve in &view.curves {
         text += &format!("### {} on {}\n\n", literal(&curve.algorithm), curve.shape);
-        let columns = [
-            ("bytes", Right),
-            ("with", Left),
-            ("measured", Right),
-            ("expected", Right),
-            ("measured / expected", Right),
-        ];
+        let columns = "bytes> | with | measured> | expected> | measured / expected>";
         let rows = curve.points.iter().map(|point| {
             let ratio = point.ratio();
             let mark = if point.is_wrong() { " (!)" } else { "" };
@@ -56,7 +50,7 @@ pub(crate) fn headline(view: &View) -> String {
             "; at sizes\nheld out from the fit, {} of {} ({}) are",
             used.wrong_held_out,
             used.points_held_out,
-            percent(used.share_held_out())
+            percent(used.wrong_held_out_share)
         ),
         _ => ", with\nparameters from experiments alone".to_owned(),
     };
@@ -65,7 +59,7 @@ pub(crate) fn headline(view: &View) -> String {
          A model with one line for all messages of a level is off at {}.",
         used.wrong,
         counted(used.points, "prediction"),
-        percent(used.share()),
+        percent(used.wrong_share),
         first.wrong
     )
 }

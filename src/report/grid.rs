@@ -1,77 +1,96 @@
-//! Tables in Markdown that are readable as plain text.
+//! Tables as text for terminals and in Markdown that is readable as plain text.
 
-use std::fmt::Display;
-
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, Table, TableStyle, presets};
 
 use crate::text::cell;
-
-/// The alignment of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Alignment {
-    /// Words.
-    Left,
-    /// Numbers.
-    Right,
-}
 
 /// A table.
 #[derive(Clone, Debug)]
 pub struct TextTable {
-    /// The headings and alignments of the columns.
-    pub columns: Vec<(&'static str, Alignment)>,
+    /// The headings of the columns, and whether each has numbers, which are flush right.
+    pub(crate) columns: Vec<(&'static str, bool)>,
     /// The rows, with one text per column.
     pub rows: Vec<Vec<String>>,
 }
 
-/// A table with these columns and rows.
+/// Makes a table. `columns` has the names of the columns, separated by `|`.
+///
+/// A column whose name ends with `>` has numbers. A column whose name ends with `?` is left out if all its cells are
+/// empty. Neither mark is shown.
 pub fn grid<const N: usize>(
-    columns: [(&'static str, Alignment); N],
+    columns: &'static str,
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> TextTable {
+    let rows: Vec<[String; N]> = rows.into_iter().collect();
+    let columns: Vec<&str> = columns.split('|').map(str::trim).collect();
+    debug_assert_eq!(columns.len(), N, "{columns:?}");
+    let is_shown = |(name, column): &(&&'static str, usize)| {
+        !name.ends_with('?') || rows.iter().any(|row| !row[*column].is_empty())
+    };
+    let shown: Vec<(&&str, usize)> = columns.iter().zip(0..N).filter(is_shown).collect();
+    let name = |name: &'static str| {
+        let name = name.trim_end_matches('?');
+        (name.trim_end_matches('>'), name.ends_with('>'))
+    };
+    let cells = |row: &[String; N]| {
+        shown
+            .iter()
+            .map(|(_, column)| row[*column].clone())
+            .collect()
+    };
     TextTable {
-        columns: columns.to_vec(),
-        rows: rows.into_iter().map(Vec::from).collect(),
+        columns: shown.iter().map(|(text, _)| name(text)).collect(),
+        rows: rows.iter().map(cells).collect(),
     }
 }
 
 impl TextTable {
-    /// The table in Markdown, with an empty line at its end. Cells are text from outside, which may contain code.
-    pub fn markdown(self) -> String {
-        let Self { columns, rows } = self;
+    fn layout(&self, style: TableStyle, cell: impl Fn(&str) -> String) -> Table {
         let mut table = Table::new();
-        table.load_style(presets::ASCII_MARKDOWN);
-        table.set_header(columns.iter().map(|(name, _)| *name));
+        table.load_style(style);
+        table.set_header(self.columns.iter().map(|(name, _)| *name));
         table.add_rows(
-            rows.into_iter()
-                .map(|row| row.into_iter().map(|text| cell(&text))),
+            self.rows
+                .iter()
+                .map(|row| row.iter().map(|text| cell(text))),
         );
-        for (column, (_, side)) in table.column_iter_mut().zip(&columns) {
-            column.set_cell_alignment(match side {
-                Alignment::Left => CellAlignment::Left,
-                Alignment::Right => CellAlignment::Right,
-            });
+        for (column, (_, is_number)) in table.column_iter_mut().zip(&self.columns) {
+            if *is_number {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
         }
-        let mut text = String::new();
-        for (number, line) in table.lines().enumerate() {
-            let line = if number == 1 {
-                mark_sides(&line, &columns)
-            } else {
-                line
-            };
-            text.push_str(&line);
-            text.push('\n');
-        }
-        text.push('\n');
-        text
+        table
     }
-}
 
-/// Adds the alignment to a Markdown separator: `|-----|` becomes `|----:|`.
-fn mark_sides<N: Display>(separator: &str, columns: &[(N, Alignment)]) -> String {
-    let dashes = separator.trim_matches('|').split('|').zip(columns);
-    dashes.fold("|".to_owned(), |line, (dashes, (_, side))| match side {
-        Alignment::Left => format!("{line}{dashes}|"),
-        Alignment::Right => format!("{line}{}:|", &dashes[1..]),
-    })
+    /// The table as text without lines between cells, and without a line end at its end.
+    pub fn text(&self) -> String {
+        let mut table = self.layout(presets::NOTHING, str::to_owned);
+        table
+            .column_iter_mut()
+            .for_each(|column| _ = column.set_padding((0, 2)));
+        let lines = table.lines().map(|line| line.trim_end().to_owned());
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The table in Markdown, with an empty line at its end. Cells are text from outside, which may contain code.
+    pub fn markdown(&self) -> String {
+        let table = self.layout(presets::ASCII_MARKDOWN, cell);
+        let mut lines: Vec<String> = table.lines().collect();
+        if let Some(line) = lines.get_mut(1) {
+            *line = self.separator(line);
+        }
+        lines.join("\n") + "\n\n"
+    }
+
+    /// Adds the alignment to a Markdown separator: `|-----|` becomes `|----:|`.
+    fn separator(&self, line: &str) -> String {
+        let dashes = line.trim_matches('|').split('|').zip(&self.columns);
+        dashes.fold(
+            "|".to_owned(),
+            |line, (dashes, (_, is_number))| match is_number {
+                false => format!("{line}{dashes}|"),
+                true => format!("{line}{}:|", &dashes[1..]),
+            },
+        )
+    }
 }

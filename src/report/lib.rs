@@ -6,6 +6,7 @@
 //! [`render_summary`] a few lines for a terminal. All are pure functions of the view.
 
 mod csv_text;
+mod diff;
 mod directions;
 mod expected;
 mod grid;
@@ -21,8 +22,9 @@ mod text;
 mod view;
 
 pub use csv_text::render_csv;
-pub use grid::{Alignment, TextTable, grid};
-pub use html::{FIGURE_STYLE, figures, inline, render_html};
+pub use diff::{changed_choices, changed_defaults, group_name};
+pub use grid::{TextTable, grid};
+pub use html::{FIGURE_STYLE, Quantity, figures, inline, render_html, render_times};
 pub use markdown::render_markdown;
 pub use summary::render_summary;
 pub use text::{code, prose};

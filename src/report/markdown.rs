@@ -5,11 +5,10 @@ use statistics::PairedRatio;
 use table::{Operators, Policy, Provenance, Rule};
 use vocabulary::Candidate;
 use vocabulary::units::{counted, format_bytes, format_seconds};
-use wire::FailureRecord;
 
 use crate::directions::directions;
 use crate::expected::expected;
-use crate::grid::{Alignment::Left, Alignment::Right, TextTable, grid};
+use crate::grid::{TextTable, grid};
 use crate::measuring::measuring;
 use crate::pairs::pairs;
 use crate::summary::{headline, line};
@@ -26,22 +25,14 @@ the store that the table was made from.";
 
 /// Renders a report, with a line end at its end.
 pub fn render_markdown(view: &View) -> String {
-    if view.basis == Basis::TableAlone {
-        let sections = [head(view), summary(view), decisions(view), measuring(view)];
-        return sections.concat().trim_end().to_owned() + "\n";
-    }
-    let sections = [
-        head(view),
-        summary(view),
-        decisions(view),
-        pairs(view),
-        blocks(view),
-        expected(view),
-        machine(view),
-        failures(view),
-        measuring(view),
-    ];
-    sections.concat().trim_end().to_owned() + "\n"
+    let found: &[fn(&View) -> String] = match view.basis {
+        Basis::TableAlone => &[],
+        Basis::Measurements => &[pairs, blocks, expected, machine, failures],
+    };
+    let first: [fn(&View) -> String; 3] = [head, summary, decisions];
+    let sections = first.iter().chain(found);
+    let text: String = sections.map(|section| section(view)).collect();
+    (text + &measuring(view)).trim_end().to_owned() + "\n"
 }
 
 fn head(view: &View) -> String {
@@ -125,19 +116,13 @@ pub(crate) fn by_library(operators: Operators, comparison: &Comparison) -> Strin
 
 /// The meaning of sizes, the datatype and operator, and the coverage of the intervals of a comparison.
 pub(crate) fn measured_with(comparison: &Comparison) -> String {
-    let Comparison {
-        collective,
-        datatype,
-        operator,
-        sizes,
-        ..
-    } = comparison;
-    let mut text = format!("Size: {}", table::message_size(*collective));
-    if let Some(operator) = operator {
-        text += &format!("; measured with {} {}", datatype.name(), operator.name());
+    let mut text = format!("Size: {}", table::message_size(comparison.collective));
+    if let Some(operator) = comparison.operator {
+        let datatype = comparison.datatype.name();
+        text += &format!("; measured with {datatype} {}", operator.name());
     }
+    let sizes = comparison.sizes.iter();
     let coverages = sizes
-        .iter()
         .filter_map(|row| row.rival()?.speedup)
         .map(|speedup| speedup.interval.coverage);
     let least = coverages.min_by(f64::total_cmp);
@@ -148,15 +133,8 @@ pub(crate) fn measured_with(comparison: &Comparison) -> String {
 }
 
 pub(crate) fn sizes(view: &View, rows: &[CellDecision]) -> TextTable {
-    let columns = [
-        ("bytes", Right),
-        ("default", Right),
-        ("best other candidate", Left),
-        ("its time", Right),
-        ("speed-up", Right),
-        ("interval", Right),
-        ("verdict", Left),
-    ];
+    let columns = "bytes> | default> | best other candidate | its time> | speed-up> | \
+                   interval> | verdict";
     let rows = rows.iter().map(|row| {
         let best = row.rival().and_then(|rival| Some((rival, rival.speedup?)));
         let [candidate, time, speedup, interval] = match best {
@@ -189,14 +167,7 @@ pub(crate) fn interval(ratio: &PairedRatio) -> String {
 }
 
 pub(crate) fn rules(rules: &[Rule], of: &Provenance) -> TextTable {
-    let columns = [
-        ("from", Right),
-        ("below", Right),
-        ("candidate", Left),
-        ("speed-up", Right),
-        ("confidence", Left),
-        ("deployed", Left),
-    ];
+    let columns = "from> | below> | candidate | speed-up> | confidence | deployed";
     let ends = rules
         .iter()
         .skip(1)
@@ -225,37 +196,26 @@ pub(crate) fn rules(rules: &[Rule], of: &Provenance) -> TextTable {
 }
 
 fn blocks(view: &View) -> String {
-    let mut text = "## Block sizes: predicted against measured\n\n".to_owned();
-    if view
-        .comparisons
-        .iter()
-        .all(|comparison| comparison.blocks.is_empty())
-    {
-        return text + "No pipelined algorithm was measured with more than one block size.\n\n";
+    let head = "## Block sizes: predicted against measured\n\n";
+    let compared = view.comparisons.iter().filter(|of| !of.blocks.is_empty());
+    let tables = compared.map(|of| {
+        let rows = block_rows(&of.blocks).markdown();
+        format!("### {}: blocks\n\n{rows}", title(of))
+    });
+    match &*tables.collect::<String>() {
+        "" => {
+            format!("{head}No pipelined algorithm was measured with more than one block size.\n\n")
+        }
+        tables => format!(
+            "{head}Predicted by the pipelining lemma from the machine parameters below. The loss is the extra\n\
+             time when following the prediction.\n\n{tables}"
+        ),
     }
-    text += "Predicted by the pipelining lemma from the machine parameters below. The loss is the extra\n\
-             time when following the prediction.\n\n";
-    for comparison in view
-        .comparisons
-        .iter()
-        .filter(|comparison| !comparison.blocks.is_empty())
-    {
-        text += &format!("### {}: blocks\n\n", title(comparison));
-        text += &block_rows(&comparison.blocks).markdown();
-    }
-    text
 }
 
 pub(crate) fn block_rows<'r>(rows: impl IntoIterator<Item = &'r BlockComparison>) -> TextTable {
-    let columns = [
-        ("algorithm", Left),
-        ("bytes", Right),
-        ("predicted block", Right),
-        ("measured best block", Right),
-        ("time at predicted", Right),
-        ("time at measured", Right),
-        ("loss", Right),
-    ];
+    let columns = "algorithm | bytes> | predicted block> | measured best block> | \
+                   time at predicted> | time at measured> | loss>";
     let rows = rows.into_iter().map(|row| {
         let at_predicted = row.seconds_at_predicted();
         let loss = at_predicted.map(|time| time / row.measured.seconds - 1.0);
@@ -302,12 +262,7 @@ pub(crate) fn reservations(view: &View) -> impl Iterator<Item = String> {
 
 /// The parameters that the measurements determine.
 pub(crate) fn identified(view: &View) -> TextTable {
-    let columns = [
-        ("parameter", Left),
-        ("value", Right),
-        ("interval", Right),
-        ("residual", Right),
-    ];
+    let columns = "parameter | value> | interval> | residual>";
     let rows = view.parameters.iter().filter_map(|parameter| {
         let known = parameter.estimate.filter(|_| parameter.value().is_some())?;
         let text = |value| quantity(value, parameter.unit);
@@ -332,19 +287,14 @@ fn failures(view: &View) -> String {
     }
     text += "Tables do not use these candidates in these cells, and they are not measured there again\n\
              without `--retry-failed`.\n\n";
-    for FailureRecord {
-        launch,
-        candidate,
-        subject,
-        kind,
-        message,
-    } in &view.failures
-    {
+    for failure in &view.failures {
         text += &format!(
-            "- {} in {subject}, launch {launch}: {}: {}\n",
-            prose(&candidate.to_string()),
-            kind.name(),
-            code(message)
+            "- {} in {}, launch {}: {}: {}\n",
+            prose(&failure.candidate.to_string()),
+            failure.subject,
+            failure.launch,
+            failure.kind.name(),
+            code(&failure.message)
         );
     }
     text + "\n"

@@ -6,7 +6,7 @@ use statistics::{PairedRatio, geometric_mean};
 use vocabulary::CommShape;
 use vocabulary::units::{format_bytes, format_count};
 
-use crate::grid::{Alignment::Left, Alignment::Right, TextTable, grid};
+use crate::grid::{TextTable, grid};
 use crate::markdown::interval;
 use crate::text::{factor, literal};
 use crate::view::View;
@@ -48,15 +48,7 @@ pub(crate) fn title(collective: Collective, shape: CommShape) -> String {
 }
 
 pub(crate) fn table(rows: &[Pair]) -> TextTable {
-    let columns = [
-        ("first", Left),
-        ("second", Left),
-        ("sizes", Left),
-        ("mean", Right),
-        ("worst", Right),
-        ("interval", Right),
-        ("at", Right),
-    ];
+    let columns = "first | second | sizes | mean> | worst> | interval> | at>";
     let rows = rows.iter().filter_map(|pair| {
         let (first, last) = (pair.points.first()?, pair.points.last()?);
         let (at, worst) = worst(pair)?;

@@ -30,13 +30,8 @@ pub(crate) fn without_collective(name: &str) -> String {
 
 /// The title of a comparison: `allreduce on 1x2`, with the class of operators if there are several.
 pub(crate) fn title(comparison: &Comparison) -> String {
-    let Comparison {
-        collective,
-        shape,
-        operators,
-        ..
-    } = comparison;
-    match operators {
+    let (collective, shape) = (comparison.collective, comparison.shape);
+    match comparison.operators {
         Operators::Any => format!("{collective} on {shape}"),
         class => format!("{collective} on {shape}, {class} operators"),
     }

@@ -74,66 +74,42 @@ impl ModelKind {
     }
 }
 
-/// The number of predictions that are off by more than 30 %.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-#[serde(into = "ScoreParts")]
-#[schemars(with = "ScoreParts")]
+/// The accuracy of a model's predictions.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ModelScore {
-    /// The parameters.
+    /// The parameters that the predictions are made from; the parameters in use come last.
     pub model: ModelKind,
     /// The number of predictions.
     pub points: usize,
-    /// The number of wrong predictions.
+    /// Predictions that are off by more than 30 %.
     pub wrong: usize,
+    /// Their share of all predictions.
+    pub wrong_share: f64,
     /// Predictions at held-out sizes: each size between the smallest and the largest is predicted once, from a fit that
     /// leaves out every second of them.
     pub points_held_out: usize,
-    /// The number of wrong predictions among these.
+    /// Held-out predictions that are off by more than 30 %.
     pub wrong_held_out: usize,
+    /// Their share.
+    pub wrong_held_out_share: f64,
 }
 
 impl ModelScore {
-    /// The share of predictions that are wrong.
-    pub fn share(&self) -> f64 {
-        self.wrong as f64 / self.points.max(1) as f64
-    }
-
-    /// The share of predictions at held-out sizes that are wrong.
-    pub fn share_held_out(&self) -> f64 {
-        self.wrong_held_out as f64 / self.points_held_out.max(1) as f64
-    }
-}
-
-/// The accuracy of a model's predictions.
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "ModelScore")]
-struct ScoreParts {
-    /// The parameters that the predictions are made from; the parameters in use come last.
-    model: ModelKind,
-    /// The number of predictions.
-    points: usize,
-    /// Predictions that are off by more than 30 %.
-    wrong: usize,
-    /// Their share of all predictions.
-    wrong_share: f64,
-    /// Predictions at sizes that were held out from the fit.
-    points_held_out: usize,
-    /// Held-out predictions that are off by more than 30 %.
-    wrong_held_out: usize,
-    /// Their share.
-    wrong_held_out_share: f64,
-}
-
-impl From<ModelScore> for ScoreParts {
-    fn from(score: ModelScore) -> Self {
+    /// The accuracy with these numbers of wrong predictions and of all predictions, at all sizes and at held-out ones.
+    pub fn new(
+        model: ModelKind,
+        [wrong, points]: [usize; 2],
+        [wrong_held_out, points_held_out]: [usize; 2],
+    ) -> Self {
+        let share = |wrong: usize, points: usize| wrong as f64 / points.max(1) as f64;
         Self {
-            model: score.model,
-            points: score.points,
-            wrong: score.wrong,
-            wrong_share: score.share(),
-            points_held_out: score.points_held_out,
-            wrong_held_out: score.wrong_held_out,
-            wrong_held_out_share: score.share_held_out(),
+            model,
+            points,
+            wrong,
+            wrong_share: share(wrong, points),
+            points_held_out,
+            wrong_held_out,
+            wrong_held_out_share: share(wrong_held_out, points_held_out),
         }
     }
 }

@@ -11,10 +11,18 @@ mod team;
 use self::overlapped::Overlapped;
 use self::team::{Piece, Team};
 use crate::program::{Names, Program, ScratchNames, Sequence};
-use crate::registry::Algorithm;
+use crate::registry::{Algorithm, PLAIN};
 use crate::{
     Action, Buffer, Collective, Nodes, Parameter, Parameters, Partition, Rank, Room, Round, Shape,
     Span,
+};
+
+/// An algorithm of phases, without them.
+pub(crate) const PHASED: Algorithm = Algorithm {
+    formula: "the sum of its parts",
+    scratch,
+    program,
+    ..PLAIN
 };
 
 /// The ranks that carry out a phase together.
@@ -190,12 +198,12 @@ pub(crate) fn pieces(shape: &Shape) -> u32 {
 }
 
 /// Scratch of a rank, as [`Algorithm::scratch`].
-pub(crate) fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
+fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
     Plan::new(shape, rank).scratch
 }
 
 /// The program of a rank, as [`Algorithm::program`].
-pub(crate) fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
+fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let steps = Plan::new(shape, rank).steps;
     if shape.parts.of.is_pipelined {
         return Box::new(Overlapped::new(steps, shape.blocks));

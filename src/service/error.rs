@@ -1,12 +1,12 @@
 //! The service's errors. The HTTP interface maps each variant to a status.
 
-use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use export::deploy::DeployError;
 use rusqlite::ErrorCode;
 use thiserror::Error;
+use vocabulary::ErrorKind;
 
 use crate::{Digest, Gate, Scope, TaskId};
 
@@ -101,6 +101,19 @@ pub enum ServiceError {
 }
 
 impl ServiceError {
+    /// The kind of the error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Conflict(_) | Self::Gates { .. } | Self::Precondition { .. } => ErrorKind::No,
+            Self::Locked { .. }
+            | Self::NetworkFileSystem { .. }
+            | Self::Random(_)
+            | Self::Database(_) => ErrorKind::Environment,
+            Self::Deploy(error) => error.kind(),
+            _ => ErrorKind::Input,
+        }
+    }
+
     /// Makes an I/O error the error of a file.
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
@@ -163,19 +176,8 @@ impl ServiceError {
 
     /// Whether a write failed because the disk is full (507).
     pub fn is_disk_full(&self) -> bool {
-        use io::ErrorKind::{QuotaExceeded, StorageFull};
-        let mut cause: Option<&(dyn Error + 'static)> = Some(self);
-        while let Some(error) = cause {
-            let file = error.downcast_ref::<io::Error>().map(io::Error::kind);
-            let database = error.downcast_ref::<rusqlite::Error>();
-            if matches!(file, Some(StorageFull | QuotaExceeded))
-                || database.and_then(rusqlite::Error::sqlite_error_code)
-                    == Some(ErrorCode::DiskFull)
-            {
-                return true;
-            }
-            cause = error.source();
-        }
-        false
+        let is_full =
+            |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DiskFull);
+        files::is_disk_full(self) || matches!(self, Self::Database(error) if is_full(error))
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 use thiserror::Error;
-use vocabulary::{CommShape, Library, RankOrder};
+use vocabulary::{CommShape, ErrorKind, Library, RankOrder};
 
 use crate::Holder;
 
@@ -173,6 +173,23 @@ pub enum Obstacle {
 }
 
 impl StoreError {
+    /// The kind of the error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::DiskFull { .. }
+            | Self::Busy { .. }
+            | Self::Device { .. }
+            | Self::Locked { .. } => ErrorKind::Environment,
+            Self::Sqlite { .. }
+            | Self::UnknownCampaign { .. }
+            | Self::LaunchExists { .. }
+            | Self::NotUnderWay { .. }
+            | Self::Unplanned { .. }
+            | Self::Spool { .. } => ErrorKind::Internal,
+            _ => ErrorKind::Input,
+        }
+    }
+
     /// Classifies an SQLite error by its remedy.
     ///
     /// All stores get the same queries, so a missing table, column, JSON value or referenced row is damage.

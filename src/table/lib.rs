@@ -85,6 +85,7 @@ pub use lookup::{Decision, Query, RulePlace, ShapeMatch, rule_at};
 pub use policy::{Lack, Policy, Usage, Withheld};
 pub(crate) use problem::Problem;
 pub use repair::{TurnedBack, turn_back};
+pub use rule::parameter_names;
 pub use types::{
     Confidence, FORMAT_VERSION, MeasuredPoint, Provenance, Rule, ShapeRules, Table, message_size,
     rounded,

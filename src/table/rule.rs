@@ -263,6 +263,15 @@ fn algorithm(place: &Place<'_>, name: &str, group: Group<'_>) -> Checked<&'stati
     }
 }
 
+/// The names in files of the parameters that an algorithm takes, in its own order.
+pub fn parameter_names(algorithm: &Algorithm) -> Vec<&'static str> {
+    let named = algorithm.parameters.iter().flat_map(|taken| {
+        let names = PARAMETERS.iter();
+        names.filter(move |(_, parameter)| parameter == taken)
+    });
+    named.map(|(name, _)| *name).collect()
+}
+
 /// The keys of the parameters that an algorithm of ours takes; none for the default.
 fn taken_by(algorithm: Option<&Algorithm>) -> Vec<&'static str> {
     let takes = |parameter| algorithm.is_some_and(|algorithm| algorithm.takes(parameter));

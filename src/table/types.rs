@@ -133,13 +133,16 @@ impl ShapeRules {
 
 /// One decision, which holds from `from_bytes` up to but excluding the next rule's `from_bytes`; the last rule has no
 /// upper end.
-#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rule {
-    /// The smallest message size that the rule holds for, as defined by [`message_size`].
+    /// The smallest size in bytes that the rule holds for.
     pub from_bytes: u64,
     /// The library's default, or a registered algorithm with parameters that it takes.
+    #[serde(flatten, serialize_with = "Candidate::in_parts")]
+    #[cfg_attr(feature = "schema", schemars(with = "vocabulary::CandidateParts"))]
     pub candidate: Candidate,
-    /// Expected time of the default divided by that of the candidate; `None` for the default.
+    /// Expected time of the default divided by that of the candidate; none for the default.
     pub speedup: Option<f64>,
     /// The confidence of the decision.
     pub confidence: Confidence,
@@ -224,22 +227,9 @@ pub(crate) fn round_significant(value: f64, digits: usize) -> f64 {
 }
 
 /// The certainty of a decision, from `low` over `medium` to `high`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    Display,
-    IntoStaticStr,
-)]
+#[derive(Serialize, Deserialize, Display, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Confidence {

@@ -27,28 +27,38 @@ pub struct Diagnosis {
     pub shared_memory: Result<u64, String>,
     /// The MPI libraries.
     pub libraries: Vec<DriverFound>,
-    /// Programs named like launchers that cannot be used, with the reason.
-    pub unusable: Vec<(PathBuf, String)>,
+    /// Programs named like launchers that cannot be used.
+    pub unusable: Vec<UnusableLauncher>,
     /// Folders searched for launchers.
     pub searched: Vec<PathBuf>,
     /// Advice, as full sentences.
     pub advice: Vec<String>,
 }
 
+/// A program that cannot be used.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct UnusableLauncher {
+    /// The program.
+    pub launcher: PathBuf,
+    /// The reason.
+    pub reason: String,
+}
+
 /// An MPI library and whether its measuring program is built.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct DriverFound {
     /// Name and version.
+    #[serde(flatten)]
     pub library: Library,
     /// Its mpirun or mpiexec.
     pub launcher: PathBuf,
-    /// Its measuring program.
+    /// Its measuring program; null if it is not built.
     pub driver: Option<PathBuf>,
-    /// The user's settings of the library ([`Environment::settings`]) in this process's environment; `None` without a
-    /// measuring program.
+    /// Control variables of the library whose values in this process's environment are not the library's defaults, by
+    /// name; null without a measuring program.
     pub settings: Option<BTreeMap<String, LibrarySetting>>,
-    /// The components of the library that carry out collectives, by its control variables in this process's
-    /// environment; empty without a measuring program.
+    /// The components of the library that have the highest priority for collectives, by its control variables in this
+    /// process's environment; empty without a measuring program.
     pub serving: Vec<Serving>,
 }
 
@@ -103,10 +113,10 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
     let (environment, threads) = here(settings.collect());
     let mut advice = advice(&libraries, environment.cores);
     advice.extend(deployed(&environment));
-    let unusable = found
-        .unusable
-        .iter()
-        .map(|u| (u.launcher.clone(), u.reason.to_string()));
+    let unusable = found.unusable.iter().map(|found| UnusableLauncher {
+        launcher: found.launcher.clone(),
+        reason: found.reason.to_string(),
+    });
     Diagnosis {
         environment,
         threads,

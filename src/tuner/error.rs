@@ -11,7 +11,7 @@ use simulated::RulesError;
 use store::StoreError;
 use table::{Deployment, TableError};
 use thiserror::Error;
-use vocabulary::Library;
+use vocabulary::{ErrorKind, Library};
 
 use crate::MachineError;
 
@@ -182,55 +182,72 @@ fn of(library: &Option<Library>) -> String {
 }
 
 impl TunerError {
+    /// The kind of the error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Launch(error) => error.kind(),
+            Self::Store(error) => error.kind(),
+            Self::Fit(error) if !matches!(**error, FitError::NotATime { .. }) => {
+                ErrorKind::Internal
+            }
+            Self::Rules(_) | Self::Table(TableError::Unsound(_) | TableError::Altered { .. }) => {
+                ErrorKind::Internal
+            }
+            Self::Interrupted | Self::Left { .. } => ErrorKind::Interrupted,
+            Self::NoProgress { .. }
+            | Self::Cancelled
+            | Self::LeaseLost
+            | Self::NeverBegun { .. } => ErrorKind::Environment,
+            _ => ErrorKind::Input,
+        }
+    }
+
     /// A remedy, if the message does not say it already.
     pub fn help(&self) -> Option<String> {
-        match self {
-            Self::Campaign(error) => error.help(),
-            Self::Launch(error) => error.help(),
-            Self::Machine(error) => error.help(),
-            Self::Output { .. } => Some("name a file that can be written".to_owned()),
+        let text = match self {
+            Self::Campaign(error) => return error.help(),
+            Self::Launch(error) => return error.help(),
+            Self::Machine(error) => return error.help(),
+            Self::Output { .. } => "name a file that can be written",
             Self::SameFile { other, .. } => {
-                Some(format!("name another file: {other} would be replaced"))
+                return Some(format!("name another file: {other} would be replaced"));
             }
-            Self::NoLibraryToChoose => Some("leave `--library` out".to_owned()),
-            Self::NothingToJudge { .. } => Some(
-                "measure with more `candidates`; the library's own algorithms are `native:*`".to_owned(),
-            ),
+            Self::NoLibraryToChoose => "leave `--library` out",
+            Self::NothingToJudge { .. } => {
+                "measure with more `candidates`; the library's own algorithms are `native:*`"
+            }
             Self::NothingMeasured { .. } | Self::NothingToDecide { .. } => {
-                Some("measure first: `colltune tune CAMPAIGN.yaml`".to_owned())
+                "measure first: `colltune tune CAMPAIGN.yaml`"
             }
-            Self::NoMachine { .. } => {
-                Some("`colltune fit` without `--machine` says what is missing".to_owned())
-            }
-            Self::NothingToHoldOut { .. } => Some(
+            Self::NoMachine { .. } => "`colltune fit` without `--machine` says what is missing",
+            Self::NothingToHoldOut { .. } => {
                 "measure more `sizes`, at least three, or more `shapes`, as in `shapes: [1x4, 2x4, 4x4]`"
-                    .to_owned(),
-            ),
+            }
             Self::SeveralLibraries { found, .. } => {
                 let first = found.first().map(Library::to_string).unwrap_or_default();
-                Some(format!(
+                return Some(format!(
                     "say which with `--library`, as in `--library {first}`"
-                ))
+                ));
             }
-            Self::OtherConditions { .. } => Some(
+            Self::OtherConditions { .. } => {
                 "the two cannot be compared: choose another `name`, or another `output.store`"
-                    .to_owned(),
-            ),
-            Self::Left { id, .. } => Some(format!(
-                "`colltune jobs` shows it, `colltune cancel {id}` ends it"
-            )),
-            Self::NeverBegun { .. } => Some(
+            }
+            Self::Left { id, .. } => {
+                return Some(format!(
+                    "`colltune jobs` shows it, `colltune cancel {id}` ends it"
+                ));
+            }
+            Self::NeverBegun { .. } => {
                 "the jobs' output is beside the plans of their launches; `colltune plan --render` shows their scripts"
-                    .to_owned(),
-            ),
-            Self::ShortWallTime { .. } => Some(
+            }
+            Self::ShortWallTime { .. } => {
                 "increase `job.wall_time`, or reduce the `candidates` or their `repetitions.slice`"
-                    .to_owned(),
-            ),
-            Self::NoProgress { .. } => Some(
-                "`colltune doctor` checks the launcher; its log is beside the store".to_owned(),
-            ),
-            _ => None,
-        }
+            }
+            Self::NoProgress { .. } => {
+                "`colltune doctor` checks the launcher; its log is beside the store"
+            }
+            _ => return None,
+        };
+        Some(text.to_owned())
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use campaign::{Campaign, LauncherConfig};
 use launcher::{Allocation, BatchOptions};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{Lock, Store};
 use vocabulary::{Library, Purpose};
 
@@ -14,9 +16,10 @@ use crate::{Agenda, CampaignProgress, MeasurementContext, TunerError};
 const LAUNCH_SECONDS: f64 = 1.0;
 
 /// The remaining work of an agenda, and an estimate of its time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Forecast {
     /// The progress so far.
+    #[serde(flatten)]
     pub progress: CampaignProgress,
     /// The number of launches left.
     pub launches_left: u32,
@@ -28,10 +31,12 @@ pub struct Forecast {
     pub spent_seconds: f64,
     /// An estimated upper bound of the remaining time, no more than the rest of the budget; turns of precise
     /// candidates end early. Simulated time in simulations.
+    #[serde(rename = "estimated_seconds")]
     pub seconds: f64,
-    /// Node-hours for `seconds`; `None` for a simulated machine.
+    /// Node-hours for this time; null for a simulated machine.
+    #[serde(rename = "estimated_node_hours")]
     pub node_hours: Option<f64>,
-    /// The part of `seconds` that is kept for confirming launches.
+    /// The part of the estimated time that is kept for confirming launches.
     pub confirming_seconds: f64,
 }
 

@@ -39,7 +39,7 @@ mod view;
 pub use agenda::{Agenda, CampaignProgress, Merged};
 pub use analysis::{CampaignAnalysis, Deciding};
 pub use context::{MeasurementContext, SearchPaths};
-pub use doctor::{Diagnosis, DriverFound, LibrarySetting, diagnose};
+pub use doctor::{Diagnosis, DriverFound, LibrarySetting, UnusableLauncher, diagnose};
 pub use error::TunerError;
 pub use explain::explain;
 pub use exports::{

@@ -6,6 +6,8 @@ use std::time::Duration;
 use campaign::LauncherConfig;
 use launcher::Allocation;
 use launcher::Job;
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::Store;
 use vocabulary::CommShape;
 
@@ -13,11 +15,13 @@ use crate::launch::{absolute, file};
 use crate::{MeasurementContext, TunerError};
 
 /// A job's script.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Script {
     /// The nodes that it requests, and the ranks per node.
+    #[serde(flatten)]
     pub shape: CommShape,
     /// The script's text.
+    #[serde(rename = "script")]
     pub text: String,
 }
 

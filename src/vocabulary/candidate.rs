@@ -4,6 +4,7 @@ use std::fmt;
 
 use schedule::Collective;
 use serde::{Deserialize, Serialize, Serializer};
+use strum_macros::IntoStaticStr;
 
 use crate::Cell;
 use crate::units::format_bytes;
@@ -207,11 +208,11 @@ pub struct Parameters {
 }
 
 /// The transport of messages between ranks of one node. Messages between nodes always go through MPI.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-)]
+#[derive(Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Through {
     /// MPI, which is omitted in names.
     #[default]
@@ -225,11 +226,8 @@ impl Through {
     pub const ALL: [(&str, Self); 2] = [("mpi", Self::Mpi), ("shared", Self::Shared)];
 
     /// The name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Mpi => "mpi",
-            Self::Shared => "shared",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Whether messages within a node go through MPI too.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use schedule::{Collective, Placed, Request};
 use serde::{Deserialize, Serialize};
+use strum_macros::IntoStaticStr;
 
 use crate::Parameters;
 use crate::bounds::{self, RANKS};
@@ -61,9 +62,11 @@ impl fmt::Display for CommShape {
 }
 
 /// The element type of a reduction; collectives that combine nothing move bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Datatype {
     /// Unsigned bytes, `MPI_BYTE`: data movement only.
     Byte,
@@ -88,21 +91,17 @@ impl Datatype {
     }
 
     /// The name used in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Byte => "byte",
-            Self::Int32 => "int32",
-            Self::Int64 => "int64",
-            Self::Float32 => "float32",
-            Self::Float64 => "float64",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
 /// The operator of a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Operator {
     /// `MPI_SUM`.
     Sum,
@@ -121,12 +120,8 @@ impl Operator {
     pub const ALL: [Self; 3] = [Self::Sum, Self::Max, Self::Noncommutative];
 
     /// The name used in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Max => "max",
-            Self::Noncommutative => "noncommutative",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Whether operands may be exchanged.

@@ -1,6 +1,7 @@
 //! Experiments, which determine the machine's parameters.
 
 use serde::{Deserialize, Serialize};
+use strum_macros::IntoStaticStr;
 
 use crate::{CommShape, Datatype, Operator, Through};
 
@@ -28,8 +29,11 @@ impl Experiment {
 }
 
 /// The kinds of experiments. After the colon stands the time of a repetition, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[strum(serialize_all = "snake_case")]
 pub enum ExperimentKind {
     /// Ranks 0 and 1 send one message forth and back: half of the round trip.
     PingPong,
@@ -75,18 +79,7 @@ impl ExperimentKind {
     pub const LATE_SECONDS: f64 = 1e-3;
 
     /// The name used in files and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PingPong => "ping_pong",
-            Self::Exchange => "exchange",
-            Self::Burst => "burst",
-            Self::Late => "late",
-            Self::Shift => "shift",
-            Self::FanOut => "fan_out",
-            Self::FanIn => "fan_in",
-            Self::Injection => "injection",
-            Self::Combine { .. } => "combine",
-            Self::Copy => "copy",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }

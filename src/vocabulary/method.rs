@@ -1,8 +1,7 @@
 //! The method of a campaign: repetitions, racing, synchronisation, patterns of calls, caches.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use strum_macros::{Display, IntoStaticStr};
 
 /// The conditions under which a candidate is repeated no further within a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,8 +29,11 @@ pub struct Racing {
 }
 
 /// The purpose of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Purpose {
     /// Launches search for candidates that may be better than the default.
     Exploring,
@@ -42,11 +44,8 @@ pub enum Purpose {
 
 impl Purpose {
     /// The name used in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Exploring => "exploring",
-            Self::Confirming => "confirming",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -64,11 +63,11 @@ pub enum Synchronisation {
 
 /// The timing of successive calls of a collective and of the ranks' arrivals. Times of different patterns are never
 /// compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-)]
+#[derive(Serialize, Deserialize, IntoStaticStr, Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Pattern {
     /// All ranks begin a call at the same time; it lasts until the slowest rank has done it.
     #[default]
@@ -83,12 +82,8 @@ pub enum Pattern {
 
 impl Pattern {
     /// The name used in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Together => "together",
-            Self::Repeated => "repeated",
-            Self::Skewed => "skewed",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The definition of a time, as a clause.
@@ -111,12 +106,6 @@ impl Pattern {
     /// Whether this is [`Self::Together`].
     pub fn is_together(&self) -> bool {
         *self == Self::Together
-    }
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

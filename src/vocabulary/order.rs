@@ -1,17 +1,16 @@
 //! The order of a communicator's ranks on its nodes.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize, Serializer};
+use strum_macros::{Display, IntoStaticStr};
 
 use crate::CommShape;
 
 /// The order of the ranks of a communicator on its `n` nodes, which are numbered by their first ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-)]
+#[derive(Serialize, Deserialize, IntoStaticStr, Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum RankOrder {
     /// Consecutive ranks fill a node before the next one. One node, or one rank per node, is in this order.
     Block,
@@ -29,13 +28,8 @@ impl RankOrder {
     pub const KNOWN: [Self; 3] = [Self::Block, Self::Cyclic, Self::Other];
 
     /// The name used in files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Block => "block",
-            Self::Cyclic => "cyclic",
-            Self::Other => "other",
-            Self::Unknown => "unknown",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Whether it is unknown.
@@ -89,12 +83,6 @@ impl RankOrder {
             places().all(RankPlace::is_in_block),
             places().all(|place| place.is_in_turn(count)),
         )
-    }
-}
-
-impl fmt::Display for RankOrder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

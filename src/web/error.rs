@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use tokio_rustls::rustls;
+use vocabulary::ErrorKind;
 
 /// The reason why the service cannot be served.
 #[derive(Debug, Error)]
@@ -32,4 +33,15 @@ pub enum WebError {
     /// The certificate and key cannot be used, for instance because they do not match.
     #[error("the certificate or its key cannot be used: {0}")]
     Tls(rustls::Error),
+}
+
+impl WebError {
+    /// The kind of the error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Open { .. } | Self::Pem { .. } | Self::Tls(_) => ErrorKind::Input,
+            Self::Listen { .. } | Self::Threads(_) => ErrorKind::Environment,
+            Self::Metrics(_) => ErrorKind::Internal,
+        }
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strum_macros::IntoStaticStr;
 
 use vocabulary::bounds;
 use vocabulary::units::format_bytes;
@@ -159,8 +160,11 @@ impl fmt::Display for ColdCaches {
 }
 
 /// How a candidate failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum FailureKind {
     /// MPI returned an error code.
     MpiError,
@@ -178,15 +182,8 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// The name used in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::MpiError => "mpi_error",
-            Self::WrongResult => "wrong_result",
-            Self::Hang => "hang",
-            Self::TooSlow => "too_slow",
-            Self::Crash => "crash",
-            Self::Unsupported => "unsupported",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use guard::{
     CheckOptions, Checked, CheckedPoint, Finding, Launches, Rivals, add_probes, check, points,
 };
+use report::TextTable;
 use schemars::JsonSchema;
 use serde::Serialize;
 use vocabulary::units::counted;
 
 use super::campaign::store_of;
-use super::grid::grid;
 use super::guarded::{PointParts, TableArgs, name_of, other_orders, probes_of, time};
 use crate::console::Console;
 use crate::error::CliError;
@@ -70,13 +70,17 @@ Examples:
   colltune check tables/night.yaml --cells 20 --junit check.xml --markdown check.md";
 
 /// The results of a check.
+#[derive(JsonSchema, Serialize)]
 struct Found<'a> {
     table: &'a Path,
+    /// The library that was measured.
     library: &'a str,
-    /// The reason why runners-up are not known.
+    /// The reason why runners-up are not known; null if they are.
+    #[serde(rename = "runners_up")]
     rivals_unknown: Option<&'a str>,
-    /// The seed from which probes were drawn.
+    /// The seed that probes were drawn from.
     seed: u64,
+    #[serde(skip)]
     checked: &'a Checked,
 }
 
@@ -139,11 +143,8 @@ impl Args {
         if let Some(path) = &self.table.markdown {
             tuner::write(path, &markdown::render(found))?;
         }
-        if self.table.events.is_wanted() {
-            return self.table.events.conclude(&Answers::of(found));
-        }
-        if self.table.json {
-            return console.json(&Answers::of(found));
+        if self.table.json || self.table.events.is_wanted() {
+            return self.table.events.conclude(&Answers::of(found), console);
         }
         console.print(describe(found))
     }
@@ -193,17 +194,12 @@ impl Found<'_> {
 /// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Answers<'a> {
-    table: &'a Path,
-    /// The library that was measured.
-    library: &'a str,
+    #[serde(flatten)]
+    found: &'a Found<'a>,
     /// Whether the table holds; null if no point was decided.
     holds: Option<bool>,
-    /// The reason why runners-up are not known; null if they are.
-    runners_up: Option<&'a str>,
     /// Launches that decided about suspects.
     further_launches: u32,
-    /// The seed that probes were drawn from.
-    seed: u64,
     /// Points not judged because ranks were placed in another order than the table's, as sentences.
     other_order: Vec<String>,
     points: Vec<CheckedParts<'a>>,
@@ -237,15 +233,12 @@ struct CheckedParts<'a> {
 }
 
 impl<'a> Answers<'a> {
-    fn of(found: &Found<'a>) -> Self {
+    fn of(found: &'a Found<'a>) -> Self {
         let points = found.checked.points.iter();
         Self {
-            table: found.table,
-            library: found.library,
+            found,
             holds: found.checked.holds(),
-            runners_up: found.rivals_unknown,
             further_launches: found.checked.further_launches,
-            seed: found.seed,
             other_order: other_orders(&found.checked.misplaced),
             points: points.map(CheckedParts::of).collect(),
         }
@@ -294,18 +287,14 @@ fn row(checked: &CheckedPoint) -> [String; 7] {
     ]
 }
 
+/// The points and their times.
+fn grid(found: &Found<'_>) -> TextTable {
+    let columns = "point |  | chosen | now> | in the table> | default> | runner-up>";
+    report::grid(columns, found.checked.points.iter().map(row))
+}
+
 fn describe(found: &Found<'_>) -> String {
-    let rows = found.checked.points.iter().map(row);
-    let columns = [
-        "point",
-        "",
-        "chosen",
-        "now>",
-        "in the table>",
-        "default>",
-        "runner-up>",
-    ];
-    let mut lines = vec![grid(columns, rows), String::new()];
+    let mut lines = vec![grid(found).text(), String::new()];
     lines.extend(found.unknown_rivals());
     lines.extend(found.probes());
     for checked in &found.checked.points {

@@ -1,10 +1,10 @@
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
-use table::{Confidence, Deployments, Operators, Table};
+use serde::Serialize;
+use table::{Group, Table};
 use tuner::{Deciding, written_before};
-use vocabulary::{Candidate, CandidateParts, CommShape, Library, RankOrder};
+use vocabulary::Library;
 
 use super::stored::StoreArgs;
 use crate::console::Console;
@@ -63,7 +63,7 @@ impl Args {
         if self.json {
             console.json(&Rules::of(&table))?;
         } else if let Some(path) = &self.output {
-            console.remark(format_args!("{} is written", path.display()))?;
+            console.written(path)?;
         } else {
             console.print(table.to_yaml().trim_end())?;
         }
@@ -84,27 +84,10 @@ pub(super) struct Rules<'a> {
 /// A rule, which holds from its size up to that of the next rule.
 #[derive(JsonSchema, Serialize)]
 struct Rule<'a> {
-    collective: &'static str,
     #[serde(flatten)]
-    shape: CommShape,
-    /// The order of ranks on their nodes; null if unknown.
-    order: Option<RankOrder>,
-    operators: Operators,
-    deployment: Deployments,
-    /// The size in bytes from which the rule holds.
-    from_bytes: u64,
-    #[serde(flatten, serialize_with = "in_parts")]
-    #[schemars(with = "CandidateParts")]
-    candidate: &'a Candidate,
-    /// The default's time divided by the candidate's; null for the default.
-    speedup: Option<f64>,
-    confidence: Confidence,
-    /// Whether fresh launches confirmed the candidate.
-    confirmed: bool,
-}
-
-fn in_parts<S: Serializer>(candidate: &&Candidate, to: S) -> Result<S::Ok, S::Error> {
-    candidate.in_parts(to)
+    group: Group,
+    #[serde(flatten)]
+    rule: &'a table::Rule,
 }
 
 impl<'a> Rules<'a> {
@@ -112,18 +95,15 @@ impl<'a> Rules<'a> {
         let mut rules = Vec::new();
         for (collective, entries) in &table.collectives {
             for entry in entries {
-                rules.extend(entry.rules.iter().map(|rule| Rule {
-                    collective: collective.name(),
+                let group = Group {
+                    collective: *collective,
                     shape: entry.shape,
-                    order: entry.order.known(),
+                    order: entry.order,
                     operators: entry.operators,
-                    deployment: entry.deployments,
-                    from_bytes: rule.from_bytes,
-                    candidate: &rule.candidate,
-                    speedup: rule.speedup,
-                    confidence: rule.confidence,
-                    confirmed: rule.confirmed,
-                }));
+                    deployments: entry.deployments,
+                };
+                let of_group = entry.rules.iter().map(|rule| Rule { group, rule });
+                rules.extend(of_group);
             }
         }
         Self {

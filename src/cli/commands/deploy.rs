@@ -2,13 +2,13 @@ use std::path::{Path, PathBuf};
 
 use export::deploy::{self, DeployRequest, Deployed, DeployedVersion};
 use nix::unistd::{Uid, User};
+use report::grid;
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::Table;
 use vocabulary::quote;
 
 use super::export::OptionArgs;
-use super::grid::grid;
 use super::lookup::warn_of_simulation;
 use super::run::preloaded;
 use crate::console::Console;
@@ -158,7 +158,7 @@ impl Args {
             let [date, who] = [&version.date, &version.who].map(text);
             [mark.to_owned(), version.name.clone(), date, who]
         });
-        console.print(grid(["", "version", "deployed", "by"], rows))
+        console.print(grid(" | version | deployed | by", rows).text())
     }
 }
 

@@ -1,12 +1,9 @@
 use std::path::PathBuf;
 
-use table::{
-    Change, ChosenRange, DefaultChange, Diff, Group, Operators, Origin, Side, Table,
-    TableComparison,
-};
-use vocabulary::units::{counted, format_bytes};
+use report::{changed_choices, changed_defaults, group_name};
+use table::{Diff, Origin, Side, Table, TableComparison};
+use vocabulary::units::counted;
 
-use super::grid::grid;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -76,14 +73,18 @@ fn describe(found: &TableComparison) -> String {
     let diff = &found.diff;
     parts.push(match diff.changes.len() {
         0 => "Where both have rules, they make the same choices.".to_owned(),
-        _ => format!("{}\n\n{}", changes(&diff.changes), verdict(diff)),
+        _ => format!(
+            "{}\n\n{}",
+            changed_choices(&diff.changes).text(),
+            verdict(diff)
+        ),
     });
     for (side, name) in [(Side::Before, "before"), (Side::After, "after")] {
         let only: Vec<String> = diff
             .only_in_one
             .iter()
             .filter(|only| only.side == side)
-            .map(|only| place(&only.group))
+            .map(|only| group_name(&only.group))
             .collect();
         if !only.is_empty() {
             parts.push(format!("Rules only {name}: {}.", only.join("; ")));
@@ -91,61 +92,10 @@ fn describe(found: &TableComparison) -> String {
     }
     if !diff.defaults.is_empty() {
         let heading = "Time of the library's default, after divided by before:";
-        parts.push(format!("{heading}\n{}", defaults(&diff.defaults)));
+        let defaults = changed_defaults(&diff.defaults).text();
+        parts.push(format!("{heading}\n{defaults}"));
     }
     parts.join("\n\n")
-}
-
-fn changes(changes: &[Change]) -> String {
-    let rows = changes.iter().map(|change| {
-        let Group {
-            collective,
-            shape,
-            order,
-            operators,
-            deployments,
-        } = change.group;
-        let order = order.told_on(shape);
-        [
-            collective.to_string(),
-            shape.to_string(),
-            order.map_or_else(String::new, |order| order.to_string()),
-            match operators {
-                Operators::Any => String::new(),
-                class => class.to_string(),
-            },
-            deployments.to_string(),
-            format_bytes(change.from_bytes),
-            change
-                .below_bytes
-                .map_or_else(|| "-".to_owned(), format_bytes),
-            choice(&change.before),
-            match change.is_turned_back() {
-                true => "default (turned back)".to_owned(),
-                false => choice(&change.after),
-            },
-            match (change.is_turned_back(), change.before.speedup) {
-                (false, _) => times(change.worth),
-                (true, None) => "-".to_owned(),
-                (true, claimed) => format!("gives up a claimed {}", times(claimed)),
-            },
-        ]
-    });
-    grid(
-        [
-            "collective",
-            "shape",
-            "order?",
-            "operators?",
-            "deployment",
-            "from>",
-            "below>",
-            "before",
-            "after",
-            "worth>",
-        ],
-        rows,
-    )
 }
 
 /// The numbers of changes that promise more and less.
@@ -158,47 +108,5 @@ fn verdict(diff: &Diff) -> String {
     let [more, less] = diff.more_and_less();
     format!(
         "{ranges} changed: {more} promise more over the default than before, {less} less.{back}"
-    )
-}
-
-fn choice(choice: &ChosenRange) -> String {
-    match choice.candidate.id() {
-        "default" => "default".to_owned(),
-        _ => format!("{} ({})", choice.candidate, times(choice.speedup)),
-    }
-}
-
-fn times(ratio: Option<f64>) -> String {
-    ratio.map_or_else(|| "unknown".to_owned(), |ratio| format!("{ratio:.2}x"))
-}
-
-fn place(group: &Group) -> String {
-    let mut text = format!("{} on {}", group.collective, group.shape);
-    if let Some(order) = group.order.told_on(group.shape) {
-        text.push_str(&format!(" in {order} order"));
-    }
-    if group.operators != Operators::Any {
-        text.push_str(&format!(", {} operators", group.operators));
-    }
-    match group.deployments {
-        table::Deployments::Any => {}
-        deployment => text.push_str(&format!(", deployment {deployment}")),
-    }
-    text
-}
-
-fn defaults(defaults: &[DefaultChange]) -> String {
-    let rows = defaults.iter().map(|change| {
-        [
-            change.collective.to_string(),
-            times(Some(change.mean)),
-            times(Some(change.extreme)),
-            format!("{} on {}", format_bytes(change.bytes), change.shape),
-            change.points.to_string(),
-        ]
-    });
-    grid(
-        ["collective", "mean>", "farthest from 1>", "at", "points>"],
-        rows,
     )
 }

@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use libraries::{LibraryName, Serving};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tuner::{Diagnosis, DriverFound, LibrarySetting};
+use tuner::{Diagnosis, DriverFound, LibrarySetting, UnusableLauncher};
 use vocabulary::units::{format_bytes, format_seconds};
 use wire::Environment;
 
@@ -81,9 +81,9 @@ pub(super) struct Findings<'a> {
     no_shared_memory: Option<&'a str>,
     /// Environment variables that affect MPI libraries, by name.
     variables: &'a BTreeMap<String, String>,
-    libraries: Vec<LibraryFound<'a>>,
+    libraries: &'a [DriverFound],
     /// Programs named like launchers that cannot be used.
-    unusable: Vec<Unusable<'a>>,
+    unusable: &'a [UnusableLauncher],
     /// Folders searched for launchers.
     searched: &'a [PathBuf],
     /// Advice, as sentences.
@@ -92,57 +92,8 @@ pub(super) struct Findings<'a> {
     warnings: Vec<String>,
 }
 
-/// An MPI library.
-#[derive(JsonSchema, Serialize)]
-struct LibraryFound<'a> {
-    /// The library's name, as in `openmpi`.
-    name: &'a str,
-    /// The library's version, as in `4.1.4`.
-    version: &'a str,
-    launcher: &'a Path,
-    /// The measuring program; null if it is not built.
-    driver: Option<&'a Path>,
-    /// Control variables whose values are not the library's defaults, by name; null if unknown.
-    settings: Option<&'a BTreeMap<String, LibrarySetting>>,
-    /// The components of the library that have the highest priority for collectives.
-    serving: Vec<Component<'a>>,
-}
-
-/// A component of a library.
-#[derive(JsonSchema, Serialize)]
-struct Component<'a> {
-    component: &'a str,
-    collectives: Vec<&'static str>,
-    /// Whether this holds only on communicators over several nodes.
-    over_nodes: bool,
-    /// The setting that leaves these collectives to exported rules; null if rules are used anyway.
-    remedy: Option<&'a str>,
-}
-
-/// A program that cannot be used.
-#[derive(JsonSchema, Serialize)]
-struct Unusable<'a> {
-    launcher: &'a Path,
-    reason: &'a str,
-}
-
 impl<'a> Findings<'a> {
     fn of(diagnosis: &'a Diagnosis) -> Self {
-        let component = |serving: &'a Serving| Component {
-            component: &serving.component,
-            collectives: serving.names(),
-            over_nodes: serving.over_nodes,
-            remedy: serving.remedy.as_deref(),
-        };
-        let library = |found: &'a DriverFound| LibraryFound {
-            name: &found.library.name,
-            version: &found.library.version,
-            launcher: &found.launcher,
-            driver: found.driver.as_deref(),
-            settings: found.settings.as_ref(),
-            serving: found.serving.iter().map(component).collect(),
-        };
-        let unusable = diagnosis.unusable.iter();
         let environment = &diagnosis.environment;
         let warnings = diagnosis.warnings();
         Self {
@@ -158,10 +109,8 @@ impl<'a> Findings<'a> {
             shared_memory_bytes: diagnosis.shared_memory.as_ref().ok().copied(),
             no_shared_memory: diagnosis.shared_memory.as_ref().err().map(String::as_str),
             variables: &environment.variables,
-            libraries: diagnosis.libraries.iter().map(library).collect(),
-            unusable: unusable
-                .map(|(launcher, reason)| Unusable { launcher, reason })
-                .collect(),
+            libraries: &diagnosis.libraries,
+            unusable: &diagnosis.unusable,
             searched: &diagnosis.searched,
             advice: &diagnosis.advice,
             warnings: warnings.iter().map(ToString::to_string).collect(),
@@ -244,7 +193,7 @@ fn describe(diagnosis: &Diagnosis) -> String {
             let _ = writeln!(text, "  {}", serves(serving));
         }
     }
-    for (launcher, reason) in &diagnosis.unusable {
+    for UnusableLauncher { launcher, reason } in &diagnosis.unusable {
         let _ = writeln!(
             text,
             "{}: unusable, {reason}; supported: {}",

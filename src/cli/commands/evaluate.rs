@@ -1,5 +1,6 @@
 use std::path::PathBuf;
 
+use report::grid;
 use results::{HeldOut, ModelScore, Score, SplitScores, Worst};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +9,6 @@ use table::{Deployment, Table};
 use tuner::{CampaignAnalysis, SampleOrigin};
 use vocabulary::units::counted;
 
-use super::grid::grid;
 use super::stored::StoreArgs;
 use crate::console::Console;
 use crate::error::CliError;
@@ -105,18 +105,11 @@ fn describe(analysis: &CampaignAnalysis, splits: &[SplitScores], models: &[Model
     let heading = format!("{} with {}: {what}", origin.name, origin.library);
     let parts = splits.iter().map(|split| {
         let scores = grid(
-            [
-                "method",
-                "mean>",
-                "median>",
-                "maximum>",
-                "within 5 %>",
-                "points>",
-                "mean at all points>?",
-                "maximum at",
-            ],
+            "method | mean> | median> | maximum> | within 5 %> | points> | \
+             mean at all points>? | maximum at",
             split.scores.iter().map(score_row),
-        );
+        )
+        .text();
         format!(
             "{}\n{scores}{}{}",
             title(split),
@@ -127,9 +120,10 @@ fn describe(analysis: &CampaignAnalysis, splits: &[SplitScores], models: &[Model
     let mut parts: Vec<String> = std::iter::once(heading).chain(parts).collect();
     if !models.is_empty() {
         let models = grid(
-            ["model", "off by 30 %>", "off, sizes held out>"],
+            "model | off by 30 %> | off, sizes held out>",
             models.iter().map(model_row),
-        );
+        )
+        .text();
         parts.push(format!(
             "times that the machine's parameters predict\n{models}"
         ));
@@ -232,11 +226,11 @@ fn model_row(score: &ModelScore) -> [String; 3] {
     };
     [
         score.model.name().to_owned(),
-        of(score.wrong, score.points, score.share()),
+        of(score.wrong, score.points, score.wrong_share),
         of(
             score.wrong_held_out,
             score.points_held_out,
-            score.share_held_out(),
+            score.wrong_held_out_share,
         ),
     ]
 }

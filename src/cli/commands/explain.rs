@@ -1,5 +1,6 @@
 use std::path::PathBuf;
 
+use report::grid;
 use results::{Evidence, Explanation, OftenInvalid, Ranked};
 use statistics::Interval;
 use table::Table;
@@ -7,7 +8,6 @@ use vocabulary::Pattern;
 use vocabulary::units::{format_bytes, format_seconds};
 
 use super::campaign::store_of;
-use super::grid::grid;
 use super::lookup::{describe, warn_of_simulation};
 use super::query::QueryArgs;
 use crate::console::Console;
@@ -104,24 +104,13 @@ fn evidence_text(evidence: &Evidence, pattern: Pattern) -> String {
         )
     });
     let rows = ranking.iter().map(|ranked| row(ranked, chosen));
-    let columns = [
-        "",
-        "candidate",
-        "median>",
-        "interval",
-        "speed-up>",
-        "interval",
-        "predicted>",
-        "launches>",
-        "repetitions>",
-        "eliminated>",
-        "invalid>?",
-    ];
+    let columns = " | candidate | median> | interval | speed-up> | interval | predicted> | \
+                   launches> | repetitions> | eliminated> | invalid>?";
     format!(
         "At {} bytes {chosen} is chosen: {why}{margin}.{}\n{}{}{}",
         format_bytes(*bytes),
         default_text(ranking, chosen),
-        grid(columns, rows),
+        grid(columns, rows).text(),
         batches_text(ranking, pattern),
         never_valid.iter().map(never_valid_text).collect::<String>()
     )

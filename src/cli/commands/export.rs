@@ -148,7 +148,7 @@ impl Args {
         ];
         tuner::keep_apart(&outputs, &inputs)?;
         let beside = tuner::write_export(path, exported)?;
-        console.remark(format_args!("{} is written", path.display()))?;
+        console.written(path)?;
         if let Some(beside) = beside {
             console.remark(format_args!("{} says how to activate it", beside.display()))?;
         }

@@ -3,6 +3,7 @@ mod messages;
 use std::path::PathBuf;
 
 use fit::{CandidateCurve, Segment};
+use report::grid;
 use results::{
     BlockComparison, BlockPoint, Misfit, ModelScore, ParameterEstimate, ProtocolSegment,
 };
@@ -11,7 +12,6 @@ use serde::Serialize;
 use tuner::{CampaignAnalysis, SampleOrigin, TunerError};
 use vocabulary::units::{format_bytes, format_seconds};
 
-use super::grid::grid;
 use super::stored::StoreArgs;
 use crate::console::Console;
 use crate::error::CliError;
@@ -77,7 +77,7 @@ impl Args {
                 candidates: analysis.found.curves(),
             })?;
         } else if let Some(path) = &self.machine {
-            console.remark(format_args!("{} is written", path.display()))?;
+            console.written(path)?;
         } else {
             console.print(describe(&analysis, &analysis.found.curves()))?;
         }
@@ -102,9 +102,10 @@ fn describe(analysis: &CampaignAnalysis, curves: &[CandidateCurve]) -> String {
     let origin = &analysis.origin;
     let heading = format!("{} with {}", origin.name, origin.library);
     let parameters = grid(
-        ["parameter", "value>", "interval", "residual>", ""],
+        "parameter | value> | interval | residual> | ",
         analysis.found.machine.parameters.iter().map(parameter_row),
-    );
+    )
+    .text();
     let mut parts = vec![heading, parameters];
     if !analysis.found.machine.segments.is_empty() {
         parts.push(messages::table(&analysis.found.machine.segments));
@@ -115,36 +116,22 @@ fn describe(analysis: &CampaignAnalysis, curves: &[CandidateCurve]) -> String {
         parts.push(misfits.join("\n"));
     }
     if !analysis.found.blocks.is_empty() {
-        parts.push(grid(
-            [
-                "algorithm",
-                "shape",
-                "bytes>",
-                "predicted block>",
-                "predicted time>",
-                "measured block>",
-                "measured time>",
-            ],
+        let blocks = grid(
+            "algorithm | shape | bytes> | predicted block> | predicted time> | \
+             measured block> | measured time>",
             analysis.found.blocks.iter().map(block_row),
-        ));
+        );
+        parts.push(blocks.text());
     }
     if curves.iter().any(|of| !of.curve.segments.is_empty()) {
-        parts.push(grid(
-            [
-                "collective",
-                "candidate",
-                "shape",
-                "from>",
-                "sizes>",
-                "alpha>",
-                "beta>",
-                "residual>",
-            ],
+        let segments = grid(
+            "collective | candidate | shape | from> | sizes> | alpha> | beta> | residual>",
             curves.iter().flat_map(|of| {
                 let segments = of.curve.segments.iter();
                 segments.map(|segment| segment_row(of, segment))
             }),
-        ));
+        );
+        parts.push(segments.text());
     }
     parts.join("\n\n")
 }

@@ -1,11 +1,11 @@
 use std::path::{Path, PathBuf};
 
+use report::grid;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tuner::JobRow;
 
 use super::campaign::places;
-use super::grid::grid;
 use super::launches::{State, describe, folder_of, folders_here, state};
 use crate::console::Console;
 use crate::error::CliError;
@@ -100,15 +100,7 @@ impl<'a> Job<'a> {
 }
 
 fn table(rows: &[JobRow]) -> String {
-    let columns = [
-        "job",
-        "campaign",
-        "launch>",
-        "state",
-        "nodes>",
-        "submitted (UTC)",
-        "measured>",
-    ];
+    let columns = "job | campaign | launch> | state | nodes> | submitted (UTC) | measured>";
     let rows = rows.iter().map(|row| {
         let submission = &row.job.submission;
         let submitted = i64::try_from(submission.submitted).unwrap_or(0);
@@ -124,5 +116,5 @@ fn table(rows: &[JobRow]) -> String {
             row.measured.to_string(),
         ]
     });
-    grid(columns, rows)
+    grid(columns, rows).text()
 }

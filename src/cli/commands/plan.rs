@@ -5,11 +5,11 @@ use std::time::Duration;
 use indicatif::HumanDuration;
 use schedule::Collective;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use store::Store;
-use tuner::{Agenda, CampaignProgress, Forecast, MeasurementContext, Script};
+use tuner::{Agenda, Forecast, MeasurementContext, Script};
 use vocabulary::units::{counted, format_bytes};
-use vocabulary::{Candidate, Cell, CommShape, Library};
+use vocabulary::{Candidate, CommShape, Library};
 
 use super::campaign::ContextArgs;
 use crate::console::Console;
@@ -72,7 +72,7 @@ impl Args {
             forecast,
         };
         if self.json {
-            console.json(&plan.answer(self.render.then_some(&scripts)))?;
+            console.json(&plan.answer(self.render.then_some(&*scripts)))?;
         } else {
             console.print(plan.describe())?;
         }
@@ -95,8 +95,6 @@ pub(super) struct Answers<'a> {
     shapes: &'a [CommShape],
     /// The number of launches in which each cell is measured.
     launches: u32,
-    /// The number of launches left.
-    launches_left: u32,
     /// The number of experiments on the machine.
     experiments: usize,
     /// The number of cells.
@@ -105,54 +103,19 @@ pub(super) struct Answers<'a> {
     candidates: usize,
     /// The number of further candidates that are not measured, since a simpler one of their cell has the same schedule.
     merged: usize,
-    /// Whether predicted block sizes are among the candidates.
-    calibrated: bool,
     #[serde(flatten)]
-    progress: CampaignProgress,
+    forecast: Forecast,
     /// The strategy, as in `guided`.
     strategy: String,
-    /// The number of turns left, each of one candidate in one cell and launch.
-    turns_left: u64,
     /// The number of turns for measuring everything.
     exhaustive_turns: u64,
     budget_seconds: f64,
-    /// The spent part of the budget.
-    spent_seconds: f64,
-    /// An estimated upper bound of the remaining time.
-    estimated_seconds: f64,
-    /// Node-hours for this time; null in simulations.
-    estimated_node_hours: Option<f64>,
-    /// The part of `estimated_seconds` for confirming launches.
-    confirming_seconds: f64,
-    collectives: Vec<OfCollective>,
+    collectives: Vec<Share<'a>>,
     /// Warnings about the measuring conditions, as sentences.
     warnings: Vec<String>,
     /// The scripts of jobs, with --render.
     #[serde(skip_serializing_if = "Option::is_none")]
-    scripts: Option<Vec<JobScript<'a>>>,
-}
-
-/// The cells of a collective.
-#[derive(JsonSchema, Serialize)]
-struct OfCollective {
-    collective: &'static str,
-    /// The number of cells.
-    cells: usize,
-    /// The sizes in bytes.
-    bytes: BTreeSet<u64>,
-    /// Full names.
-    candidates: Vec<String>,
-    /// The number of candidates with the same schedule as a simpler one of their cell, by shape.
-    merged: BTreeMap<String, usize>,
-}
-
-/// A job script that `tune` would submit.
-#[derive(JsonSchema, Serialize)]
-struct JobScript<'a> {
-    #[serde(flatten)]
-    shape: CommShape,
-    /// The text of the script.
-    script: &'a str,
+    scripts: Option<&'a [Script]>,
 }
 
 struct Plan<'a> {
@@ -161,36 +124,45 @@ struct Plan<'a> {
     forecast: Forecast,
 }
 
-/// All cells of a collective.
-#[derive(Default)]
+/// The cells of a collective.
+#[derive(Default, JsonSchema, Serialize)]
 struct Share<'a> {
+    collective: &'static str,
+    /// The number of cells.
     cells: usize,
+    /// The sizes in bytes.
     bytes: BTreeSet<u64>,
+    /// Full names.
+    #[serde(serialize_with = "names")]
+    #[schemars(with = "Vec<String>")]
     candidates: BTreeSet<&'a Candidate>,
-    /// The number of merged candidates by shape.
-    merged: BTreeMap<CommShape, usize>,
+    /// The number of candidates with the same schedule as a simpler one of their cell, by shape.
+    merged: BTreeMap<String, usize>,
+}
+
+fn names<S: Serializer>(candidates: &BTreeSet<&Candidate>, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(candidates.iter().map(ToString::to_string))
 }
 
 impl Plan<'_> {
-    fn shares(&self) -> BTreeMap<Collective, Share<'_>> {
+    fn shares(&self) -> Vec<Share<'_>> {
         let mut shares: BTreeMap<Collective, Share<'_>> = BTreeMap::new();
-        for (
-            Cell {
-                collective, bytes, ..
-            },
-            candidates,
-        ) in &self.agenda.cells
-        {
-            let share = shares.entry(*collective).or_default();
+        for (cell, candidates) in &self.agenda.cells {
+            let share = shares.entry(cell.collective).or_default();
             share.cells += 1;
-            share.bytes.insert(*bytes);
+            share.bytes.insert(cell.bytes);
             share.candidates.extend(candidates);
         }
         for (cell, merged) in &self.agenda.merged {
             let share = shares.entry(cell.collective).or_default();
-            *share.merged.entry(cell.shape).or_default() += merged.len();
+            *share.merged.entry(cell.shape.to_string()).or_default() += merged.len();
         }
-        shares
+        let shares = shares.into_iter();
+        let named = shares.map(|(collective, share)| Share {
+            collective: collective.name(),
+            ..share
+        });
+        named.collect()
     }
 
     fn answer<'b>(&'b self, scripts: Option<&'b [Script]>) -> Answers<'b> {
@@ -200,22 +172,6 @@ impl Plan<'_> {
             forecast,
         } = self;
         let output = &at.campaign.output;
-        let shares = self.shares().into_iter();
-        let collectives = shares.map(|(collective, share)| OfCollective {
-            collective: collective.name(),
-            cells: share.cells,
-            bytes: share.bytes,
-            candidates: share.candidates.iter().map(ToString::to_string).collect(),
-            merged: share
-                .merged
-                .iter()
-                .map(|(shape, merged)| (shape.to_string(), *merged))
-                .collect(),
-        });
-        let script = |script: &'b Script| JobScript {
-            shape: script.shape,
-            script: &script.text,
-        };
         Answers {
             name: &at.campaign.name,
             library: &at.library,
@@ -226,24 +182,17 @@ impl Plan<'_> {
             page: output.page(),
             shapes: &at.campaign.shapes,
             launches: agenda.launches,
-            launches_left: forecast.launches_left,
             experiments: agenda.experiments.len(),
             cells: agenda.cells.len(),
             candidates: agenda.candidates(),
             merged: agenda.merged(),
-            calibrated: forecast.calibrated,
-            progress: forecast.progress,
+            forecast: *forecast,
             strategy: at.campaign.strategy.to_string(),
-            turns_left: forecast.turns_left,
             exhaustive_turns: agenda.exhaustive_turns(),
             budget_seconds: at.campaign.budget_seconds,
-            spent_seconds: forecast.spent_seconds,
-            estimated_seconds: forecast.seconds,
-            estimated_node_hours: forecast.node_hours,
-            confirming_seconds: forecast.confirming_seconds,
-            collectives: collectives.collect(),
+            collectives: self.shares(),
             warnings: at.warnings.iter().map(ToString::to_string).collect(),
-            scripts: scripts.map(|scripts| scripts.iter().map(script).collect()),
+            scripts,
         }
     }
 
@@ -279,7 +228,11 @@ impl Plan<'_> {
             lines.push(("", merged));
         }
         let shares = self.shares();
-        lines.extend(shares.iter().map(|(c, share)| (c.name(), share.describe())));
+        lines.extend(
+            shares
+                .iter()
+                .map(|share| (share.collective, share.describe())),
+        );
         if campaign.parameters.predicted && !forecast.calibrated {
             let later = "and predicted block sizes, once the machine's parameters are measured";
             lines.push(("", later.to_owned()));

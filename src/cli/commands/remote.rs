@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::connection::ConnectionArgs;
+use crate::args::verbs;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -37,8 +38,8 @@ pub(crate) struct Args {
     verb: Verb,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Verb {
+verbs! {
+    &Asking:
     Submit(submit::Args),
     Tasks(tasks::TasksArgs),
     Task(tasks::TaskArgs),
@@ -79,20 +80,7 @@ impl Args {
             json: self.json,
             console,
         };
-        match &self.verb {
-            Verb::Submit(args) => args.run(&asking),
-            Verb::Tasks(args) => args.run(&asking),
-            Verb::Task(args) => args.run(&asking),
-            Verb::Log(args) => args.run(&asking),
-            Verb::Cancel(args) => args.run(&asking),
-            Verb::Watch(args) => args.run(&asking),
-            Verb::Release(args) => args.run(&asking),
-            Verb::Rollback(args) => args.run(&asking),
-            Verb::Withdraw(args) => args.run(&asking),
-            Verb::Channels(args) => args.run(&asking),
-            Verb::Lookup(args) => args.run(&asking),
-            Verb::Tokens(args) => args.run(&asking),
-        }
+        self.verb.run(&asking)
     }
 }
 

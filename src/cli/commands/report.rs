@@ -76,12 +76,7 @@ impl Args {
             Format::Html => report::render_html(&view),
             Format::Csv => report::render_csv(&view).map_err(CliError::Output)?,
         };
-        if let Some(path) = &self.output {
-            tuner::write(path, &text)?;
-            console.remark(format_args!("{} is written", path.display()))?;
-        } else {
-            console.print(text.trim_end())?;
-        }
+        console.put(self.output.as_deref(), &text)?;
         Ok(Answer::Good)
     }
 

@@ -7,6 +7,7 @@ pub(super) mod verify;
 use schedule::{ALGORITHMS, Algorithm, Collective};
 
 use super::simulate::SimulateError;
+use crate::args::verbs;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -19,8 +20,8 @@ pub(crate) struct Args {
     verb: Verb,
 }
 
-#[derive(Debug, clap::Subcommand)]
-enum Verb {
+verbs! {
+    Console:
     List(list::Args),
     Show(show::Args),
     Verify(verify::Args),
@@ -36,12 +37,7 @@ Examples:
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        match &self.verb {
-            Verb::List(args) => args.run(console),
-            Verb::Show(args) => args.run(console),
-            Verb::Verify(args) => args.run(console),
-            Verb::Export(args) => args.run(console),
-        }
+        self.verb.run(console)
     }
 }
 

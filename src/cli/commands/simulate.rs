@@ -158,41 +158,52 @@ impl Args {
             block_bytes: self.block_bytes,
         };
         let format = if self.json { Format::Json } else { self.format };
+        let put = |text: &str| {
+            let text = format!("{}\n", text.trim_end());
+            console.put(self.output.as_deref(), &text)?;
+            Ok(Answer::Good)
+        };
         if let (Format::Svg | Format::Trace, [point]) = (format, &points[..]) {
             let traced = call.trace(*point)?;
             let text = match format {
                 Format::Svg => timeline::render(&traced)?,
                 _ => trace::describe(&traced),
             };
-            return self.put(console, &text);
+            return put(&text);
         }
         if format == Format::Trace {
             return Err(SimulateError::NotOne.into());
         }
         let (mut rows, skipped) = self.simulate(console, &call, &points)?;
         rows::sort(&mut rows);
-        let machine = format!(
+        let heading = format!(
             "On the machine `{}`, {} placement:",
             machine.name, call.placement
         );
         let text = match format {
             Format::Csv => rows::to_csv(&call, &rows),
-            Format::Json => json(&rows::Answers::of(&call, &rows, &skipped))?,
+            Format::Json => json(&rows::Answers {
+                machine: &machine.name,
+                placement: call.placement.name(),
+                element_bytes: call.element_bytes,
+                results: &rows,
+                skipped: &skipped,
+            })?,
             Format::Svg => curves::render(&call, &rows)?,
             Format::Table | Format::Trace if self.output.is_some() => {
-                format!("{machine}\n{}", rows::to_table(&rows))
+                format!("{heading}\n{}", rows::to_table(&rows))
             }
             Format::Table | Format::Trace => rows::to_table(&rows),
         };
         if format == Format::Table && self.output.is_none() {
-            console.remark(machine)?;
+            console.remark(heading)?;
         }
         if format != Format::Json {
             for reason in rows::reasons(&skipped) {
                 console.warn(reason);
             }
         }
-        self.put(console, &text)
+        put(&text)
     }
 
     fn algorithms(&self) -> Result<Vec<&'static Algorithm>, CliError> {
@@ -265,9 +276,12 @@ impl Args {
             match call.simulate(*point) {
                 Ok(row) => rows.push(row),
                 Err(error) if error.concerns_one_algorithm() => {
-                    let point = *point;
-                    let reason = error.to_string();
-                    skipped.push(Skipped { point, reason });
+                    skipped.push(Skipped {
+                        algorithm: point.algorithm.id,
+                        ranks: point.ranks,
+                        bytes: point.bytes,
+                        reason: error.to_string(),
+                    });
                     refusal = Some(error);
                 }
                 Err(error) => {
@@ -282,16 +296,5 @@ impl Args {
             Some(error) if rows.is_empty() => Err(error.into()),
             _ => Ok((rows, skipped)),
         }
-    }
-
-    fn put(&self, console: Console, text: &str) -> Result<Answer, CliError> {
-        if let Some(path) = &self.output {
-            let text = format!("{}\n", text.trim_end());
-            tuner::write(path, &text)?;
-            console.remark(format_args!("{} is written", path.display()))?;
-        } else {
-            console.print(text.trim_end())?;
-        }
-        Ok(Answer::Good)
     }
 }

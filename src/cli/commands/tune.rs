@@ -66,10 +66,8 @@ impl Args {
             if submitted.job.is_some() {
                 drop(observer);
                 if self.events.is_wanted() || self.json {
-                    self.answer(
-                        &Answers::Detached(detached::outcome(&at, &submitted)),
-                        console,
-                    )?;
+                    let outcome = Answers::Detached(detached::outcome(&at, &submitted));
+                    self.events.conclude(&outcome, console)?;
                 } else {
                     detached::print(&at, &submitted, console)?;
                 }
@@ -85,7 +83,8 @@ impl Args {
         };
         drop(observer);
         if self.events.is_wanted() || self.json {
-            self.answer(&Answers::Tuned(Box::new(Outcome::of(&tuned))), console)?;
+            let outcome = Answers::Tuned(Box::new(Outcome::of(&tuned)));
+            self.events.conclude(&outcome, console)?;
         } else {
             let view = tuned.analysis.view(&tuned.table);
             console.remark(report::render_summary(&view))?;
@@ -116,15 +115,6 @@ impl Args {
                 Ok(Answer::No)
             }
             false => Ok(Answer::Good),
-        }
-    }
-}
-
-impl Args {
-    fn answer(&self, answer: &Answers<'_>, console: Console) -> Result<(), CliError> {
-        match self.json {
-            true => console.json(answer),
-            false => self.events.conclude(answer),
         }
     }
 }

@@ -277,11 +277,8 @@ impl Args {
         if let Some(path) = &self.table.markdown {
             tuner::write(path, &found.markdown())?;
         }
-        if self.table.events.is_wanted() {
-            return self.table.events.conclude(&found.answer());
-        }
-        if self.table.json {
-            return console.json(&found.answer());
+        if self.table.json || self.table.events.is_wanted() {
+            return self.table.events.conclude(&found.answer(), console);
         }
         console.print(found.describe())
     }

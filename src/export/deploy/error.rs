@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use table::{Lack, TableError, Withheld};
 use thiserror::Error;
-use vocabulary::Library;
+use vocabulary::{ErrorKind, Library};
 
 use crate::ExportError;
 
@@ -63,6 +63,21 @@ pub enum DeployError {
 }
 
 impl DeployError {
+    /// The kind of the error.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Unconfirmed { .. }
+            | Self::Nothing { .. }
+            | Self::NothingForLibrary { .. }
+            | Self::NothingBefore { .. }
+            | Self::Gone { .. } => ErrorKind::No,
+            Self::Export(error) => error.kind(),
+            Self::Busy { .. } => ErrorKind::Environment,
+            Self::Table(_) => ErrorKind::Internal,
+            _ => ErrorKind::Input,
+        }
+    }
+
     /// Makes an I/O error the error of a file.
     pub(super) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();

@@ -12,7 +12,6 @@ use super::figure::{folded, plotted};
 use super::group::Group;
 use super::plot::{Curve, Plot, Point};
 use super::scale::Quantity;
-use crate::grid::TextTable;
 use crate::markdown::block_rows;
 use crate::text::without_collective;
 
@@ -62,12 +61,12 @@ fn summary(group: &Group<'_>) -> Markup {
         .comparisons
         .iter()
         .flat_map(|comparison| &comparison.blocks);
-    let TextTable { columns, rows } = block_rows(rows);
-    let all = rows.len();
-    let rows: Vec<_> = rows.into_iter().take(MOST_ROWS).collect();
-    let shown = rows.len();
+    let mut table = block_rows(rows);
+    let all = table.rows.len();
+    table.rows.truncate(MOST_ROWS);
+    let shown = table.rows.len();
     html! {
-        (folded("Predicted and measured sizes of blocks", TextTable { columns, rows }))
+        (folded("Predicted and measured sizes of blocks", table))
         @if shown < all { p.left-out { "The table has the first " (shown) " of " (all) " rows." } }
     }
 }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::plot::Plot;
-use crate::grid::{Alignment, TextTable};
+use crate::grid::TextTable;
 
 /// A picture with its caption and its numbers.
 pub(super) fn figure(id: &str, caption: &str, picture: &Markup, numbers: TextTable) -> Markup {
@@ -35,21 +35,27 @@ pub(super) fn folded(summary: &str, numbers: TextTable) -> Markup {
 }
 
 pub(super) fn table(grid: TextTable) -> Markup {
-    let TextTable { columns, rows } = grid;
-    let class = |side: Alignment| (side == Alignment::Right).then_some("number");
-    html! {
-        div.wide { table {
-            thead { tr {
-                @for (name, side) in &columns { th scope="col" class=[class(*side)] { (name) } }
-            } }
-            tbody {
-                @for row in rows {
-                    tr { @for (text, (_, side)) in row.iter().zip(&columns) {
-                        td class=[class(*side)] { (text) }
-                    } }
+    html! { div.wide { (grid.html()) } }
+}
+
+impl TextTable {
+    /// The table in HTML.
+    pub fn html(&self) -> Markup {
+        let class = |is_number: bool| is_number.then_some("number");
+        html! {
+            table {
+                thead { tr {
+                    @for (name, is_number) in &self.columns { th scope="col" class=[class(*is_number)] { (name) } }
+                } }
+                tbody {
+                    @for row in &self.rows {
+                        tr { @for (text, (_, is_number)) in row.iter().zip(&self.columns) {
+                            td class=[class(*is_number)] { (text) }
+                        } }
+                    }
                 }
             }
-        } }
+        }
     }
 }
 

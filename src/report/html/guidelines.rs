@@ -12,7 +12,7 @@ use super::figure::{folded, left_out, plotted};
 use super::palette::Look;
 use super::plot::{Curve, Plot, Point};
 use super::scale::Quantity;
-use crate::grid::{Alignment::Left, Alignment::Right, TextTable, grid};
+use crate::grid::{TextTable, grid};
 use crate::markdown::interval;
 use crate::text::{factor, short_name};
 use crate::view::{Basis, View};
@@ -159,16 +159,8 @@ impl Compared<'_> {
 }
 
 fn numbers(compared: &[Compared<'_>]) -> TextTable {
-    let columns = [
-        ("collective", Left),
-        ("shape", Left),
-        ("bytes", Right),
-        ("faster mock-up", Left),
-        ("default / mock-up", Right),
-        ("interval", Right),
-        ("chosen", Left),
-        ("chosen / mock-up", Right),
-    ];
+    let columns = "collective | shape | bytes> | faster mock-up | default / mock-up> | \
+                   interval> | chosen | chosen / mock-up>";
     let rows = compared.iter().map(|one| {
         let Compared {
             result,

@@ -9,7 +9,7 @@ use super::figure::{REST, figure};
 use super::group::{Along, Group};
 use super::palette::DEFAULT_AREA;
 use super::plot::{cut, px};
-use crate::grid::{Alignment::Left, Alignment::Right, TextTable, grid};
+use crate::grid::{TextTable, grid};
 use crate::text::{factor, short_name, without_collective};
 use results::CellDecision;
 
@@ -254,13 +254,7 @@ impl Map<'_, '_> {
     }
 
     fn numbers(&self) -> TextTable {
-        let columns = [
-            ("shape", Left),
-            ("bytes", Right),
-            ("chosen", Left),
-            ("speed-up", Right),
-            ("why", Left),
-        ];
+        let columns = "shape | bytes> | chosen | speed-up> | why";
         let rows = self.shown().map(|(_, _, result)| {
             let gain = result.gain().map(|gain| factor(gain.median));
             [

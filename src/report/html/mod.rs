@@ -19,6 +19,8 @@ mod sizes;
 mod speedups;
 
 pub use about::inline;
+pub use plot::render_times;
+pub use scale::Quantity;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

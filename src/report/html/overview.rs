@@ -9,7 +9,7 @@ use vocabulary::units::format_bytes;
 
 use super::figure::table;
 use super::group::Group;
-use crate::grid::{Alignment::Left, Alignment::Right, TextTable};
+use crate::grid::{TextTable, grid};
 use crate::summary::headline;
 use crate::text::{factor, or_none, short_name};
 use crate::view::{Basis, View};
@@ -44,47 +44,37 @@ fn numbers(view: &View, groups: &[Group<'_>]) -> TextTable {
     let is_simulated = view.provenance.library.is_simulated();
     let library: Vec<Option<f64>> = groups.iter().map(|group| in_library(group)).collect();
     let knows_library = library.iter().any(Option::is_some);
-    let mut columns = vec![
-        ("collective", Left),
-        ("default loses at", Right),
-        ("there by", Right),
-        ("over all cells", Right),
-        ("most", Left),
-        ("what to do", Left),
-    ];
-    if knows_library {
-        columns.insert(4, ("through the library", Right));
-    }
+    let columns = "collective | default loses at> | there by> | over all cells> | \
+                   through the library>? | most | what to do";
     let rows = groups.iter().zip(library).map(|(group, in_library)| {
-        let mut row = row(group);
-        row.push(match is_simulated {
-            true => "measure on the real machine".to_owned(),
-            false => advice(group, in_library).to_owned(),
-        });
-        if knows_library {
-            row.insert(4, or_none(in_library, factor));
-        }
-        row
+        let library = match knows_library {
+            true => or_none(in_library, factor),
+            false => String::new(),
+        };
+        let advice = match is_simulated {
+            true => "measure on the real machine",
+            false => advice(group, in_library),
+        };
+        row(group, library, advice)
     });
-    TextTable {
-        rows: rows.collect(),
-        columns,
-    }
+    grid(columns, rows)
 }
 
-/// All columns but the gain through the library and the recommended action.
-fn row(group: &Group<'_>) -> Vec<String> {
+/// A collective, with its gain `through_library` and the recommended action.
+fn row(group: &Group<'_>, through_library: String, advice: &str) -> [String; 7] {
     let cells: Vec<&CellDecision> = group.measured().collect();
     let replaced: Vec<&CellDecision> = replaced(group).collect();
     let deployed = cells
         .iter()
         .filter_map(|result| group.view.deployed_gain(result, Deployment::Colltune));
-    vec![
+    [
         group.collective.to_string(),
         format!("{} of {} cells", replaced.len(), cells.len()),
         or_none(mean_gain(&replaced), factor),
         factor(geometric_mean(deployed).unwrap_or(1.0)),
+        through_library,
         most(&replaced),
+        advice.to_owned(),
     ]
 }
 

@@ -1,7 +1,8 @@
 //! Curves on logarithmic axes, as SVG.
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
+use super::FIGURE_STYLE;
 use super::palette::{Look, Mark};
 use super::scale::{Quantity, Scale};
 
@@ -91,6 +92,20 @@ pub(super) struct Plot {
 impl Plot {
     /// Draws the plot; `None` if no point is positive.
     pub(super) fn draw(&self) -> Option<Markup> {
+        let (height, content) = self.content()?;
+        let (title, description) = (format!("{}-title", self.id), format!("{}-desc", self.id));
+        Some(html! {
+            svg role="img" viewBox=(format!("0 0 {WIDTH} {height}"))
+                aria-labelledby=(format!("{title} {description}")) {
+                title id=(title) { (self.title) }
+                desc id=(description) { (self.description) }
+                (content)
+            }
+        })
+    }
+
+    /// The height and the contents of the plot.
+    fn content(&self) -> Option<(f64, Markup)> {
         let points = || self.curves.iter().flat_map(|curve| &curve.points);
         let expected = || self.curves.iter().flat_map(|curve| &curve.expected);
         let verticals = self.curves.iter().filter_map(|curve| curve.vertical);
@@ -107,17 +122,12 @@ impl Plot {
         let y = Scale::new(self.y.0, ys, [BOTTOM, TOP])?;
         let lines = self.curves.len().div_ceil(NAMES_IN_A_LINE) + self.notes.len();
         let height = BOTTOM + BELOW + LINE * lines as f64;
-        let (title, description) = (format!("{}-title", self.id), format!("{}-desc", self.id));
-        Some(html! {
-            svg role="img" viewBox=(format!("0 0 {WIDTH} {height}"))
-                aria-labelledby=(format!("{title} {description}")) {
-                title id=(title) { (self.title) }
-                desc id=(description) { (self.description) }
-                (self.axes(&x, &y))
-                @for curve in &self.curves { (self.curve(curve, &x, &y)) }
-                (self.legend())
-            }
-        })
+        let content = html! {
+            (self.axes(&x, &y))
+            @for curve in &self.curves { (self.curve(curve, &x, &y)) }
+            (self.legend())
+        };
+        Some((height, content))
     }
 
     fn axes(&self, x: &Scale, y: &Scale) -> Markup {
@@ -216,6 +226,59 @@ impl Plot {
             }
         }
     }
+}
+
+/// A picture of times against bytes or ranks on logarithmic axes, as an SVG file; `None` without points. Each curve has
+/// a name and positive points by ascending `x`.
+pub fn render_times(
+    title: &str,
+    x: Quantity,
+    curves: impl IntoIterator<Item = (String, Vec<(f64, f64)>)>,
+) -> Option<String> {
+    const HEAD: f64 = 36.0;
+    let curves = curves.into_iter().enumerate();
+    let curve = |(index, (name, points)): (usize, (String, Vec<(f64, f64)>))| Curve {
+        name,
+        look: Look::numbered(index),
+        points: points.into_iter().map(|(x, y)| Point::bare(x, y)).collect(),
+        expected: Vec::new(),
+        vertical: None,
+    };
+    let plot = Plot {
+        id: String::new(),
+        title: title.to_owned(),
+        description: String::new(),
+        x: (
+            x,
+            if x == Quantity::Ranks {
+                "ranks"
+            } else {
+                "bytes"
+            }
+            .to_owned(),
+        ),
+        y: (Quantity::Seconds, "time".to_owned()),
+        curves: curves.map(curve).collect(),
+        notes: Vec::new(),
+        reference: None,
+    };
+    let (height, content) = plot.content()?;
+    let height = px(height + HEAD);
+    // Not all programs that show pictures know variables.
+    let style = FIGURE_STYLE.replace("var(--ink)", "#1b1f24");
+    let style = style.replace("var(--quiet)", "#57606a");
+    let style = style.replace("var(--line)", "#d0d7de");
+    let picture = html! {
+        svg xmlns="http://www.w3.org/2000/svg" role="img" width=(WIDTH) height=(height)
+            viewBox=(format!("0 0 {WIDTH} {height}")) {
+            title { (title) }
+            style { (PreEscaped(style)) }
+            rect width="100%" height="100%" fill="#ffffff" {}
+            text x="16" y="24" { (title) }
+            g transform=(format!("translate(0 {HEAD})")) { (content) }
+        }
+    };
+    Some(picture.into_string())
 }
 
 /// A coordinate, rounded to a tenth of a pixel.

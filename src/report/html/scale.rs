@@ -6,10 +6,14 @@ use crate::text::factor;
 
 /// The quantity on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Quantity {
+pub enum Quantity {
+    /// A size.
     Bytes,
+    /// A number of ranks.
     Ranks,
+    /// A time.
     Seconds,
+    /// A ratio of two times.
     Factor,
 }
 

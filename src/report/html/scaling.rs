@@ -12,7 +12,7 @@ use super::map::thinned;
 use super::plot::{Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
 use super::sizes::{algorithms, fastest_of};
-use crate::grid::{Alignment::Left, Alignment::Right, TextTable, grid};
+use crate::grid::{TextTable, grid};
 use crate::text::without_collective;
 use results::CellDecision;
 
@@ -258,12 +258,7 @@ fn between(
 }
 
 fn numbers(curves: &[Curve]) -> TextTable {
-    let columns = [
-        ("algorithm", Left),
-        ("ranks", Right),
-        ("time", Right),
-        ("", Left),
-    ];
+    let columns = "algorithm | ranks> | time> | ";
     let rows = curves.iter().flat_map(|curve| {
         curve.points.iter().map(|point| {
             [

@@ -12,7 +12,7 @@ use super::map::thinned;
 use super::palette::DEFAULT;
 use super::plot::{Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
-use crate::grid::{Alignment::Left, Alignment::Right, TextTable, grid};
+use crate::grid::{TextTable, grid};
 use crate::text::{NONE, or_none, short_name, without_collective};
 use results::{CellDecision, Ranked};
 
@@ -169,15 +169,7 @@ fn curve(group: &Group<'_>, algorithm: &str, cells: &[&CellDecision]) -> Curve {
 }
 
 fn numbers(algorithms: &[&str], cells: &[&CellDecision]) -> TextTable {
-    let columns = [
-        ("bytes", Right),
-        ("candidate", Left),
-        ("time", Right),
-        ("interval", Right),
-        ("expected", Right),
-        ("launches", Right),
-        ("chosen", Left),
-    ];
+    let columns = "bytes> | candidate | time> | interval> | expected> | launches> | chosen";
     let rows = cells.iter().flat_map(|result| {
         let members = algorithms
             .iter()

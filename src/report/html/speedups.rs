@@ -11,7 +11,7 @@ use super::palette::Look;
 use super::plot::{Curve, Plot, Point};
 use super::scale::Quantity;
 use super::sizes::{MOST_SIZES, SIZES_LEFT_OUT};
-use crate::grid::{Alignment::Left, Alignment::Right, TextTable, grid};
+use crate::grid::{TextTable, grid};
 use crate::markdown::interval;
 use crate::text::{factor, short_name};
 use crate::view::View;
@@ -115,13 +115,7 @@ fn curve(view: &View, index: usize, shape: CommShape, cells: &[&CellDecision]) -
 }
 
 fn numbers(cells: &[&CellDecision]) -> TextTable {
-    let columns = [
-        ("shape", Left),
-        ("bytes", Right),
-        ("chosen", Left),
-        ("speed-up", Right),
-        ("interval", Right),
-    ];
+    let columns = "shape | bytes> | chosen | speed-up> | interval>";
     let rows = cells.iter().filter_map(|result| {
         let gain = result.gain()?;
         Some([

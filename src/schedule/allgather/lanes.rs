@@ -1,7 +1,7 @@
 //! An allgather in every lane at once, then an allgather on every node of what its lanes have.
 
-use crate::phases::{self, About, Phase};
-use crate::registry::{Algorithm, PLAIN};
+use crate::phases::{About, PHASED, Phase};
+use crate::registry::Algorithm;
 use crate::{Collective, Parameter};
 
 /// Costs the sum of its parts: of contributions of `m` bytes, and on nodes of contributions of `n m` bytes
@@ -14,7 +14,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "lanes",
     summary: "an allgather between nodes in every lane, then an allgather on every node",
     source: "Träff, Hunold, CLUSTER 2020",
-    formula: "the sum of its parts",
     parameters: &[Parameter::Node, Parameter::Network],
     phases: &[
         Phase {
@@ -26,9 +25,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             ..Phase::of_node(Collective::Allgather, CHOICES)
         },
     ],
-    scratch: phases::scratch,
-    program: phases::program,
-    ..PLAIN
+    ..PHASED
 };
 
 const CHOICES: &[&str] = &[

@@ -1,7 +1,7 @@
 //! A gather on every node, an allgather among one rank of each, a broadcast on every node.
 
-use crate::phases::{self, About, Phase};
-use crate::registry::{Algorithm, PLAIN};
+use crate::phases::{About, PHASED, Phase};
+use crate::registry::Algorithm;
 use crate::{Collective, Parameter, gather};
 
 /// Costs the sum of its parts: between nodes of `q` ranks contributions of `q m` bytes, in as few messages as
@@ -13,7 +13,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "leaders",
     summary: "a gather on every node, an allgather among one rank of each, a broadcast on every node",
     source: "Graham, Shipman 2008; Open MPI's han",
-    formula: "the sum of its parts",
     parameters: &[Parameter::Node, Parameter::Network],
     phases: &[
         // The same for the gather as for the broadcast.
@@ -34,9 +33,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         },
         Phase::of_group(Collective::Bcast, CHOICES),
     ],
-    scratch: phases::scratch,
-    program: phases::program,
-    ..PLAIN
+    ..PHASED
 };
 
 const CHOICES: &[&str] = &[

@@ -1,7 +1,7 @@
 //! A reduce-scatter on every node, an allreduce in every lane at once, an allgather on every node.
 
-use crate::phases::{self, Phase};
-use crate::registry::{Algorithm, PLAIN};
+use crate::phases::{PHASED, Phase};
+use crate::registry::Algorithm;
 use crate::{Collective, Parameter, allgather, reduce_scatter};
 
 /// Costs the sum of its parts. With `q` ranks a node each of the `q` lanes, of the ranks with one local
@@ -13,7 +13,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "lanes",
     summary: "a reduce-scatter on every node, an allreduce of each part between nodes, an allgather on every node",
     source: "Träff, Hunold, CLUSTER 2020",
-    formula: "the sum of its parts",
     ordered: false,
     ordered_at_ends: false,
     parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
@@ -42,7 +41,5 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             ],
         ),
     ],
-    scratch: phases::scratch,
-    program: phases::program,
-    ..PLAIN
+    ..PHASED
 };

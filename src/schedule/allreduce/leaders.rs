@@ -1,7 +1,7 @@
 //! A reduce on every node, an allreduce among one rank or some of each, a broadcast on every node.
 
-use crate::phases::{self, Among, Phase};
-use crate::registry::{Algorithm, PLAIN};
+use crate::phases::{Among, PHASED, Phase};
+use crate::registry::Algorithm;
 use crate::{Collective, Parameter, allgather, bcast, reduce, reduce_scatter};
 
 /// Costs the sum of its parts: between nodes as few messages as there are nodes, of the whole vector. With `k`
@@ -13,7 +13,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "leaders",
     summary: "a reduce on every node, an allreduce among one rank of each or some, a broadcast on every node",
     source: "MPICH 2005 (smp); Graham, Shipman 2008; several leaders: Bayatpour et al., SC'17",
-    formula: "the sum of its parts",
     parameters: &[
         Parameter::Node,
         Parameter::Network,
@@ -49,7 +48,5 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             &[bcast::binomial::ALGORITHM.id, bcast::linear::ALGORITHM.id],
         ),
     ],
-    scratch: phases::scratch,
-    program: phases::program,
-    ..PLAIN
+    ..PHASED
 };

@@ -1,7 +1,7 @@
 //! A reduce on every node, an allreduce among one rank of each and a broadcast on every node, block by block.
 
-use crate::phases::{self, Phase};
-use crate::registry::{Algorithm, PLAIN};
+use crate::phases::{PHASED, Phase};
+use crate::registry::Algorithm;
 use crate::{Collective, Parameter, bcast, reduce};
 
 /// The first block costs the sum of its parts. Each further block costs what the busiest rank, a leader, does for it
@@ -35,7 +35,5 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         ),
     ],
     is_pipelined: true,
-    scratch: phases::scratch,
-    program: phases::program,
-    ..PLAIN
+    ..PHASED
 };

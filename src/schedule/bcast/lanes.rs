@@ -1,7 +1,7 @@
 //! A scatter on the root's node, a broadcast in every lane at once, an allgather on every node.
 
-use crate::phases::{self, About, Among, Phase};
-use crate::registry::{Algorithm, PLAIN};
+use crate::phases::{About, Among, PHASED, Phase};
+use crate::registry::Algorithm;
 use crate::{Collective, Parameter, allgather, scatter};
 
 /// Costs the sum of its parts. With `q` ranks a node each of the `q` lanes, of the ranks with one local
@@ -11,7 +11,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "lanes",
     summary: "a scatter on the root's node, a broadcast of each part between nodes, an allgather on every node",
     source: "Träff, Hunold, CLUSTER 2020",
-    formula: "the sum of its parts",
     parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
     phases: &[
         Phase {
@@ -38,7 +37,5 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             ],
         ),
     ],
-    scratch: phases::scratch,
-    program: phases::program,
-    ..PLAIN
+    ..PHASED
 };

@@ -1,7 +1,7 @@
 //! A broadcast among one rank or some of each node, then one on every node.
 
-use crate::phases::{self, Among, Phase};
-use crate::registry::{Algorithm, PLAIN};
+use crate::phases::{Among, PHASED, Phase};
+use crate::registry::Algorithm;
 use crate::{Collective, Parameter, allgather, scatter};
 
 /// Costs the sum of its parts: between nodes as few messages as there are nodes. With `k` leaders a node each brings a
@@ -11,7 +11,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "leaders",
     summary: "a broadcast among one rank of each node or some, then a broadcast on every node",
     source: "MPICH 2005 (smp); Graham, Shipman 2008; several leaders: after Bayatpour et al., SC'17",
-    formula: "the sum of its parts",
     parameters: &[
         Parameter::Node,
         Parameter::Network,
@@ -50,7 +49,5 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             ],
         ),
     ],
-    scratch: phases::scratch,
-    program: phases::program,
-    ..PLAIN
+    ..PHASED
 };

@@ -1,7 +1,7 @@
 //! A broadcast among one rank of each node and one on every node, block by block.
 
-use crate::phases::{self, Phase};
-use crate::registry::{Algorithm, PLAIN};
+use crate::phases::{PHASED, Phase};
+use crate::registry::Algorithm;
 use crate::{Collective, Parameter};
 
 /// The first block costs the sum of its parts. Each further block costs what the busiest rank, a leader, does for it
@@ -33,7 +33,5 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         ),
     ],
     is_pipelined: true,
-    scratch: phases::scratch,
-    program: phases::program,
-    ..PLAIN
+    ..PHASED
 };

@@ -1,7 +1,7 @@
 //! A gather on every node, then one among one rank of each.
 
-use crate::phases::{self, About, Phase};
-use crate::registry::{Algorithm, PLAIN};
+use crate::phases::{About, PHASED, Phase};
+use crate::registry::Algorithm;
 use crate::{Collective, Parameter};
 
 /// Costs the sum of its parts: of contributions of `m` bytes on a node of `q` ranks, and of `q m` bytes between
@@ -14,7 +14,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "leaders",
     summary: "a gather on every node, then a gather among one rank of each",
     source: "Graham, Shipman 2008; Open MPI's han",
-    formula: "the sum of its parts",
     parameters: &[Parameter::Node, Parameter::Network],
     phases: &[
         Phase {
@@ -26,9 +25,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             ..Phase::between(Collective::Gather, CHOICES)
         },
     ],
-    scratch: phases::scratch,
-    program: phases::program,
-    ..PLAIN
+    ..PHASED
 };
 
 const CHOICES: &[&str] = &[

@@ -1,7 +1,7 @@
 //! A reduce-scatter on every node, a reduce in every lane at once, a gather on the root's node.
 
-use crate::phases::{self, About, Among, Phase};
-use crate::registry::{Algorithm, PLAIN};
+use crate::phases::{About, Among, PHASED, Phase};
+use crate::registry::Algorithm;
 use crate::{Collective, Parameter, gather, reduce_scatter};
 
 /// Costs the sum of its parts. With `q` ranks a node each of the `q` lanes, of the ranks with one local
@@ -11,7 +11,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "lanes",
     summary: "a reduce-scatter on every node, a reduce of each part between nodes, a gather on the root's node",
     source: "Träff, Hunold, CLUSTER 2020",
-    formula: "the sum of its parts",
     ordered: false,
     ordered_at_ends: false,
     parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
@@ -40,7 +39,5 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             choices: &[gather::binomial::ALGORITHM.id],
         },
     ],
-    scratch: phases::scratch,
-    program: phases::program,
-    ..PLAIN
+    ..PHASED
 };

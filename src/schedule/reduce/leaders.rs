@@ -1,7 +1,7 @@
 //! A reduce on every node, then one among one rank or some of each.
 
-use crate::phases::{self, Among, Phase};
-use crate::registry::{Algorithm, PLAIN};
+use crate::phases::{Among, PHASED, Phase};
+use crate::registry::Algorithm;
 use crate::{Collective, Parameter, gather, reduce_scatter};
 
 /// Costs the sum of its parts: between nodes as few messages as there are nodes. With `k` leaders a node each combines
@@ -13,7 +13,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "leaders",
     summary: "a reduce on every node, then a reduce among one rank of each or some",
     source: "MPICH 2005 (smp); Graham, Shipman 2008; several leaders: after Bayatpour et al., SC'17",
-    formula: "the sum of its parts",
     parameters: &[
         Parameter::Node,
         Parameter::Network,
@@ -49,7 +48,5 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             &[gather::binomial::ALGORITHM.id],
         ),
     ],
-    scratch: phases::scratch,
-    program: phases::program,
-    ..PLAIN
+    ..PHASED
 };

@@ -1,7 +1,7 @@
 //! A reduce-scatter on every node of what its lanes are to have, then a reduce-scatter in every lane at once.
 
-use crate::phases::{self, About, Phase};
-use crate::registry::{Algorithm, PLAIN};
+use crate::phases::{About, PHASED, Phase};
+use crate::registry::Algorithm;
 use crate::{Collective, Parameter};
 
 /// Costs the sum of its parts. With `q` ranks a node a lane, the ranks with one local rank, moves and combines a
@@ -14,7 +14,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "lanes",
     summary: "a reduce-scatter on every node, then a reduce-scatter between nodes in every lane",
     source: "Träff, Hunold, CLUSTER 2020",
-    formula: "the sum of its parts",
     parameters: &[Parameter::Node, Parameter::Network],
     phases: &[
         Phase {
@@ -26,9 +25,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             ..Phase::between(Collective::ReduceScatter, CHOICES)
         },
     ],
-    scratch: phases::scratch,
-    program: phases::program,
-    ..PLAIN
+    ..PHASED
 };
 
 const CHOICES: &[&str] = &[

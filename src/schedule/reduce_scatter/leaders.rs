@@ -1,7 +1,7 @@
 //! A reduce on every node, a reduce-scatter among one rank of each, a scatter on every node.
 
-use crate::phases::{self, About, Phase};
-use crate::registry::{Algorithm, PLAIN};
+use crate::phases::{About, PHASED, Phase};
+use crate::registry::Algorithm;
 use crate::{Collective, Parameter, reduce};
 
 /// Costs the sum of its parts: on nodes a reduce of the whole vector and a scatter of the node's part, between
@@ -14,7 +14,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "leaders",
     summary: "a reduce on every node, a reduce-scatter among one rank of each, a scatter on every node",
     source: "Graham, Shipman 2008",
-    formula: "the sum of its parts",
     parameters: &[Parameter::Node, Parameter::Network],
     phases: &[
         // The same for the reduce as for the scatter.
@@ -35,9 +34,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             ..Phase::of_group(Collective::Scatter, CHOICES)
         },
     ],
-    scratch: phases::scratch,
-    program: phases::program,
-    ..PLAIN
+    ..PHASED
 };
 
 const CHOICES: &[&str] = &[reduce::binomial::ALGORITHM.id, reduce::linear::ALGORITHM.id];

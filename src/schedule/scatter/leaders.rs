@@ -1,7 +1,7 @@
 //! A scatter among one rank of each node, then one on every node.
 
-use crate::phases::{self, About, Phase};
-use crate::registry::{Algorithm, PLAIN};
+use crate::phases::{About, PHASED, Phase};
+use crate::registry::Algorithm;
 use crate::{Collective, Parameter};
 
 /// Costs the sum of its parts: of parts of `q m` bytes between nodes of `q` ranks, in as few messages as there are
@@ -13,7 +13,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "leaders",
     summary: "a scatter among one rank of each node, then a scatter on every node",
     source: "Graham, Shipman 2008; Open MPI's han",
-    formula: "the sum of its parts",
     parameters: &[Parameter::Node, Parameter::Network],
     phases: &[
         Phase {
@@ -25,9 +24,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
             ..Phase::of_group(Collective::Scatter, CHOICES)
         },
     ],
-    scratch: phases::scratch,
-    program: phases::program,
-    ..PLAIN
+    ..PHASED
 };
 
 const CHOICES: &[&str] = &[

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use schedule::Collective;
 use serde::{Deserialize, Serialize};
 use service::ChannelKey;
-use table::{DecisionJson, Deployment, OperatorClass, Table};
+use table::{DecisionJson, Deployment, OperatorClass};
 use utoipa::{IntoParams, ToSchema};
 use vocabulary::{CommShape, RankOrder, units};
 
@@ -77,27 +77,12 @@ impl Question {
     }
 }
 
-/// An answer.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Answer {
-    /// The output of `colltune lookup --json`.
-    #[serde(flatten)]
-    #[schema(value_type = Object)]
-    decision: DecisionJson,
-}
-
-impl Answer {
-    fn of(table: &Table, query: &table::Query) -> Self {
-        let decision = table.lookup(query).to_json();
-        Self { decision }
-    }
-}
-
 /// The answers to several questions.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Answers {
-    /// The answers, in the order of the questions.
-    answers: Vec<Answer>,
+    /// The outputs of `colltune lookup --json`, in the order of the questions.
+    #[schema(value_type = Vec<Object>)]
+    answers: Vec<DecisionJson>,
 }
 
 /// Looks up the choice of the released table of a channel.
@@ -105,7 +90,7 @@ pub(crate) struct Answers {
     get, path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}/lookup", tag = "lookup",
     params(ChannelKey, Question),
     responses(
-        (status = 200, body = Answer),
+        (status = 200, description = "The output of `colltune lookup --json`", body = Object),
         (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
         (status = 404, body = ProblemJson), (status = 422, body = ProblemJson),
     )
@@ -115,11 +100,11 @@ pub(crate) async fn one(
     visitor: Visitor,
     Path(key): Path<ChannelKey>,
     Query(question): Query<Question>,
-) -> Result<Json<Answer>, Problem> {
+) -> Result<Json<DecisionJson>, Problem> {
     visitor.require_read(Some(&key.machine))?;
     let query = question.query().map_err(refused)?;
     let table = app.service.released_table(&key)?;
-    Ok(Json(Answer::of(&table, &query)))
+    Ok(Json(table.lookup(&query).to_json()))
 }
 
 /// Looks up at most 1000 questions; one release answers all of them.
@@ -150,7 +135,7 @@ pub(crate) async fn many(
         let query = question
             .query()
             .map_err(|error| refused(format!("question {index}: {error}")))?;
-        Ok(Answer::of(&table, &query))
+        Ok(table.lookup(&query).to_json())
     });
     let answers = answers.collect::<Result<_, Problem>>()?;
     Ok(Json(Answers { answers }))

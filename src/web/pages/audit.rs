@@ -26,12 +26,7 @@ pub(super) async fn show(
         limit: None,
     };
     let rows = app.ask(move |service| service.audit(&actor, slice)).await?;
-    let frame = Frame {
-        title: "Audit",
-        visitor: Some(&visitor),
-        place: "/audit",
-        events: None,
-    };
+    let frame = Frame::new("Audit", Some(&visitor), "/audit");
     let content = html! {
         @if rows.items.is_empty() { p { "No entries yet." } }
         @else { (wide("Audit", &table(&rows.items))) }

@@ -21,12 +21,7 @@ pub(super) async fn list(
 ) -> Result<Response, Problem> {
     let reader = visitor.clone();
     let campaigns = app.ask(move |service| readable(service, &reader)).await?;
-    let frame = Frame {
-        title: "Campaigns",
-        visitor: Some(&visitor),
-        place: "/campaigns",
-        events: None,
-    };
+    let frame = Frame::new("Campaigns", Some(&visitor), "/campaigns");
     let content = html! {
         @if campaigns.is_empty() {
             p {
@@ -114,12 +109,8 @@ pub(super) async fn show(
             })
         })
         .await?;
-    let frame = Frame {
-        title: &title,
-        visitor: Some(&visitor),
-        place: "/campaigns",
-        events: EVENTS.filter(|_| before.is_none()),
-    };
+    let frame =
+        Frame::new(&title, Some(&visitor), "/campaigns").live(EVENTS.filter(|_| before.is_none()));
     Ok(frame
         .html(&content(&visitor, &shown, before))
         .into_response())

@@ -26,12 +26,7 @@ pub(super) async fn list(
     let mut channels = app.ask(service::Service::channels).await?;
     channels.retain(|release| visitor.may_read(Some(&release.key.machine)));
     channels.sort_by(|a, b| a.key.cmp(&b.key));
-    let frame = Frame {
-        title: "Channels",
-        visitor: Some(&visitor),
-        place: "/channels",
-        events: EVENTS,
-    };
+    let frame = Frame::new("Channels", Some(&visitor), "/channels").live(EVENTS);
     let content = html! {
         div #channels data-live {
             @if channels.is_empty() {
@@ -161,12 +156,8 @@ async fn page(
         return Err(Problem::not_found("channel", name));
     };
     let title = format!("{} · {} · {}", key.channel, key.machine, key.library);
-    let frame = Frame {
-        title: &title,
-        visitor: Some(visitor),
-        place: "/channels",
-        events: EVENTS.filter(|_| before.is_none()),
-    };
+    let frame =
+        Frame::new(&title, Some(visitor), "/channels").live(EVENTS.filter(|_| before.is_none()));
     let content = html! {
         (refusal(refused.map(Problem::detail)))
         @if let Some(problem) = refused { @if !problem.gates().is_empty() { (gates(problem.gates())) } }

@@ -3,13 +3,10 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
+use report::{changed_choices, changed_defaults, group_name};
 use serde::Deserialize;
 use service::Digest;
-use table::{
-    Change, ChosenRange, DefaultChange, Deployments, Diff, Group, OnlyIn, Operators, Side,
-};
-use vocabulary::Candidate;
-use vocabulary::units::format_bytes;
+use table::{Diff, OnlyIn, Side};
 
 use super::elements::{table_address, table_link, wide};
 use super::forms::Reader;
@@ -46,12 +43,7 @@ pub(super) async fn show(
             Ok(content(&before, &after, &diff))
         })
         .await?;
-    let frame = Frame {
-        title: "What changed between two tables",
-        visitor: Some(&visitor),
-        place: "/tables",
-        events: None,
-    };
+    let frame = Frame::new("What changed between two tables", Some(&visitor), "/tables");
     Ok(frame.html(&content).into_response())
 }
 
@@ -69,7 +61,7 @@ fn content(before: &Digest, after: &Digest, diff: &Diff) -> Markup {
                 p { "Where both have rules they choose alike." }
             } @else {
                 p { (diff.changes.len()) " ranges of sizes changed." @if shown < diff.changes.len() { " The first " (shown) " are shown." } }
-                (wide("Choices that changed", &changes(&diff.changes[..shown])))
+                (wide("Choices that changed", &changed_choices(&diff.changes[..shown]).html()))
                 p.quiet {
                     "Worth: the expected speed-up over the default after the change, divided by the one before it."
                 }
@@ -82,28 +74,7 @@ fn content(before: &Digest, after: &Digest, diff: &Diff) -> Markup {
             section aria-labelledby="defaults-head" {
                 h2 #defaults-head { "The library's default" }
                 p { "Time of the default after the change, divided by its time before; above 1 it has become slower." }
-                (wide("The library's default", &defaults(&diff.defaults)))
-            }
-        }
-    }
-}
-
-fn changes(changes: &[Change]) -> Markup {
-    html! {
-        table {
-            thead { tr { th scope="col" { "where" } th.number scope="col" { "from" } th.number scope="col" { "below" }
-                th scope="col" { "before" } th scope="col" { "after" } th.number scope="col" { "worth" } } }
-            tbody {
-                @for change in changes {
-                    tr {
-                        th scope="row" { (place(&change.group)) }
-                        td.number { (format_bytes(change.from_bytes)) }
-                        td.number { (change.below_bytes.map(format_bytes).unwrap_or_default()) }
-                        td { (choice(&change.before)) }
-                        td { (choice(&change.after)) @if change.is_turned_back() { " (turned back)" } }
-                        td.number { (times(change.worth)) }
-                    }
-                }
+                (wide("The library's default", &changed_defaults(&diff.defaults).html()))
             }
         }
     }
@@ -116,49 +87,9 @@ fn only(all: &[OnlyIn], side: Side, name: &str) -> Markup {
         @if !entries.is_empty() {
             section aria-labelledby=(head) {
                 h2 id=(head) { "Rules only " (name) }
-                ul { @for only in entries.iter().take(MOST_ENTRIES) { li { (place(&only.group)) } } }
+                ul { @for only in entries.iter().take(MOST_ENTRIES) { li { (group_name(&only.group)) } } }
                 @if entries.len() > MOST_ENTRIES { p { "And " (entries.len() - MOST_ENTRIES) " more." } }
             }
         }
     }
-}
-
-fn defaults(defaults: &[DefaultChange]) -> Markup {
-    html! {
-        table {
-            thead { tr { th scope="col" { "collective" } th.number scope="col" { "mean" }
-                th.number scope="col" { "farthest from 1" } th scope="col" { "at" } th.number scope="col" { "points" } } }
-            tbody {
-                @for change in defaults {
-                    tr {
-                        th scope="row" { (change.collective) }
-                        td.number { (times(Some(change.mean))) }
-                        td.number { (times(Some(change.extreme))) }
-                        td { (format_bytes(change.bytes)) " on " (change.shape) }
-                        td.number { (change.points) }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn place(group: &Group) -> Markup {
-    html! {
-        (group.collective) " on " (group.shape)
-        @if let Some(order) = group.order.told_on(group.shape) { " in " (order) " order" }
-        @if group.operators != Operators::Any { ", " (group.operators) " operators" }
-        @if group.deployments != Deployments::Any { ", deployment " (group.deployments) }
-    }
-}
-
-fn choice(choice: &ChosenRange) -> Markup {
-    html! {
-        (choice.candidate)
-        @if choice.candidate != Candidate::Default { " (" (times(choice.speedup)) ")" }
-    }
-}
-
-fn times(ratio: Option<f64>) -> String {
-    ratio.map_or_else(|| "unknown".to_owned(), |ratio| format!("{ratio:.2}x"))
 }

@@ -12,13 +12,13 @@ use crate::Visitor;
 #[derive(Debug)]
 pub(super) struct Frame<'a> {
     /// The title, which is also the heading of the first level.
-    pub(super) title: &'a str,
+    title: &'a str,
     /// The visitor; absent if not known.
-    pub(super) visitor: Option<&'a Visitor>,
+    visitor: Option<&'a Visitor>,
     /// The address of the page's entry in the navigation, or nothing.
-    pub(super) place: &'a str,
+    place: &'a str,
     /// The address of the events that trigger a refresh of the page's parts marked `data-live`.
-    pub(super) events: Option<&'a str>,
+    events: Option<&'a str>,
 }
 
 /// The address of all events.
@@ -34,7 +34,21 @@ const PLACES: [(&str, &str); 5] = [
 /// The entries of the navigation for administrators.
 const ADMIN_PLACES: [(&str, &str); 2] = [("/tokens", "Tokens"), ("/audit", "Audit")];
 
-impl Frame<'_> {
+impl<'a> Frame<'a> {
+    pub(super) fn new(title: &'a str, visitor: Option<&'a Visitor>, place: &'a str) -> Self {
+        Self {
+            title,
+            visitor,
+            place,
+            events: None,
+        }
+    }
+
+    /// The page with parts that these events refresh.
+    pub(super) fn live(self, events: Option<&'a str>) -> Self {
+        Self { events, ..self }
+    }
+
     pub(super) fn html(&self, content: &Markup) -> Html<String> {
         let admin = self
             .visitor

@@ -23,12 +23,7 @@ pub(super) async fn show(Query(asked): Query<Asked>) -> Response {
 }
 
 fn page(next: &str, refused: Option<&str>) -> axum::response::Html<String> {
-    let frame = Frame {
-        title: "Log in",
-        visitor: None,
-        place: "",
-        events: None,
-    };
+    let frame = Frame::new("Log in", None, "");
     frame.html(&html! {
         (refusal(refused))
         form.stack method="post" action="/login" {

@@ -72,12 +72,7 @@ pub(crate) fn router() -> Router<App> {
 pub(crate) fn problem(problem: &Problem) -> Html<String> {
     let status = problem.status();
     let title = status.canonical_reason().unwrap_or("Error");
-    let frame = Frame {
-        title,
-        visitor: None,
-        place: "",
-        events: None,
-    };
+    let frame = Frame::new(title, None, "");
     frame.html(&html! {
         div.refusal role="alert" { (elements::error(problem.detail())) }
         @if !problem.gates().is_empty() { (elements::gates(problem.gates())) }

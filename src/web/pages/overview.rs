@@ -114,12 +114,7 @@ pub(super) async fn show(
     let read = app
         .ask(move |service| Overview::read(service, &reader))
         .await?;
-    let frame = Frame {
-        title: "Overview",
-        visitor: Some(&visitor),
-        place: "/",
-        events: EVENTS,
-    };
+    let frame = Frame::new("Overview", Some(&visitor), "/").live(EVENTS);
     let page: Html<String> = frame.html(&content(&read, Timestamp::now()));
     Ok(page.into_response())
 }

@@ -99,12 +99,8 @@ async fn page(
             ))
         })
         .await?;
-    let frame = Frame {
-        title: "Queue",
-        visitor: Some(visitor),
-        place: "/queue",
-        events: EVENTS.filter(|_| asked.before.is_none()),
-    };
+    let frame = Frame::new("Queue", Some(visitor), "/queue")
+        .live(EVENTS.filter(|_| asked.before.is_none()));
     let content = html! {
         @if refused.is_none() {
             (filters(&asked, &machines, &campaigns))

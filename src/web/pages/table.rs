@@ -159,12 +159,7 @@ pub(super) async fn page(
         .ask(move |service| Shown::read(service, digest, &asked, &reader))
         .await?;
     let title = format!("Table {}", shown.name);
-    let frame = Frame {
-        title: &title,
-        visitor: Some(visitor),
-        place: "/tables",
-        events: None,
-    };
+    let frame = Frame::new(&title, Some(visitor), "/tables");
     let status = refused.map_or(StatusCode::OK, Problem::status);
     Ok((
         status,

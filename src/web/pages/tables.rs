@@ -40,12 +40,7 @@ pub(super) async fn show(
             Ok((versions, machines(service, &reader)))
         })
         .await?;
-    let frame = Frame {
-        title: "Tables",
-        visitor: Some(&visitor),
-        place: "/tables",
-        events: None,
-    };
+    let frame = Frame::new("Tables", Some(&visitor), "/tables");
     let content = html! {
         form.row method="get" action="/tables" role="search" aria-label="Filter the tables" {
             div {

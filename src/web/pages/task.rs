@@ -64,12 +64,7 @@ pub(super) async fn show(
     let events = format!("/api/v1/tasks/{id}/events");
     let has_ended = !matches!(shown.task.state, TaskState::Waiting | TaskState::Running);
     let title = format!("Task {id}");
-    let frame = Frame {
-        title: &title,
-        visitor: Some(&visitor),
-        place: "/queue",
-        events: (!has_ended).then_some(&events),
-    };
+    let frame = Frame::new(&title, Some(&visitor), "/queue").live((!has_ended).then_some(&events));
     Ok(frame.html(&content(&visitor, &shown)).into_response())
 }
 

@@ -87,12 +87,7 @@ async fn page(
     let (tokens, machines) = app
         .ask(move |service| Ok((service.tokens(&actor)?, machines(service, &reader))))
         .await?;
-    let frame = Frame {
-        title: "Tokens",
-        visitor: Some(visitor),
-        place: "/tokens",
-        events: None,
-    };
+    let frame = Frame::new("Tokens", Some(visitor), "/tokens");
     let content = html! {
         (refusal(refused.map(Problem::detail)))
         @if let Some((secret, row)) = made {

@@ -1,10 +1,9 @@
 //! A summary in Markdown, as for a merge request.
 
-use report::Alignment::{Left, Right};
-use report::{code, grid, prose};
+use report::{code, prose};
 
 use super::super::guarded::name_of;
-use super::{Found, row};
+use super::{Found, grid};
 
 /// The verdict, its reasons, and a table of all points.
 pub(super) fn render(found: &Found<'_>) -> String {
@@ -31,19 +30,9 @@ pub(super) fn render(found: &Found<'_>) -> String {
     if !reasons.is_empty() {
         text += &format!("\n{reasons}");
     }
-    let columns = [
-        ("point", Left),
-        ("", Left),
-        ("chosen", Left),
-        ("now", Right),
-        ("in the table", Right),
-        ("default", Right),
-        ("runner-up", Right),
-    ];
-    let rows = found.checked.points.iter().map(|checked| {
-        let mut row = row(checked);
+    let mut grid = grid(found);
+    for row in &mut grid.rows {
         row[2] = code(&row[2]);
-        row
-    });
-    text + "\n" + grid(columns, rows).markdown().trim_end() + "\n"
+    }
+    text + "\n" + grid.markdown().trim_end() + "\n"
 }

@@ -1,27 +1,17 @@
 //! The table of the messages' protocol segments.
 
+use report::grid;
 use results::ProtocolSegment;
 use vocabulary::units::{format_bytes, format_seconds};
 
-use super::super::grid::grid;
 use super::{format_small_seconds, residual, shown};
 
 pub(super) fn table(segments: &[ProtocolSegment]) -> String {
     grid(
-        [
-            "messages",
-            "from>",
-            "to>",
-            "sizes>",
-            "alpha>",
-            "interval",
-            "beta>",
-            "interval",
-            "residual>",
-            "",
-        ],
+        "messages | from> | to> | sizes> | alpha> | interval | beta> | interval | residual> | ",
         segments.iter().map(row),
     )
+    .text()
 }
 
 fn row(segment: &ProtocolSegment) -> [String; 10] {

@@ -1,8 +1,8 @@
 use client::{Ask, ChannelAddress, RemoteError};
+use report::grid;
 use serde_json::{Value, json};
 
 use super::{Answer, Asking, CliError, rows, text};
-use crate::commands::grid::grid;
 
 /// The arguments that name a channel.
 #[derive(Debug, clap::Args)]
@@ -172,9 +172,7 @@ impl ChannelsArgs {
     pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
         let answer = asking.remote.json(Ask::get("/channels"))?;
         asking.print(&answer, || {
-            let columns = [
-                "machine", "library", "channel", "release>", "table", "at", "by", "why?",
-            ];
+            let columns = "machine | library | channel | release> | table | at | by | why?";
             let rows = rows(&answer).iter().map(|row| {
                 let at = |place| text(row, place);
                 let digest = at("/digest").chars().take(12).collect();
@@ -185,7 +183,7 @@ impl ChannelsArgs {
                     machine, library, channel, release, digest, time, actor, reason,
                 ]
             });
-            grid(columns, rows)
+            grid(columns, rows).text()
         })
     }
 }

@@ -1,9 +1,9 @@
 use client::{Ask, Following, LogPart, Page, Task, follow, query};
+use report::grid;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Answer, Asking, CliError, text};
-use crate::commands::grid::grid;
 
 /// List tasks, newest first
 #[derive(Debug, clap::Args)]
@@ -44,8 +44,8 @@ impl TasksArgs {
         let path = format!("/tasks{}", query(&given.collect::<Vec<_>>()));
         let (answer, page): (Value, Page<Task>) = asking.remote.read(Ask::get(&path))?;
         asking.print(&answer, || {
-            let columns = ["task>", "does", "machine", "of?", "state", "why"];
-            let mut list = grid(columns, page.items.iter().map(row));
+            let columns = "task> | does | machine | of? | state | why";
+            let mut list = grid(columns, page.items.iter().map(row)).text();
             if let Some(next) = page.next {
                 list += &format!("\nthere are more: --before {next}");
             }

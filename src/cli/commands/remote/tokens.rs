@@ -1,8 +1,8 @@
 use client::Ask;
+use report::grid;
 use serde_json::{Value, json};
 
 use super::{Answer, Asking, CliError, rows, text};
-use crate::commands::grid::grid;
 
 /// List, make and revoke tokens
 ///
@@ -47,15 +47,8 @@ impl Args {
         }
         let answer = asking.remote.json(Ask::get("/tokens"))?;
         asking.print(&answer, || {
-            let columns = [
-                "token>",
-                "name",
-                "scopes",
-                "machines?",
-                "expires?",
-                "revoked?",
-            ];
-            grid(columns, rows(&answer).iter().map(row))
+            let columns = "token> | name | scopes | machines? | expires? | revoked?";
+            grid(columns, rows(&answer).iter().map(row)).text()
         })
     }
 }

@@ -1,8 +1,8 @@
+use report::grid;
 use schedule::{Algorithm, Collective, Parameter};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::commands::grid::grid;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -78,7 +78,7 @@ impl Entry {
             summary: algorithm.summary,
             ordered: algorithm.ordered,
             ordered_at_ends: algorithm.ordered_at_ends,
-            parameters: parameter_names(algorithm),
+            parameters: table::parameter_names(algorithm),
             cost: algorithm.formula,
             ranks: if algorithm.even_ranks { "even" } else { "any" },
             source: algorithm.source,
@@ -88,8 +88,8 @@ impl Entry {
 
 /// The algorithms of a collective: a row for each, and a line with its summary and source.
 fn section(collective: Collective) -> String {
-    let columns = ["algorithm", "ordered", "parameters", "cost"];
-    let rows = grid(columns, schedule::of(collective).map(row));
+    let columns = "algorithm | ordered | parameters | cost";
+    let rows = grid(columns, schedule::of(collective).map(row)).text();
     let mut rows = rows.lines();
     let mut lines: Vec<String> = rows.next().map(str::to_owned).into_iter().collect();
     for (row, algorithm) in rows.zip(schedule::of(collective)) {
@@ -121,25 +121,4 @@ fn row(algorithm: &Algorithm) -> [String; 4] {
         parameters.join(", "),
         algorithm.formula.to_owned(),
     ]
-}
-
-/// The parameters as tables and JSON spell them.
-fn parameter_names(algorithm: &Algorithm) -> Vec<&'static str> {
-    let spelling = |parameter: &Parameter| -> &'static [&'static str] {
-        match parameter {
-            Parameter::Blocks => &["block_bytes", "blocks"],
-            Parameter::Radix => &["radix"],
-            Parameter::Reduce => &["reduce"],
-            Parameter::Bcast => &["bcast"],
-            Parameter::Node => &["node"],
-            Parameter::Network => &["network"],
-            Parameter::Leaders => &["leaders_per_node"],
-        }
-    };
-    algorithm
-        .parameters
-        .iter()
-        .flat_map(spelling)
-        .copied()
-        .collect()
 }

@@ -6,6 +6,8 @@ use model::{
 };
 use schedule::{Algorithm, Blocks, Parameter, Parameters, Rank, Request, Schedule};
 
+use vocabulary::CommShape;
+
 use super::super::schedule::units;
 use super::SimulateError;
 use super::rows::Row;
@@ -65,6 +67,21 @@ impl Call<'_> {
         }
     }
 
+    /// The given parameters that an algorithm takes, without blocks.
+    fn taken_by(&self, algorithm: &Algorithm) -> Parameters<'_> {
+        let takes = |parameter| algorithm.takes(parameter);
+        let given = &self.parameters;
+        Parameters {
+            blocks: None,
+            radix: given.radix.filter(|_| takes(Parameter::Radix)),
+            reduce: given.reduce.filter(|_| takes(Parameter::Reduce)),
+            bcast: given.bcast.filter(|_| takes(Parameter::Bcast)),
+            node: given.node.filter(|_| takes(Parameter::Node)),
+            network: given.network.filter(|_| takes(Parameter::Network)),
+            leaders: given.leaders.filter(|_| takes(Parameter::Leaders)),
+        }
+    }
+
     pub(super) fn simulate(&self, point: Point) -> Result<Row, SimulateError> {
         let (schedule, by) = self.schedule(point)?;
         let simulation = simulate(&schedule, &self.setting(point))?;
@@ -100,25 +117,10 @@ impl Call<'_> {
             0 => Blocks::Size(0),
             _ => Blocks::Size((bytes / unit_bytes).max(1)),
         });
-        let takes = |parameter| algorithm.takes(parameter);
+        let blocks = self.parameters.blocks.or(size);
         let given = Parameters {
-            blocks: self
-                .parameters
-                .blocks
-                .or(size)
-                .filter(|_| takes(Parameter::Blocks)),
-            radix: self.parameters.radix.filter(|_| takes(Parameter::Radix)),
-            reduce: self.parameters.reduce.filter(|_| takes(Parameter::Reduce)),
-            bcast: self.parameters.bcast.filter(|_| takes(Parameter::Bcast)),
-            node: self.parameters.node.filter(|_| takes(Parameter::Node)),
-            network: self
-                .parameters
-                .network
-                .filter(|_| takes(Parameter::Network)),
-            leaders: self
-                .parameters
-                .leaders
-                .filter(|_| takes(Parameter::Leaders)),
+            blocks: blocks.filter(|_| algorithm.takes(Parameter::Blocks)),
+            ..self.taken_by(algorithm)
         };
         let mut request = Request {
             root: self.root,
@@ -171,15 +173,7 @@ impl Call<'_> {
                 radix: takes(Parameter::Radix).then_some(shape.radix),
                 reduce: takes(Parameter::Reduce).then_some(shape.parts.reduce.id),
                 bcast: takes(Parameter::Bcast).then_some(shape.parts.bcast.id),
-                node: self.parameters.node.filter(|_| takes(Parameter::Node)),
-                network: self
-                    .parameters
-                    .network
-                    .filter(|_| takes(Parameter::Network)),
-                leaders: self
-                    .parameters
-                    .leaders
-                    .filter(|_| takes(Parameter::Leaders)),
+                ..self.taken_by(algorithm)
             },
             placed: topology.placed(),
         };
@@ -196,11 +190,16 @@ impl Call<'_> {
         let block_bytes = model::blocks(algorithm, &call).map(|(_, bytes)| bytes);
         Row {
             algorithm,
-            nodes: topology.nodes(),
-            ppn: point.ppn.min(shape.ranks),
+            collective: algorithm.collective.name(),
+            shape: CommShape {
+                nodes: topology.nodes(),
+                ppn: point.ppn.min(shape.ranks),
+            },
             ranks: shape.ranks,
             bytes,
-            blocks: by.map(|by| (shape.blocks, block_bytes.unwrap_or(bytes), by)),
+            blocks: by.map(|_| shape.blocks),
+            block_bytes: by.map(|_| block_bytes.unwrap_or(bytes)),
+            blocks_by: by,
             seconds: simulation.seconds,
             closed_form_seconds: closed_form.map(|found| found.seconds),
             messages: simulation.messages,

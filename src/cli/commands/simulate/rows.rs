@@ -2,53 +2,90 @@
 
 use std::fmt::Write;
 
+use report::grid;
 use schedule::Algorithm;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use vocabulary::CommShape;
 use vocabulary::units::{format_bytes, format_seconds};
 
-use super::point::{Call, Point};
-use crate::commands::grid::grid;
+use super::point::Call;
 
-/// The result at one point.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+/// The result of one algorithm in one call.
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
+pub(in crate::commands) struct Row {
+    pub(super) collective: &'static str,
+    /// Bare id.
+    #[serde(rename = "algorithm", serialize_with = "id")]
+    #[schemars(with = "String")]
     pub(super) algorithm: &'static Algorithm,
-    pub(super) nodes: u32,
-    pub(super) ppn: u32,
+    #[serde(flatten)]
+    pub(super) shape: CommShape,
     pub(super) ranks: u32,
+    /// Size of the call in bytes.
     pub(super) bytes: u64,
-    /// The number of blocks, the size of the largest, and the source of the number (`given`, `lemma`, `search`), for
-    /// algorithms that take blocks.
-    pub(super) blocks: Option<(u32, u64, &'static str)>,
+    /// The number of blocks; null if the algorithm takes none.
+    pub(super) blocks: Option<u32>,
+    /// Size of the largest block.
+    pub(super) block_bytes: Option<u64>,
+    /// The source of the number of blocks: `given`, `lemma` or `search`.
+    pub(super) blocks_by: Option<&'static str>,
     pub(super) seconds: f64,
+    /// The closed form's time; null if there is none.
     pub(super) closed_form_seconds: Option<f64>,
+    /// The number of messages.
     pub(super) messages: u64,
 }
 
-/// A point that was left out.
-pub(super) struct Skipped {
-    pub(super) point: Point,
+fn id<S: Serializer>(algorithm: &Algorithm, to: S) -> Result<S::Ok, S::Error> {
+    algorithm.id.serialize(to)
+}
+
+/// A call that was left out.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::commands) struct Skipped {
+    pub(super) algorithm: &'static str,
+    pub(super) ranks: u64,
+    pub(super) bytes: u64,
     pub(super) reason: String,
+}
+
+/// The output of `--json`.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::commands) struct Answers<'a> {
+    /// The machine's name.
+    pub(super) machine: &'a str,
+    pub(super) placement: &'static str,
+    /// Size of an element in a reduction.
+    pub(super) element_bytes: u64,
+    pub(super) results: &'a [Row],
+    /// The calls that were left out.
+    pub(super) skipped: &'a [Skipped],
 }
 
 impl Row {
     /// The shape, with a note if a node has fewer ranks than the others.
     fn shape(&self) -> String {
-        let Self {
-            nodes, ppn, ranks, ..
-        } = *self;
-        let is_full = u64::from(nodes) * u64::from(ppn) == u64::from(ranks);
+        let CommShape { nodes, ppn } = self.shape;
+        let is_full = u64::from(nodes) * u64::from(ppn) == u64::from(self.ranks);
         let note = if is_full { "" } else { ", not full" };
-        format!("{nodes}x{ppn}{note}")
+        format!("{}{note}", self.shape)
     }
 }
 
 /// Sorts rows by communicator and size, the fastest first.
 pub(super) fn sort(rows: &mut [Row]) {
     rows.sort_by(|a, b| {
-        let call = |row: &Row| (row.algorithm.collective, row.ranks, row.nodes, row.bytes);
+        let call = |row: &Row| {
+            let Row {
+                algorithm,
+                ranks,
+                shape,
+                bytes,
+                ..
+            } = *row;
+            (algorithm.collective, ranks, shape.nodes, bytes)
+        };
         call(a).cmp(&call(b)).then(a.seconds.total_cmp(&b.seconds))
     });
 }
@@ -61,22 +98,14 @@ pub(super) fn to_table(rows: &[Row]) -> String {
             row.shape(),
             format_bytes(row.bytes),
             row.blocks
-                .map_or_else(String::new, |(blocks, ..)| blocks.to_string()),
+                .map_or_else(String::new, |blocks| blocks.to_string()),
             format_seconds(row.seconds),
             row.closed_form_seconds
                 .map_or_else(|| "-".to_owned(), format_seconds),
         ]
     };
-    let columns = [
-        "algorithm",
-        "ranks>",
-        "shape",
-        "bytes>",
-        "blocks>",
-        "time>",
-        "closed form>",
-    ];
-    grid(columns, rows.iter().map(row))
+    let columns = "algorithm | ranks> | shape | bytes> | blocks> | time> | closed form>";
+    grid(columns, rows.iter().map(row)).text()
 }
 
 pub(super) fn to_csv(call: &Call<'_>, rows: &[Row]) -> String {
@@ -86,20 +115,19 @@ pub(super) fn to_csv(call: &Call<'_>, rows: &[Row]) -> String {
          closed_form_seconds,messages,machine\n",
     );
     for row in rows {
-        let (blocks, size, by) = match row.blocks {
-            Some((blocks, size, by)) => (blocks.to_string(), size.to_string(), by),
-            None => Default::default(),
-        };
+        let text = |number: Option<u64>| number.map_or_else(String::new, |n| n.to_string());
+        let [blocks, size] = [row.blocks.map(u64::from), row.block_bytes].map(text);
+        let by = row.blocks_by.unwrap_or_default();
         let closed_form = row
             .closed_form_seconds
             .map_or_else(String::new, |s| format!("{s:e}"));
         let _ = writeln!(
             csv,
             "{},{},{},{},{},{},{blocks},{size},{by},{:e},{closed_form},{},\"{machine}\"",
-            row.algorithm.collective,
+            row.collective,
             row.algorithm.id,
-            row.nodes,
-            row.ppn,
+            row.shape.nodes,
+            row.shape.ppn,
             row.ranks,
             row.bytes,
             row.seconds,
@@ -107,86 +135,6 @@ pub(super) fn to_csv(call: &Call<'_>, rows: &[Row]) -> String {
         );
     }
     csv
-}
-
-/// The output of `--json`.
-#[derive(JsonSchema, Serialize)]
-pub(in crate::commands) struct Answers<'a> {
-    /// The machine's name.
-    machine: &'a str,
-    placement: &'static str,
-    /// Size of an element in a reduction.
-    element_bytes: u64,
-    results: Vec<Simulated>,
-    /// The calls that were left out.
-    skipped: Vec<SkippedParts<'a>>,
-}
-
-/// The result of one algorithm in one call.
-#[derive(JsonSchema, Serialize)]
-struct Simulated {
-    collective: &'static str,
-    /// Bare id.
-    algorithm: &'static str,
-    #[serde(flatten)]
-    shape: CommShape,
-    ranks: u32,
-    /// Size of the call in bytes.
-    bytes: u64,
-    /// The number of blocks; null if the algorithm takes none.
-    blocks: Option<u32>,
-    /// Size of the largest block.
-    block_bytes: Option<u64>,
-    /// The source of the number of blocks: `given`, `lemma` or `search`.
-    blocks_by: Option<&'static str>,
-    seconds: f64,
-    /// The closed form's time; null if there is none.
-    closed_form_seconds: Option<f64>,
-    /// The number of messages.
-    messages: u64,
-}
-
-/// A call that was left out.
-#[derive(JsonSchema, Serialize)]
-struct SkippedParts<'a> {
-    algorithm: &'static str,
-    ranks: u64,
-    bytes: u64,
-    reason: &'a str,
-}
-
-impl<'a> Answers<'a> {
-    pub(super) fn of(call: &Call<'a>, rows: &[Row], skipped: &'a [Skipped]) -> Self {
-        let result = |row: &Row| Simulated {
-            collective: row.algorithm.collective.name(),
-            algorithm: row.algorithm.id,
-            shape: CommShape {
-                nodes: row.nodes,
-                ppn: row.ppn,
-            },
-            ranks: row.ranks,
-            bytes: row.bytes,
-            blocks: row.blocks.map(|(blocks, ..)| blocks),
-            block_bytes: row.blocks.map(|(_, bytes, _)| bytes),
-            blocks_by: row.blocks.map(|(.., by)| by),
-            seconds: row.seconds,
-            closed_form_seconds: row.closed_form_seconds,
-            messages: row.messages,
-        };
-        let skip = |Skipped { point, reason }: &'a Skipped| SkippedParts {
-            algorithm: point.algorithm.id,
-            ranks: point.ranks,
-            bytes: point.bytes,
-            reason,
-        };
-        Self {
-            machine: &call.machine.name,
-            placement: call.placement.name(),
-            element_bytes: call.element_bytes,
-            results: rows.iter().map(result).collect(),
-            skipped: skipped.iter().map(skip).collect(),
-        }
-    }
 }
 
 /// The reasons why points were left out, each once.

@@ -7,7 +7,6 @@ use model::{Event, Labour, Level};
 use vocabulary::units::{format_bytes, format_seconds};
 
 use super::SimulateError;
-use super::curves::{MARGIN, head, ticks};
 use super::point::Traced;
 use super::trace::labour;
 
@@ -15,6 +14,7 @@ use super::trace::labour;
 const MOST_RANKS: u32 = 96;
 const MOST_EVENTS: usize = 4000;
 
+const MARGIN: f64 = 20.0;
 const LEFT: f64 = 90.0;
 const TOP: f64 = 70.0;
 const WIDTH: f64 = 1000.0;
@@ -76,7 +76,7 @@ impl Picture<'_> {
             format_bytes(row.bytes),
             format_seconds(row.seconds)
         );
-        let mut svg = head([width, height], &headline, STYLES);
+        let mut svg = head([width, height], &headline);
         self.grid(&mut svg, bottom);
         let critical: HashSet<Event> = {
             let path = trace.critical_path();
@@ -208,4 +208,35 @@ fn legend(svg: &mut String, y: f64) {
         );
         x += 60.0 + 7.0 * words.len() as f64;
     }
+}
+
+/// The beginning of a picture with its headline.
+fn head([width, height]: [f64; 2], headline: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>{headline}</title>\n<style>\n\
+         text {{ font: 12px system-ui, \"DejaVu Sans\", sans-serif; fill: #1e293b }}\n\
+         .headline {{ font-size: 15px; font-weight: 600 }}\n.quiet {{ fill: #64748b }}\n\
+         .grid {{ stroke: #e2e8f0 }}\n{STYLES}</style>\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
+         <text class=\"headline\" x=\"{MARGIN}\" y=\"32\">{headline}</text>\n"
+    )
+}
+
+/// About `count` round numbers from `low` to `high`.
+fn ticks(low: f64, high: f64, count: u32) -> Vec<f64> {
+    let rough = (high - low) / f64::from(count);
+    if rough <= 0.0 {
+        return vec![low];
+    }
+    let power = 10_f64.powf(rough.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+    let step = steps
+        .into_iter()
+        .find(|step| *step >= rough)
+        .unwrap_or(rough);
+    let ticks = (high - low) / step;
+    (0..=ticks as u32)
+        .map(|index| low + step * f64::from(index))
+        .collect()
 }

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use model::{Event, Labour};
+use report::grid;
 use vocabulary::units::{format_bytes, format_seconds};
 
 use super::point::Traced;
-use crate::commands::grid::grid;
 
 /// The end time, the critical path, and the end of every rank's rounds.
 pub(super) fn describe(traced: &Traced) -> String {
@@ -15,9 +15,9 @@ pub(super) fn describe(traced: &Traced) -> String {
         schedule::text::headline(&traced.schedule),
         format_seconds(traced.row.seconds)
     );
-    let columns = ["from>", "to>", "what", "bytes>"];
+    let columns = "from> | to> | what | bytes>";
     let path = traced.trace.critical_path();
-    text += &grid(
+    let path = grid(
         columns,
         path.iter().map(|segment| {
             let (what, bytes) = match segment.event {
@@ -38,6 +38,7 @@ pub(super) fn describe(traced: &Traced) -> String {
             ]
         }),
     );
+    text += &path.text();
     text += "\n\nwhen each round ends:\n";
     for (rank, rounds) in traced.trace.rounds.iter().enumerate() {
         let ends: Vec<_> = rounds.iter().map(|end| format_seconds(*end)).collect();

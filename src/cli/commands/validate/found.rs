@@ -1,45 +1,56 @@
 //! The results of a validation as text, Markdown and JSON.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use guard::{Confirmed, Judgement, Validated, ValidatedPoint};
-use report::Alignment::{Left, Right};
-use report::prose;
+use report::{TextTable, grid, prose};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use statistics::Interval;
 use table::{Deployment, TurnedBack};
 use vocabulary::units::counted;
 
-use super::super::grid::grid;
 use super::super::guarded::{PointParts, name_of, other_orders, probes_of, time};
 
 /// The results of a validation.
+#[derive(JsonSchema, Serialize)]
 pub(super) struct Found {
     pub(super) table: String,
+    /// The library that was measured.
     pub(super) library: String,
     pub(super) deployment: Deployment,
+    /// The way in which the table's choices were put in place: `driver`, `export` or `force`.
     pub(super) via: &'static str,
     /// Points at which the table keeps the default.
+    #[serde(skip)]
     pub(super) kept: usize,
-    /// The seed from which probes were drawn.
+    /// The seed that probes were drawn from.
     pub(super) seed: u64,
+    #[serde(skip)]
     pub(super) validated: Validated,
+    #[serde(flatten)]
     pub(super) rewritten: Rewritten,
-    /// Rules that no launches confirmed.
+    /// The number of rules that no launches confirmed.
     pub(super) unconfirmed: usize,
     /// Whether rules were to be confirmed.
+    #[serde(skip)]
     pub(super) confirms: bool,
 }
 
 /// The changes of the table.
-#[derive(Default)]
+#[derive(Default, JsonSchema, Serialize)]
 pub(super) struct Rewritten {
+    /// Rules that were turned back to the default, as clauses.
+    #[serde(serialize_with = "sentences")]
+    #[schemars(with = "Vec<String>")]
     pub(super) repaired: Vec<TurnedBack>,
+    /// Rules that were confirmed, as clauses.
+    #[serde(serialize_with = "sentences")]
+    #[schemars(with = "Vec<String>")]
     pub(super) confirmed: Vec<Confirmed>,
-    /// The file with the verdicts.
+    /// The store or the table that keeps the verdicts; null if none does.
     pub(super) kept: Option<PathBuf>,
-    /// The export for the library.
+    /// The exported file for the library; null if none was written.
     pub(super) export: Option<PathBuf>,
 }
 
@@ -113,18 +124,13 @@ impl Found {
         lines
     }
 
+    fn grid(&self) -> TextTable {
+        let columns = "point | chosen | default> | with it> | speed-up> | interval | ";
+        grid(columns, self.validated.points.iter().map(row))
+    }
+
     pub(super) fn describe(&self) -> String {
-        let points = self.validated.points.iter();
-        let columns = [
-            "point",
-            "chosen",
-            "default>",
-            "with it>",
-            "speed-up>",
-            "interval",
-            "",
-        ];
-        let mut lines = vec![grid(columns, points.map(row)), String::new()];
+        let mut lines = vec![self.grid().text(), String::new()];
         if self.validated.points.is_empty() {
             lines.clear();
         }
@@ -140,26 +146,13 @@ impl Found {
         let mut text = format!("## colltune validate: {table}, deployment {deployment}\n\n");
         let verdict: Vec<String> = self.verdict().iter().map(|line| prose(line)).collect();
         text += &verdict.join("\n\n");
-        let columns = [
-            ("point", Left),
-            ("chosen", Left),
-            ("default", Right),
-            ("with it", Right),
-            ("speed-up", Right),
-            ("interval", Left),
-            ("", Left),
-        ];
-        let rows = self.validated.points.iter().map(row);
-        text + "\n\n" + report::grid(columns, rows).markdown().trim_end() + "\n"
+        text + "\n\n" + self.grid().markdown().trim_end() + "\n"
     }
 
     pub(super) fn answer(&self) -> Answers<'_> {
         let (validated, summary) = (&self.validated, self.validated.summary());
         Answers {
-            table: &self.table,
-            library: &self.library,
-            deployment: self.deployment,
-            via: self.via,
+            found: self,
             geometric_mean: summary.map(|summary| summary.geometric_mean),
             best: summary.map(|summary| summary.best),
             worst: summary.map(|summary| summary.worst),
@@ -171,13 +164,7 @@ impl Found {
             undecided: validated.count("undecided"),
             not_measured: validated.count("not_measured"),
             further_launches: validated.further_launches,
-            seed: self.seed,
             other_order: other_orders(&validated.misplaced),
-            repaired: sentences(&self.rewritten.repaired),
-            confirmed: sentences(&self.rewritten.confirmed),
-            unconfirmed: self.unconfirmed,
-            kept: self.rewritten.kept.as_deref(),
-            export: self.rewritten.export.as_deref(),
             points: validated.points.iter().map(PointFound::of).collect(),
         }
     }
@@ -186,12 +173,8 @@ impl Found {
 /// The output of `--json`. Speed-ups are null if nothing was measured often enough.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands) struct Answers<'a> {
-    table: &'a str,
-    /// The library that was measured.
-    library: &'a str,
-    deployment: Deployment,
-    /// The way in which the table's choices were put in place: `driver`, `export` or `force`.
-    via: &'static str,
+    #[serde(flatten)]
+    found: &'a Found,
     /// Geometric mean of the points' speed-ups over the default.
     geometric_mean: Option<f64>,
     /// The largest speed-up.
@@ -214,20 +197,8 @@ pub(in crate::commands) struct Answers<'a> {
     not_measured: usize,
     /// Launches that decided about suspects.
     further_launches: u32,
-    /// The seed that probes were drawn from.
-    seed: u64,
     /// Points not judged because ranks were placed in another order than the table's, as sentences.
     other_order: Vec<String>,
-    /// Rules that were turned back to the default, as clauses.
-    repaired: Vec<String>,
-    /// Rules that were confirmed, as clauses.
-    confirmed: Vec<String>,
-    /// The number of rules that no launches confirmed.
-    unconfirmed: usize,
-    /// The store or the table that keeps the verdicts; null if none does.
-    kept: Option<&'a Path>,
-    /// The exported file for the library; null if none was written.
-    export: Option<&'a Path>,
     points: Vec<PointFound<'a>>,
 }
 
@@ -273,8 +244,8 @@ impl<'a> PointFound<'a> {
     }
 }
 
-fn sentences(changes: &[impl ToString]) -> Vec<String> {
-    changes.iter().map(ToString::to_string).collect()
+fn sentences<S: Serializer>(changes: &[impl ToString], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(changes.iter().map(ToString::to_string))
 }
 
 fn row(validated: &ValidatedPoint) -> [String; 7] {

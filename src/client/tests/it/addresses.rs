@@ -1,6 +1,7 @@
 //! URLs of services and channels.
 
-use client::{ChannelAddress, Remote, RequestOutcome, ServiceUrl, Token};
+use client::{ChannelAddress, Remote, ServiceUrl, Token};
+use vocabulary::ErrorKind;
 
 #[test]
 fn addresses_are_read_as_people_write_them() {
@@ -32,7 +33,7 @@ fn addresses_are_read_as_people_write_them() {
         "unix:/run/s:x",
     ] {
         let error = ServiceUrl::parse(text).unwrap_err();
-        assert_eq!(error.outcome(), RequestOutcome::Invalid);
+        assert_eq!(error.kind(), ErrorKind::Input);
         assert!(!error.to_string().contains("hunter2"), "{error}");
     }
 }
@@ -85,7 +86,7 @@ fn a_token_is_not_sent_where_others_can_read_it() {
         Token::find(Some(&path))
     };
     for text in ["", "\n", "two words", "ä", &"x".repeat(257)] {
-        assert_eq!(token(text).unwrap_err().outcome(), RequestOutcome::Invalid);
+        assert_eq!(token(text).unwrap_err().kind(), ErrorKind::Input);
     }
     assert!(Token::find(Some(&folder.path().join("none"))).is_err());
     let token = token("  secret\n").unwrap();

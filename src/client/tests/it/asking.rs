@@ -1,8 +1,9 @@
 //! Questions, and what becomes of answers.
 
-use client::{Ask, Remote, RemoteError, RequestOutcome, ServiceUrl, Token};
+use client::{Ask, Remote, RemoteError, ServiceUrl, Token};
 use serde_json::json;
 use testkit::web::{HttpRequest, Reply, Server};
+use vocabulary::ErrorKind;
 
 fn remote(server: &Server, token: Option<&str>) -> Remote {
     let folder = tempfile::tempdir().unwrap();
@@ -46,21 +47,21 @@ fn what_is_sent_is_what_was_asked() {
 #[test]
 fn problems_are_told_as_the_service_tells_them() {
     for (status, outcome) in [
-        (400, RequestOutcome::Invalid),
-        (401, RequestOutcome::Invalid),
-        (403, RequestOutcome::Invalid),
-        (404, RequestOutcome::Invalid),
-        (409, RequestOutcome::Refused),
-        (412, RequestOutcome::Refused),
-        (413, RequestOutcome::Invalid),
-        (422, RequestOutcome::Invalid),
-        (429, RequestOutcome::Unavailable),
-        (500, RequestOutcome::Unavailable),
-        (503, RequestOutcome::Unavailable),
-        (507, RequestOutcome::Unavailable),
+        (400, ErrorKind::Input),
+        (401, ErrorKind::Input),
+        (403, ErrorKind::Input),
+        (404, ErrorKind::Input),
+        (409, ErrorKind::No),
+        (412, ErrorKind::No),
+        (413, ErrorKind::Input),
+        (422, ErrorKind::Input),
+        (429, ErrorKind::Environment),
+        (500, ErrorKind::Environment),
+        (503, ErrorKind::Environment),
+        (507, ErrorKind::Environment),
     ] {
         let error = refused(status, "{\"title\": \"Short\", \"detail\": \"Long.\"}");
-        assert_eq!(error.outcome(), outcome, "{status}");
+        assert_eq!(error.kind(), outcome, "{status}");
         assert!(
             error
                 .to_string()
@@ -70,7 +71,7 @@ fn problems_are_told_as_the_service_tells_them() {
         let error = refused(status, "{\"title\": \"Short\"}");
         assert!(error.to_string().contains("Short"), "{error}");
         let error = refused(status, "<html>");
-        assert_eq!(error.outcome(), outcome, "{status}");
+        assert_eq!(error.kind(), outcome, "{status}");
         assert!(!error.to_string().contains("html"), "{error}");
     }
     let error = refused(409, "{\"detail\": \"\\u001b[2J\"}").to_string();
@@ -84,7 +85,7 @@ fn answers_without_json_are_strange() {
     let server = Server::start(|_| Reply::new(200, &[], "<html>"));
     let error = remote(&server, None).json(Ask::get("/tasks")).unwrap_err();
     assert!(matches!(error, RemoteError::Unexpected { .. }), "{error}");
-    assert_eq!(error.outcome(), RequestOutcome::Unavailable);
+    assert_eq!(error.kind(), ErrorKind::Environment);
     let server = Server::start(|_| Reply::new(204, &[], ""));
     let answer = remote(&server, None)
         .json(Ask::delete("/tokens/1"))

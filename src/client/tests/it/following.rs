@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use client::{Following, Remote, RequestOutcome, ServiceUrl, follow};
+use client::{Following, Remote, ServiceUrl, follow};
 use testkit::web::{Reply, Server};
+use vocabulary::ErrorKind;
 
 fn follow_these(replies: Vec<Reply>) -> (Vec<String>, Result<String, client::RemoteError>) {
     let turn = AtomicUsize::new(0);
@@ -53,5 +54,5 @@ fn a_task_is_followed_to_its_end_across_a_restart_of_the_service() {
 #[test]
 fn what_is_wrong_is_told_at_once() {
     let (_, ended) = follow_these(vec![Reply::problem(404, "there is no task `7`")]);
-    assert_eq!(ended.unwrap_err().outcome(), RequestOutcome::Invalid);
+    assert_eq!(ended.unwrap_err().kind(), ErrorKind::Input);
 }

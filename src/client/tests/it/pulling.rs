@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use client::{Folder, PullError, RequestOutcome, jitter};
+use client::{Folder, PullError, jitter};
 use testkit::web::{HttpRequest, Reply, Site, serve_at};
+use vocabulary::ErrorKind;
 
 use crate::place::{LIMIT, Place, only, pull, table};
 
@@ -239,10 +240,10 @@ fn whatever_a_service_answers_the_last_good_table_stays() {
             assert!(text.contains(part), "{what}: no `{part}` in {text}");
             assert!(!text.contains('\n'), "{text}");
             let expected = match *what {
-                "a table that is not there" => RequestOutcome::Invalid,
-                _ => RequestOutcome::Unavailable,
+                "a table that is not there" => ErrorKind::Input,
+                _ => ErrorKind::Environment,
             };
-            assert_eq!(error.outcome(), expected, "{what}");
+            assert_eq!(error.kind(), expected, "{what}");
         })
     });
     for test in tests.collect::<Vec<_>>() {
@@ -295,7 +296,7 @@ fn an_invalid_table_is_refused_by_the_right_digest_too() {
         place.site.release(text);
         let error = place.pull().unwrap_err();
         assert!(matches!(error, PullError::Table { .. }), "{error}");
-        assert_eq!(error.outcome(), RequestOutcome::Unavailable);
+        assert_eq!(error.kind(), ErrorKind::Environment);
         place.has(&good);
     }
     place.site.release(b"\xff\xfe");
@@ -309,7 +310,7 @@ fn a_service_that_is_away_is_told_from_one_that_says_no() {
     let place = Place::new();
     // Nothing was ever released.
     let error = place.pull().unwrap_err();
-    assert_eq!(error.outcome(), RequestOutcome::Invalid, "{error}");
+    assert_eq!(error.kind(), ErrorKind::Input, "{error}");
     assert!(Folder::last_good(&place.folder()).is_none());
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
@@ -317,10 +318,10 @@ fn a_service_that_is_away_is_told_from_one_that_says_no() {
         .local_addr()
         .unwrap();
     let error = pull(&format!("http://{port}"), &place.folder(), LIMIT).unwrap_err();
-    assert_eq!(error.outcome(), RequestOutcome::Unavailable);
+    assert_eq!(error.kind(), ErrorKind::Environment);
     assert!(error.to_string().contains("is unavailable"), "{error}");
     let error = pull("http://no-such-host.invalid", &place.folder(), LIMIT).unwrap_err();
-    assert_eq!(error.outcome(), RequestOutcome::Unavailable, "{error}");
+    assert_eq!(error.kind(), ErrorKind::Environment, "{error}");
 }
 
 #[test]
@@ -363,7 +364,7 @@ fn unix_sockets_are_served_as_well() {
     place.has(&digest);
     assert!(!pull(&url, &place.folder(), LIMIT).unwrap().is_new);
     let error = pull("unix:/none:", &place.folder(), LIMIT).unwrap_err();
-    assert_eq!(error.outcome(), RequestOutcome::Unavailable);
+    assert_eq!(error.kind(), ErrorKind::Environment);
     assert!(error.to_string().contains("unix:/none"), "{error}");
 }
 

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use client::{Folder, PullError, RequestOutcome};
+use client::{Folder, PullError};
+use vocabulary::ErrorKind;
 
 use crate::place::{Place, only, table};
 
@@ -115,7 +116,7 @@ fn what_is_not_ours_is_left_alone() {
         let before = place.names();
         let error = place.pull().unwrap_err();
         assert!(matches!(error, PullError::NotOurs { .. }), "{error}");
-        assert_eq!(error.outcome(), RequestOutcome::Invalid);
+        assert_eq!(error.kind(), ErrorKind::Input);
         assert_eq!(place.names(), before);
     }
     // Files that only look like ours stay as well.
@@ -133,7 +134,7 @@ fn a_folder_that_cannot_be_written_keeps_its_table() {
     let place = Place::new();
     fs::write(place.folder(), "a file").unwrap();
     let error = place.pull().unwrap_err();
-    assert_eq!(error.outcome(), RequestOutcome::Invalid, "{error}");
+    assert_eq!(error.kind(), ErrorKind::Input, "{error}");
 }
 
 #[test]
@@ -183,7 +184,7 @@ fn a_folder_that_stays_taken_is_told() {
     let taken = Folder::open(&place.folder(), Duration::ZERO).unwrap();
     let error = place.pull_within(Duration::from_millis(100)).unwrap_err();
     assert!(matches!(error, PullError::Busy { .. }), "{error}");
-    assert_eq!(error.outcome(), RequestOutcome::Unavailable);
+    assert_eq!(error.kind(), ErrorKind::Environment);
     place.has(&first);
     drop(taken);
     place.pull().unwrap();

@@ -19,13 +19,7 @@ const SHAPE: CommShape = CommShape { nodes: 1, ppn: 2 };
 
 /// A model that is right for small vectors.
 fn score(model: ModelKind, wrong: usize) -> ModelScore {
-    ModelScore {
-        model,
-        points: 3,
-        wrong,
-        points_held_out: 1,
-        wrong_held_out: 1,
-    }
+    ModelScore::new(model, [wrong, 3], [1, 1])
 }
 
 fn curve() -> ModelCurve {

@@ -7,7 +7,7 @@ use schedule::{Collective, Parameters};
 use thiserror::Error;
 use vocabulary::CommShape;
 use vocabulary::bounds::RANKS;
-use vocabulary::units::{UnitError, format_bytes};
+use vocabulary::units::{UnitError, counted, format_bytes};
 
 use crate::definition::LAUNCHERS;
 use crate::validate::LARGEST_SIZE_BYTES;
@@ -109,7 +109,8 @@ pub(crate) enum Problem {
     #[error("a simulated machine has any number of nodes: `shapes` must name nodes and ranks")]
     SimulatedShapes,
     #[error(
-        "impossible shape {shape}: this machine has {cores} cores and `oversubscribe` is never"
+        "impossible shape {shape}: this machine has {} and `oversubscribe` is never",
+        counted(cores, "core")
     )]
     Oversubscribed { shape: CommShape, cores: u32 },
     #[error("`{pattern}` is not a pattern: {message}")]

@@ -40,7 +40,7 @@ impl Watchdog {
     /// the hang unless it is stuck itself.
     pub(crate) fn start(
         patience: Duration,
-        leash: Option<PathBuf>,
+        parent_lock: Option<PathBuf>,
         spool: Spool,
         rank: u32,
     ) -> Self {
@@ -58,7 +58,7 @@ impl Watchdog {
         std::thread::spawn(move || {
             loop {
                 std::thread::sleep(PERIOD);
-                if parent_id() != launcher || leash.as_deref().is_some_and(is_unlocked) {
+                if parent_id() != launcher || parent_lock.as_deref().is_some_and(is_unlocked) {
                     exec::exit_now(exit_code::ORPHANED);
                 }
                 let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,8 +122,8 @@ fn end_launch(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
 }
 
 /// Whether no process holds the lock any more. False if the file cannot be opened.
-fn is_unlocked(leash: &Path) -> bool {
-    let Ok(file) = files::open(leash) else {
+fn is_unlocked(lock: &Path) -> bool {
+    let Ok(file) = files::open(lock) else {
         return false;
     };
     Flock::lock(file, FlockArg::LockSharedNonblock).is_ok()

@@ -158,9 +158,9 @@ pub(crate) fn time_of(cell: &Cell, times: &Times, choice: &Candidate) -> Option<
     let same = |(candidate, _): &(&Candidate, &f64)| {
         is_ours(candidate) && (cuts_alike(candidate) || cell.are_alike(candidate, choice))
     };
-    let twin = || times.iter().find(same).map(|(_, seconds)| *seconds);
+    let alike = || times.iter().find(same).map(|(_, seconds)| *seconds);
     let exact = times.get(choice).copied();
-    exact.or_else(|| is_ours(choice).then(twin).flatten())
+    exact.or_else(|| is_ours(choice).then(alike).flatten())
 }
 
 fn is_ours(candidate: &Candidate) -> bool {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use libraries::LibraryName;
 use nix::sys::signal::Signal;
 use thiserror::Error;
+use vocabulary::units::counted;
 use vocabulary::{CommShape, Library};
 
 use super::{BATCH_SYSTEMS, BatchEnd, Outcome, Refusal};
@@ -69,7 +70,7 @@ pub enum LaunchError {
         reason: Refusal,
     },
     /// A node has more ranks than cores, which the campaign forbids.
-    #[error("{ranks} ranks do not fit on {cores} cores and `oversubscribe` is never")]
+    #[error("{ranks} ranks do not fit on {} and `oversubscribe` is never", counted(cores, "core"))]
     TooFewCores { ranks: u32, cores: u32 },
     /// A host seems to have more ranks than cores, which the campaign forbids.
     #[error("the launcher cannot bind the ranks of {shape} to cores and `oversubscribe` is never")]
@@ -183,7 +184,10 @@ impl LaunchError {
                 format!("build it with `make driver MPICC=...`, the mpicc of {library}")
             }
             Self::TooFewCores { cores, .. } => {
-                format!("use at most {cores} ranks or set `oversubscribe: auto` in the campaign")
+                format!(
+                    "use at most {} or set `oversubscribe: auto` in the campaign",
+                    counted(cores, "rank")
+                )
             }
             Self::Crowded { .. } => {
                 "use fewer ranks on a node, or set `oversubscribe: auto` in the campaign".to_owned()

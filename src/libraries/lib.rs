@@ -10,7 +10,7 @@ mod launching;
 mod mpich;
 pub mod openmpi;
 mod serving;
-mod twins;
+mod equivalents;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -24,7 +24,7 @@ pub use algorithm::LibraryAlgorithm;
 pub use facts::Facts;
 pub use launching::{LaunchRanks, NodeSource};
 pub use serving::Serving;
-pub use twins::{RIVALS, twin};
+pub use equivalents::{RIVALS, equivalent};
 
 /// A known MPI library; it dereferences to [`MpiLibrary`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

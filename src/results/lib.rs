@@ -8,7 +8,7 @@ mod decision;
 mod evidence;
 mod expected;
 mod measuring;
-mod misfit;
+mod poor_prediction;
 mod pairs;
 mod parameter;
 mod scores;
@@ -27,7 +27,7 @@ pub use expected::{Expected, ModelCurve, ModelKind, ModelScore};
 pub use measuring::{
     Effort, MeasuringCost, OFTEN_INVALID, OftenInvalid, Races, RepetitionCounts, Starts,
 };
-pub use misfit::{Misfit, Timed};
+pub use poor_prediction::{PoorPrediction, Timed};
 pub use pairs::{Pair, Pairs};
 pub use parameter::{Estimate, ParameterEstimate, ProtocolSegment, Status};
 pub use scores::{Common, HeldOut, Loss, Method, Reason, Score, SplitScores, WITHIN, Worst};

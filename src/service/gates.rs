@@ -266,7 +266,7 @@ fn readable(table: &Table) -> Gate {
                    more candidates"
             .to_owned(),
         (0, _) => format!(
-            "none of its {} is used, because they lack confirmation or confidence; {}",
+            "the table has {}, none of which is used, for lack of confirmation or confidence; {}",
             counted(all, "rule"),
             remedy(table)
         ),

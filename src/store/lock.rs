@@ -83,7 +83,7 @@ impl Lock {
         Ok(Self { _file: held, path })
     }
 
-    /// The locked file: a plan's `leash`.
+    /// The locked file: a `parent_lock` of a plan.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -118,8 +118,8 @@ impl<'a> Launch<'a> {
             source: error.into(),
         })?;
         write(&job.plan, &text)?;
-        let leash = match &self.plan.leash {
-            Some(leash) => Some(ParentAliveLock::hold(leash)?),
+        let lock = match &self.plan.parent_lock {
+            Some(lock) => Some(ParentAliveLock::hold(lock)?),
             None => None,
         };
         let mut running = match at.launcher.start_unless(&job, stop) {
@@ -127,7 +127,7 @@ impl<'a> Launch<'a> {
             started => started?,
         };
         let ended = self.attend(at, running.as_mut(), watch, stop);
-        drop(leash);
+        drop(lock);
         ended
     }
 

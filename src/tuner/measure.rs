@@ -293,9 +293,9 @@ impl<'a> Measuring<'a> {
             cores: self.at.cores,
             switches: switch_variables(),
             pretended_ppn: None,
-            leash: match self.at.launcher.outlives() {
+            parent_lock: match self.at.launcher.outlives() {
                 true => None,
-                false => Some(place("leash")?),
+                false => Some(place("lock")?),
             },
             deadline_seconds: Some(left),
             watchdog_seconds: campaign.watchdog_seconds,

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::units::counted;
+
 /// A reason to trust a measurement less, displayed as a full sentence with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Error)]
 #[serde(rename_all = "snake_case", tag = "warning")]
@@ -11,13 +13,15 @@ pub enum Warning {
     /// Nothing was measured.
     #[error(
         "these are times of the simulated machine `{machine}`, and nothing was measured: do not deploy the \
-         table; measure with `launcher: local` on the machine that is meant"
+         table; measure with `launcher: local` on the machine that will use the table"
     )]
     Simulated { machine: String },
     /// More ranks than cores on a node.
     #[error(
-        "{ranks} ranks shared {cores} cores: times are dominated by the scheduler and say little about a \
-         real machine; use at most {cores} ranks per node"
+        "{ranks} ranks shared {}: times are dominated by the scheduler and say little about a \
+         real machine; use at most {} per node",
+        counted(cores, "core"),
+        counted(cores, "rank")
     )]
     Oversubscribed { ranks: u32, cores: u32 },
     /// Ranks should start at agreed times, but share cores.
@@ -59,9 +63,9 @@ pub enum Warning {
     IdleJobs,
     /// Several nodes are one machine.
     #[error(
-        "{nodes} nodes are one machine, whose {cores} cores {ranks} ranks shared: what goes between them \
-         crosses no network; deploy the table on nothing but such nodes, and measure others on hosts of \
-         their own"
+        "{nodes} nodes are one machine, on which {ranks} ranks shared {}: messages between the nodes \
+         cross no network; deploy the table only on such nodes, and measure other machines with one host per node",
+        counted(cores, "core")
     )]
     SharedMachine { nodes: u32, ranks: u32, cores: u32 },
     /// Nodes differ in their CPUs.

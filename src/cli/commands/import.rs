@@ -161,13 +161,13 @@ impl Args {
             known => format!("; already in the store: {}", counted(known, "file")),
         };
         format!(
-            "{} of {} in {} and {} of {} are in {}{known}",
+            "{} holds {} of {} in {} and {} of {}{known}",
+            self.store.display(),
             counted(imported.repetitions, "time"),
             counted(imported.candidates, "candidate"),
             counted(imported.cells, "cell"),
             counted(imported.launches.len(), "launch"),
-            imported.library,
-            self.store.display()
+            imported.library
         )
     }
 }

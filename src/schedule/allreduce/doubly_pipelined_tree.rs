@@ -23,7 +23,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 fn tree(shape: &Shape) -> Tree {
     Tree {
         ranks: 0..shape.ranks,
-        twin: None,
+        other_root: None,
     }
 }
 

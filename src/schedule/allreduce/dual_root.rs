@@ -31,7 +31,7 @@ fn cost(ranks: u32) -> Option<Cost> {
     let (lower, upper) = (ranks / 2, ranks - ranks / 2);
     let up = i64::from(steps_up(upper));
     let down = i64::from(steps_down(lower).max(steps_down(upper)));
-    // In every turn a rank exchanges with its children and its parent, a root with its twin.
+    // In every turn a rank exchanges with its children and its parent, a root with the other root.
     let turn = i64::from(root_children(upper)) + 1;
     Some(Cost::pipelined(
         [up + 1 + down - turn, turn],
@@ -45,11 +45,11 @@ fn tree(shape: &Shape, rank: Rank) -> Tree {
     match rank < middle {
         true => Tree {
             ranks: 0..middle,
-            twin: Some(ranks - 1),
+            other_root: Some(ranks - 1),
         },
         false => Tree {
             ranks: middle..ranks,
-            twin: middle.checked_sub(1),
+            other_root: middle.checked_sub(1),
         },
     }
 }

@@ -176,7 +176,7 @@ impl Service {
         self.count_unseen(id, plan, Some(job));
         let why = job["reason"].as_str().map(|why| format!(" ({why})"));
         let reason = match state {
-            "running" => format!("job {name} runs; {done} measurements are stored"),
+            "running" => format!("job {name} runs; measurements stored: {done}"),
             _ => format!("job {name} is {state}{}", why.unwrap_or_default()),
         };
         let is_news = self.active(id, |active| {

@@ -5,7 +5,7 @@ mod curves;
 mod decide;
 mod evaluate;
 mod machine;
-mod misfits;
+mod poor_predictions;
 mod pairs;
 mod patterns;
 mod power;

@@ -3,4 +3,4 @@
 mod facts;
 mod house;
 mod serving;
-mod twins;
+mod equivalents;

@@ -11,7 +11,7 @@ mod guided;
 mod hydra;
 mod import;
 mod loops;
-mod misfits;
+mod poor_predictions;
 mod mishaps;
 mod operators;
 mod results;

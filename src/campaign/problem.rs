@@ -229,7 +229,7 @@ impl Problem {
                 "remove it from `collectives`, or measure it on MPI with `launcher: local`"
             }
             Self::SimulatedShapes => "write NODESxRANKS_PER_NODE as in `shapes: [16x1, 16x32]`",
-            Self::Pattern { .. } => "`*` stands for any text and `?` for one character",
+            Self::Pattern { .. } => "`*` matches any text and `?` one character",
             Self::NoMatch { .. } => "`colltune schedule list` prints all algorithms",
             Self::DefaultExcluded => "remove it from `exclude`",
             Self::Variable { .. } => "use a name without `=`",

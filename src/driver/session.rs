@@ -138,10 +138,10 @@ fn learn_clock(
     world: &Communicator,
     topology: &Topology,
 ) -> Result<Option<GlobalClock>, DriverError> {
-    let lessons = benchmarking::clocks::rounds(topology.nodes());
+    let pairs = benchmarking::clocks::rounds(topology.nodes());
     match way {
         Synchronisation::Barrier => Ok(None),
-        Synchronisation::Window => GlobalClock::learn(world, &lessons).map(Some),
+        Synchronisation::Window => GlobalClock::learn(world, &pairs).map(Some),
     }
 }
 

@@ -18,7 +18,7 @@ const PERIOD: Duration = Duration::from_millis(250);
 const LATER: Duration = Duration::from_secs(3);
 
 /// The additional time for each rank when clocks are compared, as a rank may have to learn its clock again.
-const LESSON: Duration = Duration::from_secs(2);
+const COMPARISON: Duration = Duration::from_secs(2);
 
 /// The current step and its deadline.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Watchdog {
 
     /// Begins a comparison of the clocks of `ranks` ranks.
     pub(crate) fn begin_comparison(&self, ranks: u32) {
-        let ends = Instant::now() + self.patience + LESSON * ranks;
+        let ends = Instant::now() + self.patience + COMPARISON * ranks;
         self.set(Some(Turn { of: None, ends }));
     }
 

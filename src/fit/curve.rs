@@ -78,7 +78,7 @@ pub enum TimeOrigin {
 pub struct Predicted {
     /// The time.
     pub seconds: f64,
-    /// How it was found.
+    /// The way in which it was found.
     pub how: TimeOrigin,
     /// The typical relative error of times of this origin: 0 if measured; for interpolation, the median error of
     /// interpolating each measured size from its neighbours; for a segment, the residual of its line. Outside the

@@ -80,7 +80,7 @@ impl Training {
         }
     }
 
-    /// Why the table's choice at a point with these times is slower than another.
+    /// The reason why the table's choice at a point with these times is slower than another.
     pub(crate) fn reason(
         &self,
         cell: &Cell,
@@ -167,7 +167,7 @@ fn is_ours(candidate: &Candidate) -> bool {
     matches!(candidate, Candidate::Ours { .. })
 }
 
-/// How much longer a choice takes than the best candidate of the point, as a share.
+/// The extra time of a choice over the best candidate of the point, as a share.
 pub(crate) fn regret(cell: &Cell, times: &Times, choice: &Candidate) -> Option<f64> {
     let best = times.values().copied().fold(f64::INFINITY, f64::min);
     Some(time_of(cell, times, choice)? / best - 1.0)

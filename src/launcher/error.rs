@@ -212,7 +212,7 @@ impl LaunchError {
                     .to_owned()
             }
             Self::Silent { .. } => {
-                "jobs go on without it; the same command takes them up when it is back".to_owned()
+                "jobs continue without it; run the same command again when it answers".to_owned()
             }
             Self::NotCancelled { .. } => "ask the batch system's operators".to_owned(),
             Self::Template { .. } => "jobs/README.md lists the variables of templates".to_owned(),

@@ -403,7 +403,7 @@ unsafe fn admit(
             return Err(mismatch.into());
         }
         if let Some(warn) = settings.warn.filter(|_| is_first) {
-            warn(&format!("{mismatch}; it is used all the same"));
+            warn(&format!("{mismatch}; it is used anyway"));
         }
     }
     Ok(())

@@ -295,7 +295,7 @@ fn confirmed(table: &Table) -> Gate {
 /// The way to get withheld rules deployed.
 fn remedy(table: &Table) -> &'static str {
     match table.provenance.library.is_simulated() {
-        true => "a simulated machine is for trying out: tune on the machine itself",
+        true => "simulated machines are for experiments: tune on the machine itself",
         false => "tune with `confirmation: on` and more `launches` in the campaign",
     }
 }

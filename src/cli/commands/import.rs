@@ -16,7 +16,7 @@ use crate::values;
 ///
 /// `fit`, `decide`, `explain` and `report` then use them like colltune's own. Nothing is stored if the file has an
 /// error. Imported measurements stay in the store, and a file is imported only once. Candidates are compared within a
-/// launch, so their times must stand in the same file, under the same launch. From a folder, all files below it are
+/// launch, so their times must be in the same file, under the same launch. From a folder, all files below it are
 /// imported that the store does not have yet, so a folder with a new file each night can simply be imported again.
 ///
 /// `csv` has a header. The columns, with defaults in parentheses, are `collective`; `library` (`default` if the

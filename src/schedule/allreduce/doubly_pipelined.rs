@@ -132,7 +132,7 @@ impl Program for DoublyPipelined {
             }
             (child, _, other_root) => {
                 if let (Some(received), Some(own), Some(result)) = (received, own, result) {
-                    // Children stand below their parents.
+                    // Children have lower ranks than their parents.
                     let is_lower = child.is_some() || other_root.is_some_and(|other_root| other_root.is_lower);
                     round.combine_by_rank(is_lower, received, own, result);
                 }

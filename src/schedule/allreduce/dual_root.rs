@@ -11,9 +11,8 @@ use crate::{Collective, Cost, Parameter, Rank, Shape};
 /// the steps as `4h - 3 + 3 (b - 1)`, which is the same number. The combinations, and both for other
 /// numbers of ranks, were counted on the rounds.
 ///
-/// Lower and upper half of the ranks stand in a post-order tree each; the two roots exchange their
-/// partial blocks, which makes them results. Ordered: the lower root combines `own o received`, the
-/// upper `received o own`.
+/// The lower and the upper half of the ranks each form a post-order tree; the two roots exchange their partial blocks
+/// and combine them to results. Ordered: the lower root combines `own o received`, the upper `received o own`.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
     id: "dual_root",
@@ -39,7 +38,7 @@ fn cost(ranks: u32) -> Option<Cost> {
     ))
 }
 
-/// The half in which a rank stands.
+/// The half to which a rank belongs.
 fn tree(shape: &Shape, rank: Rank) -> Tree {
     let (middle, ranks) = (shape.ranks / 2, shape.ranks);
     match rank < middle {

@@ -42,7 +42,7 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
         rank,
         node,
         blocks,
-        // Partial results are combined where the result will stand.
+        // Partial results are combined in the memory of the result.
         partial: Buffer::Output,
         arrivals: Arrivals { first: 0 },
     };

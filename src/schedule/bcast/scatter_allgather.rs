@@ -43,7 +43,7 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
 
 /// A scatter by a minimum spanning tree, then this allgather.
 pub(super) fn scatter_then(gather: &Algorithm, shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    // Every block has its own place in the output, on whatever rank.
+    // Every block has its own place in the output, on every rank.
     let output = Buffer::Output;
     let names = Names {
         input: output,

@@ -5,8 +5,7 @@ use crate::registry::{Algorithm, PLAIN};
 use crate::tree::branch::chain;
 use crate::{Collective, Cost};
 
-/// Cost `(p - 1) alpha + p (p - 1)/2 beta m`: nothing overlaps. Kept to show what pipelining buys,
-/// see `ring`.
+/// Cost `(p - 1) alpha + p (p - 1)/2 beta m`: nothing overlaps. Kept for comparison with `ring`, which is pipelined.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Gather,
     id: "ring_accumulate",

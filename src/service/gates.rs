@@ -236,8 +236,8 @@ fn changes(diff: &Diff) -> String {
     }
     let [more, less] = diff.more_and_less();
     format!(
-        "compared with the released table, {} of sizes {} decided differently ({more} promise more, {less} less, {} \
-         turned back to the default), and {} of rules {} only in one of them",
+        "compared with the released table, {} of sizes {} decided differently (the expected speed-up is higher in {more}, lower in \
+         {less}; turned back to the default: {}), and {} of rules {} only in one of them",
         counted(diff.changes.len(), "range"),
         is(diff.changes.len()),
         diff.turned_back(),

@@ -75,7 +75,7 @@ pub enum TuningEvent<'a> {
         /// The failure's message.
         message: &'a str,
     },
-    /// A launch ended before its plan was done; measuring goes on if it can.
+    /// A launch ended before its plan was done; measuring continues if possible.
     Died {
         /// Its number.
         number: u32,

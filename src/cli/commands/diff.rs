@@ -16,9 +16,9 @@ use crate::exit::Answer;
 /// Shows the ranges of sizes in which the tables choose differently on shapes that both have, the shapes that only one
 /// has, and the differences between the times of the library's default that both have. The worth of a change is the
 /// speed-up over the default that AFTER expects, divided by the one that BEFORE expects, each by its own measurements:
-/// above 1 the new choice promises more. If AFTER goes back to the default, no worth is given, since the tables do not
-/// show whether the speed-up that BEFORE expected was real. `colltune explain` shows the present time of the old
-/// choice, which is in the store.
+/// above 1 the new choice is expected to be faster. If AFTER goes back to the default, no worth is given, since the
+/// tables do not show whether the speed-up that BEFORE expected was real. `colltune explain` shows the present time of
+/// the old choice, which is in the store.
 ///
 /// `colltune schema diff` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -127,7 +127,7 @@ fn changes(changes: &[Change]) -> String {
             match (change.is_turned_back(), change.before.speedup) {
                 (false, _) => times(change.worth),
                 (true, None) => "-".to_owned(),
-                (true, claimed) => format!("gives up a claimed {}", times(claimed)),
+                (true, claimed) => format!("{} expected before", times(claimed)),
             },
         ]
     });
@@ -148,7 +148,7 @@ fn changes(changes: &[Change]) -> String {
     )
 }
 
-/// The numbers of changes that promise more and less.
+/// The numbers of changes with a higher and with a lower expected speed-up.
 fn verdict(diff: &Diff) -> String {
     let ranges = counted(diff.changes.len(), "range");
     let back = match diff.turned_back() {
@@ -157,7 +157,7 @@ fn verdict(diff: &Diff) -> String {
     };
     let [more, less] = diff.more_and_less();
     format!(
-        "{ranges} changed: {more} promise more over the default than before, {less} less.{back}"
+        "{ranges} changed: the expected speed-up over the default is higher in {more}, lower in {less}.{back}"
     )
 }
 

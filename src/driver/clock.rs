@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use benchmarking::clocks::{Clock, Exchange, Learning, ClockPair, Nanoseconds, Offset};
+use benchmarking::clocks::{Clock, ClockPair, Exchange, Learning, Nanoseconds, Offset};
 use exec::Communicator;
 use nix::time::ClockId;
 use wire::RankClock;
@@ -197,7 +197,5 @@ fn synchronise_with(communicator: &Communicator, reference: u32) -> Result<Clock
     let mut bytes = [0; 40];
     communicator.recv_bytes(&mut bytes, reference)?;
     let global = Clock::from_bytes(&bytes);
-    Ok(learning
-        .clock()
-        .map_or(global, |clock| clock.then(&global)))
+    Ok(learning.clock().map_or(global, |clock| clock.then(&global)))
 }

@@ -61,7 +61,12 @@ fn carry_out(
     }
     let spool = Spool::open(&plan.spool, world.rank())?;
     let patience = Duration::from_secs_f64(plan.watchdog_seconds);
-    let watchdog = Watchdog::start(patience, plan.parent_lock.clone(), spool.clone(), world.rank());
+    let watchdog = Watchdog::start(
+        patience,
+        plan.parent_lock.clone(),
+        spool.clone(),
+        world.rank(),
+    );
     let node = match plan.pretended_ppn {
         None => world.node()?,
         Some(ppn) => pretended_node(world, ppn)?,

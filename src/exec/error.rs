@@ -30,7 +30,9 @@ pub enum ExecError {
     #[error("{0}: not all of these parameters reach the algorithm")]
     NativeParameters(Box<Candidate>),
     /// Another component of the library takes precedence, so a forced algorithm would not be used.
-    #[error("the library's component {0} takes precedence, and its algorithms cannot be forced: exclude it")]
+    #[error(
+        "the library's component {0} takes precedence, and its algorithms cannot be forced: exclude it"
+    )]
     Shadowed(&'static str),
     /// A control variable that should be there is not.
     #[error("the library has no control variable {0}")]

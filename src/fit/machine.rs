@@ -15,12 +15,12 @@ use crate::factors::{fan_factor, pattern_factors};
 use crate::injection::{fit_gap, fit_injection};
 use crate::line::Point;
 use crate::lines::{rates, with_lines};
-use crate::poor_predictions::poor_predictions;
 use crate::overhead::fit_overhead;
 use crate::parameters::line_parameters;
+use crate::poor_predictions::poor_predictions;
 use crate::prediction_cache::PredictionCache;
 use crate::protocols::{end_at, protocol_segments};
-use results::{PoorPrediction, ParameterEstimate, ProtocolSegment, Summary};
+use results::{ParameterEstimate, PoorPrediction, ProtocolSegment, Summary};
 
 /// The parameters of a machine, estimated from experiments.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -52,7 +52,11 @@ pub(crate) fn poor_predictions(fit: &MachineFit, experiments: &Experiments) -> V
     found
 }
 
-fn of_experiment(experiment: Timed, points: &[Point], seconds: impl Fn(u64) -> f64) -> Vec<PoorPrediction> {
+fn of_experiment(
+    experiment: Timed,
+    points: &[Point],
+    seconds: impl Fn(u64) -> f64,
+) -> Vec<PoorPrediction> {
     let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for point in points {
         let bytes = point.bytes as u64;
@@ -89,7 +93,8 @@ pub fn parameters_hold(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> 
 }
 
 fn meets_poor_prediction(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
-    let concerns = |what, bytes| bytes > 0 && fit.poor_predictions.iter().any(|m| m.concerns(what, bytes));
+    let concerns =
+        |what, bytes| bytes > 0 && fit.poor_predictions.iter().any(|m| m.concerns(what, bytes));
     let parameters = candidate.parameters();
     let Some(algorithm) = schedule::find(candidate.algorithm()) else {
         return false;

@@ -61,7 +61,10 @@ pub enum LineProblem {
     #[error("`{0}` has no segments")]
     NoSegments(String),
     /// A size that is not a multiple of the element size.
-    #[error("the size of {} is not a whole number of {datatype}", counted(bytes, "byte"))]
+    #[error(
+        "the size of {} is not a whole number of {datatype}",
+        counted(bytes, "byte")
+    )]
     PartOfElement { bytes: u64, datatype: &'static str },
     /// A name that tables cannot hold.
     #[error("`{0}` cannot be a name")]

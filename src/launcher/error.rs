@@ -70,7 +70,10 @@ pub enum LaunchError {
         reason: Refusal,
     },
     /// A node has more ranks than cores, which the campaign forbids.
-    #[error("{ranks} ranks do not fit on {} and `oversubscribe` is never", counted(cores, "core"))]
+    #[error(
+        "{ranks} ranks do not fit on {} and `oversubscribe` is never",
+        counted(cores, "core")
+    )]
     TooFewCores { ranks: u32, cores: u32 },
     /// A host seems to have more ranks than cores, which the campaign forbids.
     #[error("the launcher cannot bind the ranks of {shape} to cores and `oversubscribe` is never")]

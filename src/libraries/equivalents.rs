@@ -19,7 +19,8 @@ pub fn equivalent(library: &Library, cell: &Cell, candidate: &Candidate) -> Opti
     };
     let (collective, ours) = algorithm.split_once('/')?;
     let mut algorithms = crate::find(&library.name)?.facts().algorithms.iter();
-    let native = algorithms.find(|a| a.collective.name() == collective && a.equivalent == Some(ours))?;
+    let native =
+        algorithms.find(|a| a.collective.name() == collective && a.equivalent == Some(ours))?;
     // With fewer than 4 ranks, the radix is the number of ranks.
     let radix = KNOMIAL_RADIX.min(cell.shape.ranks());
     let is_other = !parameters.through.is_mpi()

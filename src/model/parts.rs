@@ -12,7 +12,7 @@ pub(crate) struct Part {
     /// Length of its call in bytes, as its own collective counts it.
     pub(crate) bytes: f64,
     pub(crate) rates: Rates,
-    /// Whether it is what the ranks of a node do.
+    /// Whether it is a phase within nodes.
     pub(crate) is_within: bool,
 }
 

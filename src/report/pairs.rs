@@ -32,7 +32,10 @@ pub(crate) fn pairs(view: &View) -> String {
         .to_owned();
     for pairs in &view.pairs {
         text += &format!("### {}: pairs\n\n", title(pairs.collective, pairs.shape));
-        for (what, rows) in [("Equivalent algorithms", &pairs.equivalents), ("The best", &pairs.best)] {
+        for (what, rows) in [
+            ("Equivalent algorithms", &pairs.equivalents),
+            ("The best", &pairs.best),
+        ] {
             if !rows.is_empty() {
                 text += &format!("{what}:\n\n{}", table(rows).markdown());
             }
@@ -87,7 +90,11 @@ pub(crate) fn verdict(equivalents: &[Pair]) -> String {
     let Some(mean) = geometric_mean(ratios().map(|(_, ratio)| ratio.median)) else {
         return String::new();
     };
-    let mut text = format!("All equivalent algorithms together: {} over {}.", factor(mean), counted(count as u64, "point"));
+    let mut text = format!(
+        "All equivalent algorithms together: {} over {}.",
+        factor(mean),
+        counted(count as u64, "point")
+    );
     let slow: Vec<String> = equivalents.iter().flat_map(slow_points).collect();
     if slow.is_empty() {
         text += &format!(" None is slower by more than {SLOWER}.");

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use results::{
-    BlockComparison, CellDecision, MeasuringCost, PoorPrediction, ModelCurve, ModelScore, Pairs,
-    ParameterEstimate, RepetitionCounts, Starts,
+    BlockComparison, CellDecision, MeasuringCost, ModelCurve, ModelScore, Pairs, ParameterEstimate,
+    PoorPrediction, RepetitionCounts, Starts,
 };
 use schedule::Collective;
 use table::{

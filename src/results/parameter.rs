@@ -87,7 +87,10 @@ pub enum Status {
     #[error("identified")]
     Identified,
     /// Too few different sizes were measured.
-    #[error("not used: {} measured, at least {needed} needed", counted(sizes, "size"))]
+    #[error(
+        "not used: {} measured, at least {needed} needed",
+        counted(sizes, "size")
+    )]
     TooFewSizes {
         /// The number of sizes measured.
         sizes: usize,

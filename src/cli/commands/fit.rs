@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use fit::{CandidateCurve, Segment};
 use results::{
-    BlockComparison, BlockPoint, PoorPrediction, ModelScore, ParameterEstimate, ProtocolSegment,
+    BlockComparison, BlockPoint, ModelScore, ParameterEstimate, PoorPrediction, ProtocolSegment,
 };
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -25,7 +25,8 @@ pub(super) struct Tree {
 pub(super) fn scratch(shape: &Shape, rank: Rank, tree: Tree) -> Vec<Room> {
     let node = Node::new(rank, tree.ranks);
     let has_other_root = node.parent.is_none() && tree.other_root.is_some();
-    let receives = u64::from(node.child_count() + u32::from(has_other_root)) * u64::from(shape.blocks);
+    let receives =
+        u64::from(node.child_count() + u32::from(has_other_root)) * u64::from(shape.blocks);
     Arrivals::rooms(shape.blocks, receives).collect()
 }
 
@@ -133,7 +134,8 @@ impl Program for DoublyPipelined {
             (child, _, other_root) => {
                 if let (Some(received), Some(own), Some(result)) = (received, own, result) {
                     // Children have lower ranks than their parents.
-                    let is_lower = child.is_some() || other_root.is_some_and(|other_root| other_root.is_lower);
+                    let is_lower =
+                        child.is_some() || other_root.is_some_and(|other_root| other_root.is_lower);
                     round.combine_by_rank(is_lower, received, own, result);
                 }
             }

@@ -1,4 +1,4 @@
-//! Along the chain of ranks, each appending its contribution to what it received.
+//! Contributions move along the chain of ranks; each rank appends its own to those that it received.
 
 use super::collecting;
 use crate::registry::{Algorithm, PLAIN};

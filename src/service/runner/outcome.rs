@@ -48,7 +48,9 @@ pub(super) fn sentence(kind: TaskKind, outcome: &Value) -> String {
             format!("none of {points} is slower than the default")
         }
         TaskKind::Validate => {
-            format!("the table's choice is slower than the default, or fails, at {slower} of {points}")
+            format!(
+                "the table's choice is slower than the default, or fails, at {slower} of {points}"
+            )
         }
         TaskKind::Check if outcome["holds"] == true => {
             format!("the table holds at {points}")

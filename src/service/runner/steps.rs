@@ -1,4 +1,4 @@
-//! Tasks that run as jobs of a batch system. Short-lived children collect what the jobs have measured and submit the
+//! Tasks that run as jobs of a batch system. Short-lived children collect the measurements of the jobs and submit the
 //! next job. One child at a time queries the scheduler, over all tasks, and at most every two seconds.
 
 use std::thread::Scope;

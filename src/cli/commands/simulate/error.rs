@@ -17,7 +17,10 @@ pub(crate) enum SimulateError {
     #[error(transparent)]
     Simulation(#[from] SimulationError),
     /// A length that is not a multiple of the element size.
-    #[error("the size of {} is not a whole number of elements of {element_bytes} bytes", counted(bytes, "byte"))]
+    #[error(
+        "the size of {} is not a whole number of elements of {element_bytes} bytes",
+        counted(bytes, "byte")
+    )]
     PartOfElement { bytes: u64, element_bytes: u64 },
     /// An algorithm of another collective than the one named.
     #[error("`{name}` is not an algorithm of {collective}")]

@@ -91,7 +91,10 @@ fn ratios_are_paired_in_launches_and_blocks_match() {
     let equivalents = &pairs[0].equivalents;
     assert_eq!(equivalents.len(), 1, "{equivalents:?}");
     assert_eq!(equivalents[0].name, "bcast/chain[block_bytes=4]");
-    assert_eq!(equivalents[0].against, "native:bcast/pipeline[segment_bytes=4]");
+    assert_eq!(
+        equivalents[0].against,
+        "native:bcast/pipeline[segment_bytes=4]"
+    );
     let [(8, ratio)] = equivalents[0].points[..] else {
         panic!("{equivalents:?}");
     };

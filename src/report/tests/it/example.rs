@@ -2,9 +2,9 @@
 
 use report::{Basis, Comparison, View};
 use results::{
-    BlockComparison, BlockPoint, CellDecision, Estimate, Expected, MeasuringCost, PoorPrediction,
-    ModelCurve, ModelKind, ModelScore, OftenInvalid, Pair, Pairs, ParameterEstimate, Races, Ranked,
-    RepetitionCounts, Starts, Status, Timed, Verdict,
+    BlockComparison, BlockPoint, CellDecision, Estimate, Expected, MeasuringCost, ModelCurve,
+    ModelKind, ModelScore, OftenInvalid, Pair, Pairs, ParameterEstimate, PoorPrediction, Races,
+    Ranked, RepetitionCounts, Starts, Status, Timed, Verdict,
 };
 use schedule::Collective;
 use statistics::{Interval, PairedRatio};

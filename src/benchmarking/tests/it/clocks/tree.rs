@@ -27,7 +27,10 @@ fn everybody_learns_once_from_one_who_knows() {
             let mut busy = BTreeSet::new();
             for ClockPair { reference, client } in round {
                 assert!(knowing.contains(reference), "{counts:?}: {reference}");
-                assert!(busy.insert(*reference) && busy.insert(*client), "{counts:?}");
+                assert!(
+                    busy.insert(*reference) && busy.insert(*client),
+                    "{counts:?}"
+                );
             }
             let clients = round.iter().map(|pair| pair.client);
             for client in clients {

@@ -13,7 +13,7 @@ pub enum Warning {
     /// Nothing was measured.
     #[error(
         "these are times of the simulated machine `{machine}`, and nothing was measured: do not deploy the \
-         table; measure with `launcher: local` on the machine that will use the table"
+         table; measure with `launcher: local` on the machine that is meant"
     )]
     Simulated { machine: String },
     /// More ranks than cores on a node.
@@ -63,8 +63,9 @@ pub enum Warning {
     IdleJobs,
     /// Several nodes are one machine.
     #[error(
-        "{nodes} nodes are one machine, on which {ranks} ranks shared {}: messages between the nodes \
-         cross no network; deploy the table only on such nodes, and measure other machines with one host per node",
+        "{nodes} nodes are one machine, whose {} {ranks} ranks shared: what goes between them \
+         crosses no network; deploy the table on nothing but such nodes, and measure others on hosts of \
+         their own",
         counted(cores, "core")
     )]
     SharedMachine { nodes: u32, ranks: u32, cores: u32 },

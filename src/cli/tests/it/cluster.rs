@@ -136,7 +136,7 @@ fn several_hosts_under_openmpi_become_shapes_of_a_table() {
         assert!(report.contains(&format!("{prefix}{number}")), "{report}");
     }
 
-    let warning = "4 nodes are one machine, on which";
+    let warning = "4 nodes are one machine, whose";
     assert!(report.contains(warning), "{report}");
     assert!(!report.contains("the nodes differ"), "{report}");
 

@@ -58,7 +58,7 @@ impl SampleOrigin {
         let CampaignProgress { done, total } = self.progress?;
         (done < total).then(|| {
             format!(
-                "the campaign is incomplete, with {done} of {total} measurements made: decisions rest on fewer launches \
+                "only {done} of {total} measurements were made: decisions rest on fewer launches \
                  or sizes than the campaign asks for; tune again, with a larger `budget` if that \
                  is spent"
             )

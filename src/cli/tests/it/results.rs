@@ -267,10 +267,10 @@ fn fit_finds_the_machine_again() {
             "blocks",
             "candidates",
             "library",
-            "poor_predictions",
             "models",
             "name",
             "parameters",
+            "poor_predictions",
             "segments",
             "store"
         ]

@@ -243,10 +243,10 @@ fn a_rank_that_dies_leaves_its_candidate_in_flight() {
 #[test]
 fn ranks_do_not_outlive_the_holder_of_the_lock() {
     let mut bench = endless();
-    let lock = bench.path("lock");
-    let file = File::create(&lock).expect("created");
+    let path = bench.path("lock");
+    let file = File::create(&path).expect("created");
     let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).expect("locked");
-    bench.plan.parent_lock = Some(lock);
+    bench.plan.parent_lock = Some(path);
     let mut running = bench.start(2);
     bench.wait_for(is_trying);
     std::thread::sleep(Duration::from_secs(1));

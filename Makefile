@@ -45,7 +45,7 @@ tune: setup ## measure this machine: writes tables/quickstart.yaml and reports/q
 	PATH=$${compiler%/*}:$$PATH '$(COLLTUNE)' tune tuning/quickstart.yaml --library "$$library"
 	@printf '\nThe command is %s\n' '$(COLLTUNE)'
 
-bench: setup ## what executing a schedule costs over MPI calls by hand, and libcolltune.so on top
+bench: setup ## measure the cost of executing a schedule, and of a call through libcolltune.so
 	scripts/bench '$(MPICC)'
 	scripts/overhead '$(MPICC)'
 

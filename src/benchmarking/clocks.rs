@@ -23,7 +23,7 @@ pub use clock::Clock;
 pub use learning::Learning;
 pub use offset::{Exchange, Offset};
 pub use pace::Pace;
-pub use tree::{Lesson, rounds};
+pub use tree::{ClockPair, rounds};
 pub use window::{Judged, Readings, RepetitionTimes, Windows, judge};
 
 /// A span in seconds.

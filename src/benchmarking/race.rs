@@ -52,9 +52,9 @@ pub type EliminatedEntrant = (usize, Elimination);
 ///
 /// # The rule
 ///
-/// A disturbance of a launch affects all candidates whose turns it meets. So after each round every entrant is compared
-/// with the leader by the ratios of the medians of their turns in the same round. An entrant leaves if its ratio is
-/// certainly above 1 and its median ratio exceeds 1 by more than [`RaceRules::materiality`].
+/// A disturbance of a launch affects all candidates that have turns during it. So after each round every entrant is
+/// compared with the leader by the ratios of the medians of their turns in the same round. An entrant leaves if its
+/// ratio is certainly above 1 and its median ratio exceeds 1 by more than [`RaceRules::materiality`].
 ///
 /// Certainly means that the confidence sequence for the median ratio ([`statistics::sequential_median_interval`]) lies
 /// above 1. It holds for all rounds at once, so the test after each of them costs nothing (Ville 1939; Howard and

@@ -7,7 +7,7 @@ use schedule::{Collective, Parameters};
 use thiserror::Error;
 use vocabulary::CommShape;
 use vocabulary::bounds::RANKS;
-use vocabulary::units::{UnitError, format_bytes};
+use vocabulary::units::{UnitError, counted, format_bytes};
 
 use crate::definition::LAUNCHERS;
 use crate::validate::LARGEST_SIZE_BYTES;
@@ -109,7 +109,8 @@ pub(crate) enum Problem {
     #[error("a simulated machine has any number of nodes: `shapes` must name nodes and ranks")]
     SimulatedShapes,
     #[error(
-        "impossible shape {shape}: this machine has {cores} cores and `oversubscribe` is never"
+        "impossible shape {shape}: this machine has {} and `oversubscribe` is never",
+        counted(cores, "core")
     )]
     Oversubscribed { shape: CommShape, cores: u32 },
     #[error("`{pattern}` is not a pattern: {message}")]
@@ -228,7 +229,7 @@ impl Problem {
                 "remove it from `collectives`, or measure it on MPI with `launcher: local`"
             }
             Self::SimulatedShapes => "write NODESxRANKS_PER_NODE as in `shapes: [16x1, 16x32]`",
-            Self::Pattern { .. } => "`*` stands for any text and `?` for one character",
+            Self::Pattern { .. } => "`*` matches any text and `?` one character",
             Self::NoMatch { .. } => "`colltune schedule list` prints all algorithms",
             Self::DefaultExcluded => "remove it from `exclude`",
             Self::Variable { .. } => "use a name without `=`",

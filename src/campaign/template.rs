@@ -25,7 +25,7 @@ pub fn template(cores: u32, library: Option<&str>) -> String {
     format!(
         "\
 # A campaign of colltune: what to measure on this machine.
-# `colltune plan FILE` says what it would do, `colltune tune FILE` does it.
+# `colltune plan FILE` shows what it would do, `colltune tune FILE` does it.
 
 # Results go to .colltune/NAME.db, tables/NAME.yaml and reports/NAME.md.
 name: my-machine
@@ -33,20 +33,20 @@ name: my-machine
 # The MPI library: {known}, or auto for whichever is found.
 library: {library}
 
-# How the ranks stand: nodes x ranks per node. auto is {shapes} here.{remark}
+# The communicator shapes: nodes x ranks per node. auto is {shapes} here.{remark}
 shapes: auto
 
-# Which collectives.
+# The collectives.
 collectives:
 {collectives}
-# Bytes of one rank's vector: from 8 to 4 MiB, each four times the one before; fewer where they are
-# those of one rank's contribution or part, and the vector holds one of every rank.
+# Bytes of one rank's vector: from 8 to 4 MiB, each four times the one before; up to 1 MiB for
+# collectives in which they are the bytes of one rank's contribution or part.
 sizes:
   default: 8..4M x4
 {parts}
-# What competes with the library's default: colltune's algorithms and, forced one by one, those of
-# the library. Without the latter half as much is measured, but tables have nothing that the library
-# itself can be told (`colltune export`).
+# The candidates that are compared with the library's default: colltune's algorithms and, forced one
+# by one, those of the library. Without the latter half as much is measured, but the table has no
+# rules that can be exported to the library (`colltune export`).
 candidates:
   include: [\"*\", \"native:*\"]
 
@@ -55,11 +55,11 @@ candidates:
 parameters:
   through: [mpi, shared]
 
-# What reductions combine.
+# The element type and the operator of reductions.
 datatype: float64
 operator: sum
 
-# Time that measuring may take in all; more time gives surer decisions.
+# The time that measuring may take in all; with more time, more choices are confirmed.
 budget: 10m
 
 # An algorithm replaces the library's default if the default takes at least 1 plus this number times

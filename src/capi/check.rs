@@ -1,7 +1,7 @@
 //! Checks of arguments, since MPI libraries that are built without checks crash.
 //!
-//! Only arguments that are the same on all ranks, or significant on this rank, are checked, so that everything that
-//! MPI allows goes on to the table. Handles that are not null are trusted.
+//! Only arguments that are the same on all ranks, or significant on this rank, are checked, so that everything that MPI
+//! allows reaches the table. Handles that are not null are trusted.
 
 use std::ffi::{c_int, c_void};
 

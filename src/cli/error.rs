@@ -64,7 +64,7 @@ pub(crate) enum CliError {
     },
     /// Tables of earlier releases could not be pulled.
     #[error(
-        "the channel's table is here, but {count} of earlier releases, which running jobs may use, could not be pulled: {first}"
+        "the channel's table is here, but tables of earlier releases, which running jobs may use, could not be pulled ({count}): {first}"
     )]
     Older { count: usize, first: Box<PullError> },
     /// A simulation failed.

@@ -131,7 +131,7 @@ impl Observer for ProgressDisplay {
     fn notice(&mut self, event: TuningEvent<'_>) {
         match event {
             TuningEvent::Recovered { launches } => self.warn(&format!(
-                "{} ended early; their measurements are kept",
+                "{} ended early; all measurements made before are kept",
                 counted(launches, "earlier launch")
             )),
             TuningEvent::Launch {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use benchmarking::clocks::{Clock, Exchange, Learning, Lesson, Nanoseconds, Offset};
+use benchmarking::clocks::{Clock, ClockPair, Exchange, Learning, Nanoseconds, Offset};
 use exec::Communicator;
 use nix::time::ClockId;
 use wire::RankClock;
@@ -13,10 +13,10 @@ use crate::error::DriverError;
 /// The number of exchanges in a batch; the shortest one counts.
 const BATCH: usize = 20;
 
-/// The pause between two batches of a lesson, which must last long enough to show a drift.
+/// The pause between two batches of exchanges of a pair, which must last long enough to show a drift.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// Messages of a pupil, of the same length as the teacher's answers: a request, and the end of the lesson.
+/// Messages of a client, of the same length as the reference's answers: a request, and the end of the exchanges.
 const REQUEST: [u8; 8] = [1; 8];
 const END: [u8; 8] = [0; 8];
 
@@ -37,7 +37,7 @@ pub(crate) struct GlobalClock {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Comparison {
     /// The largest possible difference between the global times of a rank and of rank 0, summed along the chain of
-    /// teachers.
+    /// references.
     pub(crate) residual_seconds: f64,
     /// Whether a rank must learn its clock again.
     pub(crate) is_stale: bool,
@@ -46,15 +46,15 @@ pub(crate) struct Comparison {
 }
 
 impl GlobalClock {
-    /// Learns the clocks. Collective over the ranks that the lessons name.
+    /// Learns the clocks. Collective over the ranks that the pairs name.
     pub(crate) fn learn(
         communicator: &Communicator,
-        lessons: &[Vec<Lesson>],
+        pairs: &[Vec<ClockPair>],
     ) -> Result<Self, DriverError> {
         let clock = Self {
             mine: Cell::new(Clock::GLOBAL),
         };
-        clock.learn_anew(communicator, lessons)?;
+        clock.learn_anew(communicator, pairs)?;
         Ok(clock)
     }
 
@@ -62,41 +62,41 @@ impl GlobalClock {
     pub(crate) fn learn_anew(
         &self,
         communicator: &Communicator,
-        lessons: &[Vec<Lesson>],
+        pairs: &[Vec<ClockPair>],
     ) -> Result<(), DriverError> {
         let rank = communicator.rank();
-        for Lesson { teacher, pupil } in lessons.iter().flatten() {
-            if rank == *teacher {
-                answer(communicator, *pupil, now)?;
-                communicator.send_bytes(&self.mine.get().to_bytes(), *pupil)?;
-            } else if rank == *pupil {
-                self.mine.set(take_lesson(communicator, *teacher)?);
+        for ClockPair { reference, client } in pairs.iter().flatten() {
+            if rank == *reference {
+                answer(communicator, *client, now)?;
+                communicator.send_bytes(&self.mine.get().to_bytes(), *client)?;
+            } else if rank == *client {
+                self.mine.set(synchronise_with(communicator, *reference)?);
             }
         }
         Ok(())
     }
 
-    /// Compares all clocks, along the chain of teachers, with the learned ones.
+    /// Compares all clocks, along the chain of references, with the learned ones.
     pub(crate) fn compare(
         &self,
         communicator: &Communicator,
-        lessons: &[Vec<Lesson>],
+        pairs: &[Vec<ClockPair>],
     ) -> Result<Comparison, DriverError> {
         let (rank, mine) = (communicator.rank(), self.mine.get());
         let (mut residual_seconds, mut is_stale) = (0.0, false);
-        for Lesson { teacher, pupil } in lessons.iter().flatten() {
-            if rank == *teacher {
-                answer(communicator, *pupil, || self.now())?;
-                communicator.send_bytes(&f64::to_le_bytes(residual_seconds), *pupil)?;
-            } else if rank == *pupil {
-                let exchanges = exchange(communicator, *teacher)?;
-                communicator.send_bytes(&END, *teacher)?;
+        for ClockPair { reference, client } in pairs.iter().flatten() {
+            if rank == *reference {
+                answer(communicator, *client, || self.now())?;
+                communicator.send_bytes(&f64::to_le_bytes(residual_seconds), *client)?;
+            } else if rank == *client {
+                let exchanges = exchange(communicator, *reference)?;
+                communicator.send_bytes(&END, *reference)?;
                 let mut word = [0; 8];
-                communicator.recv_bytes(&mut word, *teacher)?;
-                let teachers_seconds = f64::from_le_bytes(word);
+                communicator.recv_bytes(&mut word, *reference)?;
+                let reference_seconds = f64::from_le_bytes(word);
                 if let Some(fresh) = Offset::by_shortest(&exchanges) {
-                    residual_seconds = mine.residual_seconds(&fresh) + teachers_seconds;
-                    is_stale = mine.is_stale(&fresh, teachers_seconds);
+                    residual_seconds = mine.residual_seconds(&fresh) + reference_seconds;
+                    is_stale = mine.is_stale(&fresh, reference_seconds);
                 }
             }
         }
@@ -154,13 +154,13 @@ impl GlobalClock {
 }
 
 /// Makes a batch of exchanges, timed with this rank's own clock.
-fn exchange(communicator: &Communicator, teacher: u32) -> Result<Vec<Exchange>, DriverError> {
+fn exchange(communicator: &Communicator, reference: u32) -> Result<Vec<Exchange>, DriverError> {
     let mut exchanges = Vec::with_capacity(BATCH);
     for _ in 0..BATCH {
         let mut word = [0; 8];
         let sent = now()?;
-        communicator.send_bytes(&REQUEST, teacher)?;
-        communicator.recv_bytes(&mut word, teacher)?;
+        communicator.send_bytes(&REQUEST, reference)?;
+        communicator.recv_bytes(&mut word, reference)?;
         exchanges.push(Exchange {
             sent,
             answered: Nanoseconds::from_le_bytes(word),
@@ -170,34 +170,32 @@ fn exchange(communicator: &Communicator, teacher: u32) -> Result<Vec<Exchange>, 
     Ok(exchanges)
 }
 
-/// Answers a pupil's requests for the time until the pupil ends the lesson.
+/// Answers a client's requests for the time until the client ends the exchanges.
 fn answer(
     communicator: &Communicator,
-    pupil: u32,
+    client: u32,
     time: impl Fn() -> Result<Nanoseconds, DriverError>,
 ) -> Result<(), DriverError> {
     let mut question = END;
     loop {
-        communicator.recv_bytes(&mut question, pupil)?;
+        communicator.recv_bytes(&mut question, client)?;
         if question == END {
             return Ok(());
         }
-        communicator.send_bytes(&time()?.to_le_bytes(), pupil)?;
+        communicator.send_bytes(&time()?.to_le_bytes(), client)?;
     }
 }
 
-fn take_lesson(communicator: &Communicator, teacher: u32) -> Result<Clock, DriverError> {
+fn synchronise_with(communicator: &Communicator, reference: u32) -> Result<Clock, DriverError> {
     let mut learning = Learning::default();
-    learning.add(&exchange(communicator, teacher)?);
+    learning.add(&exchange(communicator, reference)?);
     while learning.is_unfinished() {
         std::thread::sleep(PAUSE);
-        learning.add(&exchange(communicator, teacher)?);
+        learning.add(&exchange(communicator, reference)?);
     }
-    communicator.send_bytes(&END, teacher)?;
+    communicator.send_bytes(&END, reference)?;
     let mut bytes = [0; 40];
-    communicator.recv_bytes(&mut bytes, teacher)?;
-    let teachers = Clock::from_bytes(&bytes);
-    Ok(learning
-        .clock()
-        .map_or(teachers, |clock| clock.then(&teachers)))
+    communicator.recv_bytes(&mut bytes, reference)?;
+    let global = Clock::from_bytes(&bytes);
+    Ok(learning.clock().map_or(global, |clock| clock.then(&global)))
 }

@@ -31,7 +31,7 @@ pub(crate) enum DriverError {
         source: serde_json::Error,
     },
     #[error(
-        "the plan has version {0}, this driver speaks {WIRE_VERSION}; rebuild it (`make driver`)"
+        "the plan has version {0}, this driver reads version {WIRE_VERSION}; rebuild it (`make driver`)"
     )]
     PlanVersion(u32),
     #[error(

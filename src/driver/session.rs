@@ -61,7 +61,12 @@ fn carry_out(
     }
     let spool = Spool::open(&plan.spool, world.rank())?;
     let patience = Duration::from_secs_f64(plan.watchdog_seconds);
-    let watchdog = Watchdog::start(patience, plan.leash.clone(), spool.clone(), world.rank());
+    let watchdog = Watchdog::start(
+        patience,
+        plan.parent_lock.clone(),
+        spool.clone(),
+        world.rank(),
+    );
     let node = match plan.pretended_ppn {
         None => world.node()?,
         Some(ppn) => pretended_node(world, ppn)?,
@@ -138,10 +143,10 @@ fn learn_clock(
     world: &Communicator,
     topology: &Topology,
 ) -> Result<Option<GlobalClock>, DriverError> {
-    let lessons = benchmarking::clocks::rounds(topology.nodes());
+    let pairs = benchmarking::clocks::rounds(topology.nodes());
     match way {
         Synchronisation::Barrier => Ok(None),
-        Synchronisation::Window => GlobalClock::learn(world, &lessons).map(Some),
+        Synchronisation::Window => GlobalClock::learn(world, &pairs).map(Some),
     }
 }
 

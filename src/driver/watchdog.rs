@@ -18,7 +18,7 @@ const PERIOD: Duration = Duration::from_millis(250);
 const LATER: Duration = Duration::from_secs(3);
 
 /// The additional time for each rank when clocks are compared, as a rank may have to learn its clock again.
-const LESSON: Duration = Duration::from_secs(2);
+const COMPARISON: Duration = Duration::from_secs(2);
 
 /// The current step and its deadline.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Watchdog {
     /// the hang unless it is stuck itself.
     pub(crate) fn start(
         patience: Duration,
-        leash: Option<PathBuf>,
+        parent_lock: Option<PathBuf>,
         spool: Spool,
         rank: u32,
     ) -> Self {
@@ -58,7 +58,7 @@ impl Watchdog {
         std::thread::spawn(move || {
             loop {
                 std::thread::sleep(PERIOD);
-                if parent_id() != launcher || leash.as_deref().is_some_and(is_unlocked) {
+                if parent_id() != launcher || parent_lock.as_deref().is_some_and(is_unlocked) {
                     exec::exit_now(exit_code::ORPHANED);
                 }
                 let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,7 +79,7 @@ impl Watchdog {
 
     /// Begins a comparison of the clocks of `ranks` ranks.
     pub(crate) fn begin_comparison(&self, ranks: u32) {
-        let ends = Instant::now() + self.patience + LESSON * ranks;
+        let ends = Instant::now() + self.patience + COMPARISON * ranks;
         self.set(Some(Turn { of: None, ends }));
     }
 
@@ -122,8 +122,8 @@ fn end_launch(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
 }
 
 /// Whether no process holds the lock any more. False if the file cannot be opened.
-fn is_unlocked(leash: &Path) -> bool {
-    let Ok(file) = files::open(leash) else {
+fn is_unlocked(lock: &Path) -> bool {
+    let Ok(file) = files::open(lock) else {
         return false;
     };
     Flock::lock(file, FlockArg::LockSharedNonblock).is_ok()

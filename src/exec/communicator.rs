@@ -13,8 +13,8 @@ use crate::{ExecError, NodeChannels};
 
 /// MPI, initialised.
 ///
-/// Finalising waits for all ranks. It is done by [`Universe::finish`] and not on drop, because on the way out of an
-/// error other ranks may not follow.
+/// Finalising waits for all ranks. It is done by [`Universe::finish`] and not on drop, because after an error other
+/// ranks may not finalise.
 pub struct Universe {
     world: Communicator,
     /// Kept open, so that no other instance is the last one to close.

@@ -30,7 +30,9 @@ pub enum ExecError {
     #[error("{0}: not all of these parameters reach the algorithm")]
     NativeParameters(Box<Candidate>),
     /// Another component of the library takes precedence, so a forced algorithm would not be used.
-    #[error("the library's component {0} comes first and cannot be told what to use: exclude it")]
+    #[error(
+        "the library's component {0} takes precedence, and its algorithms cannot be forced: exclude it"
+    )]
     Shadowed(&'static str),
     /// A control variable that should be there is not.
     #[error("the library has no control variable {0}")]
@@ -45,7 +47,7 @@ pub enum ExecError {
         code: i32,
     },
     /// Mock-ups do not support `MPI_IN_PLACE`.
-    #[error("{0} cannot be had in place")]
+    #[error("{0} cannot be called in place")]
     NotInPlace(String),
     /// A message is too long for an MPI count.
     #[error(

@@ -200,6 +200,7 @@ impl ScheduleExecutor {
         let Some(step) = self.steps.get(index) else {
             return Ok(());
         };
+        self.steps.prefetch(index + 3);
         let next = self.steps.posted_ahead(index + 1);
         self.machine.carry_out(step, next, communicator)
     }

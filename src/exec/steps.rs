@@ -256,6 +256,27 @@ impl Steps {
         })
     }
 
+    /// Fetches what describes a later round into the cache. Between two calls of a long program the data of long
+    /// messages displace it.
+    #[inline]
+    pub(crate) fn prefetch(&self, index: usize) {
+        /// The lead of what tells where the rest is.
+        const LEAD: usize = 2;
+        if let Some(round) = self.rounds.get(index + LEAD) {
+            prefetch(round);
+        }
+        let Some(round) = self.rounds.get(index) else {
+            return;
+        };
+        for transfer in [
+            self.sends.get(round.sends.start),
+            self.recvs.get(round.recvs.start),
+        ] {
+            transfer.map(prefetch);
+        }
+        self.work.get(round.work.start).map(prefetch);
+    }
+
     /// The packets of a round that consists of nothing else.
     #[inline(always)]
     pub(crate) fn packets(&self, index: usize) -> Option<Packets<'_>> {
@@ -328,6 +349,19 @@ impl Steps {
             *ways = Ways::Channels;
         }
     }
+}
+
+/// Asks for the memory of a value, where the processor can do so without waiting for it.
+#[inline]
+fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..size_of::<T>()).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: any address may be asked for, and this one is within the value.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast::<i8>().add(line)) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
 }
 
 /// Marks consecutive messages of a round that send the same data to several ranks.

@@ -160,7 +160,7 @@ impl Choices {
             };
             let mut entries: Vec<&ShapeRules> = entries.iter().filter(is_of_use).collect();
             let interpolated = table.written_out(collective);
-            // Shapes that were measured take precedence over others with as many ranks.
+            // Shapes that were measured take precedence over others with the same number of ranks.
             let ranks: BTreeSet<u32> = entries.iter().map(|entry| entry.shape.ranks()).collect();
             entries.extend(interpolated.iter().filter(|entry| {
                 counts(entry.shape)

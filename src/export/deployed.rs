@@ -99,7 +99,9 @@ pub(crate) fn check_shapes(table: &Table, options: &Options) -> Result<(), Expor
         }
         let same = |other: &vocabulary::CommShape| other.ranks() == shape.ranks();
         if let Some(other) = before.iter().copied().find(|other| same(other)) {
-            return refuse(format!("{other} has as many ranks and is assumed too"));
+            return refuse(format!(
+                "{other} has the same number of ranks and is assumed too"
+            ));
         }
         before.push(shape);
     }

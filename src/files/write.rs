@@ -61,8 +61,10 @@ pub fn probe(path: &Path) -> io::Result<()> {
 #[must_use]
 pub fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
     let kind = error.downcast_ref::<Error>().map(Error::kind);
-    matches!(kind, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
-        || error.source().is_some_and(is_disk_full)
+    matches!(
+        kind,
+        Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+    ) || error.source().is_some_and(is_disk_full)
 }
 
 /// Whether [`write`] would write in place: to a device, a FIFO, a socket, or, as with `/dev/stdout`, to a file that a
@@ -72,8 +74,8 @@ pub fn is_special(path: &Path) -> bool {
     matches!(Target::of(path), Ok(Target::Special(_)))
 }
 
-/// Whether two names stand for the same file, directly or by links. Files that do not exist yet are compared by their
-/// resolved names.
+/// Whether two names are names of the same file, directly or by links. Files that do not exist yet are compared by
+/// their resolved names.
 #[must_use]
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let identity = |path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
@@ -84,7 +86,7 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// The file that a name stands for.
+/// The file that a name leads to.
 enum Target {
     /// A regular file, which may not exist yet.
     File {
@@ -121,7 +123,7 @@ impl Target {
                 name,
                 before: Some(found),
             }),
-            // If a file stands in the place of the folder, creating the folder reports it.
+            // If there is a file in the place of the folder, creating the folder reports it.
             Err(error) if is_missing(&error) && names_a_file(&name) => {
                 Ok(Self::File { name, before: None })
             }
@@ -211,7 +213,7 @@ fn open_in_place(name: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether a link stands in `/proc`, and thus leads to an open file of a process.
+/// Whether a link is in `/proc`, and thus leads to an open file of a process.
 fn is_in_proc(link: &Path) -> bool {
     fs::canonicalize(folder_of(link)).is_ok_and(|folder| folder.starts_with("/proc"))
 }

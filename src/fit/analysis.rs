@@ -43,7 +43,7 @@ pub struct Measurements<'a> {
     /// Whether the campaign asks for a candidate on a subject. A store may also hold sizes and candidates of earlier
     /// campaigns.
     pub asks_for: &'a dyn Fn(&Subject, &Candidate) -> bool,
-    /// When a difference counts.
+    /// The thresholds for differences that count.
     pub options: DecideOptions,
     /// Unmeasured shapes to decide for.
     pub extend_to: &'a [CommShape],
@@ -71,7 +71,7 @@ pub struct Analysis {
     pub orders: Orders,
     /// The machine's parameters.
     pub machine: MachineFit,
-    /// When a difference counts in the decisions.
+    /// The thresholds for differences that count in the decisions.
     pub options: DecideOptions,
     /// The decision in each cell, with its reasons.
     pub decisions: Vec<CellDecision>,
@@ -86,7 +86,7 @@ pub struct Analysis {
     pub cost: MeasuringCost,
     /// Invalid and other noteworthy repetitions.
     pub repetitions: RepetitionCounts,
-    /// How ranks were synchronised before each repetition.
+    /// The method by which ranks were synchronised before each repetition.
     pub starts: Starts,
     /// The pattern of calls.
     pub pattern: Pattern,

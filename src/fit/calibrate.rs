@@ -321,7 +321,7 @@ struct Search<'a> {
     parameters: &'a [Parameter],
     times: Vec<&'a Time>,
     /// The smallest loss so far, and its logarithms. The gradient jumps where another message becomes part of the
-    /// critical path, so that the line search may fail; what it found before counts all the same.
+    /// critical path, so that the line search may fail; the smallest loss found before is then the result.
     best: RefCell<(f64, Vec<f64>)>,
 }
 

@@ -21,7 +21,7 @@ use crate::{DecideOptions, MachineFit, decide_for};
 /// The results of exploring launches.
 #[derive(Clone, Copy)]
 pub struct Exploration<'a> {
-    /// The library's name; it tells which of the library's algorithms combine in order.
+    /// The library's name; it determines which of the library's algorithms combine in order.
     pub library: &'a str,
     /// Summaries of the exploring launches.
     pub summaries: &'a [Summary],
@@ -29,7 +29,7 @@ pub struct Exploration<'a> {
     pub failures: &'a [(Subject, Candidate)],
     /// The machine that predicts the times shown beside the measured ones.
     pub machine: Option<&'a MachineFit>,
-    /// When a difference counts.
+    /// The thresholds for differences that count.
     pub options: &'a DecideOptions,
     /// The cells of the campaign.
     pub grid: &'a [Cell],
@@ -283,7 +283,7 @@ fn series(explored: &Exploration<'_>, measured: &BTreeSet<Cell>) -> BTreeMap<Key
         let mut known: BTreeMap<Key, Vec<CellDecision>> = BTreeMap::new();
         for ((collective, shape, operators), sizes) in by_series(decisions.into_iter()) {
             let key = (deployment, collective, shape, operators);
-            // The first measured datatype stands for all.
+            // The first measured datatype represents all.
             let first = sizes.into_values().filter_map(|at| at.into_iter().next());
             known.insert(key, first.collect());
         }

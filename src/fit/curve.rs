@@ -78,7 +78,7 @@ pub enum TimeOrigin {
 pub struct Predicted {
     /// The time.
     pub seconds: f64,
-    /// How it was found.
+    /// The way in which it was found.
     pub how: TimeOrigin,
     /// The typical relative error of times of this origin: 0 if measured; for interpolation, the median error of
     /// interpolating each measured size from its neighbours; for a segment, the residual of its line. Outside the
@@ -245,7 +245,7 @@ fn segment_at(segments: &[Segment], bytes: u64) -> Option<&Segment> {
         .find(|segment| segment.from_bytes <= bytes)
 }
 
-/// The points above 0 bytes. A call of 0 bytes may return at once, so its time says nothing about other sizes.
+/// The points above 0 bytes. A call of 0 bytes may return at once, so its time does not show those of other sizes.
 fn with_data(points: &[Timing]) -> &[Timing] {
     match points {
         [Timing { bytes: 0, .. }, others @ ..] => others,

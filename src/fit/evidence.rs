@@ -6,8 +6,9 @@ use vocabulary::{Candidate, CommShape};
 
 use crate::Analysis;
 
-/// Explains why the measurements differ from those that the table was made from, or would lead to another decision.
-pub fn dissent(evidence: &[Evidence], query: &Query, decision: &Decision<'_>) -> String {
+/// A clause saying that the store's measurements are not those that the table was made from, and which candidate they
+/// lead to where it is another one.
+pub fn disagreement(evidence: &[Evidence], query: &Query, decision: &Decision<'_>) -> String {
     let candidate = decision.candidate.to_string();
     let says = evidence
         .iter()

@@ -172,8 +172,8 @@ impl Extension<'_> {
         let default = self.from.default()?.median_seconds;
         let is_it = |candidate: &Candidate| does_the_same(self.from, candidate);
         let alike = self.from.ranking.iter().filter(|ranked| {
-            let twin = libraries::twin(&library, &self.from.cell, &ranked.candidate);
-            is_it(&ranked.candidate) || twin.as_ref().is_some_and(is_it)
+            let equivalent = libraries::equivalent(&library, &self.from.cell, &ranked.candidate);
+            is_it(&ranked.candidate) || equivalent.as_ref().is_some_and(is_it)
         });
         let growths = alike.filter_map(|ranked| {
             let candidate = &ranked.candidate;

@@ -15,12 +15,12 @@ use crate::factors::{fan_factor, pattern_factors};
 use crate::injection::{fit_gap, fit_injection};
 use crate::line::Point;
 use crate::lines::{rates, with_lines};
-use crate::misfits::misfits;
 use crate::overhead::fit_overhead;
 use crate::parameters::line_parameters;
+use crate::poor_predictions::poor_predictions;
 use crate::prediction_cache::PredictionCache;
 use crate::protocols::{end_at, protocol_segments};
-use results::{Misfit, ParameterEstimate, ProtocolSegment, Summary};
+use results::{ParameterEstimate, PoorPrediction, ProtocolSegment, Summary};
 
 /// The parameters of a machine, estimated from experiments.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,7 +37,7 @@ pub struct MachineFit {
     /// The lines that messages follow, by level and size.
     pub segments: Vec<ProtocolSegment>,
     /// Sizes at which the parameters do not reproduce the experiments.
-    pub misfits: Vec<Misfit>,
+    pub poor_predictions: Vec<PoorPrediction>,
     /// The changes to the machine from the times of collectives.
     #[serde(skip)]
     pub calibration: Option<Box<Calibration>>,
@@ -234,12 +234,12 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         combining,
         parameters,
         segments,
-        misfits: Vec::new(),
+        poor_predictions: Vec::new(),
         calibration: None,
         placement: Placement::default(),
         predictions: PredictionCache::default(),
     };
-    fit.misfits = misfits(&fit, &experiments);
+    fit.poor_predictions = poor_predictions(&fit, &experiments);
     Ok(fit)
 }
 

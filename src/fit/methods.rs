@@ -80,7 +80,7 @@ impl Training {
         }
     }
 
-    /// Why the table's choice at a point with these times is slower than another.
+    /// The reason why the table's choice at a point with these times is slower than another.
     pub(crate) fn reason(
         &self,
         cell: &Cell,
@@ -158,16 +158,16 @@ pub(crate) fn time_of(cell: &Cell, times: &Times, choice: &Candidate) -> Option<
     let same = |(candidate, _): &(&Candidate, &f64)| {
         is_ours(candidate) && (cuts_alike(candidate) || cell.are_alike(candidate, choice))
     };
-    let twin = || times.iter().find(same).map(|(_, seconds)| *seconds);
+    let alike = || times.iter().find(same).map(|(_, seconds)| *seconds);
     let exact = times.get(choice).copied();
-    exact.or_else(|| is_ours(choice).then(twin).flatten())
+    exact.or_else(|| is_ours(choice).then(alike).flatten())
 }
 
 fn is_ours(candidate: &Candidate) -> bool {
     matches!(candidate, Candidate::Ours { .. })
 }
 
-/// How much longer a choice takes than the best candidate of the point, as a share.
+/// The extra time of a choice over the best candidate of the point, as a share.
 pub(crate) fn regret(cell: &Cell, times: &Times, choice: &Candidate) -> Option<f64> {
     let best = times.values().copied().fold(f64::INFINITY, f64::min);
     Some(time_of(cell, times, choice)? / best - 1.0)

@@ -4,7 +4,7 @@ mod best;
 
 use std::collections::BTreeMap;
 
-use libraries::{RIVALS, twin};
+use libraries::{RIVALS, equivalent};
 use results::{CONFIDENCE, Pair, Pairs, Summary};
 use schedule::Collective;
 use statistics::{PairedRatio, paired_ratio};
@@ -30,12 +30,12 @@ pub fn compare_pairs(summaries: &[Summary], library: &Library) -> Vec<Pairs> {
         .into_iter()
         .filter(|(_, cells)| has_natives(cells))
         .map(|((collective, shape), cells)| {
-            let (twins, left_twins) = twins(&cells, library);
+            let (equivalents, left_equivalents) = equivalents(&cells, library);
             Pairs {
                 collective,
                 shape,
-                twins,
-                left_twins,
+                equivalents,
+                left_equivalents,
                 best: best(&cells),
             }
         })
@@ -52,12 +52,12 @@ fn is_native(candidate: &Candidate) -> bool {
 
 /// One row per candidate that has an equivalent, in the order of candidates, and the number of points that are missing
 /// because one of the two was eliminated. Candidates that look slow are eliminated.
-fn twins(cells: &BTreeMap<Cell, Vec<&Summary>>, library: &Library) -> (Vec<Pair>, usize) {
+fn equivalents(cells: &BTreeMap<Cell, Vec<&Summary>>, library: &Library) -> (Vec<Pair>, usize) {
     let mut left = 0;
     let mut rows: BTreeMap<(&Candidate, Candidate), Vec<(u64, PairedRatio)>> = BTreeMap::new();
     for (cell, summaries) in cells {
         for ours in summaries {
-            let Some(native) = twin(library, cell, &ours.candidate) else {
+            let Some(native) = equivalent(library, cell, &ours.candidate) else {
                 continue;
             };
             let mut others = summaries.iter();

@@ -3,7 +3,7 @@
 use results::Starts;
 use vocabulary::Sample;
 
-/// How ranks were synchronised, over all samples; a store holds measurements with one method only.
+/// The method by which ranks were synchronised, over all samples; a store holds measurements with one method only.
 pub fn common_starts(samples: &[Sample]) -> Starts {
     let residual = |sample: &Sample| sample.residual_seconds;
     let Some(residual_seconds) = samples.iter().filter_map(residual).reduce(f64::max) else {

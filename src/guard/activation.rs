@@ -49,7 +49,7 @@ impl Activation {
                 version: Some(library.version.clone()),
                 assume_commutative,
                 library: format.installed(&library.version, path),
-                // All rules are tested, whatever is good enough to be deployed.
+                // All rules are tested, whether they would be deployed or not.
                 policy: Policy {
                     min_confidence: Some(Confidence::Low),
                     unconfirmed: true,

@@ -2,6 +2,7 @@
 
 use schedule::Collective;
 use vocabulary::bounds::{BYTES, TIME};
+use vocabulary::units::counted;
 use vocabulary::{Cell, CommShape, Datatype, Operator};
 
 use crate::problem::LineProblem;
@@ -39,7 +40,10 @@ pub(crate) fn cell(
     let own = own.filter(|own| own.is_multiple_of(datatype.size_bytes()));
     let why = || {
         let datatype = datatype.name();
-        format!("{bytes} bytes are not a whole number of {datatype} for each of {ranks} ranks")
+        format!(
+            "the size of {} is not a whole number of {datatype} for each of {ranks} ranks",
+            counted(bytes, "byte")
+        )
     };
     Ok(Cell {
         collective,

@@ -6,6 +6,7 @@ use libraries::LibraryName;
 use thiserror::Error;
 use vocabulary::Candidate;
 use vocabulary::bounds::RANKS;
+use vocabulary::units::counted;
 
 use crate::csv::{COLUMNS, NEEDED};
 
@@ -35,7 +36,7 @@ pub enum LineProblem {
     #[error("the field is empty, but {0} is needed")]
     Missing(&'static str),
     /// A line with more or fewer fields than the header.
-    #[error("there are {found} fields instead of {expected}")]
+    #[error("the line has {} instead of {expected}", counted(found, "field"))]
     Fields { found: usize, expected: usize },
     /// Not a collective.
     #[error("there is no collective `{0}`")]
@@ -60,7 +61,10 @@ pub enum LineProblem {
     #[error("`{0}` has no segments")]
     NoSegments(String),
     /// A size that is not a multiple of the element size.
-    #[error("{bytes} bytes are not a whole number of {datatype}")]
+    #[error(
+        "the size of {} is not a whole number of {datatype}",
+        counted(bytes, "byte")
+    )]
     PartOfElement { bytes: u64, datatype: &'static str },
     /// A name that tables cannot hold.
     #[error("`{0}` cannot be a name")]
@@ -78,7 +82,7 @@ pub enum LineProblem {
     #[error("the benchmark reports a wrong result")]
     Failed,
     /// Too many ranks.
-    #[error("{nodes} nodes with {ppn} ranks each are not {RANKS}")]
+    #[error("the shape {nodes}x{ppn} does not have {RANKS}")]
     Shape { nodes: u32, ppn: u32 },
     /// More processes than ranks.
     #[error("{ranks} processes are more than the nodes hold")]

@@ -29,13 +29,13 @@ use super::commands::Commands;
 use super::{Installation, Job, LaunchError, Launcher, Running, Submission};
 use crate::BatchOptions;
 
-/// How long a job waits for another launch: if more launches are expected, and otherwise.
+/// The time that a job waits for another launch: if more launches are expected, and otherwise.
 const IDLE: Duration = Duration::from_secs(60);
 const IDLE_ALONE: Duration = Duration::from_secs(5);
-/// How long a submission is retried while the batch system does not answer.
+/// The time for which a submission is retried while the batch system does not answer.
 const SUBMIT_PATIENCE: Duration = Duration::from_secs(60);
 const SUBMIT_PAUSE: Duration = Duration::from_secs(2);
-/// How often `stop` is checked meanwhile.
+/// The interval at which `stop` is checked meanwhile.
 const STOP_PAUSE: Duration = Duration::from_millis(20);
 
 /// Starts programs with one MPI library in jobs of a batch system.

@@ -136,15 +136,15 @@ impl Answer {
         }
     }
 
-    /// The answer of a command that changes something. If its error contains one of the texts of `away`, the batch
+    /// The answer of a command that changes something. If its error contains one of the texts `unreachable`, the batch
     /// system is temporarily unreachable.
     ///
     /// # Errors
     /// [`LaunchError::Silent`] if it is unreachable, [`LaunchError::Refused`] if the command failed otherwise.
-    pub(crate) fn changed(self, away: &[&str]) -> Result<Self, LaunchError> {
+    pub(crate) fn changed(self, unreachable: &[&str]) -> Result<Self, LaunchError> {
         match self.succeeded {
             true => Ok(self),
-            false if self.fails_with(away) => Err(self.silent()),
+            false if self.fails_with(unreachable) => Err(self.silent()),
             false => Err(LaunchError::Refused {
                 program: self.program,
                 message: self.words(),

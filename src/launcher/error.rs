@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use libraries::LibraryName;
 use nix::sys::signal::Signal;
 use thiserror::Error;
+use vocabulary::units::counted;
 use vocabulary::{CommShape, ErrorKind, Library};
 
 use super::{BATCH_SYSTEMS, BatchEnd, Outcome, Refusal};
@@ -69,7 +70,10 @@ pub enum LaunchError {
         reason: Refusal,
     },
     /// A node has more ranks than cores, which the campaign forbids.
-    #[error("{ranks} ranks do not fit on {cores} cores and `oversubscribe` is never")]
+    #[error(
+        "{ranks} ranks do not fit on {} and `oversubscribe` is never",
+        counted(cores, "core")
+    )]
     TooFewCores { ranks: u32, cores: u32 },
     /// A host seems to have more ranks than cores, which the campaign forbids.
     #[error("the launcher cannot bind the ranks of {shape} to cores and `oversubscribe` is never")]
@@ -202,7 +206,8 @@ impl LaunchError {
             }
             Self::TooFewCores { cores, .. } => {
                 return Some(format!(
-                    "use at most {cores} ranks or set `oversubscribe: auto` in the campaign"
+                    "use at most {} or set `oversubscribe: auto` in the campaign",
+                    counted(cores, "rank")
                 ));
             }
             Self::Crowded { .. } => {
@@ -227,7 +232,7 @@ impl LaunchError {
                 "correct `job` in the campaign; `colltune plan --render` shows the script"
             }
             Self::Silent { .. } => {
-                "jobs go on without it; the same command takes them up when it is back"
+                "jobs continue without it; run the same command again when it answers"
             }
             Self::NotCancelled { .. } => "ask the batch system's operators",
             Self::Template { .. } => "jobs/README.md lists the variables of templates",

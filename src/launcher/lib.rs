@@ -68,7 +68,7 @@ pub trait Launcher {
     }
 
     /// Whether jobs continue when this process ends. Then [`Launcher::resume`] finds them again, and plans must not
-    /// name a leash.
+    /// name a `parent_lock`.
     fn outlives(&self) -> bool {
         false
     }

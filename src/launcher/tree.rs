@@ -23,9 +23,9 @@ use super::LaunchError;
 
 /// The variable that marks the processes of a tree.
 pub(crate) const MARK: &str = "COLLTUNE_LAUNCH";
-/// How long processes may take to die of SIGKILL.
+/// The time that processes may take to end after SIGKILL.
 const KILL_PATIENCE: Duration = Duration::from_secs(10);
-/// How long dying processes may take to become our children and be reaped.
+/// The time that ending processes may take to become our children and be reaped.
 const BURIAL_PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(5);
 

@@ -19,7 +19,7 @@ pub struct LibraryAlgorithm {
     /// Whether it takes a fanout.
     pub takes_fanout: bool,
     /// The id of our algorithm of the same collective that sends the same messages.
-    pub twin: Option<&'static str>,
+    pub equivalent: Option<&'static str>,
 }
 
 /// Flags of rows, combined with `|`.
@@ -40,7 +40,7 @@ pub(crate) const fn of(collective: Collective, id: &'static str, what: u8) -> Li
         falls_through: what & REPLACED == REPLACED,
         takes_segments: what & SEGMENTS != 0,
         takes_fanout: what & FANOUT != 0,
-        twin: if what & SAME != 0 { Some(id) } else { None },
+        equivalent: if what & SAME != 0 { Some(id) } else { None },
     }
 }
 
@@ -52,7 +52,7 @@ pub(crate) const fn like(
     what: u8,
 ) -> LibraryAlgorithm {
     let mut row = of(collective, id, what);
-    row.twin = Some(ours);
+    row.equivalent = Some(ours);
     row
 }
 

@@ -5,12 +5,12 @@
 //! as unordered, and have no equivalents.
 
 mod algorithm;
+mod equivalents;
 mod facts;
 mod launching;
 mod mpich;
 pub mod openmpi;
 mod serving;
-mod twins;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -21,10 +21,10 @@ use schedule::Collective;
 use vocabulary::{Cell, Library, NativeAlgorithm, Parameters};
 
 pub use algorithm::LibraryAlgorithm;
+pub use equivalents::{RIVALS, equivalent};
 pub use facts::Facts;
 pub use launching::{LaunchRanks, NodeSource};
 pub use serving::Serving;
-pub use twins::{RIVALS, twin};
 
 /// A known MPI library; it dereferences to [`MpiLibrary`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

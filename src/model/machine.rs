@@ -212,7 +212,7 @@ pub struct Rates {
     pub gamma: Option<f64>,
 }
 
-/// What closed forms know of a machine with nodes.
+/// The parameters of a machine with nodes that closed forms use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tiers {
     /// Within nodes.
@@ -251,7 +251,7 @@ impl Tiers {
 }
 
 impl Machine {
-    /// What closed forms need, of rates within and between nodes that are given.
+    /// The parameters for closed forms, with these rates within and between nodes.
     pub fn tiers(&self, node: Rates, network: Rates) -> Tiers {
         let injection = [self.injection_beta, self.injection_gap];
         Tiers {

@@ -12,7 +12,7 @@ pub(crate) struct Part {
     /// Length of its call in bytes, as its own collective counts it.
     pub(crate) bytes: f64,
     pub(crate) rates: Rates,
-    /// Whether it is what the ranks of a node do.
+    /// Whether it is a phase within nodes.
     pub(crate) is_within: bool,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn parts(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Optio
             ..inner(algorithm)
         }]),
         (true, true) => Some(vec![reduce, bcast]),
-        // What goes before a broadcast of everything, or after a reduce to one rank.
+        // The phases before a broadcast of everything, or after a reduce to one rank.
         (false, true) if algorithm.collective == Collective::Allgather => {
             Some(vec![binomial(Collective::Gather)?, bcast])
         }
@@ -95,9 +95,9 @@ fn phases(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Vec<Part> {
     phases.filter(|part| part.ranks > 1).collect()
 }
 
-/// What each further block takes where phases overlap, seconds for messages and for their bytes if the block were the whole
-/// vector: as long as the root works for it, within its node and between nodes together, in sending or in receiving,
-/// whichever takes longer.
+/// The time of each further block where phases overlap, seconds for messages and for their bytes if the block were the
+/// whole vector: as long as the root works for it, within its node and between nodes together, in sending or in
+/// receiving, whichever takes longer.
 pub(crate) fn of_root(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Option<[f64; 2]> {
     let shape = schedule.shape();
     let request = schedule::Request {

@@ -36,7 +36,8 @@ impl Pipeline {
         }
     }
 
-    /// What takes `start_up` seconds for a block, and `whole` for one that is the whole vector, and is done once.
+    /// Work that is done once: it takes `start_up` seconds for a block, and `whole` for a block that is the whole
+    /// vector.
     pub(crate) fn once(start_up: f64, whole: f64) -> Self {
         Self {
             fixed: start_up,
@@ -45,8 +46,8 @@ impl Pipeline {
         }
     }
 
-    /// The first block takes what this does [`Pipeline::once`], and each other one what `other` does:
-    /// `T(b) = this(m / b) + (b - 1) other(m / b)`.
+    /// The first block takes the time of this one for one block ([`Pipeline::once`]), each further block that of
+    /// `other`: `T(b) = this(m / b) + (b - 1) other(m / b)`.
     pub(crate) fn then(self, other: Self) -> Self {
         Self {
             fixed: self.fixed - other.fixed + other.fill,

@@ -191,7 +191,7 @@ impl ClosedForm {
                 Some(sum)
             };
             let one = sum(&mut parts.iter())?;
-            // What a node does for a block, up and down, ends before it begins with the next one.
+            // A node ends its work for a block, up and down, before it begins with the next one.
             let within = sum(&mut parts.iter().filter(|part| part.is_within))?;
             let both = parts.iter().filter(|part| part.is_within).count() > 1;
             let root = of_root(schedule, tiers, call)?;

@@ -124,7 +124,7 @@ fn text(dispatcher: &Dispatcher) -> String {
     let (table, ranks) = (&dispatcher.table().name, ranks());
     let summary = dispatcher.summary();
     let mut lines = vec![format!(
-        "table {table}, calls of rank 0 of {ranks}; the expected gain is the table's promise, not measured"
+        "table {table}, calls of rank 0 of {ranks}; the expected gain is from the table's times, not measured here"
     )];
     lines.extend(summary.to_string().lines().map(str::to_owned));
     lines.extend(dispatcher.unused());

@@ -34,7 +34,7 @@ pub fn changed_choices(changes: &[Change]) -> TextTable {
             match (is_turned_back, change.before.speedup) {
                 (false, _) => times(change.worth),
                 (true, None) => "-".to_owned(),
-                (true, claimed) => format!("gives up a claimed {}", times(claimed)),
+                (true, claimed) => format!("{} expected before", times(claimed)),
             },
         ]
     });

@@ -47,7 +47,7 @@ pub(crate) fn headline(view: &View) -> String {
     };
     let held_out = match used.model {
         ModelKind::Calibrated => format!(
-            "; at sizes\nheld out from the fit, {} of {} ({}) are",
+            "; at sizes\nheld out from the fit, at {} of {} ({})",
             used.wrong_held_out,
             used.points_held_out,
             percent(used.wrong_held_out_share)
@@ -55,7 +55,7 @@ pub(crate) fn headline(view: &View) -> String {
         _ => ", with\nparameters from experiments alone".to_owned(),
     };
     format!(
-        "{} of {} ({}) are off by more than 30 %{held_out}.\n\
+        "The model is off by more than 30 % at {} of {} ({}){held_out}.\n\
          A model with one line for all messages of a level is off at {}.",
         used.wrong,
         counted(used.points, "prediction"),

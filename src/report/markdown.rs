@@ -257,7 +257,7 @@ pub(crate) fn reservations(view: &View) -> impl Iterator<Item = String> {
         .iter()
         .filter(|known| known.value().is_none());
     let open = open.map(|known| format!("{}: not identified: {}.", known.name, known.status));
-    open.chain(view.misfits.iter().map(|misfit| format!("{misfit}.")))
+    open.chain(view.poor_predictions.iter().map(|poor| format!("{poor}.")))
 }
 
 /// The parameters that the measurements determine.

@@ -4,7 +4,7 @@ use results::Pair;
 use schedule::Collective;
 use statistics::{PairedRatio, geometric_mean};
 use vocabulary::CommShape;
-use vocabulary::units::{format_bytes, format_count};
+use vocabulary::units::{counted, format_bytes, format_count};
 
 use crate::grid::{TextTable, grid};
 use crate::markdown::interval;
@@ -25,20 +25,23 @@ pub(crate) fn pairs(view: &View) -> String {
     let mut text = "## Against the library's own algorithms\n\n\
         Times of the first divided by those of the second, paired inside launches: below 1 the first\n\
         is faster. The library's own algorithms were forced one by one. The mean over sizes is\n\
-        geometric. Twins send the same messages, with the same blocks. Where a side has several\n\
-        candidates, the best of each side are compared. In each launch these are the candidates with\n\
+        geometric. Equivalent algorithms send the same messages, with the same blocks. Where a side has\n\
+        several candidates, the best of each side are compared. In each launch these are the candidates with\n\
         the shortest median time in all other launches, since a choice by the launch's own times would\n\
         favour the side with more candidates.\n\n"
         .to_owned();
     for pairs in &view.pairs {
         text += &format!("### {}: pairs\n\n", title(pairs.collective, pairs.shape));
-        for (what, rows) in [("Twins", &pairs.twins), ("The best", &pairs.best)] {
+        for (what, rows) in [
+            ("Equivalent algorithms", &pairs.equivalents),
+            ("The best", &pairs.best),
+        ] {
             if !rows.is_empty() {
                 text += &format!("{what}:\n\n{}", table(rows).markdown());
             }
         }
-        text += &literal(&verdict(&pairs.twins));
-        text += &left_out(pairs.left_twins);
+        text += &literal(&verdict(&pairs.equivalents));
+        text += &left_out(pairs.left_equivalents);
     }
     text
 }
@@ -72,15 +75,19 @@ fn worst(pair: &Pair) -> Option<(u64, PairedRatio)> {
     pair.points.iter().max_by(order).copied()
 }
 
-/// The mean over all twins, and the points at which ours is slower.
-pub(crate) fn verdict(twins: &[Pair]) -> String {
-    let ratios = || twins.iter().flat_map(|pair| &pair.points);
+/// The mean over all pairs of equivalent algorithms, and the points at which ours is slower.
+pub(crate) fn verdict(equivalents: &[Pair]) -> String {
+    let ratios = || equivalents.iter().flat_map(|pair| &pair.points);
     let count = ratios().count();
     let Some(mean) = geometric_mean(ratios().map(|(_, ratio)| ratio.median)) else {
         return String::new();
     };
-    let mut text = format!("All twins together: {} over {count} points.", factor(mean));
-    let slow: Vec<String> = twins.iter().flat_map(slow_points).collect();
+    let mut text = format!(
+        "All equivalent algorithms together: {} over {}.",
+        factor(mean),
+        counted(count as u64, "point")
+    );
+    let slow: Vec<String> = equivalents.iter().flat_map(slow_points).collect();
     if slow.is_empty() {
         text += &format!(" None is slower by more than {SLOWER}.");
     } else {
@@ -113,11 +120,14 @@ fn slow_points(pair: &Pair) -> impl Iterator<Item = String> {
 pub(crate) fn left_out(points: usize) -> String {
     let points = match points {
         0 => return String::new(),
-        1 => "A point of twins is".to_owned(),
-        many => format!("{} points of twins are", format_count(many as u64)),
+        1 => "1 point of equivalent algorithms is".to_owned(),
+        many => format!(
+            "{} points of equivalent algorithms are",
+            format_count(many as u64)
+        ),
     };
     format!(
-        "{points} left out, since one of the two was eliminated in some launch: its time is uncertain\n\
+        "{points} left out, because one of the two was eliminated in some launch: its time is uncertain\n\
          and probably too long.\n\n"
     )
 }

@@ -35,7 +35,7 @@ impl View {
             starts: None,
             repetitions: RepetitionCounts::default(),
             parameters: Vec::new(),
-            misfits: Vec::new(),
+            poor_predictions: Vec::new(),
             comparisons,
             withheld: withheld(table, &cells),
             cells,

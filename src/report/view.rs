@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use results::{
-    BlockComparison, CellDecision, MeasuringCost, Misfit, ModelCurve, ModelScore, Pairs,
-    ParameterEstimate, RepetitionCounts, Starts,
+    BlockComparison, CellDecision, MeasuringCost, ModelCurve, ModelScore, Pairs, ParameterEstimate,
+    PoorPrediction, RepetitionCounts, Starts,
 };
 use schedule::Collective;
 use table::{
@@ -36,7 +36,7 @@ pub struct View {
     /// The parameters of the machine model.
     pub parameters: Vec<ParameterEstimate>,
     /// The sizes at which the parameters do not hold.
-    pub misfits: Vec<Misfit>,
+    pub poor_predictions: Vec<PoorPrediction>,
     /// The comparisons with the default, one for each collective, shape and class of operators.
     pub comparisons: Vec<Comparison>,
     /// All cells with their candidates, ascending by cell and operators.

@@ -30,8 +30,9 @@ pub struct Explanation {
     pub store: Option<PathBuf>,
     /// The reason why there is no evidence from the store.
     pub no_evidence: Option<String>,
-    /// The decision that the store's measurements lead to now, if the table's is another one.
-    pub dissent: Option<String>,
+    /// A clause saying that the store's measurements are not those that the table was made from, and which candidate
+    /// they lead to; null if they are the same.
+    pub disagreement: Option<String>,
 }
 
 /// The measurements in one cell.

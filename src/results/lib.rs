@@ -8,9 +8,9 @@ mod decision;
 mod evidence;
 mod expected;
 mod measuring;
-mod misfit;
 mod pairs;
 mod parameter;
+mod poor_prediction;
 mod scores;
 mod summary;
 
@@ -27,9 +27,9 @@ pub use expected::{Expected, ModelCurve, ModelKind, ModelScore};
 pub use measuring::{
     Effort, MeasuringCost, OFTEN_INVALID, OftenInvalid, Races, RepetitionCounts, Starts,
 };
-pub use misfit::{Misfit, Timed};
 pub use pairs::{Pair, Pairs};
 pub use parameter::{Estimate, ParameterEstimate, ProtocolSegment, Status};
+pub use poor_prediction::{PoorPrediction, Timed};
 pub use scores::{Common, HeldOut, Loss, Method, Reason, Score, SplitScores, WITHIN, Worst};
 pub use summary::{CONFIDENCE, Counts, Summary};
 

@@ -12,10 +12,10 @@ pub struct Pairs {
     /// The communicator's shape.
     pub shape: CommShape,
     /// Equivalent algorithms with the same parameters.
-    pub twins: Vec<Pair>,
-    /// The number of points left out of `twins` because one of the two was eliminated in some launch, so that its time
+    pub equivalents: Vec<Pair>,
+    /// The number of points left out of `equivalents` because one of the two was eliminated in some launch, so that its time
     /// is uncertain and probably too long.
-    pub left_twins: usize,
+    pub left_equivalents: usize,
     /// Our best algorithm against the library's best, chosen for each launch by the times of the other launches.
     pub best: Vec<Pair>,
 }

@@ -4,7 +4,7 @@ use model::Level;
 use schemars::JsonSchema;
 use serde::Serialize;
 use thiserror::Error;
-use vocabulary::units::{format_bytes, format_seconds};
+use vocabulary::units::{counted, format_bytes, format_seconds};
 
 /// A parameter of the machine, whether or not it could be estimated.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
@@ -87,7 +87,10 @@ pub enum Status {
     #[error("identified")]
     Identified,
     /// Too few different sizes were measured.
-    #[error("not used: {sizes} sizes were measured, at least {needed} are needed")]
+    #[error(
+        "not used: {} measured, at least {needed} needed",
+        counted(sizes, "size")
+    )]
     TooFewSizes {
         /// The number of sizes measured.
         sizes: usize,

@@ -394,16 +394,16 @@ unsafe fn admit(
     settings: Settings,
 ) -> Result<(), RuntimeError> {
     // SAFETY: the caller's.
-    let (misfits, is_first) = unsafe {
-        let misfits = host.common_misfits(communicator, table)?;
-        (misfits, is_first(communicator)?)
+    let (mismatches, is_first) = unsafe {
+        let mismatches = host.common_mismatches(communicator, table)?;
+        (mismatches, is_first(communicator)?)
     };
-    for misfit in misfits {
+    for mismatch in mismatches {
         if !settings.force {
-            return Err(misfit.into());
+            return Err(mismatch.into());
         }
         if let Some(warn) = settings.warn.filter(|_| is_first) {
-            warn(&format!("{misfit}; it is used all the same"));
+            warn(&format!("{mismatch}; it is used anyway"));
         }
     }
     Ok(())

@@ -28,7 +28,7 @@ pub enum RuntimeError {
         expected: &'static str,
     },
     /// The table was made for a different system.
-    #[error("{0}: set COLLTUNE_FORCE=1 to use it all the same")]
+    #[error("{0}: set COLLTUNE_FORCE=1 to use it anyway")]
     TableMismatch(#[from] TableMismatch),
     /// Threads may call MPI at the same time.
     #[error("the program was started with MPI_THREAD_MULTIPLE, which is not supported")]

@@ -36,7 +36,7 @@ pub enum FallbackReason {
     #[error("default (ranks of another world)")]
     OtherWorld,
     /// For the communicator's shape the table contains only the default.
-    #[error("default (the table has nothing else)")]
+    #[error("default (the table has no other choice)")]
     NoRules,
     /// The shape, or this order of ranks on it, was not measured, and the policy does not extrapolate.
     #[error("default (shape not measured)")]

@@ -45,8 +45,8 @@ impl Host {
     }
 
     /// The differences that this rank can see.
-    pub(crate) fn misfits(&self, table: &Table) -> Vec<TableMismatch> {
-        misfits(table, self.differences(table))
+    pub(crate) fn mismatches(&self, table: &Table) -> Vec<TableMismatch> {
+        mismatches(table, self.differences(table))
     }
 
     /// The differences on any rank; the same result on all of them. Collective.
@@ -54,7 +54,7 @@ impl Host {
     /// # Safety
     ///
     /// `communicator` is a valid intracommunicator, whose ranks have the same table.
-    pub(crate) unsafe fn common_misfits(
+    pub(crate) unsafe fn common_mismatches(
         &self,
         communicator: MPI_Comm,
         table: &Table,
@@ -62,7 +62,7 @@ impl Host {
         let [library, node] = self.differences(table);
         // SAFETY: the caller's.
         let first = |mine: Option<String>| unsafe { first_text(communicator, mine.as_ref()) };
-        Ok(misfits(table, [first(library)?, first(node)?]))
+        Ok(mismatches(table, [first(library)?, first(node)?]))
     }
 
     /// The library and the node of this rank, if the table was made for others: two lines each, a name and a version,
@@ -83,7 +83,7 @@ fn cpu() -> String {
     CPU.get_or_init(environment::cpu).clone()
 }
 
-fn misfits(table: &Table, [library, node]: [Option<String>; 2]) -> Vec<TableMismatch> {
+fn mismatches(table: &Table, [library, node]: [Option<String>; 2]) -> Vec<TableMismatch> {
     let made_for = &table.provenance;
     let two = |text: Option<String>| {
         let (first, second) = text.as_deref()?.split_once('\n')?;

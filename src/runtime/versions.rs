@@ -250,7 +250,7 @@ mod tests {
             let choice = rules.decide(Collective::Allreduce, OperatorClass::Commutative, bytes);
             let is_default = choice.candidate == Candidate::Default;
             assert_eq!(gain(bytes) == 0.0, is_default, "{bytes}");
-            // The table promises nothing there.
+            // The table expects no gain there.
             assert_eq!(gain_on(THREE, bytes), 0.0, "{bytes}");
         }
     }

@@ -106,9 +106,9 @@ impl Watch {
         self.seen = read
             .map_err(RuntimeError::from)
             .and_then(|loaded| {
-                let mut misfits = self.host.misfits(&loaded.table).into_iter();
-                match misfits.next().filter(|_| !self.settings.force) {
-                    Some(misfit) => Err(misfit.into()),
+                let mut mismatches = self.host.mismatches(&loaded.table).into_iter();
+                match mismatches.next().filter(|_| !self.settings.force) {
+                    Some(mismatch) => Err(mismatch.into()),
                     None => Ok(self.version(loaded, first)),
                 }
             })

@@ -29,7 +29,7 @@ pub enum Collective {
     /// `MPI_Alltoall`: every rank gives each rank a block. The vector is what one rank gives: its
     /// parts are the blocks.
     Alltoall,
-    /// `MPI_Barrier`: no rank goes on before all have come. There is no data: the length is 0.
+    /// `MPI_Barrier`: no rank continues before all ranks have called it. There is no data: the length is 0.
     Barrier,
     /// `MPI_Scan`: rank r gets the combination of the vectors of ranks 0 to r, in rank order.
     Scan,

@@ -55,7 +55,7 @@ struct Process<V> {
     round: Round,
     /// Transfers of the current round that have not ended.
     waiting: usize,
-    /// When the current round began, and when the last of its transfers that have ended did.
+    /// The start of the current round, and the end of the last of its transfers that have ended.
     began: Clocks,
     ends: Clocks,
     memory: Memory<V>,

@@ -158,7 +158,7 @@ impl fmt::Display for Unsupported {
             }
             Self::UnlikeNodes { algorithm } => write!(
                 f,
-                "{algorithm} does not serve such nodes: lanes need as many ranks on each, and parts of ranks need block order, or cyclic order with as many ranks on each"
+                "{algorithm} does not support these nodes: lanes need the same number of ranks on each node, and parts of ranks need block order, or cyclic order with the same number of ranks on each node"
             ),
             Self::TooManyLeaders { leaders, ranks } => write!(
                 f,
@@ -166,10 +166,10 @@ impl fmt::Display for Unsupported {
             ),
             Self::Unordered { algorithm } => write!(
                 f,
-                "{algorithm} combines out of rank order: not for operators that do not commute"
+                "{algorithm} combines out of rank order, which gives wrong results for operators that do not commute"
             ),
             Self::Counts => f.write_str(
-                "a reduce_scatter takes one count a rank, which add up to the vector's length",
+                "a reduce_scatter needs one count per rank, and their sum must be the vector's length",
             ),
             Self::TooLong => write!(f, "the vector is longer than {MOST_UNITS} units"),
             Self::ZeroBlocks => f.write_str("the number and size of blocks must be at least 1"),

@@ -92,7 +92,7 @@ impl Phase {
         }
     }
 
-    /// A phase of those that lead groups, by an algorithm that none names.
+    /// A phase of the leaders of groups, with an algorithm that no parameter names.
     pub(crate) const fn of_leaders(
         among: Among,
         collective: Collective,

@@ -11,7 +11,7 @@ pub enum Buffer {
     Input,
     /// The receive buffer (in a broadcast, the one buffer).
     Output,
-    /// Memory of the algorithm's own, by its place in what the algorithm declares.
+    /// Scratch memory, by its index among the buffers that the algorithm declares.
     Scratch(u8),
 }
 

@@ -33,7 +33,7 @@ pub struct CampaignEntry {
     pub name: Option<String>,
     /// The machines on which it may run.
     pub machines: Vec<String>,
-    /// Why it cannot be read, with line and column.
+    /// The reason why it cannot be read, with line and column.
     pub problem: Option<String>,
 }
 

@@ -236,8 +236,8 @@ fn changes(diff: &Diff) -> String {
     }
     let [more, less] = diff.more_and_less();
     format!(
-        "compared with the released table, {} of sizes {} decided differently ({more} promise more, {less} less, {} \
-         turned back to the default), and {} of rules {} only in one of them",
+        "compared with the released table, {} of sizes {} decided differently (the expected speed-up is higher in {more}, lower in \
+         {less}; turned back to the default: {}), and {} of rules {} only in one of them",
         counted(diff.changes.len(), "range"),
         is(diff.changes.len()),
         diff.turned_back(),
@@ -266,7 +266,7 @@ fn readable(table: &Table) -> Gate {
                    more candidates"
             .to_owned(),
         (0, _) => format!(
-            "none of its {} is used, because they lack confirmation or confidence; {}",
+            "the table has {}, none of which is used, for lack of confirmation or confidence; {}",
             counted(all, "rule"),
             remedy(table)
         ),
@@ -295,7 +295,7 @@ fn confirmed(table: &Table) -> Gate {
 /// The way to get withheld rules deployed.
 fn remedy(table: &Table) -> &'static str {
     match table.provenance.library.is_simulated() {
-        true => "a simulated machine is for trying out: tune on the machine itself",
+        true => "simulated machines are for experiments: tune on the machine itself",
         false => "tune with `confirmation: on` and more `launches` in the campaign",
     }
 }

@@ -99,7 +99,7 @@ impl Store {
     /// This is the larger of two sums. One is over the seconds of all completed tasks. The other is over the launches'
     /// wall-clock time from begin to end, which includes start-up and turns that hung or crashed. Some launches count
     /// only with their tasks in the second sum: those that have not ended; interrupted ones, because the next run may
-    /// have recorded their end much later; and those without a leash, which wait in a queue first. No launch counts
+    /// have recorded their end much later; and those without a `parent_lock`, which wait in a queue first. No launch counts
     /// with more than its deadline and one watchdog timeout. With a `purpose`, only its launches count.
     pub fn spent_seconds(
         &self,

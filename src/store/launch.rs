@@ -10,7 +10,7 @@ use wire::{Finish, Plan, PlannedTask};
 use crate::columns::Json;
 use crate::{Store, StoreError};
 
-/// How a launch ended.
+/// The end of a launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaunchOutcome {

@@ -14,7 +14,7 @@ use crate::file_system::{create_folder_of, network_file_system};
 use crate::read_only;
 use crate::schema::{self, APPLICATION_ID};
 
-/// How long a writer waits for another.
+/// The time that a writer waits for another.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An open store.

@@ -37,7 +37,7 @@ pub struct LaunchRow {
     pub library: Library,
     /// Begin, in seconds since the Unix epoch.
     pub started_unix_seconds: i64,
-    /// How it ended; `None` while unfinished.
+    /// Its end; `None` while unfinished.
     pub outcome: Option<LaunchOutcome>,
 }
 

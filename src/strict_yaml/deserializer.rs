@@ -61,7 +61,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
                 let value = visitor.visit_seq(&mut items)?;
                 match items.rest {
                     [] => Ok(value),
-                    _ => Err(Error::unfit(&format!("a list of {} entries", items.index))),
+                    _ => Err(Error::unfit(&format!("a list of length {}", items.index))),
                 }
             }
             Content::Mapping(entries) => visitor.visit_map(Entries {

@@ -83,7 +83,7 @@ pub(crate) struct Entry<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The value under a step, and where its key stands.
+    /// The value under a step, and the place of its key.
     pub(crate) fn child(&self, step: &Step) -> Option<(Extent, &Self)> {
         match (step, &self.content) {
             (Step::Key(name), Content::Mapping(entries)) => {

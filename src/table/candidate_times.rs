@@ -102,7 +102,7 @@ fn times(
     }
     let candidate = rule::candidate(place, given.named_candidate(), group)?;
     if candidate == Candidate::Default {
-        let expected = "an algorithm: the default's times stand in `default_microseconds`";
+        let expected = "an algorithm: the default's times are in `default_microseconds`";
         return Err(place.key("candidate").unfit(expected));
     }
     Ok(CandidateTimes {

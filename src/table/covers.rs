@@ -104,7 +104,7 @@ impl Deployment {
     }
 }
 
-/// Where the rules of a shape come from.
+/// The origin of the rules of a shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Display)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]

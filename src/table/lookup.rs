@@ -50,7 +50,7 @@ pub struct Decision<'t> {
     pub confidence: Confidence,
     /// Whether fresh launches confirmed, on this shape, that the candidate is faster than the default.
     pub confirmed: bool,
-    /// How the shape was found in the table.
+    /// The way in which the shape was found in the table.
     pub matched: ShapeMatch,
     /// The rule that decided.
     pub rule: RulePlace,
@@ -87,7 +87,7 @@ impl Decision<'_> {
     }
 }
 
-/// How a query's shape was found in the table.
+/// The way in which a query's shape was found in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShapeMatch {
     /// Exactly this shape was measured.

@@ -218,8 +218,8 @@ impl Table {
 }
 
 impl Decision<'_> {
-    /// Why a policy does not deploy the decision, to follow a colon; `None` if it does, or if the decision is the
-    /// default.
+    /// The reason why a policy does not deploy the decision, to follow a colon; `None` if it does, or if the decision
+    /// is the default.
     pub fn withheld(&self, policy: Policy) -> Option<String> {
         let basis = self
             .basis

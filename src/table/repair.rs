@@ -21,7 +21,7 @@ pub struct TurnedBack {
     pub rule: RulePlace,
     /// The rule's choice.
     pub candidate: Candidate,
-    /// The sizes that were turned back; `u64::MAX` stands for no end.
+    /// The sizes that were turned back; `u64::MAX` means no end.
     pub sizes: Range<u64>,
 }
 
@@ -143,7 +143,7 @@ fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> 
 }
 
 impl ShapeRules {
-    /// The rules with their ranges of sizes. The last range ends at `u64::MAX`, which stands for no end.
+    /// The rules with their ranges of sizes. The last range ends at `u64::MAX`, which means no end.
     pub fn ranges(&self) -> impl Iterator<Item = (Range<u64>, &Rule)> {
         let ends = self.rules.iter().skip(1).map(|next| next.from_bytes);
         let rules = self.rules.iter().zip(ends.chain([u64::MAX]));

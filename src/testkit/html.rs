@@ -42,7 +42,7 @@ pub fn check(page: &str) {
     assert_eq!(open, [] as [&str; 0]);
     let ids = attributes(page, "id");
     let distinct: BTreeSet<&str> = ids.iter().copied().collect();
-    assert_eq!(ids.len(), distinct.len(), "an id stands twice: {ids:?}");
+    assert_eq!(ids.len(), distinct.len(), "an id occurs twice: {ids:?}");
     for naming in ["aria-labelledby", "aria-describedby", "for"] {
         for names in attributes(page, naming) {
             let all = names.split(' ').all(|id| distinct.contains(id));

@@ -23,7 +23,7 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
         measuring_time: None,
         store: None,
         no_evidence: None,
-        dissent: None,
+        disagreement: None,
     };
     if !store.exists() {
         explanation.no_evidence = Some(format!(
@@ -56,7 +56,7 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
     if analysis.agrees_with(table) {
         use_paired_ratio(&mut explanation);
     } else {
-        explanation.dissent = Some(fit::dissent(&explanation.evidence, query, &decision));
+        explanation.disagreement = Some(fit::disagreement(&explanation.evidence, query, &decision));
     }
     explanation.common_starts = analysis.starts().map(|starts| starts.to_string());
     explanation.cold_cache = analysis.environment().cold.map(|cold| cold.to_string());

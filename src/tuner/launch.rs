@@ -44,7 +44,7 @@ pub(crate) enum Ended {
     Killed { message: String },
     /// The batch system ended its job.
     Batch { end: BatchEnd, message: String },
-    /// The launch goes on without the command.
+    /// The launch continues without the command.
     GoesOn { id: String, standing: JobState },
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) suspects: BTreeSet<(Subject, Candidate)>,
     /// Whether the launch has a result, which may be the failure of a candidate.
     pub(crate) has_result: bool,
-    /// Whether the job goes on without the command, so that the launch has not ended.
+    /// Whether the job continues without the command, so that the launch has not ended.
     pub(crate) goes_on: bool,
 }
 
@@ -118,8 +118,8 @@ impl<'a> Launch<'a> {
             source: error.into(),
         })?;
         write(&job.plan, &text)?;
-        let leash = match &self.plan.leash {
-            Some(leash) => Some(ParentAliveLock::hold(leash)?),
+        let lock = match &self.plan.parent_lock {
+            Some(lock) => Some(ParentAliveLock::hold(lock)?),
             None => None,
         };
         let mut running = match at.launcher.start_unless(&job, stop) {
@@ -127,7 +127,7 @@ impl<'a> Launch<'a> {
             started => started?,
         };
         let ended = self.attend(at, running.as_mut(), watch, stop);
-        drop(leash);
+        drop(lock);
         ended
     }
 
@@ -140,7 +140,7 @@ impl<'a> Launch<'a> {
         stop: &AtomicBool,
     ) -> Result<Option<Ended>, TunerError> {
         let job = self.job(at, nodes)?;
-        // Until its end is known, the launch may go on.
+        // Until its end is known, the launch may continue.
         self.goes_on = true;
         let resumed = at.launcher.resume(&job)?;
         self.goes_on = false;

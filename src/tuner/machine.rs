@@ -22,7 +22,7 @@ pub enum MachineError {
     /// The file has a mistake.
     #[error(transparent)]
     File(#[from] Box<Diagnostic>),
-    /// A campaign needs what the machine does not describe.
+    /// A campaign needs a parameter that the machine does not have.
     #[error("the machine `{machine}` has no `{key}`, which {needed_by} needs")]
     Lacks {
         machine: String,

@@ -40,7 +40,7 @@ pub struct SubmittedLaunch {
     pub progress: CampaignProgress,
 }
 
-/// A launch that goes on without the command.
+/// A launch that continues without the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubmittedJob {
     /// The launch's number.
@@ -117,7 +117,7 @@ pub fn measure_cells(
     Ok(measuring.carry_out()?.0)
 }
 
-/// Makes the measurements of a campaign; also returns the launch that goes on without the command.
+/// Makes the measurements of a campaign; also returns the launch that continues without the command.
 fn of_campaign(
     at: &MeasurementContext,
     observer: &mut dyn Observer,
@@ -165,7 +165,7 @@ enum AfterLaunch {
     GoOn,
     /// The deadline passed before the first task.
     NothingBegan,
-    /// The launch goes on without this command.
+    /// The launch continues without this command.
     Left,
 }
 
@@ -182,7 +182,7 @@ struct Measuring<'a> {
     suspects: BTreeSet<(Subject, Candidate)>,
     /// Whether there is no time left for exploring.
     has_explored: bool,
-    /// The launch that goes on without the command.
+    /// The launch that continues without the command.
     left: Option<SubmittedJob>,
 }
 
@@ -293,9 +293,9 @@ impl<'a> Measuring<'a> {
             cores: self.at.cores,
             switches: switch_variables(),
             pretended_ppn: None,
-            leash: match self.at.launcher.outlives() {
+            parent_lock: match self.at.launcher.outlives() {
                 true => None,
-                false => Some(place("leash")?),
+                false => Some(place("lock")?),
             },
             deadline_seconds: Some(left),
             watchdog_seconds: campaign.watchdog_seconds,

@@ -10,7 +10,7 @@ use wire::FailureKind;
 
 use crate::CampaignProgress;
 
-/// An event while measuring. In JSON its name stands under `event`, as in
+/// An event while measuring. In JSON its name is under `event`, as in
 /// `{"event":"stored","progress":{"done":3,"total":12}}`; subjects, candidates and libraries are texts.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -75,7 +75,7 @@ pub enum TuningEvent<'a> {
         /// The failure's message.
         message: &'a str,
     },
-    /// A launch ended before its plan was done; measuring goes on if it can.
+    /// A launch ended before its plan was done; measuring continues if possible.
     Died {
         /// Its number.
         number: u32,

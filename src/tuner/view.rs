@@ -19,7 +19,7 @@ impl CampaignAnalysis {
             starts: self.starts(),
             repetitions: found.repetitions.clone(),
             parameters: found.machine.parameters.clone(),
-            misfits: found.machine.misfits.clone(),
+            poor_predictions: found.machine.poor_predictions.clone(),
             comparisons: Comparison::all(table, &found.decisions, &found.blocks),
             withheld: report::withheld(table, &cells),
             cells,

@@ -28,7 +28,7 @@ impl Experiment {
     }
 }
 
-/// The kinds of experiments. After the colon stands the time of a repetition, in seconds.
+/// The kinds of experiments. After the colon is the time of a repetition, in seconds.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr,
 )]

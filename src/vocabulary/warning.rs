@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::units::counted;
+
 /// A reason to trust a measurement less, displayed as a full sentence with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Error)]
 #[serde(rename_all = "snake_case", tag = "warning")]
@@ -16,8 +18,10 @@ pub enum Warning {
     Simulated { machine: String },
     /// More ranks than cores on a node.
     #[error(
-        "{ranks} ranks shared {cores} cores: times are dominated by the scheduler and say little about a \
-         real machine; use at most {cores} ranks per node"
+        "{ranks} ranks shared {}: times are dominated by the scheduler and say little about a \
+         real machine; use at most {} per node",
+        counted(cores, "core"),
+        counted(cores, "rank")
     )]
     Oversubscribed { ranks: u32, cores: u32 },
     /// Ranks should start at agreed times, but share cores.
@@ -59,9 +63,10 @@ pub enum Warning {
     IdleJobs,
     /// Several nodes are one machine.
     #[error(
-        "{nodes} nodes are one machine, whose {cores} cores {ranks} ranks shared: what goes between them \
+        "{nodes} nodes are one machine, whose {} {ranks} ranks shared: what goes between them \
          crosses no network; deploy the table on nothing but such nodes, and measure others on hosts of \
-         their own"
+         their own",
+        counted(cores, "core")
     )]
     SharedMachine { nodes: u32, ranks: u32, cores: u32 },
     /// Nodes differ in their CPUs.

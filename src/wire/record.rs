@@ -159,7 +159,7 @@ impl fmt::Display for ColdCaches {
     }
 }
 
-/// How a candidate failed.
+/// The way in which a candidate failed.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr,
 )]

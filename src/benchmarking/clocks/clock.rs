@@ -64,18 +64,18 @@ impl Clock {
         let spread = mean(&|point| (point[0] - center).powi(2));
         let joint = mean(&|point| (point[0] - center) * (point[1] - level));
         let drift = if spread > 0.0 { joint / spread } else { 0.0 };
-        let misfit = mean(&|p| (p[1] - level - drift * (p[0] - center)).powi(2))
+        let deviation = mean(&|p| (p[1] - level - drift * (p[0] - center)).powi(2))
             .sqrt()
             .max(STEP_SECONDS);
         let drift_error = match spread > 0.0 {
-            true => STANDARD_ERRORS * misfit / (spread * points.len() as f64).sqrt(),
+            true => STANDARD_ERRORS * deviation / (spread * points.len() as f64).sqrt(),
             false => f64::INFINITY,
         };
         Some(Self {
             anchor: first.at + super::nanoseconds(center),
             offset: first.offset + super::nanoseconds(level),
             drift,
-            offset_error_seconds: seconds(shortest) + misfit,
+            offset_error_seconds: seconds(shortest) + deviation,
             drift_error,
         })
     }

@@ -121,7 +121,7 @@ fn describe(ended: &Cancelled) -> String {
     let name = &ended.campaign;
     match ended.progress {
         Some(CampaignProgress { done, total }) => format!(
-            "{name}: {what}; {done} of {total} measurements are stored, `colltune tune` continues from there"
+            "{name}: {what}; measurements stored: {done} of {total}; `colltune tune` continues from there"
         ),
         None => format!("{name}: {what}"),
     }

@@ -33,8 +33,9 @@ use crate::values;
 /// Rules that the site deploys for every job, by variables, files of settings or a preloaded library, are overridden
 /// while measuring, and a note says so.
 ///
-/// Exit codes: 0 the table holds; 1 it does not, and the output says where and why; 3 it cannot be told, for example
-/// because the library has another version than the table's, or because time was up before any point was decided.
+/// Exit codes: 0 the table holds; 1 it does not, and the output says where and why; 3 this cannot be determined, for
+/// example because the library has another version than the table's, or because time was up before any point was
+/// decided.
 ///
 /// `colltune schema check` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -171,7 +172,7 @@ impl Found<'_> {
                 "The table does not hold at {wrong} of {decided} measured with {library}{missing}."
             ),
             None => format!(
-                "Whether the table holds cannot be told: no point was decided with {library}{missing}."
+                "It could not be determined whether the table holds: no point was decided with {library}{missing}."
             ),
         }
     }

@@ -20,7 +20,7 @@ pub(super) fn print(
 ) -> Result<(), CliError> {
     let CampaignProgress { done, total } = submitted.progress;
     let store = at.store();
-    let measurements = format!("{done} of {total} measurements are in {}", store.display());
+    let measurements = format!("measurements in {}: {done} of {total}", store.display());
     let Some(SubmittedJob {
         launch,
         id,

@@ -13,9 +13,9 @@ use crate::exit::Answer;
 /// Shows the ranges of sizes in which the tables choose differently on shapes that both have, the shapes that only one
 /// has, and the differences between the times of the library's default that both have. The worth of a change is the
 /// speed-up over the default that AFTER expects, divided by the one that BEFORE expects, each by its own measurements:
-/// above 1 the new choice promises more. If AFTER goes back to the default, no worth is given, since the tables do not
-/// show whether the speed-up that BEFORE expected was real. `colltune explain` shows the present time of the old
-/// choice, which is in the store.
+/// above 1 the new choice is expected to be faster. If AFTER goes back to the default, no worth is given, since the
+/// tables do not show whether the speed-up that BEFORE expected was real. `colltune explain` shows the present time of
+/// the old choice, which is in the store.
 ///
 /// `colltune schema diff` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -98,7 +98,7 @@ fn describe(found: &TableComparison) -> String {
     parts.join("\n\n")
 }
 
-/// The numbers of changes that promise more and less.
+/// The numbers of changes with a higher and with a lower expected speed-up.
 fn verdict(diff: &Diff) -> String {
     let ranges = counted(diff.changes.len(), "range");
     let back = match diff.turned_back() {
@@ -107,6 +107,6 @@ fn verdict(diff: &Diff) -> String {
     };
     let [more, less] = diff.more_and_less();
     format!(
-        "{ranges} changed: {more} promise more over the default than before, {less} less.{back}"
+        "{ranges} changed: the expected speed-up over the default is higher in {more}, lower in {less}.{back}"
     )
 }

@@ -140,8 +140,8 @@ fn common(split: &SplitScores) -> String {
     let mut lines = String::new();
     if common.points < split.points {
         lines = format!(
-            "\nat the {} points where both regrets are known, log-log interpolation has {}, colltune's table {}",
-            common.points,
+            "\nboth regrets are known at {}: there log-log interpolation has {}, colltune's table {}",
+            counted(common.points, "point"),
             percent(Some(common.log_log)),
             percent(Some(common.table))
         );
@@ -175,9 +175,9 @@ fn losses(split: &SplitScores) -> String {
         return String::new();
     }
     let mut lines = vec![format!(
-        "\ncolltune's table takes over 5 % longer than a simpler method at {} of {} points{}",
+        "\ncolltune's table takes over 5 % longer than a simpler method at {} of {}{}",
         losses.len(),
-        split.points,
+        counted(split.points, "point"),
         if losses.len() > MOST_LOSSES {
             "; most at"
         } else {

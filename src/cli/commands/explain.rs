@@ -5,7 +5,7 @@ use results::{Evidence, Explanation, OftenInvalid, Ranked};
 use statistics::Interval;
 use table::Table;
 use vocabulary::Pattern;
-use vocabulary::units::{format_bytes, format_seconds};
+use vocabulary::units::{counted, format_bytes, format_seconds};
 
 use super::campaign::store_of;
 use super::lookup::{describe, warn_of_simulation};
@@ -65,8 +65,8 @@ fn explanation_text(explanation: &Explanation) -> String {
     } else if explanation.evidence.is_empty() {
         parts.push("There are no measurements near this size.".to_owned());
     }
-    if let Some(dissent) = &explanation.dissent {
-        parts.push(format!("Note: {dissent}."));
+    if let Some(disagreement) = &explanation.disagreement {
+        parts.push(format!("Note: {disagreement}."));
     }
     if let Some(store) = &explanation.store {
         let mut source = format!("from {}", store.display());
@@ -151,8 +151,9 @@ fn default_text(ranking: &[Ranked], chosen: &str) -> String {
 
 fn never_valid_text(never: &OftenInvalid) -> String {
     format!(
-        "\n{} is not ranked: none of its {} repetitions is valid.",
-        never.candidate, never.repetitions
+        "\n{} is not ranked: it has {}, none of them valid.",
+        never.candidate,
+        counted(never.repetitions, "repetition")
     )
 }
 

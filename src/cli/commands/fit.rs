@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use fit::{CandidateCurve, Segment};
 use report::grid;
 use results::{
-    BlockComparison, BlockPoint, Misfit, ModelScore, ParameterEstimate, ProtocolSegment,
+    BlockComparison, BlockPoint, ModelScore, ParameterEstimate, PoorPrediction, ProtocolSegment,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -71,7 +71,7 @@ impl Args {
                 origin: &analysis.origin,
                 parameters: &analysis.found.machine.parameters,
                 segments: &analysis.found.machine.segments,
-                misfits: &analysis.found.machine.misfits,
+                poor_predictions: &analysis.found.machine.poor_predictions,
                 models: analysis.found.model_scores(),
                 blocks: &analysis.found.blocks,
                 candidates: analysis.found.curves(),
@@ -92,7 +92,7 @@ pub(super) struct Answers<'a> {
     origin: &'a SampleOrigin,
     parameters: &'a [ParameterEstimate],
     segments: &'a [ProtocolSegment],
-    misfits: &'a [Misfit],
+    poor_predictions: &'a [PoorPrediction],
     models: Vec<ModelScore>,
     blocks: &'a [BlockComparison],
     candidates: Vec<CandidateCurve>,
@@ -110,10 +110,10 @@ fn describe(analysis: &CampaignAnalysis, curves: &[CandidateCurve]) -> String {
     if !analysis.found.machine.segments.is_empty() {
         parts.push(messages::table(&analysis.found.machine.segments));
     }
-    let misfits = analysis.found.machine.misfits.iter();
-    let misfits: Vec<String> = misfits.map(|misfit| format!("{misfit}.")).collect();
-    if !misfits.is_empty() {
-        parts.push(misfits.join("\n"));
+    let poor_predictions = analysis.found.machine.poor_predictions.iter();
+    let poor_predictions: Vec<String> = poor_predictions.map(|poor| format!("{poor}.")).collect();
+    if !poor_predictions.is_empty() {
+        parts.push(poor_predictions.join("\n"));
     }
     if !analysis.found.blocks.is_empty() {
         let blocks = grid(

@@ -160,7 +160,7 @@ pub(super) fn other_orders(misplaced: &[Misplaced]) -> Vec<String> {
     let sentences = points.into_iter().map(|((shape, order, found), points)| {
         format!(
             "on {shape} the launches placed ranks in {found} order, but the table's rules are for {order} order: \
-             {points} of its points are not judged"
+             points not judged: {points}"
         )
     });
     sentences.collect()

@@ -16,7 +16,7 @@ use crate::values;
 ///
 /// `fit`, `decide`, `explain` and `report` then use them like colltune's own. Nothing is stored if the file has an
 /// error. Imported measurements stay in the store, and a file is imported only once. Candidates are compared within a
-/// launch, so their times must stand in the same file, under the same launch. From a folder, all files below it are
+/// launch, so their times must be in the same file, under the same launch. From a folder, all files below it are
 /// imported that the store does not have yet, so a folder with a new file each night can simply be imported again.
 ///
 /// `csv` has a header. The columns, with defaults in parentheses, are `collective`; `library` (`default` if the
@@ -161,13 +161,13 @@ impl Args {
             known => format!("; already in the store: {}", counted(known, "file")),
         };
         format!(
-            "{} of {} in {} and {} of {} are in {}{known}",
+            "{} holds {} of {} in {} and {} of {}{known}",
+            self.store.display(),
             counted(imported.repetitions, "time"),
             counted(imported.candidates, "candidate"),
             counted(imported.cells, "cell"),
             counted(imported.launches.len(), "launch"),
-            imported.library,
-            self.store.display()
+            imported.library
         )
     }
 }

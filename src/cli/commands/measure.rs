@@ -64,12 +64,12 @@ impl Args {
             }))?;
         } else {
             console.remark(format_args!(
-                "launches of {} made now: {}; {} of {} measurements are in {}",
+                "launches of {} made now: {}; measurements in {}: {} of {}",
                 at.library,
                 measured.launches,
+                store.display(),
                 progress.done,
                 progress.total,
-                store.display(),
             ))?;
         }
         Ok(Answer::Good)

@@ -314,7 +314,7 @@ impl Plan<'_> {
                 Some(hours) => format!(" ({hours:.1} node-hours)"),
             };
             format!(
-                "at most about {}{held}; {} of the budget of {} are spent",
+                "at most about {}{held}; spent: {} of the budget of {}",
                 duration(seconds),
                 duration(spent_seconds),
                 duration(budget)

@@ -76,7 +76,7 @@ impl Args {
         let greeting = self.greeting(&service, &socket)?;
         let runner = run_tasks(&service, &stop)?;
         let served = web::serve(service, socket, Arc::clone(&stop), move || {
-            // The service goes on if the reader of standard output has gone away.
+            // The service continues if the reader of standard output has closed its end.
             let _ = console.print(greeting);
         });
         stop.store(true, Ordering::Relaxed);

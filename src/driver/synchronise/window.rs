@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use benchmarking::clocks::{
-    Clock, Lesson, Nanoseconds, Pace, Readings, RepetitionTimes, Windows, judge, rounds,
+    Clock, ClockPair, Nanoseconds, Pace, Readings, RepetitionTimes, Windows, judge, rounds,
 };
 use benchmarking::{Calls, Samples};
 use exec::{Communicator, Wait};
@@ -21,7 +21,7 @@ const PERIOD_SECONDS: f64 = 0.5;
 pub(crate) struct WindowSynchroniser<'a> {
     clock: &'a GlobalClock,
     communicator: &'a Communicator,
-    lessons: Vec<Vec<Lesson>>,
+    pairs: Vec<Vec<ClockPair>>,
     wait: Wait,
     /// The largest disagreement found by the last comparison.
     current_seconds: Cell<f64>,
@@ -45,7 +45,7 @@ impl<'a> WindowSynchroniser<'a> {
         let window = Self {
             clock,
             communicator,
-            lessons: rounds(nodes),
+            pairs: rounds(nodes),
             wait,
             current_seconds: Cell::new(0.0),
             worst_seconds: Cell::new(0.0),
@@ -61,11 +61,11 @@ impl<'a> WindowSynchroniser<'a> {
 
     /// Compares the clocks, and learns them again if they have become wrong.
     fn compare(&self) -> Result<(), DriverError> {
-        let mut found = self.clock.compare(self.communicator, &self.lessons)?;
+        let mut found = self.clock.compare(self.communicator, &self.pairs)?;
         self.note(found.residual_seconds);
         if found.is_stale {
-            self.clock.learn_anew(self.communicator, &self.lessons)?;
-            found = self.clock.compare(self.communicator, &self.lessons)?;
+            self.clock.learn_anew(self.communicator, &self.pairs)?;
+            found = self.clock.compare(self.communicator, &self.pairs)?;
             self.note(found.residual_seconds);
         }
         self.current_seconds.set(found.residual_seconds);
@@ -82,7 +82,7 @@ impl<'a> WindowSynchroniser<'a> {
 
     /// The largest disagreement of the clocks in seconds. Collective.
     pub(super) fn residual_seconds(&self) -> Result<f64, DriverError> {
-        let found = self.clock.compare(self.communicator, &self.lessons)?;
+        let found = self.clock.compare(self.communicator, &self.pairs)?;
         self.note(found.residual_seconds);
         Ok(self.worst_seconds.get())
     }

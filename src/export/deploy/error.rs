@@ -24,7 +24,7 @@ pub enum DeployError {
     #[error("nothing of the table can be deployed{}", reasons(withheld))]
     Nothing { withheld: Vec<Withheld> },
     /// All rules need colltune inside the program.
-    #[error("nothing of the table can be told to {library} itself")]
+    #[error("the table has no rule for the settings of {library} itself")]
     NothingForLibrary { library: Library },
     /// An error of the library's format.
     #[error(transparent)]

@@ -6,9 +6,10 @@ use statistics::{PairedRatio, median, median_interval};
 /// The ratio of the time of the best first candidate to that of the best second one in one cell: the median over the
 /// launches that measured both, and its interval.
 ///
-/// If the best were chosen by the times that are then compared, its luck would count as speed, and the side with more
-/// candidates would profit more. So the choices for each launch come from all other launches: on either side the
-/// candidate with the smallest median over them. A single launch has to choose for itself; the coverage is then 0.
+/// If the best were chosen by the times that are then compared, a time that is short by chance would count as speed,
+/// more often on the side with more candidates. So the choices for each launch come from all other launches: on either
+/// side the candidate with the smallest median over them. A single launch has to choose for itself; the coverage is
+/// then 0.
 pub(super) fn ratio(first: &[&Summary], second: &[&Summary]) -> Option<PairedRatio> {
     let mut launches: Vec<u32> = first
         .iter()

@@ -16,13 +16,13 @@ const ASK_SOON: Duration = Duration::from_secs(2);
 const ASK_LATER: Duration = Duration::from_secs(10);
 /// The length of the beginning.
 const SOON: Duration = Duration::from_secs(30);
-/// How long a batch system may be unreachable before that is an error.
+/// The time for which a batch system may be unreachable before that is an error.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// How long files of an ended job may stay invisible.
+/// The time for which files of an ended job may stay invisible.
 const FILES_PATIENCE: Duration = Duration::from_secs(3);
 /// The additional time after a launch's limit before its whole job is cancelled; normally the job ends the launch.
 const GRACE: Duration = Duration::from_secs(90);
-/// How long a cancelled job may take to end.
+/// The time that a cancelled job may take to end.
 pub(crate) const CANCEL_PATIENCE: Duration = Duration::from_secs(180);
 const CANCEL_PAUSE: Duration = Duration::from_millis(500);
 

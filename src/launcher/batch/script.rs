@@ -32,7 +32,7 @@ pub(super) struct Purpose<'a> {
     pub(super) ppn: u32,
     pub(super) driver: &'a str,
     pub(super) folder: &'a Folder,
-    /// How long a job waits for another order.
+    /// The time that a job waits for another order.
     pub(super) idle: Duration,
     pub(super) launch: Launch,
 }

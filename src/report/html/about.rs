@@ -33,16 +33,16 @@ pub(super) fn against_library(view: &View) -> Markup {
     html! {
         p {
             "Times of the first divided by those of the second, paired inside launches: below 1 the first is "
-            "faster. Twins send the same messages. Where a side has several candidates, the best are compared, "
+            "faster. Equivalent algorithms send the same messages. Where a side has several candidates, the best are compared, "
             "chosen for each launch by the times of the others."
         }
         @for pairs in &view.pairs[..shown] {
             details {
                 summary { (pairs::title(pairs.collective, pairs.shape)) }
-                @for (what, rows) in [("Twins", &pairs.twins), ("The best", &pairs.best)] {
+                @for (what, rows) in [("Equivalent algorithms", &pairs.equivalents), ("The best", &pairs.best)] {
                     @if !rows.is_empty() { h4 { (what) } (table(pairs::table(rows))) }
                 }
-                p { (pairs::verdict(&pairs.twins)) (pairs::left_out(pairs.left_twins)) }
+                p { (pairs::verdict(&pairs.equivalents)) (pairs::left_out(pairs.left_equivalents)) }
             }
         }
         @if shown < view.pairs.len() {

@@ -4,11 +4,11 @@ use super::circulant;
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Parameter};
 
-/// `ceil(log_k p)` rounds of up to `k - 1` messages at once, for every p: fewer rounds than with `circulant`,
-/// which has radix 2, at more messages in all. They pay where starting a message costs little of its latency.
+/// `ceil(log_k p)` rounds of up to `k - 1` messages at once, for every p: fewer rounds than with `circulant`, which has
+/// radix 2, at more messages in all. This is faster where starting a message takes a small part of its latency.
 ///
-/// A rank's range of contributions grows up to k times in a round. This is Bruck's algorithm for several
-/// ports; the distances are those of [`circulant`], so that no message is much longer than need be.
+/// A rank's range of contributions grows up to k times in a round. This is Bruck's algorithm for several ports; the
+/// distances are those of [`circulant`], so that no message is much longer than necessary.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allgather,
     id: "k_circulant",

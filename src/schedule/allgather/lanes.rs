@@ -1,4 +1,4 @@
-//! An allgather in every lane at once, then an allgather on every node of what its lanes have.
+//! An allgather in every lane at once, then an allgather on every node of the contributions that its lanes have.
 
 use crate::phases::{About, PHASED, Phase};
 use crate::registry::Algorithm;
@@ -7,8 +7,8 @@ use crate::{Collective, Parameter};
 /// Costs the sum of its parts: of contributions of `m` bytes, and on nodes of contributions of `n m` bytes
 /// from `n` nodes.
 ///
-/// All nodes must have as many ranks, in block or in cyclic order. In block order what a lane has stands at
-/// one distance, so that messages on the nodes are strided.
+/// All nodes must have the same number of ranks, in block or in cyclic order. In block order the contributions of a
+/// lane are at equal distances, so that messages on the nodes are strided.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allgather,
     id: "lanes",

@@ -7,7 +7,7 @@ use crate::{Collective, Parameter, gather};
 /// Costs the sum of its parts: between nodes of `q` ranks contributions of `q m` bytes, in as few messages as
 /// there are nodes, and on nodes a broadcast of all contributions.
 ///
-/// The ranks of every node must be consecutive, or all nodes have as many, in cyclic order.
+/// The ranks of every node must be consecutive, or in cyclic order with the same number on each node.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allgather,
     id: "leaders",

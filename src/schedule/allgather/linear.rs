@@ -9,7 +9,7 @@ use crate::{Collective, Cost, Round};
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allgather,
     id: "linear",
-    summary: "everybody sends to everybody, at distances 1, 2, 3, ...",
+    summary: "every rank sends to every other rank, at distances 1, 2, 3, ...",
     source: "folklore",
     formula: "(p-1) (alpha + beta m)",
     cost: |ranks| Some(Cost::whole(u64::from(ranks) - 1, 0)),

@@ -41,8 +41,8 @@ fn exchange(place: Place, step: u32, round: &mut Round) {
     round.recv(partner, pair(step));
 }
 
-/// How far from its own pair a rank of even number receives a pair in a step; the other rank of the
-/// pair receives the one as far on the other side.
+/// The distance from its own pair to the pair that a rank of even number receives in a step; the other rank of the pair
+/// receives the one at the same distance on the other side.
 fn offset(step: u32) -> i64 {
     let distance = i64::from(step.div_ceil(2));
     if step.is_multiple_of(2) {

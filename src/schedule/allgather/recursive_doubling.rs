@@ -37,13 +37,14 @@ const STEPS: Steps = Steps {
 /// The exchanges among the positions.
 #[derive(Clone, Copy)]
 pub(super) struct Steps {
-    /// How many.
+    /// The number of exchanges.
     pub(super) count: fn(Fold) -> u32,
-    /// What a position sends in a step, and what it receives; nothing if that is to and from itself.
+    /// The message that a position sends in a step, and the one that it receives; none if both ends are the position
+    /// itself.
     pub(super) exchange: fn(Fold, position: u32, step: u32) -> [Exchange; 2],
 }
 
-/// A message: the contributions of the ranks that consecutive positions stand for.
+/// A message: the contributions of the ranks that consecutive positions represent.
 pub(super) struct Exchange {
     /// The position at the other end.
     pub(super) with: u32,

@@ -4,7 +4,7 @@ use super::exchanging::{self, Place};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Cost, Round};
 
-/// Cost `(p - 1) (alpha + beta m)`: least bytes, and only neighbours talk.
+/// Cost `(p - 1) (alpha + beta m)`: the fewest bytes, and all messages are between neighbours.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allgather,
     id: "ring",

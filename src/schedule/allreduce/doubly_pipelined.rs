@@ -14,37 +14,38 @@ use crate::{Buffer, Partition, Rank, Room, Round, Shape, Span};
 
 const ARRIVALS: Arrivals = Arrivals { first: 0 };
 
-/// A tree over consecutive ranks, whose root exchanges partial blocks with `twin`, the root of another
+/// A tree over consecutive ranks, whose root exchanges partial blocks with `other_root`, the root of another
 /// tree, if there is one.
 pub(super) struct Tree {
     pub(super) ranks: Range<Rank>,
-    pub(super) twin: Option<Rank>,
+    pub(super) other_root: Option<Rank>,
 }
 
 /// The scratch buffers of a rank: blocks that arrive from children or the other root.
 pub(super) fn scratch(shape: &Shape, rank: Rank, tree: Tree) -> Vec<Room> {
     let node = Node::new(rank, tree.ranks);
-    let has_twin = node.parent.is_none() && tree.twin.is_some();
-    let receives = u64::from(node.child_count() + u32::from(has_twin)) * u64::from(shape.blocks);
+    let has_other_root = node.parent.is_none() && tree.other_root.is_some();
+    let receives =
+        u64::from(node.child_count() + u32::from(has_other_root)) * u64::from(shape.blocks);
     Arrivals::rooms(shape.blocks, receives).collect()
 }
 
 /// The program of a rank of a tree.
 pub(super) fn program(shape: &Shape, rank: Rank, tree: Tree) -> Box<dyn Program> {
-    let Tree { ranks, twin } = tree;
-    let twin = twin.map(|twin| Twin {
-        rank: twin,
-        is_lower: twin < rank,
+    let Tree { ranks, other_root } = tree;
+    let other_root = other_root.map(|other_root| OtherRoot {
+        rank: other_root,
+        is_lower: other_root < rank,
     });
     Box::new(DoublyPipelined {
         node: Node::new(rank, ranks),
-        twin,
+        other_root,
         blocks: shape.blocks,
     })
 }
 
 #[derive(Clone, Copy)]
-struct Twin {
+struct OtherRoot {
     rank: Rank,
     is_lower: bool,
 }
@@ -52,7 +53,7 @@ struct Twin {
 struct DoublyPipelined {
     node: Node,
     /// The root of another tree, with which this tree's root exchanges partial blocks.
-    twin: Option<Twin>,
+    other_root: Option<OtherRoot>,
     blocks: u32,
 }
 
@@ -60,7 +61,7 @@ impl DoublyPipelined {
     /// Rounds in a turn: an exchange and a combination with each child; an exchange with the
     /// parent, or an exchange and a combination with another root.
     fn turn(&self) -> u64 {
-        let above = match (self.node.parent, self.twin) {
+        let above = match (self.node.parent, self.other_root) {
             (Some(_), _) => 1,
             (None, Some(_)) => 2,
             (None, None) => 0,
@@ -113,12 +114,12 @@ impl Program for DoublyPipelined {
         let depth = self.node.depth;
         let result = self.block(Buffer::Output, j, 0);
         let served = (place / 2).min(children);
-        let has_twin = self.node.parent.is_none() && self.twin.is_some();
-        let earlier = j * (children + u64::from(has_twin)) + served;
+        let has_other_root = self.node.parent.is_none() && self.other_root.is_some();
+        let earlier = j * (children + u64::from(has_other_root)) + served;
         let received = self.block(ARRIVALS.buffer(earlier), j, 0);
         let own = self.partial(j, served);
         let child = self.node.children.get(served as usize).copied().flatten();
-        match (child, self.node.parent, self.twin) {
+        match (child, self.node.parent, self.other_root) {
             (Some(child), _, _) if place % 2 == 0 => {
                 let finished = self.block(Buffer::Output, j, depth + 1);
                 Self::exchange(round, child, finished, received);
@@ -127,13 +128,14 @@ impl Program for DoublyPipelined {
                 let finished = self.block(Buffer::Output, j, depth);
                 Self::exchange(round, parent, own, finished);
             }
-            (None, None, Some(twin)) if place % 2 == 0 => {
-                Self::exchange(round, twin.rank, own, received);
+            (None, None, Some(other_root)) if place % 2 == 0 => {
+                Self::exchange(round, other_root.rank, own, received);
             }
-            (child, _, twin) => {
+            (child, _, other_root) => {
                 if let (Some(received), Some(own), Some(result)) = (received, own, result) {
-                    // Children stand below their parents.
-                    let is_lower = child.is_some() || twin.is_some_and(|twin| twin.is_lower);
+                    // Children have lower ranks than their parents.
+                    let is_lower =
+                        child.is_some() || other_root.is_some_and(|other_root| other_root.is_lower);
                     round.combine_by_rank(is_lower, received, own, result);
                 }
             }

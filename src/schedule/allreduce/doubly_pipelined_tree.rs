@@ -23,7 +23,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 fn tree(shape: &Shape) -> Tree {
     Tree {
         ranks: 0..shape.ranks,
-        twin: None,
+        other_root: None,
     }
 }
 
@@ -31,7 +31,7 @@ fn cost(ranks: u32) -> Option<Cost> {
     let (up, down) = (i64::from(steps_up(ranks)), i64::from(steps_down(ranks)));
     let children = i64::from(root_children(ranks));
     if ranks <= 5 {
-        // No rank stands between two others for long enough to be in their way.
+        // In trees this small no rank delays the exchanges of two others.
         let turn = [up + down - children, children];
         return Some(Cost::pipelined(turn, [up - children, children]));
     }

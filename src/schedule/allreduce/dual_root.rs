@@ -11,9 +11,8 @@ use crate::{Collective, Cost, Parameter, Rank, Shape};
 /// the steps as `4h - 3 + 3 (b - 1)`, which is the same number. The combinations, and both for other
 /// numbers of ranks, were counted on the rounds.
 ///
-/// Lower and upper half of the ranks stand in a post-order tree each; the two roots exchange their
-/// partial blocks, which makes them results. Ordered: the lower root combines `own o received`, the
-/// upper `received o own`.
+/// The lower and the upper half of the ranks each form a post-order tree; the two roots exchange their partial blocks
+/// and combine them to results. Ordered: the lower root combines `own o received`, the upper `received o own`.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
     id: "dual_root",
@@ -31,7 +30,7 @@ fn cost(ranks: u32) -> Option<Cost> {
     let (lower, upper) = (ranks / 2, ranks - ranks / 2);
     let up = i64::from(steps_up(upper));
     let down = i64::from(steps_down(lower).max(steps_down(upper)));
-    // In every turn a rank exchanges with its children and its parent, a root with its twin.
+    // In every turn a rank exchanges with its children and its parent, a root with the other root.
     let turn = i64::from(root_children(upper)) + 1;
     Some(Cost::pipelined(
         [up + 1 + down - turn, turn],
@@ -39,17 +38,17 @@ fn cost(ranks: u32) -> Option<Cost> {
     ))
 }
 
-/// The half in which a rank stands.
+/// The half to which a rank belongs.
 fn tree(shape: &Shape, rank: Rank) -> Tree {
     let (middle, ranks) = (shape.ranks / 2, shape.ranks);
     match rank < middle {
         true => Tree {
             ranks: 0..middle,
-            twin: Some(ranks - 1),
+            other_root: Some(ranks - 1),
         },
         false => Tree {
             ranks: middle..ranks,
-            twin: middle.checked_sub(1),
+            other_root: middle.checked_sub(1),
         },
     }
 }

@@ -7,7 +7,7 @@ use crate::{Collective, Parameter, allgather, reduce_scatter};
 /// Costs the sum of its parts. With `q` ranks a node each of the `q` lanes, of the ranks with one local
 /// rank, combines a q-th of the vector, so that all ranks of a node send and receive between nodes at once.
 ///
-/// All nodes must have as many ranks.
+/// All nodes must have the same number of ranks.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
     id: "lanes",

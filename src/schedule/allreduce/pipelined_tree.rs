@@ -23,7 +23,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     ..PLAIN
 };
 
-/// Partial results are combined where the result will stand.
+/// Partial results are combined in the memory of the result.
 const PARTIAL: Buffer = Buffer::Output;
 
 fn cost(ranks: u32) -> Option<Cost> {

@@ -8,9 +8,9 @@ use crate::{Collective, Cost};
 /// Cost `2L alpha + 2 (p-1)/p beta m + (p-1)/p gamma m` if `p = 2^L`. Otherwise, with `P` the next
 /// lower power of two, `3 alpha + 2 beta m + gamma m/2` more than on `P` ranks.
 ///
-/// A reduce-scatter by vector halving and distance doubling, then an allgather by vector doubling
-/// and distance halving. The two of a folded pair combine a half of the vector each; one of them
-/// goes on and hands the result to the other in the end.
+/// A reduce-scatter by vector halving and distance doubling, then an allgather by vector doubling and distance halving.
+/// The two of a folded pair combine a half of the vector each; one of them continues and sends the result to the other
+/// in the end.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
     id: "rabenseifner",

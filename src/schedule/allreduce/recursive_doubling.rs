@@ -7,9 +7,9 @@ use crate::{Collective, Cost};
 /// Cost `L (alpha + beta m + gamma m)` if `p = 2^L`; otherwise two steps and one combination more
 /// than for the next lower power of two `P`.
 ///
-/// Then the first `2 (p - P)` ranks fold: odd ones hand their vector to the left neighbour before
-/// and get the result from it after. Neighbours are combined first and renumbering keeps the order
-/// of ranks, so every combination joins adjacent ranges.
+/// Then the first `2 (p - P)` ranks fold: odd ones send their vector to the left neighbour before, and receive the
+/// result from it after. Neighbours are combined first and renumbering keeps the order of ranks, so every combination
+/// joins adjacent ranges.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
     id: "recursive_doubling",

@@ -1,4 +1,4 @@
-//! Recursive multiplying: all whose numbers differ in a digit of radix k exchange whole vectors.
+//! Recursive multiplying: ranks with numbers that differ in one digit of radix k exchange whole vectors.
 
 use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
@@ -6,13 +6,13 @@ use crate::tree::digits::digits;
 use crate::tree::fold::{Away, Fold, Role};
 use crate::{Buffer, Collective, Parameter, Rank, Room, Round, Shape, Span};
 
-/// A step a digit: `d - 1` messages at once and `d - 1` combinations for a digit of radix `d`, with `d <= k`.
+/// One step per digit, with `d - 1` messages at once and `d - 1` combinations for a digit of radix `d`, with `d <= k`.
 /// With radix 2 it is `recursive_doubling`.
 ///
-/// If p is a product of numbers up to k, these are the radices of the digits. Otherwise the ranks fold to
-/// `d k^t` positions, `d < k`: odd ones of the first ranks hand their vector to the left neighbour before
-/// and get the result from it after. Neighbours are combined first, so every combination joins adjacent
-/// ranges. A rank needs scratch memory for up to `k - 1` vectors.
+/// If p is a product of numbers up to k, these are the radices of the digits. Otherwise the ranks fold to `d k^t`
+/// positions, `d < k`: odd ones of the first ranks send their vector to the left neighbour before, and receive the
+/// result from it after. Neighbours are combined first, so every combination joins adjacent ranges. A rank needs
+/// scratch memory for up to `k - 1` vectors.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
     id: "recursive_multiplying",
@@ -77,9 +77,9 @@ struct Multiplying {
 
 /// The positions that differ in one digit only.
 struct Group {
-    /// The one whose digit is 0.
+    /// The position with the digit 0.
     first: u32,
-    /// How far apart they are.
+    /// The distance between neighbours.
     distance: u32,
     count: u32,
     /// The digit of the rank itself.
@@ -100,7 +100,7 @@ impl Multiplying {
 }
 
 impl Group {
-    /// Where the vector of another one arrives.
+    /// The scratch buffer for the vector of the position with this digit.
     fn received(&self, digit: u32) -> Span {
         received(digit - u32::from(digit > self.own))
     }

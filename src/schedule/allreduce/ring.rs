@@ -47,7 +47,7 @@ pub(super) fn scattered(
     Box::new(Sequence(scatter, gathering(gather, &shape, rank)))
 }
 
-/// An allgather of combined parts that stand at their places in the output.
+/// An allgather of combined parts that are at their places in the output.
 pub(super) fn gathering(gather: &Algorithm, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     Box::new(Renamed {
         program: (gather.program)(shape, rank),

@@ -9,9 +9,9 @@ use crate::{Collective, Cost, Rank, Shape};
 
 /// Cost `L (alpha + beta m)` with `L = ceil(log2 p)`.
 ///
-/// Partners stand about two thirds as far apart as in the binomial tree, the farthest ones first, so fewer
-/// messages leave a node or a group of nodes. If p is no power of two the tree has the next lower power of two
-/// of positions, some of which hand the vector to a neighbour in the end: not a step more.
+/// The distances between partners are about two thirds of those in the binomial tree, the farthest ones first, so fewer
+/// messages leave a node or a group of nodes. If p is no power of two the tree has the next lower power of two of
+/// positions, some of which send the vector to a neighbour in the end; this adds no step.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Bcast,
     id: "bine",

@@ -38,7 +38,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// The root sends block `j` in round `j`; everybody else a round after receiving it.
+    /// The root sends block `j` in round `j`; every other rank sends it a round after receiving it.
     fn send_delay(&self) -> u64 {
         u64::from(self.previous.is_some())
     }

@@ -5,8 +5,8 @@ use crate::registry::{Algorithm, PLAIN};
 use crate::tree::branch::knomial;
 use crate::{Collective, Parameter};
 
-/// `ceil(log_k p)` levels of up to `k - 1` sends one after the other. With radix 2 it is the
-/// binomial tree; larger radices pay where starting a send costs little of its latency.
+/// `ceil(log_k p)` levels of up to `k - 1` sends one after the other. With radix 2 it is the binomial tree; larger
+/// radices are faster where starting a send takes a small part of its latency.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Bcast,
     id: "knomial",

@@ -4,8 +4,8 @@ use super::linear;
 use crate::Collective;
 use crate::registry::{Algorithm, PLAIN};
 
-/// Cost `(p - 1) (o + beta m) + alpha`: only the overhead `o` of starting a message adds up, which
-/// the constants of the lemma cannot say.
+/// Cost `(p - 1) (o + beta m) + alpha`: only the overhead `o` of starting a message adds up, which the constants of the
+/// lemma cannot express.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Bcast,
     id: "linear_nonblocking",

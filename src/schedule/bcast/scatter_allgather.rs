@@ -5,9 +5,9 @@ use crate::registry::{Algorithm, PLAIN};
 use crate::shape::log2_ceil;
 use crate::{Buffer, Collective, Cost, Rank, Shape, allgather, scatter};
 
-/// Cost `2L alpha + 2 (p-1)/p beta m` if `p = 2^L`, elsewhere `(L + p - 1) alpha` and a little more
-/// than the same bytes: about twice the time of moving the vector once, for long vectors. The
-/// allgather also brings the root what it has already.
+/// Cost `2L alpha + 2 (p-1)/p beta m` if `p = 2^L`, elsewhere `(L + p - 1) alpha` and a little more than the same
+/// bytes: about twice the time of moving the vector once, for long vectors. The allgather also sends the root data that
+/// it has already.
 ///
 /// A minimum spanning tree scatters a p-th of the vector to each rank. The allgather is by recursive
 /// doubling where p is a power of two, along a ring elsewhere (van de Geijn).
@@ -43,7 +43,7 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
 
 /// A scatter by a minimum spanning tree, then this allgather.
 pub(super) fn scatter_then(gather: &Algorithm, shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    // Every block has its own place in the output, on whatever rank.
+    // Every block has its own place in the output, on every rank.
     let output = Buffer::Output;
     let names = Names {
         input: output,

@@ -8,9 +8,9 @@ use crate::{Buffer, Collective, Parameter, Partition, Rank, Round, Shape, Span};
 /// About `(2 log2 p + 2b) (alpha + beta m/(2b)) + alpha + beta m/2`: one and a half times the vector, where
 /// `binary_pipelined` moves it twice.
 ///
-/// Numbered from the root, odd ranks are below its first child and even ones below its second: ranks `2i - 1` and
-/// `2i` stand at the same place of the two subtrees, and exchange halves in the end. A last rank without such a
-/// partner gets the other half from the root. `b` is the number of blocks of each half.
+/// Numbered from the root, odd ranks are below its first child and even ones below its second: ranks `2i - 1` and `2i`
+/// are at the same place of the two subtrees, and exchange halves in the end. A last rank without such a partner gets
+/// the other half from the root. `b` is the number of blocks of each half.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Bcast,
     id: "split_binary",

@@ -1,4 +1,4 @@
-//! The binomial tree: in every round half of the ranks hand in what they have.
+//! The binomial tree: in every round half of the ranks send all contributions that they have.
 
 use super::collecting;
 use crate::registry::{Algorithm, PLAIN};

@@ -7,8 +7,8 @@ use crate::{Collective, Parameter};
 /// Costs the sum of its parts: of contributions of `m` bytes on a node of `q` ranks, and of `q m` bytes between
 /// nodes, in as few messages as there are nodes.
 ///
-/// The ranks of every node must be consecutive, or all nodes have as many, in cyclic order. In cyclic order
-/// what a node has stands at one distance at the root, so that its message is strided.
+/// The ranks of every node must be consecutive, or in cyclic order with the same number on each node. In cyclic order
+/// the contributions of a node are at equal distances at the root, so that its message is strided.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Gather,
     id: "leaders",

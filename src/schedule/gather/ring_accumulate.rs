@@ -1,12 +1,11 @@
-//! Along the chain of ranks, each appending its contribution to what it received.
+//! Contributions move along the chain of ranks; each rank appends its own to those that it received.
 
 use super::collecting;
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::branch::chain;
 use crate::{Collective, Cost};
 
-/// Cost `(p - 1) alpha + p (p - 1)/2 beta m`: nothing overlaps. Kept to show what pipelining buys,
-/// see `ring`.
+/// Cost `(p - 1) alpha + p (p - 1)/2 beta m`: nothing overlaps. Kept for comparison with `ring`, which is pipelined.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Gather,
     id: "ring_accumulate",

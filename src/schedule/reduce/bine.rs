@@ -5,8 +5,8 @@ use crate::registry::{Algorithm, PLAIN};
 use crate::shape::log2_ceil;
 use crate::{Collective, Cost, Rank, Shape, bcast};
 
-/// Cost `L (alpha + beta m + gamma m)` with `L = ceil(log2 p)`: the broadcast of the same name run backwards,
-/// nearest partners first. What is combined is no range of ranks, so not in order.
+/// Cost `L (alpha + beta m + gamma m)` with `L = ceil(log2 p)`: the broadcast of the same name run backwards, nearest
+/// partners first. The combined ranks are not consecutive, so it is not in order.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
     id: "bine",

@@ -7,8 +7,8 @@ use crate::{Collective, Cost};
 
 /// Cost `L (alpha + beta m + gamma m)` for root 0.
 ///
-/// Rank 0 is the tree's natural root. For another root `r` the tree stands on `r..p` and its
-/// mirror image on `0..r`, rooted at `r - 1`, which sends to `r` at the end: at most one step more.
+/// Rank 0 is the tree's natural root. For another root `r` the tree covers `r..p` and its mirror image on `0..r`,
+/// rooted at `r - 1`, which sends to `r` at the end: at most one step more.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
     id: "binomial",

@@ -7,7 +7,7 @@ use crate::{Collective, Cost, Parameter};
 
 /// Cost `p - 2 + b` steps and as many combinations for root 0.
 ///
-/// Another root stands between two chains, one from either end.
+/// Another root is between two chains, one from either end.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
     id: "chain",

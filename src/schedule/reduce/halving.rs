@@ -37,8 +37,8 @@ pub(crate) fn scratch(target: Target, rank: Rank) -> Vec<Room> {
     }
 }
 
-/// The program of a rank among at least two: folding, halving, gathering and, where all want the
-/// result, unfolding.
+/// The program of a rank among at least two: folding, halving, gathering and, where all ranks get the result,
+/// unfolding.
 pub(crate) fn program(
     folding: Folding,
     target: Target,

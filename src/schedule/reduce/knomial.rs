@@ -8,8 +8,8 @@ use crate::{Collective, Parameter, Rank, Shape};
 /// `ceil(log_k p)` levels of up to `k - 1` messages and combinations one after the other. With radix 2 it is
 /// the binomial tree; with a larger radix a vector passes fewer ranks.
 ///
-/// Rank 0 is the tree's natural root. For another root `r` the tree stands on `r..p` and its
-/// mirror image on `0..r`, rooted at `r - 1`, which sends to `r` at the end.
+/// Rank 0 is the tree's natural root. For another root `r` the tree covers `r..p` and its mirror image on `0..r`,
+/// rooted at `r - 1`, which sends to `r` at the end.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
     id: "knomial",

@@ -4,8 +4,8 @@ use crate::phases::{About, Among, PHASED, Phase};
 use crate::registry::Algorithm;
 use crate::{Collective, Parameter, gather, reduce_scatter};
 
-/// Costs the sum of its parts. With `q` ranks a node each of the `q` lanes, of the ranks with one local
-/// rank, combines a q-th of the vector. All nodes must have as many ranks.
+/// Costs the sum of its parts. With `q` ranks a node each of the `q` lanes, of the ranks with one local rank, combines
+/// a q-th of the vector. All nodes must have the same number of ranks.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
     id: "lanes",

@@ -7,9 +7,9 @@ use crate::{Collective, Cost};
 /// Cost `2L alpha + 2 (p-1)/p beta m + (p-1)/p gamma m` if `p = 2^L`. Otherwise, with `P` the next
 /// lower power of two, `2 alpha + beta m + gamma m/2` more than on `P` ranks.
 ///
-/// A reduce-scatter by vector halving and distance doubling, then a binomial gather by vector
-/// doubling and distance halving. The two of a folded pair combine a half of the vector each, then
-/// one hands its half to the other; the root is never the one that is folded away.
+/// A reduce-scatter by vector halving and distance doubling, then a binomial gather by vector doubling and distance
+/// halving. The two of a folded pair combine a half of the vector each, then one sends its half to the other; the root
+/// is never the one that is folded away.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Reduce,
     id: "rabenseifner",

@@ -4,9 +4,9 @@ use super::halving::{self, Folding, Target};
 use super::rabenseifner;
 use crate::registry::Algorithm;
 
-/// As `rabenseifner`, but the odd ones of the folded ranks hand in their whole vector:
-/// `alpha + beta m + gamma m` more than on the next lower power of two. The twin that shows what
-/// balancing buys.
+/// As `rabenseifner`, but the odd ones of the folded ranks send their whole vector: this
+/// costs `alpha + beta m + gamma m` more than on the next lower power of two. A comparison of both shows the gain from
+/// balancing.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "rabenseifner_unbalanced",
     summary: "vector halving reduce-scatter, then binomial gather; whole vectors folded",

@@ -23,8 +23,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 const SCATTER: Algorithm = reduce_scatter::ring::ALGORITHM;
 const GATHER: Algorithm = gather::binomial::ALGORITHM;
 
-/// The buffers of both halves; a rank's combined part stands between them, on the root in the
-/// output.
+/// The buffers of both halves; a rank's combined part is between them, on the root in the output.
 fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
     let mut scratch = (SCATTER.scratch)(shape, rank);
     scratch.push(Room::part(shape.ranks, rank));

@@ -33,20 +33,20 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 
 const PARTIAL: Buffer = Buffer::Scratch(0);
 
-/// Where the message at a place of a step arrives.
+/// The buffer in which the message at a place of a step arrives.
 fn received(place: usize) -> Buffer {
     Buffer::Scratch(1 + place as u8)
 }
 
-/// The steps, farthest first: how many parts a rank keeps, and how many it held.
+/// The steps, farthest first: the number of parts that a rank keeps, and the number that it held before.
 fn steps(radix: u32, ranks: u32) -> Vec<[u32; 2]> {
     let distances = distances(radix, ranks);
     let steps = distances.windows(2).rev();
     steps.map(|step| [step[0], step[1]]).collect()
 }
 
-/// The scratch buffers of a rank whose range of parts shrinks up to `radix` times in a step: what it keeps in
-/// the first step, and one for each message of a step.
+/// The scratch buffers of a rank whose range of parts shrinks up to `radix` times in a step: one for the parts that it
+/// keeps in the first step, and one for each message of a step.
 pub(super) fn scratch(radix: u32, shape: &Shape, rank: Rank) -> Vec<Room> {
     let steps = steps(radix, shape.ranks);
     let mut counts: Vec<u32> = steps.first().map(|[kept, _]| *kept).into_iter().collect();
@@ -99,7 +99,7 @@ impl Circulant {
             round.send(to % self.ranks, self.parts(own, distance, count));
             round.recv(from % self.ranks, self.parts(received(place), 0, count));
             if turn == 0 && place == 0 && count < kept {
-                // The parts that nothing comes to, for now.
+                // The kept parts that no message of this step contributes to.
                 let rest = self.parts(Buffer::Input, count, kept - count);
                 for span in rest.unwrapped() {
                     round.copy(span, span.of(PARTIAL));
@@ -108,7 +108,7 @@ impl Circulant {
         }
     }
 
-    /// What one of these messages brought is combined.
+    /// Combines the data of one of these messages.
     fn combine(&self, turn: usize, place: usize, round: &mut Round) {
         let [kept, _] = self.steps[turn];
         let mut messages = messages(self.steps[turn]).skip(place);

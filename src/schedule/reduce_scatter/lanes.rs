@@ -1,4 +1,4 @@
-//! A reduce-scatter on every node of what its lanes are to have, then a reduce-scatter in every lane at once.
+//! A reduce-scatter on every node, which gives each lane its parts, then a reduce-scatter in every lane at once.
 
 use crate::phases::{About, PHASED, Phase};
 use crate::registry::Algorithm;
@@ -7,8 +7,8 @@ use crate::{Collective, Parameter};
 /// Costs the sum of its parts. With `q` ranks a node a lane, the ranks with one local rank, moves and combines a
 /// q-th of the vector between nodes, so that all ranks of a node send and receive at once.
 ///
-/// All nodes must have as many ranks, in block or in cyclic order. In block order what a lane is to have stands at
-/// one distance, so that messages on the nodes are strided. Then it combines in rank order if its parts do.
+/// All nodes must have the same number of ranks, in block or in cyclic order. In block order the parts of a lane are at
+/// equal distances, so that messages on the nodes are strided. Then it combines in rank order if its parts do.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::ReduceScatterBlock,
     id: "lanes",

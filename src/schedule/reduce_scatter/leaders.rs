@@ -7,8 +7,8 @@ use crate::{Collective, Parameter, reduce};
 /// Costs the sum of its parts: on nodes a reduce of the whole vector and a scatter of the node's part, between
 /// them as few messages as there are nodes.
 ///
-/// Parts may have any sizes where the ranks of every node are consecutive. Then it combines in rank order if its
-/// parts do. In cyclic order parts must have one size, and nodes as many ranks.
+/// Parts may have any sizes where the ranks of every node are consecutive. Then it combines in rank order if its parts
+/// do. In cyclic order all parts must have the same size, and all nodes the same number of ranks.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::ReduceScatter,
     id: "leaders",

@@ -7,7 +7,7 @@ use crate::{Collective, Parameter};
 /// Costs the sum of its parts: of parts of `q m` bytes between nodes of `q` ranks, in as few messages as there are
 /// nodes, and of `m` bytes on them.
 ///
-/// The ranks of every node must be consecutive, or all nodes have as many, in cyclic order.
+/// The ranks of every node must be consecutive, or in cyclic order with the same number on each node.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Scatter,
     id: "leaders",

@@ -16,8 +16,8 @@ pub(crate) fn distances(radix: u32, ranks: u32) -> Vec<u32> {
     distances
 }
 
-/// The messages with which cyclic ranges of `held` ranks grow to `next`, or shrink back: how far apart sender
-/// and receiver are, and of how many ranks each is; the first one is the longest.
+/// The messages with which cyclic ranges of `held` ranks grow to `next`, or shrink back: the distance from sender to
+/// receiver, and the number of ranks in the message; the first one is the longest.
 pub(crate) fn messages([held, next]: [u32; 2]) -> impl Iterator<Item = (u32, u32)> {
     let distances = (held..next).step_by(held as usize);
     distances.map(move |distance| (distance, held.min(next - distance)))
@@ -56,8 +56,8 @@ impl Graph {
         self.levels()
     }
 
-    /// The blocks that a node other than the root receives in the first rounds; negative numbers stand for blocks of
-    /// earlier rounds.
+    /// The blocks that a node other than the root receives in the first rounds; negative numbers mean blocks of earlier
+    /// rounds.
     fn receives(&self, node: u32) -> Vec<i64> {
         let first = self.first_block(node);
         let mut search = Search {

@@ -80,7 +80,7 @@ impl Fold {
         }
     }
 
-    /// The position that stands for a rank.
+    /// The position that represents a rank.
     pub(crate) fn position(self, rank: Rank) -> u32 {
         match rank < 2 * self.folded {
             true => rank / 2,

@@ -11,4 +11,4 @@ pub(crate) mod relay;
 pub(crate) mod spanning;
 pub(crate) mod timetable;
 pub(crate) mod towards;
-pub(crate) mod twin;
+pub(crate) mod two_trees;

@@ -1,9 +1,9 @@
 //! Pairs of partners among a power of two of positions: in each of `log2 P` steps, every position exchanges with one other.
 //!
-//! What position 0 hands on in step 0, 1, ... from all that have it to their partners reaches every position
-//! once; the steps on its way are the position's *path*. Two partners of a step have the same path before that
-//! step, so they may halve what is left to both: positions with paths that begin alike hold neighbouring blocks,
-//! if the block of a position is its path read with the first step as the highest bit.
+//! Position 0 has a message, and in steps 0, 1, ... all positions that have it send it to their partners: it reaches
+//! every position once; the steps on its way are the position's *path*. Two partners of a step have the same path
+//! before that step, so they may halve what is left to both: positions with paths that begin alike hold neighbouring
+//! blocks, if the block of a position is its path read with the first step as the highest bit.
 
 /// Which positions are partners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

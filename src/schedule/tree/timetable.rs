@@ -3,7 +3,7 @@
 //!
 //! The root of both trees is outside of them; the other ranks are the trees' positions, in rank order.
 
-use crate::tree::twin::Twins;
+use crate::tree::two_trees::TwoTrees;
 use crate::{Exact, Rank, Shape};
 
 /// An edge of one tree, with the times of its blocks: the `i`-th passes in round `arrival + 2i`.
@@ -29,7 +29,7 @@ pub(crate) struct Timetable {
 /// The number of steps that the broadcast takes in addition to one per block, on `ranks` ranks, at least 2; and the
 /// numbers of blocks for which that is exact. Takes O(p log p) time.
 pub(crate) fn latency(ranks: u32) -> (i64, Exact) {
-    let trees = Twins::new(ranks - 1);
+    let trees = TwoTrees::new(ranks - 1);
     let latest = |second| {
         let arrivals = (1..ranks).map(|position| trees.arrival(second, position));
         i64::from(arrivals.max().unwrap_or(0))
@@ -54,7 +54,7 @@ impl Timetable {
             blocks,
             ..
         } = *shape;
-        let trees = Twins::new(ranks - 1);
+        let trees = TwoTrees::new(ranks - 1);
         let at = |position: u32| position - u32::from(position <= root);
         let position = rank + u32::from(rank < root);
         let down = |second: bool, position: u32| Edge {

@@ -6,7 +6,7 @@ use crate::{
     Algorithm, Blocks, Collective, Parameter, Parameters, Placed, Rank, Request, parts_of,
 };
 
-/// Ranges of what a call may be; [`Grid::requests`] has every combination that makes a difference.
+/// Ranges of the properties of a call; [`Grid::requests`] has every combination that makes a difference.
 #[derive(Clone, Debug)]
 pub struct Grid {
     /// Ranks of the communicator.
@@ -182,7 +182,7 @@ fn compositions(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
     }
 }
 
-/// Into how many blocks what the length of the call says is cut.
+/// The number of blocks into which the data that the length of the call counts is cut.
 fn blocks(algorithm: &Algorithm, parameters: &Parameters<'_>, ranks: u32) -> u64 {
     let pieces = algorithm.parts(parameters).map(|part| part.pieces(ranks));
     let pieces = pieces.max().unwrap_or(1).max(algorithm.pieces(ranks));

@@ -41,14 +41,16 @@ pub(super) fn sentence(kind: TaskKind, outcome: &Value) -> String {
     let points = counted(points, "point");
     match kind {
         TaskKind::Tune => format!(
-            "{} of {} measurements are made, and the table is added",
+            "the table is added; measurements made: {} of {}",
             outcome["done"], outcome["total"]
         ),
         TaskKind::Validate if slower == 0 => {
             format!("none of {points} is slower than the default")
         }
         TaskKind::Validate => {
-            format!("{slower} of {points} are slower than the default, or fail")
+            format!(
+                "the table's choice is slower than the default, or fails, at {slower} of {points}"
+            )
         }
         TaskKind::Check if outcome["holds"] == true => {
             format!("the table holds at {points}")

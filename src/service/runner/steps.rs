@@ -1,4 +1,4 @@
-//! Tasks that run as jobs of a batch system. Short-lived children collect what the jobs have measured and submit the
+//! Tasks that run as jobs of a batch system. Short-lived children collect the measurements of the jobs and submit the
 //! next job. One child at a time queries the scheduler, over all tasks, and at most every two seconds.
 
 use std::thread::Scope;
@@ -176,7 +176,7 @@ impl Service {
         self.count_unseen(id, plan, Some(job));
         let why = job["reason"].as_str().map(|why| format!(" ({why})"));
         let reason = match state {
-            "running" => format!("job {name} runs; {done} measurements are stored"),
+            "running" => format!("job {name} runs; measurements stored: {done}"),
             _ => format!("job {name} is {state}{}", why.unwrap_or_default()),
         };
         let is_news = self.active(id, |active| {

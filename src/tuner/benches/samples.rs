@@ -135,7 +135,7 @@ fn plan(launch: u32, folder: &Path) -> Plan {
         cores: None,
         switches: Vec::new(),
         pretended_ppn: None,
-        leash: None,
+        parent_lock: None,
         deadline_seconds: None,
         watchdog_seconds: 30.0,
         repetition: Repetition {

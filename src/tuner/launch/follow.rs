@@ -47,7 +47,7 @@ impl Launch<'_> {
     ) -> Result<Ended, TunerError> {
         let outlives = at.launcher.outlives();
         let leaves = outlives && watch != OnInterrupt::Own;
-        // Until its end is known, the launch may go on.
+        // Until its end is known, the launch may continue.
         self.goes_on = leaves;
         let exit = match watch {
             OnInterrupt::Submit if outlives => self.look(running),

@@ -136,14 +136,14 @@ fn lost_nodes(tail: &[String]) -> Option<Vec<String>> {
     libraries.find_map(|library| library.lost_nodes(&printed))
 }
 
-/// Whether an exit code stands for SIGHUP, SIGINT or SIGTERM to the ranks or the launcher, which no candidate causes.
+/// Whether an exit code means SIGHUP, SIGINT or SIGTERM to the ranks or the launcher, which no candidate causes.
 /// Launchers report 128 plus the signal's number, MPICH's also the bare number.
 fn asked_to_end(code: i32) -> bool {
     matches!(code, 129 | 130 | 143 | 2 | 15)
 }
 
-/// Whether an exit code stands for a rank's end by SIGKILL, sent by a user or by the kernel when memory ran out.
-/// MPICH's launcher may also report the SIGKILL by which it ended the other ranks after a crash.
+/// Whether an exit code means a rank's end by SIGKILL, sent by a user or by the kernel when memory ran out. MPICH's
+/// launcher may also report the SIGKILL by which it ended the other ranks after a crash.
 fn was_killed(code: i32) -> bool {
     matches!(code, 137 | 9)
 }

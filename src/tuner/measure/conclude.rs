@@ -74,7 +74,7 @@ impl Measuring<'_> {
         Ok(AfterLaunch::GoOn)
     }
 
-    /// Leaves a launch that goes on; an error if the command was to wait for it.
+    /// Leaves a launch that continues; an error if the command was to wait for it.
     fn leave(
         &mut self,
         plan: &Plan,

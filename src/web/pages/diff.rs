@@ -60,7 +60,7 @@ fn content(before: &Digest, after: &Digest, diff: &Diff) -> Markup {
             @if diff.changes.is_empty() {
                 p { "Where both have rules they choose alike." }
             } @else {
-                p { (diff.changes.len()) " ranges of sizes changed." @if shown < diff.changes.len() { " The first " (shown) " are shown." } }
+                p { "Changed ranges of sizes: " (diff.changes.len()) "." @if shown < diff.changes.len() { " The first " (shown) " are shown." } }
                 (wide("Choices that changed", &changed_choices(&diff.changes[..shown]).html()))
                 p.quiet {
                     "Worth: the expected speed-up over the default after the change, divided by the one before it."

@@ -34,7 +34,7 @@ fn sentence(event: &Value) -> String {
         _ => String::new(),
     };
     match done(event) {
-        Some((done, total)) => format!("{done} of {total} measurements are made. {stage}"),
+        Some((done, total)) => format!("Measurements made: {done} of {total}. {stage}"),
         None => stage,
     }
 }

@@ -407,7 +407,7 @@ fn patterns_select_something() {
         23,
         include,
         "not a pattern",
-        "`*` stands for",
+        "`*` matches any text",
     );
     check(
         "exclude: [\"*/ring\", default]",

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use model::SimulationError;
 use schedule::Collective;
 use thiserror::Error;
+use vocabulary::units::counted;
 
 /// A simulation that could not be carried out.
 #[derive(Debug, Error)]
@@ -16,7 +17,10 @@ pub(crate) enum SimulateError {
     #[error(transparent)]
     Simulation(#[from] SimulationError),
     /// A length that is not a multiple of the element size.
-    #[error("{bytes} bytes are not a whole number of elements of {element_bytes} bytes")]
+    #[error(
+        "the size of {} is not a whole number of elements of {element_bytes} bytes",
+        counted(bytes, "byte")
+    )]
     PartOfElement { bytes: u64, element_bytes: u64 },
     /// An algorithm of another collective than the one named.
     #[error("`{name}` is not an algorithm of {collective}")]

@@ -85,7 +85,7 @@ fn a_user_goes_the_whole_way_from_logging_in_to_a_rollback() {
     assert!(
         browser
             .text("#release")
-            .contains("a simulated machine is for trying out")
+            .contains("simulated machines are for experiments")
     );
     release(&browser, "the first table of this machine");
     assert!(browser.text(".headline").contains(&first[..12]));

@@ -209,7 +209,7 @@ fn imported_numbers_have_bounds() {
         "x,y,1,4,64,2000T,1,1",
         &[" segment_bytes: ", "is not a size from 0 to 1024T"],
     );
-    let ranks = "2147483648 nodes with 2 ranks each are not a number of ranks from 1 to 2147483647";
+    let ranks = "the shape 2147483648x2 does not have a number of ranks from 1 to 2147483647";
     refuse("default,,2147483648,2,64,,1,1", &[" ppn: ", ranks]);
 
     // What is still allowed is reported on.

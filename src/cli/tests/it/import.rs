@@ -50,7 +50,7 @@ fn imported_times_are_as_good_as_our_own() {
     let told = place.run(&ARGS).good().out;
     assert_eq!(
         told,
-        "6 times of 3 candidates in 2 cells and 1 launch of openmpi-4.0.5 are in data/hydra.db\n"
+        "data/hydra.db holds 6 times of 3 candidates in 2 cells and 1 launch of openmpi-4.0.5\n"
     );
     let fit = place.run(&["fit", "data/hydra.db", "--json"]).good().json();
     assert_eq!(fit["blocks"].as_array().map(Vec::len), Some(2));
@@ -89,7 +89,7 @@ fn imported_times_are_as_good_as_our_own() {
             told["evidence"][0]["ranking"].as_array().map(Vec::len),
             Some(3)
         );
-        assert_eq!(told["dissent"], Value::Null);
+        assert_eq!(told["disagreement"], Value::Null);
     }
     let report = place.run(&["report", "t.yaml"]).good();
     assert_eq!(

@@ -210,7 +210,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
         cores: None,
         switches: Vec::new(),
         pretended_ppn: None,
-        leash: None,
+        parent_lock: None,
         deadline_seconds: None,
         watchdog_seconds: 30.0,
         repetition: campaign.repetition(100),

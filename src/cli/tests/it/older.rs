@@ -307,8 +307,8 @@ fn an_old_table_answers_with_its_evidence() {
         );
     }
     // It has rules for operators that do not commute, which were not measured.
-    let dissent = evidence["dissent"].as_str().unwrap_or_default();
-    assert!(dissent.contains("`colltune decide`"), "{evidence}");
+    let disagreement = evidence["disagreement"].as_str().unwrap_or_default();
+    assert!(disagreement.contains("`colltune decide`"), "{evidence}");
     let chosen = &evidence["evidence"][0];
     assert_eq!(chosen["chosen"], "native:bcast/chain");
     assert_eq!(chosen["ranking"][0]["launches"], 2);

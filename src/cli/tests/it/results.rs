@@ -113,7 +113,7 @@ fn explain_shows_the_evidence() {
             "cold_cache",
             "common_starts",
             "decision",
-            "dissent",
+            "disagreement",
             "evidence",
             "measuring_time",
             "no_evidence",
@@ -192,7 +192,7 @@ fn an_answer_has_one_ratio() {
     for table in [table.clone(), of_before] {
         std::fs::write(&path, table).unwrap();
         let told = place.run(&ask("explain", "1M", &["--json"])).good().json();
-        assert_eq!(told["dissent"], Value::Null);
+        assert_eq!(told["disagreement"], Value::Null);
         assert_eq!(number(&told["decision"]["speedup"]), speedup);
         let evidence = &told["evidence"][0];
         let ranking = evidence["ranking"].as_array().unwrap();
@@ -221,7 +221,7 @@ fn explain_tells_of_batches_and_invalid_repetitions_where_there_are_any() {
         "6 of 18\n",
         "\nTimes are per call, from 16 calls in a row.\n",
         "\nLaunches with other numbers of calls are left out: 2.\n",
-        "\nallreduce/recursive_doubling is not ranked: none of its 24 repetitions is valid.",
+        "\nallreduce/recursive_doubling is not ranked: it has 24 repetitions, none of them valid.",
     ] {
         assert!(told.contains(part), "{part}:\n{told}");
     }
@@ -267,10 +267,10 @@ fn fit_finds_the_machine_again() {
             "blocks",
             "candidates",
             "library",
-            "misfits",
             "models",
             "name",
             "parameters",
+            "poor_predictions",
             "segments",
             "store"
         ]

@@ -241,19 +241,19 @@ fn a_rank_that_dies_leaves_its_candidate_in_flight() {
 }
 
 #[test]
-fn ranks_do_not_outlive_the_holder_of_the_leash() {
+fn ranks_do_not_outlive_the_holder_of_the_lock() {
     let mut bench = endless();
-    let leash = bench.path("leash");
-    let file = File::create(&leash).expect("created");
+    let path = bench.path("lock");
+    let file = File::create(&path).expect("created");
     let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).expect("locked");
-    bench.plan.leash = Some(leash);
+    bench.plan.parent_lock = Some(path);
     let mut running = bench.start(2);
     bench.wait_for(is_trying);
     std::thread::sleep(Duration::from_secs(1));
     assert_eq!(
         running.poll().expect("watched"),
         None,
-        "a held leash keeps the launch going"
+        "a held lock keeps the launch going"
     );
     lock.unlock().expect("unlocked");
     let released = Instant::now();

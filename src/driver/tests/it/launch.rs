@@ -40,7 +40,7 @@ impl Bench {
             cores: None,
             switches: Vec::new(),
             pretended_ppn: None,
-            leash: None,
+            parent_lock: None,
             deadline_seconds: None,
             watchdog_seconds: 60.0,
             repetition: Repetition {

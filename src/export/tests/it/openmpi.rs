@@ -186,7 +186,8 @@ fn shapes_that_disagree_are_left_to_the_library_unless_one_is_assumed() {
     let message =
         "cannot assume the shape 3x3: the table has rules for 1x2, 1x3, 1x4, 1x8, 2x2 alone";
     assert_eq!(refused(vec![unknown]), message);
-    let message = "cannot assume the shape 2x2: 1x4 has as many ranks and is assumed too";
+    let message =
+        "cannot assume the shape 2x2: 1x4 has the same number of ranks and is assumed too";
     assert_eq!(refused(vec![one, two]), message);
     // Where they agree there is nothing to ask.
     let mut table = table();

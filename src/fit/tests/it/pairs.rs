@@ -88,12 +88,15 @@ fn ratios_are_paired_in_launches_and_blocks_match() {
     ];
     let pairs = of(&summaries);
     assert_eq!(pairs.len(), 1);
-    let twins = &pairs[0].twins;
-    assert_eq!(twins.len(), 1, "{twins:?}");
-    assert_eq!(twins[0].name, "bcast/chain[block_bytes=4]");
-    assert_eq!(twins[0].against, "native:bcast/pipeline[segment_bytes=4]");
-    let [(8, ratio)] = twins[0].points[..] else {
-        panic!("{twins:?}");
+    let equivalents = &pairs[0].equivalents;
+    assert_eq!(equivalents.len(), 1, "{equivalents:?}");
+    assert_eq!(equivalents[0].name, "bcast/chain[block_bytes=4]");
+    assert_eq!(
+        equivalents[0].against,
+        "native:bcast/pipeline[segment_bytes=4]"
+    );
+    let [(8, ratio)] = equivalents[0].points[..] else {
+        panic!("{equivalents:?}");
     };
     let interval = ratio.interval;
     assert_eq!([interval.low, ratio.median, interval.high], [2.0, 2.0, 2.0]);
@@ -110,8 +113,8 @@ fn ratios_are_paired_in_launches_and_blocks_match() {
 }
 
 #[test]
-fn twins_that_left_the_race_are_left_out_and_counted() {
-    let twins = |left_launches| {
+fn equivalents_that_left_the_race_are_left_out_and_counted() {
+    let equivalents = |left_launches| {
         let left = |summary: Summary| Summary {
             counts: Counts {
                 left_launches,
@@ -132,12 +135,12 @@ fn twins_that_left_the_race_are_left_out_and_counted() {
             )),
         ];
         let pairs = of(&summaries);
-        let points = &pairs[0].twins[0].points;
+        let points = &pairs[0].equivalents[0].points;
         let sizes: Vec<u64> = points.iter().map(|(bytes, _)| *bytes).collect();
-        (sizes, pairs[0].left_twins)
+        (sizes, pairs[0].left_equivalents)
     };
-    assert_eq!(twins(0), (vec![8, 64, 512], 0));
-    assert_eq!(twins(1), (vec![64], 2));
+    assert_eq!(equivalents(0), (vec![8, 64, 512], 0));
+    assert_eq!(equivalents(1), (vec![64], 2));
 }
 
 #[test]

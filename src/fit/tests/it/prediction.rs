@@ -44,7 +44,7 @@ pub(crate) fn machine() -> MachineFit {
         noise: None,
     };
     MachineFit {
-        misfits: Vec::new(),
+        poor_predictions: Vec::new(),
         machine: Some(machine),
         combining: Vec::new(),
         calibration: None,

@@ -229,7 +229,7 @@ fn what_is_wrong_is_named_with_line_field_and_remedy() {
     check(
         "reduce,default,,1,4,6,,,1,1e-6",
         [
-            "bytes: 6 bytes are not a whole number of float32",
+            "bytes: the size of 6 bytes is not a whole number of float32",
             "`datatype`",
         ],
     );
@@ -245,7 +245,7 @@ fn what_is_wrong_is_named_with_line_field_and_remedy() {
     }
     check(
         "bcast,default,,1,4,8,,,1",
-        ["there are 9 fields instead of 10", "header"],
+        ["the line has 9 fields instead of 10", "header"],
     );
 }
 

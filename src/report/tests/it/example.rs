@@ -2,9 +2,9 @@
 
 use report::{Basis, Comparison, View};
 use results::{
-    BlockComparison, BlockPoint, CellDecision, Estimate, Expected, MeasuringCost, Misfit,
-    ModelCurve, ModelKind, ModelScore, OftenInvalid, Pair, Pairs, ParameterEstimate, Races, Ranked,
-    RepetitionCounts, Starts, Status, Timed, Verdict,
+    BlockComparison, BlockPoint, CellDecision, Estimate, Expected, MeasuringCost, ModelCurve,
+    ModelKind, ModelScore, OftenInvalid, Pair, Pairs, ParameterEstimate, PoorPrediction, Races,
+    Ranked, RepetitionCounts, Starts, Status, Timed, Verdict,
 };
 use schedule::Collective;
 use statistics::{Interval, PairedRatio};
@@ -64,7 +64,7 @@ fn pairs() -> Pairs {
     Pairs {
         collective: Collective::Bcast,
         shape: SHAPE,
-        twins: vec![
+        equivalents: vec![
             pair(
                 "bcast/binomial",
                 "native:bcast/binomial",
@@ -85,7 +85,7 @@ fn pairs() -> Pairs {
                 &[0.98, 1.41],
             ),
         ],
-        left_twins: 2,
+        left_equivalents: 2,
         best: vec![pair("colltune", "the library, forced", &[1.0, 0.9, 0.45])],
     }
 }
@@ -427,7 +427,7 @@ pub(crate) fn view() -> View {
             }],
             placebos: vec![(cell, PairedRatio::point(1.01))],
         },
-        misfits: vec![Misfit {
+        poor_predictions: vec![PoorPrediction {
             experiment: Timed::Copy,
             bytes: 4 << 20,
             from_bytes: 1 << 20,

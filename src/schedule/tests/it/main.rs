@@ -24,4 +24,4 @@ mod script;
 mod slots;
 mod textbook;
 mod timelines;
-mod twins;
+mod two_trees;

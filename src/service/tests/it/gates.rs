@@ -77,7 +77,7 @@ fn gates_say_what_is_missing_and_what_to_do() {
         fresh,
         &["readable", "confirmed"],
         &[
-            "none of its 1 rule is used",
+            "the table has 1 rule, none of which is used",
             "tune with `confirmation: on`",
             "native:bcast/chain is not confirmed",
         ],

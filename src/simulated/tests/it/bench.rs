@@ -92,7 +92,7 @@ impl Bench {
             cores: None,
             switches: Vec::new(),
             pretended_ppn: None,
-            leash: None,
+            parent_lock: None,
             deadline_seconds: None,
             watchdog_seconds: 30.0,
             repetition: Repetition {

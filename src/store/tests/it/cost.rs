@@ -29,7 +29,7 @@ fn store_with(path: &Path, launches: &[Launched]) -> Store {
         let plan = Plan {
             campaign: format!("digest {number}"),
             deadline_seconds: Some(50.0),
-            leash: Some("leash".into()),
+            parent_lock: Some("lock".into()),
             ..plan(number, library("openmpi"), Path::new("spool"), *tasks)
         };
         store
@@ -97,13 +97,13 @@ fn a_launch_costs_its_tasks_or_the_time_it_took() {
     }
 }
 
-/// A launch that waited in a queue has no leash, and when it began to run is unknown.
+/// A launch that waited in a queue has no lock, and when it began to run is unknown.
 #[test]
 fn waiting_in_a_queue_costs_nothing() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let mut store = store_with(&folder.path().join("a.db"), &[]);
     let plan = plan(1, library("openmpi"), Path::new("spool"), 2);
-    assert_eq!(plan.leash, None);
+    assert_eq!(plan.parent_lock, None);
     store
         .record_campaign(&plan.campaign, "a", "name: a")
         .expect("stored");

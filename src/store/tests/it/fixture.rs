@@ -84,7 +84,7 @@ pub(crate) fn plan(launch: u32, library: Library, spool: &Path, cells: u32) -> P
         cores: None,
         switches: Vec::new(),
         pretended_ppn: None,
-        leash: None,
+        parent_lock: None,
         deadline_seconds: Some(0.1),
         watchdog_seconds: 30.0,
         repetition: Repetition {

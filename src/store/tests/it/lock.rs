@@ -75,9 +75,9 @@ fn a_second_process_is_refused_until_the_first_is_killed() {
 fn a_probing_driver_does_not_refuse_us() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let store = folder.path().join("a.db");
-    let leash = Lock::acquire(&store).expect("free").path().to_owned();
+    let lock = Lock::acquire(&store).expect("free").path().to_owned();
     let probe = || {
-        let file = File::open(&leash).expect("there");
+        let file = File::open(&lock).expect("there");
         Flock::lock(file, FlockArg::LockSharedNonblock).map_err(|(_, errno)| errno)
     };
     let probing = probe().expect("no other holds it");
@@ -86,8 +86,8 @@ fn a_probing_driver_does_not_refuse_us() {
         drop(probing);
     });
     let lock = Lock::acquire(&store).expect("patient");
-    assert!(probe().is_err(), "the leash holds");
+    assert!(probe().is_err(), "the lock is held");
     release.join().expect("released");
     drop(lock);
-    probe().expect("the leash is gone");
+    probe().expect("the lock is gone");
 }

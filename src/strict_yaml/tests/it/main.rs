@@ -124,7 +124,7 @@ fn wrong_forms_say_what_is_expected_and_found() {
         ("scalar: 1.5", 9, "a text or a whole number", "`1.5`"),
         ("many: {a: 1}", 7, "a text or a whole number", "a mapping"),
         ("colour: [red]", 9, "a word", "a list"),
-        ("pair: [1, 2, 3]", 7, "a list of 2 entries", "a list"),
+        ("pair: [1, 2, 3]", 7, "a list of length 2", "a list"),
         ("inner: [7]", 8, "a mapping (`key: value`)", "a list"),
         ("inner: 7", 8, "a mapping (`key: value`)", "`7`"),
     ] {

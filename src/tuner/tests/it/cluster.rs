@@ -63,7 +63,7 @@ impl Launcher for ClusterLauncher {
         let text = std::fs::read(&job.plan).expect("a plan file");
         let plan: Plan = serde_json::from_slice(&text).expect("a plan");
         assert!(job.plan.is_absolute() && job.log.is_absolute());
-        assert_eq!(plan.leash, None, "no process holds one for it");
+        assert_eq!(plan.parent_lock, None, "no process holds one for it");
         let mut cluster = lock(&self.0);
         let launch = plan.launch;
         let fate = cluster.fates.get(&launch).unwrap_or(&cluster.always);

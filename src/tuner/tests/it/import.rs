@@ -132,7 +132,7 @@ fn published_times_are_decided_for_the_best_candidate() {
         );
         let told = explain(&table, &query, &desk.path("a.db")).expect("explained");
         assert_eq!(told.evidence[0].ranking.len(), 4);
-        assert_eq!(told.dissent, None);
+        assert_eq!(told.disagreement, None);
     }
     let blocks: Vec<_> = analysis
         .found

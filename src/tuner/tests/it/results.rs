@@ -190,7 +190,7 @@ fn a_table_that_its_store_has_outgrown_is_told_of() {
     let store = bench.campaign().output.store;
     let asked = query(16 << 10, OperatorClass::Commutative);
     let agreed = explain(&tuned.table, &asked, &store).expect("explained");
-    assert_eq!(agreed.dissent, None);
+    assert_eq!(agreed.disagreement, None);
     for entries in tuned.table.collectives.values_mut() {
         for entry in entries {
             for rule in &mut entry.rules {
@@ -199,9 +199,9 @@ fn a_table_that_its_store_has_outgrown_is_told_of() {
         }
     }
     let outgrown = explain(&tuned.table, &asked, &store).expect("explained");
-    let dissent = outgrown.dissent.expect("the store says otherwise");
+    let disagreement = outgrown.disagreement.expect("the store says otherwise");
     assert!(
-        dissent.contains("colltune decide") && dissent.contains("default"),
-        "{dissent}"
+        disagreement.contains("colltune decide") && disagreement.contains("default"),
+        "{disagreement}"
     );
 }

@@ -37,7 +37,7 @@ fn the_shortest_exchange_bounds_the_offset() {
 /// Learns many times; the clock must be right within half the asymmetry and `noise` when it is
 /// learned and a second later, the drift within `drift_noise`, and neither by more than it says.
 fn check(skew: (f64, f64), delays: Delays, noise_seconds: f64, drift_noise: f64) {
-    let pupil = Skew {
+    let client = Skew {
         offset_seconds: skew.0,
         drift: skew.1,
     };
@@ -45,17 +45,17 @@ fn check(skew: (f64, f64), delays: Delays, noise_seconds: f64, drift_noise: f64)
     let mut honest = 0;
     for seed in 0..200 {
         let mut machine = Machine::new(delays, seed);
-        let clock = machine.learn(pupil, Skew::NONE);
+        let clock = machine.learn(client, Skew::NONE);
         let expected = 1.0 / (1.0 + skew.1) - 1.0;
         let off = (clock.drift() - expected).abs();
         assert!(off < drift_noise, "{skew:?}, seed {seed}: drift {off:e}");
         honest += u32::from(off <= clock.drift_error());
         for (pause, more) in [(0, 0.0), (1_000_000_000, drift_noise)] {
             machine.now += pause;
-            let error = machine.error_seconds(&clock, pupil, Skew::NONE);
+            let error = machine.error_seconds(&clock, client, Skew::NONE);
             let most = bias + noise_seconds + more;
             assert!(error < most, "{skew:?}, seed {seed}: {error:e} > {most:e}");
-            let said = clock.error_seconds(pupil.read(machine.now));
+            let said = clock.error_seconds(client.read(machine.now));
             assert!(error <= said, "{skew:?}, seed {seed}: {error:e} > {said:e}");
         }
     }
@@ -72,7 +72,7 @@ fn offsets_of_seconds_and_drifts_are_recovered() {
 
 #[test]
 fn a_disturbed_batch_says_little() {
-    let pupil = Skew {
+    let client = Skew {
         offset_seconds: 2.0,
         drift: 20e-6,
     };
@@ -81,11 +81,11 @@ fn a_disturbed_batch_says_little() {
         .map(|batch| {
             machine.delays.least = [1000.0, if batch == 11 { 61_000.0 } else { 1000.0 }];
             machine.now += 25_000_000;
-            machine.offset(pupil, Skew::NONE)
+            machine.offset(client, Skew::NONE)
         })
         .collect();
     let clock = Clock::fit(&offsets).expect("twelve batches");
-    assert!(machine.error_seconds(&clock, pupil, Skew::NONE) < 0.2e-6);
+    assert!(machine.error_seconds(&clock, client, Skew::NONE) < 0.2e-6);
 }
 
 #[test]

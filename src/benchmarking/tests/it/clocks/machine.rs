@@ -63,13 +63,13 @@ impl Machine {
     }
 
     /// A batch of exchanges with another clock.
-    pub(crate) fn batch(&mut self, pupil: Skew, teacher: Skew, count: usize) -> Vec<Exchange> {
+    pub(crate) fn batch(&mut self, client: Skew, reference: Skew, count: usize) -> Vec<Exchange> {
         let mut one = || {
-            let sent = pupil.read(self.now);
+            let sent = client.read(self.now);
             self.now += self.delays.draw(0, &mut self.rng);
-            let answered = teacher.read(self.now);
+            let answered = reference.read(self.now);
             self.now += self.delays.draw(1, &mut self.rng);
-            let received = pupil.read(self.now);
+            let received = client.read(self.now);
             Exchange {
                 sent,
                 answered,
@@ -79,25 +79,25 @@ impl Machine {
         (0..count).map(|_| one()).collect()
     }
 
-    /// A lesson of 20 exchanges every 25 milliseconds.
-    pub(crate) fn learn(&mut self, pupil: Skew, teacher: Skew) -> Clock {
+    /// Synchronises a client: 20 exchanges every 25 milliseconds.
+    pub(crate) fn learn(&mut self, client: Skew, reference: Skew) -> Clock {
         let mut learning = Learning::default();
         while learning.is_unfinished() {
-            learning.add(&self.batch(pupil, teacher, 20));
+            learning.add(&self.batch(client, reference, 20));
             self.now += 25_000_000;
         }
         learning.clock().expect("there were exchanges")
     }
 
     /// A fresh offset to another clock by ten exchanges.
-    pub(crate) fn offset(&mut self, pupil: Skew, teacher: Skew) -> Offset {
-        Offset::by_shortest(&self.batch(pupil, teacher, 10)).expect("there were exchanges")
+    pub(crate) fn offset(&mut self, client: Skew, reference: Skew) -> Offset {
+        Offset::by_shortest(&self.batch(client, reference, 10)).expect("there were exchanges")
     }
 
     /// By how many seconds a learned clock is wrong now.
-    pub(crate) fn error_seconds(&self, clock: &Clock, pupil: Skew, teacher: Skew) -> f64 {
-        let global = clock.global(pupil.read(self.now));
-        benchmarking::clocks::seconds(global - teacher.read(self.now)).abs()
+    pub(crate) fn error_seconds(&self, clock: &Clock, client: Skew, reference: Skew) -> f64 {
+        let global = clock.global(client.read(self.now));
+        benchmarking::clocks::seconds(global - reference.read(self.now)).abs()
     }
 }
 

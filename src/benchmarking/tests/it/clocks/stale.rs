@@ -39,7 +39,7 @@ fn jumps_and_changed_drifts_are_noticed() {
             "{jump_seconds:e} {drift_change:e}: {fresh:?}"
         );
         if expected {
-            assert!(!clock.is_stale(&fresh, 1.0), "the teacher is to blame");
+            assert!(!clock.is_stale(&fresh, 1.0), "the reference is to blame");
         }
     };
     check(0.0, 0.0, false);

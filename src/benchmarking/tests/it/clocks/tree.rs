@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use benchmarking::clocks::{Clock, Lesson, rounds};
+use benchmarking::clocks::{Clock, ClockPair, rounds};
 
 use super::machine::{Machine, NOISY, Skew};
 
@@ -25,13 +25,16 @@ fn everybody_learns_once_from_one_who_knows() {
         let mut knowing = BTreeSet::from([0]);
         for round in &rounds {
             let mut busy = BTreeSet::new();
-            for Lesson { teacher, pupil } in round {
-                assert!(knowing.contains(teacher), "{counts:?}: {teacher}");
-                assert!(busy.insert(*teacher) && busy.insert(*pupil), "{counts:?}");
+            for ClockPair { reference, client } in round {
+                assert!(knowing.contains(reference), "{counts:?}: {reference}");
+                assert!(
+                    busy.insert(*reference) && busy.insert(*client),
+                    "{counts:?}"
+                );
             }
-            let pupils = round.iter().map(|lesson| lesson.pupil);
-            for pupil in pupils {
-                assert!(knowing.insert(pupil), "{counts:?}: {pupil} twice");
+            let clients = round.iter().map(|pair| pair.client);
+            for client in clients {
+                assert!(knowing.insert(client), "{counts:?}: {client} twice");
             }
         }
         assert_eq!(knowing.len() as u32, counts.iter().sum::<u32>());
@@ -49,10 +52,10 @@ fn everybody_learns_once_from_one_who_knows() {
 fn between_nodes_only_first_ranks_learn() {
     let nodes = nodes(&[2, 3, 3]);
     let node_of = |rank: u32| nodes.iter().position(|node| node.contains(&rank));
-    for Lesson { teacher, pupil } in rounds(&nodes).concat() {
-        if node_of(teacher) != node_of(pupil) {
-            assert!(nodes.iter().any(|node| node[0] == teacher));
-            assert!(nodes.iter().any(|node| node[0] == pupil));
+    for ClockPair { reference, client } in rounds(&nodes).concat() {
+        if node_of(reference) != node_of(client) {
+            assert!(nodes.iter().any(|node| node[0] == reference));
+            assert!(nodes.iter().any(|node| node[0] == client));
         }
     }
 }
@@ -73,10 +76,10 @@ fn errors_stay_small_over_several_levels() {
         };
         let mut learned = vec![None; 30];
         learned[0] = Some(Clock::GLOBAL);
-        for Lesson { teacher, pupil } in rounds(&nodes).concat() {
-            let known = learned[teacher as usize].expect("the teacher knows");
-            let lesson = machine.learn(skew(pupil), skew(teacher));
-            learned[pupil as usize] = Some(lesson.then(&known));
+        for ClockPair { reference, client } in rounds(&nodes).concat() {
+            let known = learned[reference as usize].expect("the reference knows");
+            let pair = machine.learn(skew(client), skew(reference));
+            learned[client as usize] = Some(pair.then(&known));
         }
         for rank in 0..30 {
             let clock = learned[rank as usize].expect("everybody has learned");

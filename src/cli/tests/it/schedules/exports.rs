@@ -61,7 +61,7 @@ fn export_refuses_what_cannot_be() {
     for (args, parts) in [
         (
             "reduce/binomial --ranks 3 --bytes 10 --format goal",
-            &["10 bytes are not a whole number of elements of 4 bytes"][..],
+            &["the size of 10 bytes is not a whole number of elements of 4 bytes"][..],
         ),
         (
             "gather/binomial --ranks 4 --bytes 1G --format goal",

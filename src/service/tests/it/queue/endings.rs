@@ -23,7 +23,7 @@ fn check(script: &str, state: TaskState, attempts: u32, reason: &str) {
 #[test]
 fn exit_codes_become_states() {
     use TaskState::{Done, Failed};
-    check("end", Done, 1, "4 of 4 measurements");
+    check("end", Done, 1, "measurements made: 4 of 4");
     check(
         "echo 'error: no such key' >&2; exit 2",
         Failed,
@@ -108,7 +108,7 @@ fn what_a_validation_says_is_kept() {
     let task = bed.ended(validate);
     assert_eq!((task.state, task.exit_code), (TaskState::Done, Some(1)));
     assert!(
-        task.reason.starts_with("2 of 5 points are slower"),
+        task.reason.ends_with("or fails, at 2 of 5 points"),
         "{task:?}"
     );
     let check = bed.submit(&of_table(TaskKind::Check)).task.id;

@@ -1,4 +1,4 @@
-//! Equivalent algorithms of ours and of libraries, whose times can be compared.
+//! Algorithms of libraries that are equivalent to ours: they send the same messages, so their times can be compared.
 
 use vocabulary::{Candidate, Cell, Library, Parameters};
 
@@ -9,7 +9,7 @@ pub const RIVALS: [(&str, &str); 1] = [("allreduce/dual_root", "allreduce/pipeli
 const KNOMIAL_RADIX: u32 = 4;
 
 /// The library's own algorithm that is equivalent to a candidate of ours, if there is one.
-pub fn twin(library: &Library, cell: &Cell, candidate: &Candidate) -> Option<Candidate> {
+pub fn equivalent(library: &Library, cell: &Cell, candidate: &Candidate) -> Option<Candidate> {
     let Candidate::Ours {
         algorithm,
         parameters,
@@ -19,7 +19,8 @@ pub fn twin(library: &Library, cell: &Cell, candidate: &Candidate) -> Option<Can
     };
     let (collective, ours) = algorithm.split_once('/')?;
     let mut algorithms = crate::find(&library.name)?.facts().algorithms.iter();
-    let native = algorithms.find(|a| a.collective.name() == collective && a.twin == Some(ours))?;
+    let native =
+        algorithms.find(|a| a.collective.name() == collective && a.equivalent == Some(ours))?;
     // With fewer than 4 ranks, the radix is the number of ranks.
     let radix = KNOMIAL_RADIX.min(cell.shape.ranks());
     let is_other = !parameters.through.is_mpi()

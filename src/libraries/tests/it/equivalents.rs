@@ -3,7 +3,7 @@
 use schedule::Collective;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Parameters};
 
-use libraries::{LibraryName, RIVALS, twin};
+use libraries::{LibraryName, RIVALS, equivalent};
 
 fn found(library: &str, ppn: u32, algorithm: &str, parameters: Parameters) -> Option<String> {
     let library = Library {
@@ -21,11 +21,11 @@ fn found(library: &str, ppn: u32, algorithm: &str, parameters: Parameters) -> Op
         algorithm: algorithm.to_owned(),
         parameters,
     };
-    twin(&library, &cell, &candidate).map(|twin| twin.to_string())
+    equivalent(&library, &cell, &candidate).map(|equivalent| equivalent.to_string())
 }
 
 #[test]
-fn twins_have_the_same_parameters() {
+fn equivalents_have_the_same_parameters() {
     let check = |library, ppn, algorithm, parameters, expected: Option<&str>| {
         let found = found(library, ppn, algorithm, parameters);
         assert_eq!(found.as_deref(), expected, "{algorithm} of {library}");
@@ -93,8 +93,8 @@ fn ours_are_in_the_catalogue() {
         .iter()
         .flat_map(|library| library.facts().algorithms)
     {
-        if let Some(twin) = algorithm.twin {
-            let ours = format!("{}/{twin}", algorithm.collective);
+        if let Some(equivalent) = algorithm.equivalent {
+            let ours = format!("{}/{equivalent}", algorithm.collective);
             assert!(schedule::find(&ours).is_some(), "{ours}");
             count += 1;
         }

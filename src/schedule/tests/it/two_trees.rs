@@ -1,4 +1,4 @@
-//! What the two-tree algorithms rest on, seen from outside: no rank sends or receives two blocks in a
+//! The properties that make the two-tree algorithms fast: no rank sends or receives two blocks in a
 //! round, and no rank is inner in both trees.
 
 use schedule::{Action, Parameters, Request, Round, find};
@@ -6,7 +6,7 @@ use schedule::{Action, Parameters, Request, Round, find};
 use crate::cases::schedule;
 
 #[test]
-fn two_trees_never_ask_for_two_messages_at_once() {
+fn a_rank_of_two_trees_never_sends_or_receives_two_messages_at_once() {
     let algorithm = find("bcast/two_tree").unwrap();
     for ranks in (2..=300).chain([509, 510, 511, 512, 513, 1023, 1024, 1025]) {
         for root in [0, ranks / 2, ranks - 1] {

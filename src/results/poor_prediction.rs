@@ -40,7 +40,7 @@ impl Serialize for Timed {
 /// A range of sizes at which the machine's parameters do not hold: at the measured size in it, an experiment took over
 /// 30 % longer or shorter than they predict.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Misfit {
+pub struct PoorPrediction {
     /// The timed operation, as in `node.message`, `combine.float64.sum` or `copy`.
     #[schemars(with = "String")]
     pub experiment: Timed,
@@ -54,7 +54,7 @@ pub struct Misfit {
     pub residual: f64,
 }
 
-impl Misfit {
+impl PoorPrediction {
     /// The largest residual at which the parameters are considered to hold.
     pub const LARGE: f64 = 0.3;
 
@@ -65,7 +65,7 @@ impl Misfit {
 }
 
 /// A sentence without its full stop.
-impl fmt::Display for Misfit {
+impl fmt::Display for PoorPrediction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,

@@ -10,10 +10,10 @@ use crate::MachineFit;
 use crate::experiments::Experiments;
 use crate::line::Point;
 use crate::prediction::{self, MOST_MESSAGES, call};
-use results::{Misfit, Timed};
+use results::{PoorPrediction, Timed};
 
 /// The sizes at which the median error over turns is large.
-pub(crate) fn misfits(fit: &MachineFit, experiments: &Experiments) -> Vec<Misfit> {
+pub(crate) fn poor_predictions(fit: &MachineFit, experiments: &Experiments) -> Vec<PoorPrediction> {
     let Some(machine) = &fit.machine else {
         return Vec::new();
     };
@@ -52,7 +52,11 @@ pub(crate) fn misfits(fit: &MachineFit, experiments: &Experiments) -> Vec<Misfit
     found
 }
 
-fn of_experiment(experiment: Timed, points: &[Point], seconds: impl Fn(u64) -> f64) -> Vec<Misfit> {
+fn of_experiment(
+    experiment: Timed,
+    points: &[Point],
+    seconds: impl Fn(u64) -> f64,
+) -> Vec<PoorPrediction> {
     let mut sizes: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for point in points {
         let bytes = point.bytes as u64;
@@ -69,7 +73,7 @@ fn of_experiment(experiment: Timed, points: &[Point], seconds: impl Fn(u64) -> f
         .zip(froms.zip(ends))
         .filter_map(|((bytes, errors), (from_bytes, below_bytes))| {
             let residual = statistics::median(errors)?;
-            (residual > Misfit::LARGE).then_some(Misfit {
+            (residual > PoorPrediction::LARGE).then_some(PoorPrediction {
                 experiment,
                 bytes: *bytes,
                 from_bytes,
@@ -81,15 +85,16 @@ fn of_experiment(experiment: Timed, points: &[Point], seconds: impl Fn(u64) -> f
 }
 
 /// Whether the machine's parameters hold at every size at which a candidate's schedule sends, combines or copies in a
-/// cell ([`MachineFit::misfits`]). Where they do not, nothing should be decided by predictions alone, such as which
+/// cell ([`MachineFit::poor_predictions`]). Where they do not, nothing should be decided by predictions alone, such as which
 /// candidates a search leaves out. Of a schedule that is too long to be simulated, only the size of the largest blocks
 /// is checked; of the library's own algorithms nothing is known, and nothing is predicted.
 pub fn parameters_hold(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
-    fit.misfits.is_empty() || !meets_misfit(fit, cell, candidate)
+    fit.poor_predictions.is_empty() || !meets_poor_prediction(fit, cell, candidate)
 }
 
-fn meets_misfit(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
-    let concerns = |what, bytes| bytes > 0 && fit.misfits.iter().any(|m| m.concerns(what, bytes));
+fn meets_poor_prediction(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
+    let concerns =
+        |what, bytes| bytes > 0 && fit.poor_predictions.iter().any(|m| m.concerns(what, bytes));
     let parameters = candidate.parameters();
     let Some(algorithm) = schedule::find(candidate.algorithm()) else {
         return false;

@@ -21,21 +21,21 @@ fn after(launches: u32, seconds: fn(f64) -> f64) -> MachineFit {
 }
 
 #[test]
-fn a_size_that_the_line_misses_is_a_misfit_until_launches_show_a_line_of_its_own() {
-    let found = after(1, bump).misfits;
-    let [misfit] = found[..] else {
+fn a_size_that_the_line_misses_is_a_poor_prediction_until_launches_show_a_line_of_its_own() {
+    let found = after(1, bump).poor_predictions;
+    let [poor] = found[..] else {
         panic!("{found:?}")
     };
-    assert_eq!(misfit.experiment, Timed::Message(Level::Node));
-    assert_eq!(misfit.bytes, 4096);
-    assert_eq!((misfit.from_bytes, misfit.below_bytes), (1449, 11_586));
-    assert!((0.85..0.95).contains(&misfit.residual), "{misfit:?}");
+    assert_eq!(poor.experiment, Timed::Message(Level::Node));
+    assert_eq!(poor.bytes, 4096);
+    assert_eq!((poor.from_bytes, poor.below_bytes), (1449, 11_586));
+    assert!((0.85..0.95).contains(&poor.residual), "{poor:?}");
     assert_eq!(
-        misfit.to_string(),
+        poor.to_string(),
         "node.message: the model is off by 91 % at 4K, so searches do not rely on it there and measure instead"
     );
-    assert_eq!(after(6, bump).misfits, []);
-    assert_eq!(after(1, |n| 1e-6 + 2e-10 * n).misfits, []);
+    assert_eq!(after(6, bump).poor_predictions, []);
+    assert_eq!(after(1, |n| 1e-6 + 2e-10 * n).poor_predictions, []);
 }
 
 #[test]

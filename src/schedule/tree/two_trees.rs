@@ -73,7 +73,7 @@ enum Second {
 
 /// Two trees over positions `1..=size`, below a common root outside of them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Twins {
+pub(crate) struct TwoTrees {
     size: u32,
 }
 
@@ -95,7 +95,7 @@ impl Edges {
     }
 }
 
-impl Twins {
+impl TwoTrees {
     /// The trees over `size` positions, at least 1.
     pub(crate) fn new(size: u32) -> Self {
         Self { size }

@@ -182,12 +182,7 @@ fn what_differs_in_anything_that_is_carried_out_is_told_apart() {
             false,
         ),
         // Received into the output, and into scratch memory.
-        (
-            ("reduce/linear", none),
-            ("reduce/fibonacci", none),
-            2,
-            false,
-        ),
+        (("reduce/linear", none), ("reduce/two_tree", none), 2, false),
         (("reduce/linear", none), ("reduce/chain", none), 2, true),
         (
             ("bcast/chain", blocks(1)),

@@ -12,6 +12,10 @@ use crate::steps::{Resolver, Steps};
 use crate::unit::Unit;
 use crate::{Call, Communicator, ExecError, NodeChannels};
 
+/// How many rounds earlier a round's description is fetched into the cache: more than one, since a round may take less
+/// time than the fetch.
+const PREFETCH_LEAD: usize = 3;
+
 /// One rank's part in a schedule, with its scratch memory. A second call does not allocate.
 pub struct ScheduleExecutor {
     resolver: Resolver,
@@ -200,7 +204,7 @@ impl ScheduleExecutor {
         let Some(step) = self.steps.get(index) else {
             return Ok(());
         };
-        self.steps.prefetch(index + 3);
+        self.steps.prefetch(index + PREFETCH_LEAD);
         let next = self.steps.posted_ahead(index + 1);
         self.machine.carry_out(step, next, communicator)
     }

@@ -103,8 +103,8 @@ pub struct Kernel {
 
 type Loop = fn(Operands<'_>);
 
-/// The length in bytes from which on vectors are combined by the long loop. That works on 32 bytes at once where the
-/// processor can do so, but on what does not fill several of these on single elements.
+/// The length in bytes from which on vectors are combined by the long loop. It combines 32 bytes at a time where the
+/// processor can, and the rest, which is less than a few times as much, element by element: short vectors lose by it.
 const LEAST_LONG: usize = 256;
 
 impl Kernel {
@@ -141,7 +141,7 @@ macro_rules! loops {
         Kernel {
             short: |operands| each(operands, $operator),
             long: match is_wide() {
-                // SAFETY: the processor has what is asked for.
+                // SAFETY: `is_wide` has found AVX2, which is all that `each_wide` requires.
                 true => |operands| unsafe { each_wide(operands, $operator) },
                 false => |operands| each(operands, $operator),
             },

@@ -256,11 +256,11 @@ impl Steps {
         })
     }
 
-    /// Fetches what describes a later round into the cache. Between two calls of a long program the data of long
-    /// messages displace it.
+    /// Fetches the description of a round that follows soon into the cache. In long programs the data of the messages
+    /// have displaced it since the last call.
     #[inline]
     pub(crate) fn prefetch(&self, index: usize) {
-        /// The lead of what tells where the rest is.
+        /// How many rounds earlier the round itself is fetched, which has the indices of its transfers and work.
         const LEAD: usize = 2;
         if let Some(round) = self.rounds.get(index + LEAD) {
             prefetch(round);
@@ -351,14 +351,14 @@ impl Steps {
     }
 }
 
-/// Asks for the memory of a value, where the processor can do so without waiting for it.
+/// Fetches a value into the cache without waiting for it; does nothing on processors other than x86-64.
 #[inline]
 fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
-    for line in (0..size_of::<T>()).step_by(64) {
+    for byte in (0..size_of::<T>()).step_by(64).chain([size_of::<T>() - 1]) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: any address may be asked for, and this one is within the value.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast::<i8>().add(line)) };
+        // SAFETY: any address may be fetched, and this one is within the value.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast::<i8>().add(byte)) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = value;

@@ -62,6 +62,7 @@ impl GuardError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Tuner(error) => error.kind(),
+            Self::Export(error) => error.kind(),
             Self::Interrupted => ErrorKind::Interrupted,
             Self::OtherLibrary { .. }
             | Self::NoLauncher { .. }

@@ -23,7 +23,7 @@ pub fn grid<const N: usize>(
 ) -> TextTable {
     let rows: Vec<[String; N]> = rows.into_iter().collect();
     let columns: Vec<&str> = columns.split('|').map(str::trim).collect();
-    debug_assert_eq!(columns.len(), N, "{columns:?}");
+    assert_eq!(columns.len(), N, "{columns:?}");
     let is_shown = |(name, column): &(&&'static str, usize)| {
         !name.ends_with('?') || rows.iter().any(|row| !row[*column].is_empty())
     };

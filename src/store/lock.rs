@@ -11,7 +11,7 @@ use nix::fcntl::{Flock, FlockArg};
 use crate::file_system::create_folder_of;
 use crate::{Holder, StoreError};
 
-/// The time to wait for drivers, which lock briefly in shared mode to check whether their command is still running.
+/// The time to wait for another process that holds the lock briefly.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -83,7 +83,7 @@ impl Lock {
         Ok(Self { _file: held, path })
     }
 
-    /// The locked file: a `parent_lock` of a plan.
+    /// The locked file, beside the store.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -42,7 +42,8 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pretended_ppn: Option<NonZero<u32>>,
     /// A file of this launch that the commanding process keeps locked (`flock`). The driver ends when the lock is gone,
-    /// so that no rank outlives a killed command. `None` for detached jobs. Stored plans have its first name.
+    /// so that no rank outlives a killed command. `None` for detached jobs. Plans call it `leash`,
+    /// as those of earlier versions do.
     #[serde(default, rename = "leash", skip_serializing_if = "Option::is_none")]
     pub parent_lock: Option<PathBuf>,
     /// The time after the launch's start from which no task is started.

@@ -29,7 +29,7 @@ impl Node {
 
 /// The buffers of arriving blocks to be combined: two scratch buffers of one block each, used by receives in turn, so
 /// that a block can arrive while the previous one is combined. They alternate with every receive and not with every
-/// block, since both children send a block `j`.
+/// block, since several children send a block `j`.
 #[derive(Clone, Copy)]
 pub(crate) struct Arrivals {
     /// The first of the two scratch buffers.

@@ -7,8 +7,8 @@ use mpi::ffi;
 
 use crate::kind::Kind;
 
-/// Elements of short vectors, and of such as are combined by wider loops.
-const LENGTHS: [usize; 2] = [37, 301];
+/// Numbers of elements: of a vector for the loop for short ones, and of vectors for the wide loop, with a remainder.
+const LENGTHS: [usize; 3] = [7, 37, 301];
 
 /// Returns the number of failures.
 pub(crate) fn check(kinds: &[Kind]) -> u32 {

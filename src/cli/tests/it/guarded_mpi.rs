@@ -214,7 +214,7 @@ fn a_probe_finds_a_rule_that_is_slower_between_measured_sizes_under_openmpi() {
         operators: commutative
         rules:
           - {from: 0, candidate: default, confidence: high}
-          - {from: 3000, candidate: allreduce/binary_pipelined, block_bytes: 64, speedup: 1.2, confidence: low}
+          - {from: 3000, candidate: allreduce/pipelined_tree, block_bytes: 64, speedup: 1.2, confidence: low}
           - {from: 8000, candidate: default, confidence: high}
         measured:
           bytes:                [2K,  8K]

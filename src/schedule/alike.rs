@@ -16,7 +16,7 @@ use crate::{Action, Buffer, Layout, Rank, Round, Schedule, Span};
 /// The most rounds of a program that an executor resolves in advance; longer programs are resolved as they run, so
 /// that memory does not grow with the number of blocks. A program below this limit is carried out differently from
 /// one above it.
-pub const RESOLVED_ROUNDS: u64 = 4096;
+pub const RESOLVED_ROUNDS: u64 = 2048;
 
 /// The most actions and rounds that are compared; a longer schedule counts as different from all others.
 const MOST_STEPS: u64 = 16 << 10;

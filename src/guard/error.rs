@@ -68,7 +68,10 @@ impl GuardError {
             | Self::NoLauncher { .. }
             | Self::OtherOrder { .. }
             | Self::NothingMeasured => ErrorKind::Environment,
-            _ => ErrorKind::Input,
+            Self::NoCampaign { .. }
+            | Self::ReadsNoTables { .. }
+            | Self::NothingToMeasure { .. }
+            | Self::NoProbes => ErrorKind::Input,
         }
     }
 

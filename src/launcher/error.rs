@@ -168,7 +168,21 @@ impl LaunchError {
             | Self::File { .. }
             | Self::Record { .. } => ErrorKind::Input,
             Self::Interrupted => ErrorKind::Interrupted,
-            _ => ErrorKind::Environment,
+            Self::NoMpi { .. }
+            | Self::NotInstalled { .. }
+            | Self::Unusable { .. }
+            | Self::OtherLibrary { .. }
+            | Self::NoDriver { .. }
+            | Self::TooFewCores { .. }
+            | Self::Crowded { .. }
+            | Self::NoNatives { .. }
+            | Self::Start { .. }
+            | Self::Watch(_)
+            | Self::Survivors { .. }
+            | Self::NoCommand { .. }
+            | Self::Silent { .. }
+            | Self::NotCancelled { .. }
+            | Self::Failed { .. } => ErrorKind::Environment,
         }
     }
 

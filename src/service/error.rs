@@ -110,7 +110,17 @@ impl ServiceError {
             | Self::Random(_)
             | Self::Database(_) => ErrorKind::Environment,
             Self::Deploy(error) => error.kind(),
-            _ => ErrorKind::Input,
+            Self::Forbidden { .. }
+            | Self::NotFound { .. }
+            | Self::Invalid { .. }
+            | Self::Campaign(_)
+            | Self::Table(_)
+            | Self::Configuration(_)
+            | Self::Newer { .. }
+            | Self::BadDatabase { .. }
+            | Self::Damaged { .. }
+            | Self::NoLog(_)
+            | Self::File { .. } => ErrorKind::Input,
         }
     }
 

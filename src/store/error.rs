@@ -186,7 +186,15 @@ impl StoreError {
             | Self::NotUnderWay { .. }
             | Self::Unplanned { .. }
             | Self::Spool { .. } => ErrorKind::Internal,
-            _ => ErrorKind::Input,
+            Self::Absent { .. }
+            | Self::Folder { .. }
+            | Self::File { .. }
+            | Self::NotAStore { .. }
+            | Self::Newer { .. }
+            | Self::Corrupt { .. }
+            | Self::Imported { .. }
+            | Self::OtherOrder { .. }
+            | Self::NotWritable { .. } => ErrorKind::Input,
         }
     }
 

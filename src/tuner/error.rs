@@ -198,7 +198,22 @@ impl TunerError {
             | Self::Cancelled
             | Self::LeaseLost
             | Self::NeverBegun { .. } => ErrorKind::Environment,
-            _ => ErrorKind::Input,
+            Self::Campaign(_)
+            | Self::Machine(_)
+            | Self::NoLibraryToChoose
+            | Self::File { .. }
+            | Self::Output { .. }
+            | Self::SameFile { .. }
+            | Self::NothingMeasured { .. }
+            | Self::SeveralLibraries { .. }
+            | Self::OtherConditions { .. }
+            | Self::NoMachine { .. }
+            | Self::NothingToDecide { .. }
+            | Self::NothingToHoldOut { .. }
+            | Self::NothingToJudge { .. }
+            | Self::ShortWallTime { .. }
+            | Self::Fit(_)
+            | Self::Table(_) => ErrorKind::Input,
         }
     }
 

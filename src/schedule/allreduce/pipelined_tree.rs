@@ -3,7 +3,7 @@
 use crate::program::{Program, Sequence};
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::post_order::{root_children, steps_down, steps_up};
-use crate::tree::relay::{Arrivals, Gathering, Spreading, first_arrives_in_place};
+use crate::tree::relay::{Arrivals, Gathering, Spreading, first_joins_partial};
 use crate::tree::towards::binary;
 use crate::{Buffer, Collective, Cost, Parameter, Rank, Room, Shape};
 
@@ -34,10 +34,8 @@ fn cost(ranks: u32) -> Option<Cost> {
 }
 
 fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
-    let in_place = u64::from(first_arrives_in_place(PARTIAL, shape));
-    let children = binary(rank, 0..shape.ranks).child_count();
-    let receives = children.saturating_sub(in_place) * u64::from(shape.blocks);
-    Arrivals::rooms(shape.blocks, receives).collect()
+    let node = binary(rank, 0..shape.ranks);
+    Gathering::arrival_rooms(&node, PARTIAL, shape).collect()
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
@@ -48,7 +46,7 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
         node,
         blocks,
         partial: PARTIAL,
-        first_in_place: first_arrives_in_place(PARTIAL, shape),
+        first_joins_partial: first_joins_partial(PARTIAL, shape),
         arrivals: Arrivals { first: 0 },
     };
     Box::new(Sequence(

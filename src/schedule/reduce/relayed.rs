@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::program::Program;
-use crate::tree::relay::{Arrivals, Gathering, Node, first_arrives_in_place};
+use crate::tree::relay::{Arrivals, Gathering, Node, first_joins_partial};
 use crate::tree::towards::node;
 use crate::{Buffer, Partition, Rank, Room, Shape};
 
@@ -15,13 +15,10 @@ pub(crate) fn scratch(tree: Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
     let Shape { ranks, root, .. } = *shape;
     let partition = Partition::Even(shape.blocks);
     let node = node(tree, rank, root, ranks);
-    let children = node.child_count();
-    let in_place = u64::from(first_arrives_in_place(partial(rank, shape).0, shape));
-    let is_inner = children > 0 && node.parent.is_some();
-    let partial = is_inner.then(|| Room::window(partition, shape.blocks.min(2)));
-    let receives = children.saturating_sub(in_place) * u64::from(shape.blocks);
-    let arrivals = Arrivals::rooms(shape.blocks, receives);
-    partial.into_iter().chain(arrivals).collect()
+    let is_inner = node.child_count() > 0 && node.parent.is_some();
+    let results = is_inner.then(|| Room::window(partition, shape.blocks.min(2)));
+    let arrivals = Gathering::arrival_rooms(&node, partial(rank, shape).0, shape);
+    results.into_iter().chain(arrivals).collect()
 }
 
 /// The buffer of partial results, and the first scratch buffer of arriving blocks.
@@ -40,7 +37,7 @@ pub(crate) fn program(tree: Tree, shape: &Shape, rank: Rank) -> Box<dyn Program>
         node: node(tree, rank, shape.root, shape.ranks),
         blocks: shape.blocks,
         partial,
-        first_in_place: first_arrives_in_place(partial, shape),
+        first_joins_partial: first_joins_partial(partial, shape),
         arrivals: Arrivals { first },
     })
 }

@@ -60,19 +60,30 @@ pub(crate) struct Gathering {
     /// The buffer of partial results; two blocks suffice.
     pub(crate) partial: Buffer,
     /// Whether the first child's blocks arrive in the buffer of partial results and are combined there, see
-    /// [`first_arrives_in_place`].
-    pub(crate) first_in_place: bool,
+    /// [`first_joins_partial`].
+    pub(crate) first_joins_partial: bool,
     /// The buffers of the other children's blocks.
     pub(crate) arrivals: Arrivals,
 }
 
 /// Whether the first child's blocks can arrive where partial results are combined: in the output, unless it holds the
 /// input as well. The output is written once anyway, and a block need not pass through scratch memory first.
-pub(crate) fn first_arrives_in_place(partial: Buffer, shape: &Shape) -> bool {
+pub(crate) fn first_joins_partial(partial: Buffer, shape: &Shape) -> bool {
     partial == Buffer::Output && !shape.in_place
 }
 
 impl Gathering {
+    /// The scratch buffers of a rank's arriving blocks.
+    pub(crate) fn arrival_rooms(
+        node: &Node,
+        partial: Buffer,
+        shape: &Shape,
+    ) -> impl Iterator<Item = Room> {
+        let joining = u64::from(first_joins_partial(partial, shape));
+        let others = node.child_count().saturating_sub(joining);
+        Arrivals::rooms(shape.blocks, others * u64::from(shape.blocks))
+    }
+
     fn block(&self, buffer: Buffer, block: u64) -> Span {
         Span::block(buffer, Partition::Even(self.blocks), block)
     }
@@ -103,12 +114,12 @@ impl Program for Gathering {
         let in_range = j < u64::from(self.blocks);
         let child = self.node.children[(place / 2) as usize].filter(|_| in_range);
         if let Some(child) = child {
-            let in_place = u64::from(self.first_in_place);
+            let joining = u64::from(self.first_joins_partial);
             let partial = self.block(self.partial, j);
-            let received = match (place / 2).checked_sub(in_place) {
+            let received = match (place / 2).checked_sub(joining) {
                 None => partial,
                 Some(number) => {
-                    let earlier = j * (self.node.child_count() - in_place) + number;
+                    let earlier = j * (self.node.child_count() - joining) + number;
                     self.block(self.arrivals.buffer(earlier), j)
                 }
             };

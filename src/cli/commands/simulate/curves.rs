@@ -47,5 +47,5 @@ pub(super) fn render(call: &Call<'_>, rows: &[Row]) -> Result<String, SimulateEr
     curves.sort_by(|a, b| last(&b.1).total_cmp(&last(&a.1)));
     let (machine, placement) = (&call.machine.name, call.placement);
     let title = format!("simulated time {what}, {machine}, placement {placement}");
-    render_times(&title, axis, curves).ok_or(SimulateError::NoAxis)
+    render_times(&title, axis, curves).ok_or(SimulateError::NothingToDraw)
 }

@@ -45,6 +45,9 @@ pub(crate) enum SimulateError {
     /// A picture without a range for its horizontal axis.
     #[error("a picture needs a range of sizes or ranks for its horizontal axis")]
     NoAxis,
+    /// A picture of times that are all 0.
+    #[error("all times are 0, so there is nothing to draw")]
+    NothingToDraw,
     /// A picture too large to read.
     #[error(
         "{what} has too much to draw: {ranks} ranks, and {events} messages, combinations and copies"
@@ -71,6 +74,7 @@ impl SimulateError {
                 "choose another length, or the size of an element with --element-bytes"
             }
             Self::NotOne => "name one with --algorithm, one number of ranks and one size",
+            Self::NothingToDraw => "give more ranks, or longer messages",
             Self::NoAxis => {
                 "give --bytes, --ranks or --nodes as a range, or one --algorithm for its timeline"
             }

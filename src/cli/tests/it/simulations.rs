@@ -259,6 +259,10 @@ fn mistakes_are_told() {
         ),
         ("-c bcast --ranks 4 --bytes 8 --format svg", &["as a range"]),
         (
+            "-c bcast --ranks 1 --bytes 8..64 --format svg",
+            &["all times are 0"],
+        ),
+        (
             "-c bcast -a chain --ranks 400 --bytes 8 --format svg",
             &["has too much to draw"],
         ),

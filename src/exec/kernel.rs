@@ -103,8 +103,8 @@ pub struct Kernel {
 
 type Loop = fn(Operands<'_>);
 
-/// The length in bytes from which on vectors are combined by the long loop. It combines 32 bytes at a time where the
-/// processor can, and the rest, which is less than a few times as much, element by element: short vectors lose by it.
+/// The shortest vector, in bytes, that the long loop combines. Where the processor has AVX2 that loop combines several
+/// times 32 bytes at once, but what remains at the end element by element, which makes it slower for short vectors.
 const LEAST_LONG: usize = 256;
 
 impl Kernel {

@@ -13,7 +13,9 @@ use crate::{doing, kernels, matrix, runners};
 
 /// Comparisons among several ranks that every algorithm must have had.
 const LEAST: u32 = 30;
-/// Of the cases through shared memory one in so many is tried.
+/// On more ranks than these, half of the cases are tried.
+const FEW: u32 = 4;
+/// Of the cases through shared memory one in this number is tried, on several kinds of nodes.
 const SHARED_EVERY: usize = 4;
 /// Failures that a rank tells in full.
 const TOLD: u32 = 5;
@@ -59,7 +61,7 @@ pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
     Ok(score.failed)
 }
 
-/// Tries what there is, through shared memory one case in a few.
+/// Tries all algorithms, on many ranks or through shared memory with a part of the cases.
 pub(crate) fn try_all(
     communicator: &mut Communicator,
     kinds: &[Kind],
@@ -74,6 +76,7 @@ pub(crate) fn try_all(
             Through::Mpi => 1,
             Through::Shared => SHARED_EVERY,
         };
+        let every = if ranks > FEW { 2 * every } else { every };
         for mut case in cases
             .into_iter()
             .skip(ranks as usize % every)

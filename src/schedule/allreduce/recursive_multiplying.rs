@@ -105,7 +105,8 @@ impl Group {
         received(digit - u32::from(digit > self.own))
     }
 
-    /// The digit whose vector is combined at a turn from 1: those below from the nearest down, then those above.
+    /// The digit of the position that sent the vector combined in a turn, counted from 1: the lower digits from the
+    /// nearest down, then the higher ones.
     fn turn(&self, turn: u32) -> u32 {
         self.own.checked_sub(turn).unwrap_or(turn)
     }

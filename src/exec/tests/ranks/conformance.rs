@@ -1,4 +1,4 @@
-//! Every algorithm against the library's own collectives.
+//! Every algorithm compared with the library's own collectives.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,14 +11,14 @@ use crate::case::Outcome;
 use crate::kind::{Kind, kinds};
 use crate::{doing, kernels, matrix, runners};
 
-/// Comparisons among several ranks that every algorithm must have had.
+/// The fewest comparisons on several ranks for each algorithm.
 const LEAST: u32 = 30;
-/// Of the cases through shared memory one in so many is tried.
+/// One case in this many is tried through shared memory.
 const SHARED_EVERY: usize = 4;
-/// Failures that a rank tells in full.
+/// The number of failures that a rank prints in full.
 const TOLD: u32 = 5;
 
-/// What was done.
+/// The numbers of outcomes.
 #[derive(Default)]
 pub(crate) struct Score {
     agreed: u32,
@@ -28,7 +28,7 @@ pub(crate) struct Score {
     compared: BTreeMap<String, u32>,
 }
 
-/// Tries everything on 1 to 9 and on all ranks, and returns the number of failures on this rank.
+/// Tries all cases on 1 to 9 ranks and on all ranks; returns the number of failures on this rank.
 pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
     let start = Instant::now();
     let kinds = kinds()?;
@@ -49,7 +49,7 @@ pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
                 println!("{size} ranks: {:.1} s", start.elapsed().as_secs_f64());
             }
         }
-        // Those that have nothing to do leave the cores to the others.
+        // Idle ranks leave the cores to the others.
         world.sleeping_barrier(Duration::from_millis(1))?;
     }
     if world.rank() == 0 {
@@ -59,7 +59,7 @@ pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
     Ok(score.failed)
 }
 
-/// Tries what there is, through shared memory one case in a few.
+/// Tries all cases; through shared memory only some of them.
 pub(crate) fn try_all(
     communicator: &mut Communicator,
     kinds: &[Kind],
@@ -97,7 +97,7 @@ pub(crate) fn try_all(
             }
         }
     }
-    // What comes next is not about nodes.
+    // The following cases have no pretended nodes.
     communicator.set_nodes(Nodes::together(ranks));
     Ok(())
 }

@@ -224,7 +224,7 @@ pub struct TaskDone {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeBreakdown {
-    /// The time before the first repetition that is kept: buffers, first calls with their checks, warm-up.
+    /// The time before the first recorded repetition: buffers, first calls with their checks, warm-up.
     pub preparing_seconds: f64,
     /// The time for synchronisation from then on: barriers, or waiting for agreed times and
     /// reading clocks; and calls that bring ranks into a steady state before others are timed.
@@ -252,7 +252,7 @@ impl TimeBreakdown {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Shares {
-    /// Calls whose times are kept.
+    /// Calls with recorded times.
     pub calls: f64,
     /// Synchronising ranks before them.
     pub starts: f64,

@@ -151,8 +151,8 @@ impl fmt::Display for ColdCaches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "cold cache: each call works on the next of copies of its buffers that are together \
-             more than twice as large as a node's last-level caches, {} bytes{}",
+            "cold cache: calls use several copies of their buffers in turn, together more than twice as \
+             large as a node's last-level caches, {} bytes{}",
             format_bytes(self.last_level_bytes),
             if self.is_assumed { " as a guess" } else { "" }
         )
@@ -267,7 +267,7 @@ impl fmt::Display for Shares {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:.1} % in calls, {:.1} % coming to common starts, {:.1} % checking and warming up, \
+            "{:.1} % in calls, {:.1} % synchronising ranks, {:.1} % checking and warming up, \
              {:.1} % our own bookkeeping",
             100.0 * self.calls,
             100.0 * self.starts,

@@ -2,7 +2,7 @@
    number:
    SKEW_OFFSET      seconds by which the clock is ahead
    SKEW_DRIFT       seconds that the clock gains per second
-   SKEW_AFTER       number of sums after which the clock changes, if any
+   SKEW_AFTER       number of sums after which the clock changes, if any (the same on all ranks)
    SKEW_JUMP        seconds by which the clock is ahead from then on
    SKEW_TURN        seconds that the clock gains per second from then on
    Only on rank 1:

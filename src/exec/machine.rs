@@ -314,8 +314,7 @@ impl Machine {
         exchange.map_or(Ok(()), |exchange| exchange.channels().check())
     }
 
-    /// After an error: cancels the receives that were posted ahead, and abandons the channels, which may contain
-    /// messages.
+    /// After an error: cancels receives that were posted ahead, and abandons the channels, which may contain messages.
     pub(crate) fn abandon(&mut self) {
         self.ahead.cancel();
         if let Some(exchange) = &self.exchange {

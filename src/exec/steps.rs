@@ -260,8 +260,7 @@ impl Steps {
     /// have displaced it since the last call.
     #[inline]
     pub(crate) fn prefetch(&self, index: usize) {
-        /// The number of rounds by which the round itself, with the indices of its transfers and work, is fetched in
-        /// advance.
+        /// The lead in rounds with which the round itself, with the indices of its transfers and work, is fetched.
         const LEAD: usize = 2;
         if let Some(round) = self.rounds.get(index + LEAD) {
             prefetch(round);
@@ -340,8 +339,7 @@ impl Steps {
         }
     }
 
-    /// Marks a round with receives that are posted together with the previous round. The previous round then does not
-    /// consist of packets alone.
+    /// Marks a round with receives that are posted with the previous round, which then has not only packets.
     pub(crate) fn post_ahead(&mut self, index: usize) {
         self.rounds[index].is_posted_ahead = true;
         let before = index

@@ -189,8 +189,7 @@ fn take_default_only<'a>(
 /// The classes of operators that a cell is decided for: that of the operator that it is measured with.
 ///
 /// A library's settings that do not tell operators apart hold for all operators. They are decided by measurements with
-/// commutative operators: once for programs that use no other operators, and once among the algorithms that are correct
-/// for all operators.
+/// commutative operators: once for programs that use no others, and once among the algorithms that are right for all.
 pub(crate) fn classes(library: &str, deployment: Deployment, cell: &Cell) -> &'static [Operators] {
     let tells_apart = deployment == Deployment::Colltune
         || libraries::find(library).is_none_or(|known| known.facts().tells_operators_apart);

@@ -136,8 +136,8 @@ fn rates_of(machine: &Machine, line: Line) -> Rates {
 /// - `alpha` and `beta` come from ping-pongs.
 /// - `overhead` is the time of a message of a burst without its bytes and its share of the answer, which requires
 ///   `alpha`.
-/// - `eager_limit` is the size of the largest measured message that was sent without waiting for its receiver, which
-///   requires the line.
+/// - `eager_limit` is the largest measured message that was sent without waiting for its receiver; it requires the
+///   line.
 /// - `injection_beta` is the time per byte in the port that the ranks of a node share, if the experiments show sharing.
 ///   `injection_gap` is the time per message there, from bursts of one rank and of all ranks of a node.
 /// - `gamma` is the time per byte of a combination; the machine's own is the median over datatypes and operators.

@@ -185,10 +185,7 @@ mod tests {
             work
         };
         let most = work(MOST_PLACES);
-        assert!(
-            work(MOST_PLACES - 1) < most,
-            "up to this number all points are examined"
-        );
+        assert!(work(MOST_PLACES - 1) < most, "all are examined");
         for count in [MOST_PLACES + 1, 250, 500, 1000, 2000, 100_000] {
             let work = work(count);
             assert!(work <= most, "{count} sizes: {work} and not {most}");

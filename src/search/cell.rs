@@ -10,8 +10,7 @@ use crate::guide::{Class, Expectation};
 use crate::known::{KnownCell, RelativeTime};
 
 /// The candidates measured again beside the strongest rival, after one launch and after two: the largest distance from
-/// the best, as a share, and the largest number. Measuring other candidates costs more than it gains; chance may decide
-/// a tie.
+/// the best, as a share, and the largest number. Measuring others costs more than it gains; chance may decide a tie.
 const CLOSE: [(f64, usize); 2] = [(0.15, 2), (0.06, 1)];
 
 /// The largest distance from the best, as a share, at which a family may still win with another block size.

@@ -54,8 +54,7 @@ pub enum ExperimentKind {
     /// Rank 0 sends a message to every other rank, all at once, and each answers with an empty one: the time until rank
     /// 0 has all answers.
     FanOut,
-    /// Rank 0 requests a message from every other rank with an empty one, all at once: the time until it has all
-    /// messages.
+    /// Rank 0 requests a message from every other rank with an empty one, all at once: the time until it has all.
     FanIn,
     /// Each rank of the first node sends a message to its partner on the second, all at once after a barrier, and the
     /// partner answers with an empty one: the time until the last sender has its answer.

@@ -52,7 +52,7 @@ impl CellBenchmark<'_> {
                 None => batch::calls(fastest_seconds, &self.timer),
             }),
             Pattern::Repeated => {
-                // The watchdog must not take a turn for a hang.
+                // The watchdog must not mistake a turn for a hang.
                 let most_seconds = self.patience_seconds / 4.0;
                 let timer = &self.timer;
                 let timed = batch::block(fastest_seconds, slowest_seconds, most_seconds, timer);
@@ -75,9 +75,9 @@ impl CellBenchmark<'_> {
         }
     }
 
-    /// The order of admission: the default, by which others are judged, comes first; the others are shuffled anew in
-    /// each launch. The place of a candidate's communicator in memory changes calls of a few bytes by up to a tenth, so
-    /// a fixed order would favour the same candidates in all launches.
+    /// The order of admission: the default, with which others are compared, comes first; the others are shuffled again
+    /// in each launch. The place of a candidate's communicator in memory changes calls of a few bytes by up to a tenth,
+    /// so a fixed order would favour the same candidates in all launches.
     fn order_of_admission(&self) -> Vec<(u32, &Candidate)> {
         let mut order: Vec<(u32, &Candidate)> = (0..).zip(self.candidates).collect();
         if let Some(mut random) = self.random() {
@@ -87,8 +87,8 @@ impl CellBenchmark<'_> {
         order
     }
 
-    /// Makes the first call, whose result is checked, and warms up. `fastest_seconds` is the time of a call of the
-    /// fastest candidate so far.
+    /// Makes the first call, checks its result, and warms up. `fastest_seconds` is the time of a call of the fastest
+    /// candidate so far.
     fn admit<E: Executor>(
         &self,
         executor: &mut E,

@@ -1,4 +1,4 @@
-//! Whether a cell can afford a candidate at all.
+//! Whether a cell can afford a candidate.
 
 use vocabulary::Repetition;
 

@@ -21,8 +21,8 @@ const MOST_OF_BLOCK: u32 = 4096;
 /// The number of calls that are timed together, without any barrier, if one takes about `call_seconds`: 1 if it lasts
 /// 50 steps of the clock, otherwise the power of two from which they do, at most 1024, even if the measured time is 0.
 ///
-/// The number is a power of two because each launch estimates the time of a call anew: with whole numbers two launches
-/// would rarely agree, and their times could not be compared.
+/// The number is a power of two because each launch makes its own estimate of the time of a call: with arbitrary whole
+/// numbers two launches would rarely agree, and their times could not be compared.
 ///
 /// All ranks need the same number. They agree on it by using the slowest rank's time and the coarsest clock, since
 /// ranks may run on different machines.
@@ -54,8 +54,8 @@ pub fn calls(call_seconds: f64, clock: &ClockResolution) -> u32 {
 /// The number of calls in a block of repeated calls, of which one takes about `call_seconds`.
 ///
 /// It is 20 or, if 20 calls do not last 200 us and 50 steps of the clock, the power of two from which they do, at most
-/// 4096. It is halved, down to 1, as long as two such blocks of a candidate whose calls take `slowest_seconds` would
-/// last longer than `most_seconds`.
+/// 4096. It is halved, down to 1, as long as two such blocks of calls of `slowest_seconds` would last longer than
+///       `most_seconds`.
 ///
 /// All ranks, candidates and launches need the same number, as in [`calls`].
 ///

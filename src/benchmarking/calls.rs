@@ -60,7 +60,7 @@ pub enum Calls {
 }
 
 impl Calls {
-    /// A block of `timed` calls in steady state, after an eighth as many.
+    /// A block of `timed` calls in steady state, after an eighth as many untimed calls.
     pub(crate) fn block(timed: u32) -> Self {
         let before = (timed / 8).max(1);
         Self::Repeated { before, timed }

@@ -95,7 +95,7 @@ impl CellBenchmark<'_> {
         self.seed.map(fastrand::Rng::with_seed)
     }
 
-    /// Lets the candidates take turns, in an order shuffled anew each round, until all are known well enough or have
+    /// Lets the candidates take turns, in an order shuffled again each round, until all are known well enough or have
     /// left. A candidate that fails is dropped.
     fn race<E: Executor>(
         &self,

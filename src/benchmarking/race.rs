@@ -63,7 +63,7 @@ pub type EliminatedEntrant = (usize, Elimination);
 /// an equal part of [`RaceRules::error`] (Bonferroni). Racing itself follows Maron and Moore 1997, "The racing
 /// algorithm".
 ///
-/// The test assumes that paired rounds are independent, with turns in an order shuffled anew each round. A disturbance
+/// The test assumes that paired rounds are independent, with turns in an order shuffled again each round. A disturbance
 /// of one candidate alone over several rounds violates this; materiality then protects the fastest, up to a point: if
 /// it is faster by 2 % and every candidate has independent disturbances of 10 % that last five rounds, it is kept in
 /// just under 99 % of the races. A disturbance of one candidate over a whole launch cannot be detected in that launch;
@@ -73,7 +73,7 @@ pub type EliminatedEntrant = (usize, Elimination);
 /// the more its median in that launch is then too high: by 4 % for a candidate that is 8 % slower, with noise of 30 %,
 /// in one launch of twenty.
 ///
-/// An entrant whose time is known precisely takes no more turns. The leader continues as long as others that may still
+/// An entrant with a precisely known time takes no more turns. The leader continues as long as others that may still
 /// leave take turns, since they are compared with it. If all are soon precise, that costs a few turns more than racing
 /// saves.
 ///
@@ -234,7 +234,7 @@ impl Race {
             return None;
         }
         let others = self.entrants.len().saturating_sub(1).max(1) as f64;
-        // Only the lower end matters: so the interval may be wrong on one side twice as often.
+        // Only the lower end matters, so the error of the two-sided interval may be twice as large.
         let confidence = 1.0 - 2.0 * self.rules.error / others;
         let ratios = self.ratios(entrant, leader);
         let interval = sequential_median_interval(&ratios, confidence)?;

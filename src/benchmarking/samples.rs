@@ -41,7 +41,7 @@ impl Samples {
         }
     }
 
-    /// Merges `starts` samples into a repetition, whose time is their sum divided by `calls`. A repetition is invalid
+    /// Merges `starts` samples into a repetition with their sum divided by `calls` as its time. A repetition is invalid
     /// if one of its samples is; samples that do not fill a repetition are dropped.
     pub(crate) fn a_call(self, starts: usize, calls: u32) -> Self {
         let repetitions = self.seconds.chunks_exact(starts);
@@ -107,7 +107,7 @@ mod tests {
         let alone = taken(&[4.0, 2.0], &[1]).a_call(1, 2);
         assert_eq!(alone, taken(&[2.0, 1.0], &[1]));
         let seven = taken(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], &[3, 5, 6]);
-        // The seventh is no whole repetition.
+        // The seventh sample does not fill a repetition.
         assert_eq!(seven.a_call(3, 3), taken(&[2.0, 5.0], &[1]));
     }
 }

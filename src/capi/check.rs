@@ -39,7 +39,7 @@ pub(crate) unsafe fn refused(call: &RawCall, communicator: MPI_Comm) -> Option<c
     }
 }
 
-/// Whether the arguments of the sending side are certainly valid.
+/// Whether the arguments of the sending side are valid without further checks.
 #[inline]
 fn is_plain_input(call: &RawCall, nothing: MPI_Datatype) -> bool {
     let is_whole = match call.collective {

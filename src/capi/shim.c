@@ -1,4 +1,4 @@
-/* What this was compiled for, in the words of the library's description of itself. */
+/* The library that this was compiled for, as in the library's description of itself. */
 #include <mpi.h>
 
 #if defined(OMPI_MAJOR_VERSION)

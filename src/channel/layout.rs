@@ -181,9 +181,9 @@ mod tests {
         assert!(layout.bytes() < 1 << 20);
     }
 
-    /// Tests buffer sizes within the default limit on a communicator's memory.
+    /// Many ranks get useful buffers within the default limit on a communicator's memory.
     #[test]
-    fn many_ranks_get_buffers_that_are_worth_having() {
+    fn many_ranks_get_buffers_of_a_useful_size() {
         for (ranks, least) in [(8, BUFFER), (24, BUFFER), (32, 44 << 10), (64, 20 << 10)] {
             let layout = SegmentLayout::within(ranks, 16 << 20).unwrap();
             assert!(layout.buffer >= least, "{layout:?}");

@@ -79,7 +79,7 @@ impl Copies {
         }
         let mut bytes = Bytes::zeroed(rotation.copies * distance);
         let mut order = rotation;
-        // Filled in the order of their use, so that the next call does not find in the caches what was written last.
+        // Filled in the order of their use, so that the next call does not find the latest written copies cached.
         for _ in 0..rotation.copies {
             let begin = order.next() * distance;
             bytes.as_mut_slice()[begin..][..length].copy_from_slice(first.as_slice());

@@ -27,7 +27,7 @@ pub(crate) fn now() -> Result<Nanoseconds, DriverError> {
 }
 
 /// The conversion between this rank's clock and the global time, which is the clock of rank 0. It is learned for the
-/// world's ranks, and valid in every communicator whose first rank is the world's.
+/// world's ranks, and valid in every communicator with the world's first rank as its own.
 #[derive(Debug)]
 pub(crate) struct GlobalClock {
     mine: Cell<Clock>,
@@ -54,12 +54,12 @@ impl GlobalClock {
         let clock = Self {
             mine: Cell::new(Clock::GLOBAL),
         };
-        clock.learn_anew(communicator, pairs)?;
+        clock.learn_again(communicator, pairs)?;
         Ok(clock)
     }
 
     /// Learns the clocks again.
-    pub(crate) fn learn_anew(
+    pub(crate) fn learn_again(
         &self,
         communicator: &Communicator,
         pairs: &[Vec<ClockPair>],

@@ -8,7 +8,7 @@ use exec::{Bytes, Call};
 use schedule::Collective;
 use vocabulary::{Datatype, Operator};
 
-/// The period of contributions. What all ranks combine to is computed for one period.
+/// The period of contributions. The combination of all ranks is computed for one period.
 const PERIOD: u64 = 101;
 
 /// A rank's contribution to element `index`: a number, or the bits of a function.
@@ -51,7 +51,7 @@ pub(crate) fn expected(call: &Call, rank: u32, ranks: u32) -> Option<Bytes> {
             // An empty vector has no elements, so this does not divide by zero.
             contribution(call, (index / elements) as u32, index % elements)
         }),
-        // The blocks of all ranks for this one.
+        // The blocks that all ranks send to this one.
         Collective::Alltoall => fill(call, bytes, |index| {
             let block = u64::from(rank) * elements;
             contribution(call, (index / elements) as u32, block + index % elements)

@@ -67,8 +67,8 @@ pub(crate) fn until() -> Option<u64> {
     std::env::var(UNTIL_VARIABLE).ok()?.parse().ok()
 }
 
-/// Collects the environment. Collective; complete on rank 0. `nodes` is the result of [`nodes`], `given` describes
-/// what steered MPI at the start.
+/// Collects the environment. Collective; complete on rank 0. `nodes` is the result of [`nodes`], `given` is the
+/// configuration of MPI at the start.
 pub(crate) fn collect(
     world: &Communicator,
     library: Library,

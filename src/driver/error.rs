@@ -81,8 +81,8 @@ pub(crate) enum DriverError {
 }
 
 impl DriverError {
-    /// The prefix of the message on standard error. The tuner takes `colltune-driver: ` for an error that no
-    /// candidate has caused.
+    /// The prefix of the message on standard error. The tuner treats `colltune-driver: ` as the prefix of an error that
+    /// no candidate has caused.
     pub(crate) fn prefix(&self) -> &'static str {
         match self {
             Self::Turn { .. } => "colltune-driver (in a turn): ",

@@ -391,7 +391,7 @@ impl Session<'_> {
         }
     }
 
-    /// Makes the synchroniser of a task, whose ranks are on these nodes. Collective.
+    /// Makes the synchroniser of a task with ranks on these nodes. Collective.
     fn synchroniser<'s>(
         &'s self,
         communicator: &'s Communicator,

@@ -18,7 +18,7 @@ pub(crate) fn print_all() -> Result<(), DriverError> {
     Ok(())
 }
 
-/// Prints the settings whose values differ from the library's built-in ones, as one JSON object.
+/// Prints the settings that differ from the library's built-in values, as one JSON object.
 pub(crate) fn print_changed() -> Result<(), DriverError> {
     match changed([]) {
         Some(settings) => println!("{}", serde_json::to_string(&settings)?),
@@ -27,9 +27,9 @@ pub(crate) fn print_changed() -> Result<(), DriverError> {
     Ok(())
 }
 
-/// The settings whose values differ from the library's built-in ones; `None` if they cannot be found. As MPI's tool
-/// interface does not report defaults, two processes that have not started MPI are compared: one with this process's
-/// environment except `our_own` variables, and one with no settings.
+/// The settings that differ from the library's built-in values; `None` if they cannot be found. As MPI's tool interface
+/// does not report defaults, two processes that have not started MPI are compared: one with this process's environment
+/// except `our_own` variables, and one with no settings.
 pub(crate) fn changed<'a>(
     our_own: impl IntoIterator<Item = &'a str>,
 ) -> Option<BTreeMap<String, String>> {
@@ -43,7 +43,7 @@ pub(crate) fn changed<'a>(
         plain.env_remove(name);
     }
     plain.envs(set);
-    // Both at once, as loading a library may take a fraction of a second.
+    // Both processes are started at once, as loading a library may take a fraction of a second.
     let (here, plain) = (here.spawn().ok()?, plain.spawn().ok()?);
     let (here, plain) = (answer(here)?, answer(plain)?);
     let differs = |(name, value): &(String, String)| {

@@ -97,7 +97,7 @@ pub(crate) fn byte() -> ffi::MPI_Datatype {
     datatype(Datatype::Byte)
 }
 
-/// The argument of calls whose status is not needed.
+/// The status argument of calls that need no status.
 pub(crate) fn status_ignore() -> *mut ffi::MPI_Status {
     // SAFETY: a constant of the library.
     unsafe { ffi::RSMPI_STATUS_IGNORE }

@@ -21,7 +21,7 @@ use crate::{Arguments, Communicator, ExecError, ScheduleExecutor, Wait};
 #[derive(Debug)]
 pub struct ApplicationCall {
     executor: ScheduleExecutor,
-    /// The input and the output, if data is moved whose elements have gaps.
+    /// The input and the output, if the call moves elements with gaps.
     sides: Option<Box<[Option<Side>; 2]>>,
     /// Whether no rank has any data.
     is_empty: bool,

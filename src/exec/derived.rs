@@ -16,7 +16,7 @@ pub(crate) struct Derived {
 }
 
 impl Derived {
-    /// A datatype whose single element is made of pieces of a buffer, with offsets in bytes from the buffer's start.
+    /// A datatype with one element, made of pieces of a buffer, with offsets in bytes from the buffer's start.
     // Long programs make such datatypes in every round, so nothing is allocated here.
     pub(crate) fn of_runs(unit: &Unit, runs: [Run; 2]) -> Result<Self, ExecError> {
         let lengths = [
@@ -62,7 +62,7 @@ impl Derived {
         }
     }
 
-    /// A datatype whose single element consists of several elements, at a distance in bytes from its nominal start.
+    /// A datatype with one element, made of several elements, at a distance in bytes from its nominal start.
     pub(crate) fn of_elements(
         elements: c_int,
         displacement: ffi::MPI_Aint,

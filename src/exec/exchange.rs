@@ -184,7 +184,7 @@ impl Memories<'_> {
         })
     }
 
-    /// Receives a message of [`crate::steps::Ways::Packet`], if it has come.
+    /// Receives a message of [`crate::steps::Ways::Packet`], if it has arrived.
     ///
     /// # Safety
     ///

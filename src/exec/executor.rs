@@ -12,8 +12,8 @@ use crate::steps::{Resolver, Steps};
 use crate::unit::Unit;
 use crate::{Call, Communicator, ExecError, NodeChannels};
 
-/// How many rounds earlier a round's description is fetched into the cache: more than one, since a round may take less
-/// time than the fetch.
+/// The number of rounds by which a round's description is fetched into the cache in advance: more than one, since a
+/// round may take less time than the fetch.
 const PREFETCH_LEAD: usize = 3;
 
 /// One rank's part in a schedule, with its scratch memory. A second call does not allocate.

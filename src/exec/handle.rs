@@ -144,7 +144,7 @@ impl DatatypeHandle {
         Ok(true)
     }
 
-    /// Packs `elements` from `data` into `packed`, whose length is that of their data.
+    /// Packs `elements` from `data` into `packed`, which has the length of their data.
     ///
     /// # Safety
     ///

@@ -167,7 +167,7 @@ impl Machine {
         next: Option<Step<'_>>,
         communicator: &Communicator,
     ) -> Result<(), ExecError> {
-        // The two are swapped each round, so either must have room for what the other needed.
+        // The two are swapped each round, so each must have room for the requests of the other.
         let ahead = next.map_or(0, |next| next.recvs.len());
         for requests in [&mut self.current, &mut self.ahead] {
             requests.reserve(ahead.max(step.recvs.len()) + step.sends.len());
@@ -314,7 +314,7 @@ impl Machine {
         exchange.map_or(Ok(()), |exchange| exchange.channels().check())
     }
 
-    /// After an error: cancels what was posted ahead, and abandons the channels, which may contain messages.
+    /// After an error: cancels receives that were posted ahead, and abandons the channels, which may contain messages.
     pub(crate) fn abandon(&mut self) {
         self.ahead.cancel();
         if let Some(exchange) = &self.exchange {

@@ -1,8 +1,8 @@
 //! Mock-ups: collectives composed of the library's other collectives, for comparison with performance guidelines.
 //!
-//! A library whose collective is slower than its mock-up should call the mock-up (Träff, Gropp, Thakur 2010; Hunold,
-//! Carpen-Amarie 2018). Temporary memory is allocated in advance, and data are copied only if the parts of the vector
-//! have different sizes.
+//! If a library's collective is slower than its mock-up, the library should call the mock-up (Träff, Gropp, Thakur
+//! 2010; Hunold, Carpen-Amarie 2018). Temporary memory is allocated in advance, and data are copied only if the parts
+//! of the vector have different sizes.
 
 use std::ffi::c_int;
 
@@ -82,7 +82,7 @@ impl MockupCall {
         if call.in_place && call.collective.allows_in_place() {
             return Err(ExecError::NotInPlace(name.to_owned()));
         }
-        // Whole elements, in reductions.
+        // In reductions, shares are whole elements.
         let share = call.unit_bytes() * (call.bytes / call.unit_bytes()).div_ceil(ranks.into());
         let (whole, part) = match call.collective.is_sized_by_part() {
             true => (call.bytes.saturating_mul(ranks.into()), call.bytes),

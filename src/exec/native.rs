@@ -17,8 +17,8 @@ struct Listed {
     number: i32,
 }
 
-/// Enables forcing of algorithms in libraries that need to be prepared for that; changes nothing else. Must be called
-/// before MPI or the tool interface is opened, and before other threads are started.
+/// Enables forcing of algorithms in libraries that must be prepared for it; changes nothing else. Must be called before
+/// MPI or the tool interface is opened, and before other threads are started.
 ///
 /// Open MPI obeys its control variables only under `coll_tuned_use_dynamic_rules`, which is read at the start. As
 /// long as no rules file is named and no algorithm forced, its decisions do not change. Must not be called if the

@@ -57,7 +57,7 @@ pub(crate) fn handle(datatype: Datatype) -> Result<ffi::MPI_Op, ExecError> {
     if let Some(handle) = handles[place] {
         return Ok(handle);
     }
-    // SAFETY: a constant of the library; MPI is running, and the function is as MPI wants it.
+    // SAFETY: a constant of the library; MPI is running, and the function has the type that MPI requires.
     let handle = unsafe {
         let mut handle = ffi::RSMPI_SUM;
         let code = ffi::MPI_Op_create(Some(function), 0, &mut handle);
@@ -100,7 +100,7 @@ mod tests {
     use super::Function;
     use crate::Operands;
 
-    /// The composition is what its functions make of a number one after the other, the right one first.
+    /// A composition applies its functions to a number one after the other, the right one first.
     #[test]
     fn functions_are_composed_in_order() {
         let functions: [u64; 3] = [3 | (5 << 32), 7 | (1 << 32), u64::MAX - 8];
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(left, right);
     }
 
-    /// Wherever the result goes, the operands keep their order.
+    /// The operands keep their order for every target.
     #[test]
     fn loops_keep_the_order_of_operands() {
         let [left, right] = [3_u64 | (5 << 32), 7 | (1 << 32)];

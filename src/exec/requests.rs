@@ -20,7 +20,7 @@ pub enum Wait {
 }
 
 /// Whether the library yields the core while it waits in blocking calls, as Open MPI does if its launcher knows that
-/// ranks outnumber cores. Polling is then useless and takes half as long again (4 ranks on 2 cores).
+/// ranks outnumber cores. Polling is then useless and takes 1.5 times as long (4 ranks on 2 cores).
 ///
 /// # Errors
 /// [`ExecError`] if the library's tool interface fails.

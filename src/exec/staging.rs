@@ -1,11 +1,11 @@
-//! Packed copies of buffers whose elements have gaps.
+//! Packed copies of buffers that have elements with gaps.
 
 use crate::api::count;
 use crate::arguments::{Arguments, Elements};
 use crate::handle::DatatypeHandle;
 use crate::{Bytes, ExecError};
 
-/// A buffer of an application's call that moves data whose elements have gaps.
+/// A buffer of an application's call that moves elements with gaps.
 #[derive(Debug)]
 pub(crate) struct Side {
     datatype: DatatypeHandle,
@@ -38,7 +38,7 @@ impl Side {
         if datatype.is_dense() {
             return Ok(None);
         }
-        // Packing counts in these.
+        // The library's packing functions count bytes in a C `int`.
         count(bytes)?;
         count(elements.count.saturating_mul(parts))?;
         Ok(Some(Self {

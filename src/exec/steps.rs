@@ -1,4 +1,4 @@
-//! Rounds whose spans are resolved to bytes of memory.
+//! Rounds with spans that are resolved to bytes of memory.
 
 use std::ffi::c_int;
 use std::ops::Range;
@@ -260,7 +260,7 @@ impl Steps {
     /// have displaced it since the last call.
     #[inline]
     pub(crate) fn prefetch(&self, index: usize) {
-        /// How many rounds earlier the round itself is fetched, which has the indices of its transfers and work.
+        /// The lead in rounds with which the round itself, with the indices of its transfers and work, is fetched.
         const LEAD: usize = 2;
         if let Some(round) = self.rounds.get(index + LEAD) {
             prefetch(round);
@@ -319,7 +319,7 @@ impl Steps {
         });
     }
 
-    /// Marks the rounds whose receives are posted with the previous round.
+    /// Marks the rounds with receives that are posted together with the previous round.
     pub(crate) fn post_all_ahead(&mut self) {
         for next in 1..self.len() {
             if let (Some(step), Some(following)) = (self.get(next - 1), self.get(next))
@@ -339,7 +339,7 @@ impl Steps {
         }
     }
 
-    /// Marks a round whose receives are posted with the previous round, which then does not consist of packets alone.
+    /// Marks a round with receives that are posted with the previous round, which then has not only packets.
     pub(crate) fn post_ahead(&mut self, index: usize) {
         self.rounds[index].is_posted_ahead = true;
         let before = index

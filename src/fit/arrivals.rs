@@ -13,8 +13,8 @@ use results::{CONFIDENCE, Estimate, ParameterEstimate, Status};
 /// messages that are combined take longer than those of the same turn and size that are only received.
 ///
 /// Sizes below `alpha / beta` do not count, since latency dominates their time. The estimate is the median over turns
-/// of the medians of each turn. It is always used, because the difference of two times is less certain than either of
-/// them; a negative estimate becomes 0.
+/// of the medians of each turn. It is used even if its interval is wide, because the difference of two times is less
+/// certain than either of them; a negative estimate becomes 0.
 pub(crate) fn gammas_of_arrivals(
     level: Level,
     messages: &Messages,

@@ -22,7 +22,7 @@ impl Batches {
             }
         }
         let most_usual = |batches: BTreeMap<u32, BTreeSet<u32>>| {
-            // Of equally frequent numbers the largest: longer blocks are further above the clock's resolution.
+            // Of equally frequent numbers the largest counts: longer blocks are further above the clock's resolution.
             let most = batches.into_iter().max_by_key(|(_, with)| with.len());
             most.map(|(batch, _)| batch)
         };

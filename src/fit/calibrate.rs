@@ -123,7 +123,7 @@ fn with_lines(machine: &mut Machine, level: Level, of: Protocol, change: impl Fn
 
 impl MachineFit {
     /// Fits parameters to the times of colltune's own algorithms, all at once: alpha, beta and the factor of exchanges
-    /// of each protocol, the factor of messages whose data the sender has just received or combined, and the cache.
+    /// of each protocol, the factor of messages with data that the sender has just received or combined, and the cache.
     ///
     /// This is done three times: for all sizes, and without either half of them. The fitted parameters replace those
     /// from experiments only if each half is, on the whole, predicted better by parameters that were fitted without it.

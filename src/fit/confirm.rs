@@ -283,7 +283,7 @@ fn series(explored: &Exploration<'_>, measured: &BTreeSet<Cell>) -> BTreeMap<Key
         let mut known: BTreeMap<Key, Vec<CellDecision>> = BTreeMap::new();
         for ((collective, shape, operators), sizes) in by_series(decisions.into_iter()) {
             let key = (deployment, collective, shape, operators);
-            // The first measured datatype represents all.
+            // The first measured datatype represents all others.
             let first = sizes.into_values().filter_map(|at| at.into_iter().next());
             known.insert(key, first.collect());
         }

@@ -223,7 +223,7 @@ pub fn serves(library: &str, cell: &Cell, candidate: &Candidate, operators: Oper
             };
             return commute || is_right(library, cell.collective, candidate.id());
         }
-        // The order in which these combine is unknown.
+        // The order in which mock-ups and foreign candidates combine is unknown.
         Candidate::Mockup { .. } | Candidate::Foreign { .. } => return commute,
     };
     let Some(algorithm) = schedule::find(algorithm) else {

@@ -160,7 +160,7 @@ fn loss(
     })
 }
 
-/// Summarises the choices; `again` are those with launches drawn anew.
+/// Summarises the choices; `again` are the choices from resampled launches.
 fn summarise(by: HeldOut, choices: &[Choices], again: &[Vec<Choices>]) -> Vec<SplitScores> {
     let held = choices.iter().filter(|choices| choices.held_out);
     let collectives: BTreeSet<Collective> = held.map(|c| c.cell.collective).collect();
@@ -239,7 +239,7 @@ fn score(method: Method, by: HeldOut, choices: &[&Choices]) -> Score {
     let regrets: Vec<f64> = held().map(|(.., regret)| regret).collect();
     let everywhere: Vec<f64> = known().map(|(.., regret)| regret).collect();
     let good = regrets.iter().filter(|regret| **regret <= WITHIN).count();
-    // The first of several equal ones.
+    // The first of several equally bad points.
     let worst = held().reduce(|a, b| if b.3 > a.3 { b } else { a });
     Score {
         method,

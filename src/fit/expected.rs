@@ -20,8 +20,7 @@ type Series<'a> = (String, CommShape, Vec<(Cell, &'a Ranked)>);
 /// of them is held out.
 type Predict<'a> = &'a dyn Fn(&Cell, &Ranked, Option<usize>) -> Option<f64>;
 
-/// The curves of those algorithms of ours that are the fastest of ours at some size, by collective, shape and class of
-/// operators.
+/// The curves of our algorithms that are the fastest of ours at some size, by collective, shape and class of operators.
 pub fn compare_expected(decisions: &[CellDecision]) -> Vec<ModelCurve> {
     let expected = |(cell, ranked): (Cell, &Ranked)| {
         Some(Expected {

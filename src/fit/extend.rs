@@ -25,8 +25,7 @@ const CAUTION: f64 = 2.0;
 /// constant. The default's time grows like that of the algorithm that takes as long on the reference shape. If there is
 /// none, it is extrapolated from its own times on several shapes ([`Predictor`]), or taken as constant if there are
 /// fewer than two. A candidate must be expected to beat the default by twice the materiality, whatever was chosen on
-/// the measured shape. All decisions have low confidence. Shapes about which measured times say nothing have no
-/// decision.
+/// the measured shape. All decisions have low confidence. Shapes without a reference have no decision.
 ///
 /// A candidate that was `merged` on the reference shape, as the same schedule as another one, is taken to have that
 /// one's time.
@@ -185,7 +184,7 @@ impl Extension<'_> {
         Some(default * growth)
     }
 
-    /// The expected time here of a candidate whose schedule was measured, with the best blocks.
+    /// The expected time here of a candidate with a measured schedule, with the best blocks.
     fn expect(&self, known: &Candidate, measured: &Ranked) -> Option<Ranked> {
         let candidate = self.with_best_blocks(known)?;
         if !serves(self.library, &self.cell, &candidate, self.from.operators) {

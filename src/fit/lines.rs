@@ -13,11 +13,11 @@ use crate::{FitError, experiments::Messages};
 const SMALL_ERROR: f64 = 0.1;
 /// The fewest turns that prove a line wrong: with fewer, all may be off by chance.
 const FEWEST_TURNS: usize = 3;
-/// Sizes whose rates differ by less than this factor share one rate.
+/// Sizes share one rate if their rates differ by less than this factor.
 const ONE_RATE: f64 = 1.3;
 
-/// A level's link with a line for each protocol segment whose parameters are known, and with the known factors of
-/// patterns. If all messages follow one line and no pattern takes longer, the link is unchanged.
+/// A level's link with a line for each protocol segment with known parameters, and with the known factors of patterns.
+/// If all messages follow one line and no pattern takes longer, the link is unchanged.
 pub(crate) fn with_lines(
     level: Level,
     link: Link,

@@ -56,7 +56,7 @@ impl MachineFit {
         Some(self.tiers(cell, through, bytes)?.network)
     }
 
-    /// The same within and between nodes; what is unknown of a node's links is taken from those between nodes.
+    /// The rates within and between nodes; unknown rates within nodes are taken from those between nodes.
     pub(crate) fn tiers(&self, cell: &Cell, through: Through, bytes: u64) -> Option<Tiers> {
         let machine = self.machine_of(cell, through, self.machine.as_ref()?)?;
         let line = machine.link(Level::of_nodes(cell.shape.nodes))?.line(bytes);
@@ -136,7 +136,8 @@ fn rates_of(machine: &Machine, line: Line) -> Rates {
 /// - `alpha` and `beta` come from ping-pongs.
 /// - `overhead` is the time of a message of a burst without its bytes and its share of the answer, which requires
 ///   `alpha`.
-/// - `eager_limit` is the largest measured message whose sender did not wait for its receiver, which requires the line.
+/// - `eager_limit` is the largest measured message that was sent without waiting for its receiver; it requires the
+///   line.
 /// - `injection_beta` is the time per byte in the port that the ranks of a node share, if the experiments show sharing.
 ///   `injection_gap` is the time per message there, from bursts of one rank and of all ranks of a node.
 /// - `gamma` is the time per byte of a combination; the machine's own is the median over datatypes and operators.

@@ -58,8 +58,8 @@ impl Training {
         }
     }
 
-    /// The choice of a method among the candidates of a point, whose times it does not see; `None` if the method has no
-    /// answer.
+    /// The choice of a method among the candidates of a point, made without their times there; `None` if the method has
+    /// no answer.
     pub(crate) fn choose(&self, method: Method, cell: &Cell, times: &Times) -> Option<Candidate> {
         let of_table = |table| of_table(table, Deployment::Colltune, RankOrder::Unknown, cell);
         match method {

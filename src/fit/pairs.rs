@@ -13,7 +13,7 @@ use vocabulary::{Candidate, Cell, CommShape, Library, Subject};
 /// The summaries of each cell, by collective and shape.
 type Series<'a> = BTreeMap<(Collective, CommShape), BTreeMap<Cell, Vec<&'a Summary>>>;
 
-/// All pairs of which both sides were measured; empty if no algorithm of the library was forced.
+/// All pairs in which both sides were measured; empty if no algorithm of the library was forced.
 pub fn compare_pairs(summaries: &[Summary], library: &Library) -> Vec<Pairs> {
     let mut series: Series<'_> = BTreeMap::new();
     for summary in summaries {

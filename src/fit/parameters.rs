@@ -93,8 +93,8 @@ impl Shares {
     }
 }
 
-/// The line of each launch that measured enough sizes and whose search converges, with the shares
-/// that the joint line's parameters have at its sizes.
+/// The line of each launch that measured enough sizes, if its search converges, with the shares that the joint line's
+/// parameters have at its sizes.
 fn launch_lines(points: &[Point], joint: &Line) -> Result<Vec<(Line, Shares)>, FitError> {
     let mut launches: BTreeMap<u32, Vec<Point>> = BTreeMap::new();
     for point in points {
@@ -116,8 +116,8 @@ fn launch_lines(points: &[Point], joint: &Line) -> Result<Vec<(Line, Shares)>, F
 struct OverLaunches {
     value: f64,
     interval: Interval,
-    /// Whether most launches agree. A machine may behave differently in some launches, such as a virtual one whose
-    /// processors were moved to other cores. The median is then that of the usual behaviour, like the medians of
+    /// Whether most launches agree. A machine may behave differently in some launches, such as a virtual machine after
+    /// its processors were moved to other cores. The median is then that of the usual behaviour, like the medians of
     /// collectives' times, although the interval spans both.
     most_agree: bool,
 }

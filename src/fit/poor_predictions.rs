@@ -85,9 +85,9 @@ fn of_experiment(
 }
 
 /// Whether the machine's parameters hold at every size at which a candidate's schedule sends, combines or copies in a
-/// cell ([`MachineFit::poor_predictions`]). Where they do not, nothing should be decided by predictions alone, such as which
-/// candidates a search leaves out. Of a schedule that is too long to be simulated, only the size of the largest blocks
-/// is checked; of the library's own algorithms nothing is known, and nothing is predicted.
+/// cell ([`MachineFit::poor_predictions`]). Where they do not, predictions alone should decide nothing, such as the
+/// candidates that a search leaves out. For a schedule that is too long to be simulated, only the size of the largest
+/// blocks is checked. The library's own algorithms have no known schedule and no prediction.
 pub fn parameters_hold(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> bool {
     fit.poor_predictions.is_empty() || !meets_poor_prediction(fit, cell, candidate)
 }

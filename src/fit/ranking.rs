@@ -144,7 +144,7 @@ fn confidence(candidates: &[Ranked], options: &DecideOptions) -> Confidence {
     // A candidate that beats the default with enough launches does so significantly.
     let kept_for_sure = |speedup: &PairedRatio| speedup.interval.high < 1.0 + options.materiality;
     let certain = !chosen.is_empty() || settled().all(kept_for_sure);
-    // A campaign may ask for less, but a table's `high` has one meaning everywhere.
+    // A campaign may request a lower confidence, but `high` has the same meaning in all tables.
     if certain && settled().all(sure) {
         Confidence::High
     } else {

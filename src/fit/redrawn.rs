@@ -1,4 +1,4 @@
-//! The bootstrap over launches: summaries as they would be with launches drawn anew.
+//! The bootstrap over launches: summaries of launches drawn with replacement.
 
 use std::collections::BTreeSet;
 

@@ -56,8 +56,7 @@ pub(crate) fn at(line: &Line, place: f64) -> f64 {
     line.seconds(place.max(1.0)).max(f64::MIN_POSITIVE)
 }
 
-/// The weight of a squared error `(value - fitted)^2` whose gradient is that of the loss of the
-/// logarithm.
+/// The weight of a squared error `(value - fitted)^2` that gives it the gradient of the loss of the logarithm.
 fn weight(point: &Point, line: &Line) -> f64 {
     let error = error(point, line);
     let pull = 1.0 / (error / TYPICAL_ERROR).hypot(1.0);

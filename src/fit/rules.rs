@@ -98,7 +98,7 @@ fn entries(
         let points: Vec<Vec<&CellDecision>> = points.into_values().collect();
         let entries = collectives.entry(series.0).or_default();
         let entry = shape_rules(series, deployments, &points);
-        // In this order.
+        // Whether two neighbouring entries, in this order, hold for all operators together.
         let are_of_all = |pair| {
             use Operators::{Any, Commutative, Noncommutative};
             matches!(pair, (Commutative, Noncommutative) | (Any, Commutative))

@@ -27,11 +27,11 @@ pub(crate) const MOST_PLACES: usize = 64;
 ///
 /// For each number of segments, dynamic programming over all places of the changes (Bellman 1961) finds those with the
 /// smallest absolute relative errors. The number of segments has the best Bayesian information criterion, for errors of
-/// a Laplace distribution whose scale is estimated from the residuals and the degrees of freedom.
+/// a Laplace distribution, with a scale estimated from the residuals and the degrees of freedom.
 ///
-/// Of more than [`MOST_PLACES`] points, [`MOST_PLACES`] evenly spread ones are examined: a segment is found if it has
-/// [`FEWEST_SIZES`] of these. Each change is then moved among the points between two of them to where the lines of both
-/// segments leave the smallest errors. So the time is proportional to the number of points.
+/// If there are more than [`MOST_PLACES`] points, [`MOST_PLACES`] evenly spread ones are examined: a segment is found
+/// if it has [`FEWEST_SIZES`] of these. Each change is then moved among the points between two of them to where the
+/// lines of both segments leave the smallest errors. So the time is proportional to the number of points.
 pub(crate) fn segments(points: &[Point]) -> Vec<Range<usize>> {
     segments_with(points, &mut |part, line| {
         reweighted::improve(part, line, ROUNDS)
@@ -173,7 +173,7 @@ mod tests {
         (0..count).map(point).collect()
     }
 
-    /// A point of a line that is looked at is a unit of work.
+    /// The unit of work is one examined point of a line.
     #[test]
     fn work_is_bounded_for_any_number_of_sizes() {
         let work = |count: usize| {
@@ -185,7 +185,7 @@ mod tests {
             work
         };
         let most = work(MOST_PLACES);
-        assert!(work(MOST_PLACES - 1) < most, "up to then all are looked at");
+        assert!(work(MOST_PLACES - 1) < most, "all are examined");
         for count in [MOST_PLACES + 1, 250, 500, 1000, 2000, 100_000] {
             let work = work(count);
             assert!(work <= most, "{count} sizes: {work} and not {most}");

@@ -14,13 +14,13 @@ use statistics::Interval;
 /// Summarises samples of calls of one pattern, in ascending order of subject and candidate.
 ///
 /// Samples of the same launch, subject and candidate are pooled; samples without repetitions do not count. A launch
-/// whose median is 0 does not count either: at least half of its repetitions were shorter than the timer's resolution,
+/// with a median of 0 does not count either: at least half of its repetitions were shorter than the timer's resolution,
 /// so the time is unknown. A candidate measured only in such launches has no summary.
 ///
 /// The calls of a batch overlap, so times of a cell can be compared only between repetitions with equal numbers of
 /// calls. Launches with another number than most launches of the cell (of equally frequent numbers, the largest) are
-/// left out and counted. All launches count for experiments, whose calls do not overlap, and for [`Pattern::Repeated`],
-/// which times blocks of any length in steady state.
+/// left out and counted. All launches count for experiments, since their calls do not overlap, and for
+/// [`Pattern::Repeated`], which times blocks of any length in steady state.
 ///
 /// # Errors
 /// A time that is neither 0 nor within [`TIME`].
@@ -59,7 +59,7 @@ struct Group {
     number: u32,
     /// Launches in which the candidate left the race.
     left: BTreeSet<u32>,
-    /// Launches whose samples do not count.
+    /// Launches with samples that do not count.
     other_batches: BTreeSet<u32>,
     /// The largest number of calls in a repetition, over the samples that count.
     batch: u32,

@@ -54,7 +54,7 @@ pub(crate) fn changes<'d>(left: &'d CellDecision, right: &'d CellDecision) -> Ve
         let size = (ln_low + share * (ln_high - ln_low)).exp().round() as u64;
         size.clamp(least, high)
     };
-    // Two sizes of blocks may each be measured at one end, or a candidate not at both ends.
+    // A time is unknown if the ends have different block sizes, or if a candidate was not measured at both ends.
     let is_unknown = lines[0].is_none() || lines[1].is_none();
     if (!is_unknown && lines[0] == lines[1]) || (is_unknown && !leaves_default_out) {
         return vec![(size(0.5), &right.chosen)];
@@ -89,7 +89,7 @@ fn default_changes(left: &CellDecision, right: &CellDecision) -> bool {
             .collect()
     };
     let (before, after) = (done(left), done(right));
-    // The algorithm that the default uses at one size matters if the default is slower than it at the other.
+    // The algorithm that the default uses at one size matters if it is faster than the default at the other.
     let is_worth = |at: &CellDecision, done: &BTreeSet<Candidate>, other: &CellDecision| {
         let seconds = |candidate: &Candidate| Some(other.ranked(candidate)?.median_seconds);
         let gains = |candidate: &Candidate| {

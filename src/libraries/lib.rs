@@ -94,7 +94,7 @@ pub fn library(text: &str) -> Library {
     }
 }
 
-/// The library whose launcher prints this for `--version`, and its version.
+/// The library with a launcher that prints this for `--version`, and its version.
 pub fn launched_by(output: &str) -> Option<(LibraryName, String)> {
     let mut all = LibraryName::ALL.into_iter();
     all.find_map(|library| Some((library, library.launcher_version(output)?)))

@@ -25,8 +25,8 @@ const COLLECTIVES: [&str; 8] = [
     "BCAST", "REDUCE", "GATHER", "SCATTER", "ALLTOALL", "BARRIER", "SCAN", "COLL",
 ];
 
-/// The variable for whether devices carry out collectives: all, none, or those whose own variables say so. The tool
-/// interface may give these values as numbers, 0 to 2.
+/// The variable for whether devices carry out collectives: all, none, or those with their own variables set to that.
+/// The tool interface may give these values as numbers, 0 to 2.
 const DEVICES: &str = "MPIR_CVAR_DEVICE_COLLECTIVES";
 
 /// The prefix of Intel MPI's variables.
@@ -49,8 +49,8 @@ const FACTS: Facts = Facts {
     yielding_variable: None,
     rank_variables: &["PMI_RANK", "PMIX_RANK"],
     launchers: &["mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpirun.mpich"],
-    // Hydra places a number of ranks on each node in turn and then begins again at the first: in cyclic placement,
-    // ranks would go to hosts of a file beyond those of the shape.
+    // Hydra places a number of ranks on each node in turn and then starts again at the first. In cyclic placement it
+    // would use more hosts of a file than the shape has.
     names_hosts: true,
     forwards_environment: true,
     binding_option: "-bind-to",

@@ -26,8 +26,8 @@ const ENABLING: &str = "OMPI_MCA_coll_tuned_use_dynamic_rules";
 /// Other variables that select the components for collectives.
 const CHOOSING: [&str; 2] = ["OMPI_MCA_coll", "HCOLL_"];
 
-/// The frameworks whose control variables configure collectives and transports. The variables with the frameworks' own
-/// names select their components.
+/// The frameworks with control variables that configure collectives and transports. The variables with the frameworks'
+/// own names select their components.
 const FRAMEWORKS: [&str; 6] = ["coll", "pml", "bml", "btl", "mtl", "mpi"];
 
 /// A variable that 4.1 reads from freed memory, so that its value is random.

@@ -25,8 +25,8 @@ pub struct Machine {
     /// The link between ranks on one node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Link>,
-    /// The link between ranks on one node whose messages go through shared memory; absent if no messages do, or if it
-    /// is unknown.
+    /// The link between ranks on one node for messages through shared memory; absent if there are no such messages, or
+    /// if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<Link>,
     /// Seconds per byte on each rail of the port that a node's ranks share; absent if the port is not shared.
@@ -53,10 +53,10 @@ pub struct Machine {
     /// The cost of copying by size, used instead of `copy` in simulations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copying: Vec<Line>,
-    /// The cost of calls whose vectors exceed the caches; absent if there is no difference.
+    /// The cost of calls with vectors larger than the caches; absent if there is no difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<Cache>,
-    /// Disturbance of simulated times.
+    /// The disturbance of simulated times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
 }
@@ -68,7 +68,7 @@ pub enum PostAhead {
     /// None: each is posted in its own round, as by `MPI_Sendrecv`.
     #[default]
     None,
-    /// Those of messages between nodes: others go through shared memory.
+    /// Those of messages between nodes; messages within nodes go through shared memory.
     Network,
     /// All, as colltune posts them on MPI.
     All,
@@ -161,11 +161,11 @@ pub struct Noise {
     pub jitter: f64,
     /// Share of disturbed repetitions.
     pub spike_probability: f64,
-    /// Factor on the times of these.
+    /// Factor on the times of disturbed repetitions.
     pub spike_factor: f64,
     /// Share of launches that are slow from begin to end.
     pub slow_launch_probability: f64,
-    /// Factor on all times in these.
+    /// Factor on all times in slow launches.
     pub slow_launch_factor: f64,
 }
 
@@ -225,7 +225,7 @@ pub struct Tiers {
     pub rails: u32,
 }
 
-/// The same everywhere.
+/// The same rates within and between nodes.
 impl From<Rates> for Tiers {
     fn from(rates: Rates) -> Self {
         Self {
@@ -271,7 +271,7 @@ impl Machine {
         }
     }
 
-    /// The machine for candidates whose messages within nodes go through shared memory: the link `shared` replaces
+    /// The machine for candidates that send messages within nodes through shared memory: the link `shared` replaces
     /// `node`. `None` if `shared` is unknown.
     pub fn through_shared(&self) -> Option<Self> {
         let mut shared = self.shared.clone()?;
@@ -479,11 +479,11 @@ fn is_slower(key: &'static str, (probability, value): (f64, f64)) -> Result<(), 
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum InvalidMachine {
-    /// The name does not suit names of files and libraries.
+    /// The name cannot be part of the names of files and libraries.
     #[error("`name` must be letters, digits, `-`, `_` and `.`")]
     Name,
     /// A disturbance that shortens times.
-    #[error("`{key}` is {value}; what is disturbed lasts longer, so it must be at least 1")]
+    #[error("`{key}` is {value}; a disturbance lengthens times, so it must be at least 1")]
     FactorBelowOne { key: &'static str, value: f64 },
     /// No ranks on a node.
     #[error("`ranks_per_node` is 0; a node has at least one rank")]

@@ -1,4 +1,4 @@
-//! The algorithms that a call is made of, one after the other, and what each sends over.
+//! The algorithms that a call consists of, one after the other, and the ranks and bytes of each.
 
 use schedule::{About, Action, Algorithm, Among, Collective, Parameter, Round, Schedule, Span};
 
@@ -95,9 +95,9 @@ fn phases(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Vec<Part> {
     phases.filter(|part| part.ranks > 1).collect()
 }
 
-/// The time of each further block where phases overlap, seconds for messages and for their bytes if the block were the
-/// whole vector: as long as the root works for it, within its node and between nodes together, in sending or in
-/// receiving, whichever takes longer.
+/// The time of each further block where phases overlap, as seconds for messages and seconds for their bytes if the
+/// block were the whole vector. It is the time that the root spends on the block, within its node and between nodes
+/// together, in sending or in receiving, whichever takes longer.
 pub(crate) fn of_root(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Option<[f64; 2]> {
     let shape = schedule.shape();
     let request = schedule::Request {
@@ -113,7 +113,7 @@ pub(crate) fn of_root(schedule: &Schedule, tiers: Tiers, call: &Call<'_>) -> Opt
     let program = block.program(shape.root);
     let node = |rank: schedule::Rank| shape.nodes.place(rank).0;
     let bytes = |span: &Span| (block.span_units(span) * call.unit_bytes.max(1)) as f64;
-    // Of sending, of receiving, and of combining: seconds for messages, and for their bytes.
+    // For sending, receiving and combining: seconds for messages, and for their bytes.
     let mut work = [[0.0; 2]; 3];
     let mut round = Round::default();
     for index in 0..program.rounds() {

@@ -56,7 +56,7 @@ impl Pipeline {
         }
     }
 
-    /// Seconds that each further block takes however short it is.
+    /// Seconds that each further block takes even if it is empty.
     pub(crate) fn start_up(&self) -> f64 {
         self.slope
     }
@@ -89,7 +89,7 @@ impl Pipeline {
     }
 }
 
-/// One after the other, with as many blocks.
+/// The time of both, one after the other, with the same number of blocks.
 impl Add for Pipeline {
     type Output = Self;
 

@@ -23,7 +23,7 @@ pub struct Call<'a> {
 }
 
 impl Default for Call<'_> {
-    /// One byte on two ranks, with the algorithm's default parameters.
+    /// A call of one byte on two ranks, with the algorithm's default parameters.
     fn default() -> Self {
         Self {
             ranks: 2,
@@ -73,7 +73,7 @@ impl Cut {
         self.block_units(blocks).saturating_mul(self.unit_bytes)
     }
 
-    /// The smallest number of blocks of which none has more units.
+    /// The smallest number of blocks such that none has more than `units`.
     fn blocks_of(&self, units: u64) -> u32 {
         let blocks = self.piece.div_ceil(units.max(1));
         u32::try_from(blocks).unwrap_or(u32::MAX).max(1)
@@ -241,7 +241,7 @@ impl ClosedForm {
     }
 }
 
-/// A part that is carried out once for each block, as long as it is.
+/// The time of a part that is carried out once for each block, on the block's length.
 fn a_block(part: &Part) -> Option<Pipeline> {
     let lemma = match part.algorithm.cost(part.ranks)? {
         Cost::Pipelined { lemma, .. } => lemma,

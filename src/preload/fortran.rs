@@ -1,4 +1,4 @@
-//! Open MPI's Fortran interface, whose calls do not go through MPI's C names (MPICH's do).
+//! Open MPI's Fortran interface. Its calls do not go through MPI's C names, unlike MPICH's.
 //!
 //! `mpif.h` and `use mpi` call `mpi_bcast_` and the like, `use mpi_f08` calls `ompi_bcast_f`. All arguments are
 //! addresses.
@@ -148,7 +148,7 @@ fn hidden(name: &'static str) -> Option<*const c_void> {
     (!found.is_null()).then_some(found.cast_const())
 }
 
-/// Converts a buffer, whose address may be a special constant.
+/// Converts the address of a buffer, which may be a special constant.
 fn buffer(address: At) -> At {
     static SPECIAL: OnceLock<[usize; 2]> = OnceLock::new();
     let find = |name: &CStr| {

@@ -1,9 +1,9 @@
 //! Checks that all ranks of a program have this library and the same settings.
 //!
-//! All ranks must agree on a table. But a launcher may not have given the library to some of them, for instance if
-//! one launch starts several programs. Such ranks would be waited for silently, or their first collective would be
-//! taken for our agreement. A nonblocking barrier does not match a blocking collective (MPI 4.0, section 6.12), and
-//! lets us report what we wait for.
+//! All ranks must agree on a table. But a launcher may not have given the library to some of them, for instance if one
+//! launch starts several programs. Other ranks would wait for them silently, or mistake their first collective for our
+//! agreement. A nonblocking barrier does not match a blocking collective (MPI 4.0, section 6.12), and lets us report
+//! what we wait for.
 
 use std::fs::File;
 use std::path::Path;

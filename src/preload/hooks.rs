@@ -59,7 +59,7 @@ macro_rules! intercept {
                 $($argument: $kind,)*
                 known: KnownCommunicator,
             ) -> c_int {
-                // SAFETY: the caller's, who has found the table at work.
+                // SAFETY: the caller's; it has found the table at work.
                 unsafe { at_work().call_on(known, raw($($argument),*)) }
             }
 
@@ -69,7 +69,7 @@ macro_rules! intercept {
                 $($argument: $kind,)*
                 $communicator: Handle,
             ) -> c_int {
-                // SAFETY: the caller's, who has found the table at work.
+                // SAFETY: the caller's; it has found the table at work.
                 unsafe { at_work().call($communicator.communicator(), raw($($argument),*)) }
             }
 

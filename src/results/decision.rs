@@ -38,7 +38,7 @@ pub struct CellDecision {
 /// The reason why a candidate was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Verdict {
-    /// Its median is the fastest, and it beats the default as the options of `fit` say.
+    /// The candidate has the shortest median, and it beats the default according to the options of `fit`.
     #[error("it is the fastest by its median and beats the default by enough to matter")]
     Fastest,
     /// The candidate beats the default and is about as fast as the fastest candidate that does. It was chosen so that
@@ -198,18 +198,18 @@ pub struct Ranked {
     #[serde(flatten, serialize_with = "with_interval")]
     #[schemars(with = "Speedup")]
     pub speedup: Option<PairedRatio>,
-    /// The extra time over the first of the ranking, as a share: 0.02 is 2 %.
+    /// The extra time over the first candidate of the ranking, as a share: 0.02 is 2 %.
     pub behind_fastest: f64,
     /// The time that the fitted machine model predicts.
     pub predicted_seconds: Option<f64>,
-    /// Whether the candidate beats the default, as the options of `fit` say.
+    /// Whether the candidate beats the default, according to the options of `fit`.
     pub beats_default: bool,
     /// Whether it beats the default and is slower than the fastest candidate that does by no more than noise, or is
     /// the same algorithm with other blocks at almost the same time.
     #[serde(skip)]
     pub acceptable: bool,
     /// Whether it is acceptable, or beats the default and is slower than the fastest candidate that does by at most
-    /// `max_regret`, which a shorter table is worth.
+    /// `max_regret`. Such a candidate is accepted for a shorter table.
     #[serde(skip)]
     pub tolerable: bool,
 }

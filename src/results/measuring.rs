@@ -21,7 +21,7 @@ pub struct MeasuringCost {
     pub cells: usize,
     /// Raw repetitions.
     pub repetitions: u64,
-    /// The part of `seconds` spent in calls whose times were kept.
+    /// The part of `seconds` spent in calls with recorded times.
     pub call_seconds: f64,
     /// The shares of the time by activity, if they are known.
     pub shares: Option<Shares>,

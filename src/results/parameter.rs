@@ -82,8 +82,8 @@ impl From<ParameterEstimate> for ParameterParts {
 /// Whether a parameter's value is used, or the reason why it is not.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Status {
-    /// The measurements determine the parameter, and it is used. With a single launch, whose variability is unknown
-    /// (coverage 0), only the measured sizes and the parameter's share of the time are checked.
+    /// The measurements determine the parameter, and it is used. With a single launch the variability is unknown
+    /// (coverage 0), and only the measured sizes and the parameter's share of the time are checked.
     #[error("identified")]
     Identified,
     /// Too few different sizes were measured.
@@ -234,7 +234,7 @@ impl ParameterEstimate {
     }
 }
 
-/// Sizes whose messages follow one line, `alpha + beta n` seconds for `n` bytes.
+/// A range of sizes in which messages follow one line, `alpha + beta n` seconds for `n` bytes.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ProtocolSegment {
     /// The level: `node` for ranks of one node, `network` for ranks of two.

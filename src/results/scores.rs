@@ -72,7 +72,7 @@ pub struct SplitScores {
     pub scores: Vec<Score>,
     /// Log-log interpolation and the table, at the points at which the regrets of both are known.
     pub common: Option<Common>,
-    /// The points at which colltune's table loses to another method, largest difference of regrets first.
+    /// The points at which colltune's table loses to another method, the largest difference of regrets first.
     pub losses: Vec<Loss>,
 }
 

@@ -173,7 +173,7 @@ impl State {
     }
 }
 
-/// A communicator whose error handler is replaced while we use it.
+/// A communicator with its error handler replaced while we use it.
 struct Silenced {
     communicator: MPI_Comm,
     handler: ffi::MPI_Errhandler,
@@ -203,7 +203,7 @@ impl Silenced {
     ///
     /// # Safety
     ///
-    /// An intracommunicator whose ranks are in `MPI_COMM_WORLD`.
+    /// A valid intracommunicator with all ranks in `MPI_COMM_WORLD`.
     unsafe fn tune(
         &self,
         versions: &Versions,

@@ -97,7 +97,7 @@ impl Key {
     }
 }
 
-/// Fibonacci hashing, whose upper bits are the best (Knuth, The Art of Computer Programming 3, section 6.4).
+/// Fibonacci hashing; the upper bits are the best (Knuth, The Art of Computer Programming 3, section 6.4).
 #[inline(always)]
 pub(crate) fn mix(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15)

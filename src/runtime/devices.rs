@@ -1,4 +1,4 @@
-//! Accelerators, whose memory our loops cannot read.
+//! Accelerators, because our loops cannot read their memory.
 
 /// Libraries that provide device memory: of CUDA, ROCm and Level Zero.
 const DRIVERS: [&str; 3] = ["libcuda.so", "libamdhip64.so", "libze_loader.so"];

@@ -68,7 +68,7 @@ pub struct Dispatcher {
     passed: RefCell<BTreeMap<usize, Rc<Cell<u64>>>>,
 }
 
-/// A communicator that calls have been made on before, with what is known of it. Valid as long as the communicator.
+/// A communicator on which calls have been made before, with its known properties. Valid as long as the communicator.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub struct KnownCommunicator(NonNull<c_void>);
@@ -159,7 +159,7 @@ impl Dispatcher {
         let is_first = unsafe { is_first(communicator)? };
         let speaks = is_first && !settings.timed && self.usage().is_nothing();
         if let (Some(warn), Some(unused)) = (settings.warn.filter(|_| speaks), self.unused()) {
-            warn(&format!("nothing of the table is used: {unused}"));
+            warn(&format!("no rule of the table is used: {unused}"));
         }
         Ok(())
     }
@@ -386,7 +386,7 @@ impl Drop for Dispatcher {
 ///
 /// # Safety
 ///
-/// A valid intracommunicator, whose ranks have the same table and settings.
+/// `communicator` is a valid intracommunicator, and its ranks have the same table and settings.
 unsafe fn admit(
     host: &Host,
     table: &Table,

@@ -17,7 +17,7 @@ use crate::plan::Plans;
 /// between some communicators thus keeps their channels even if it uses another one once.
 const IDLE_CALLS: u64 = 1000;
 
-/// An idle communicator whose ranks all belong to the new one.
+/// An idle communicator with all of its ranks in the new one.
 struct Idle {
     state: *mut State,
     /// The number of our calls since its last one.
@@ -32,8 +32,8 @@ impl Dispatcher {
     ///
     /// All ranks of a communicator must stop using its channels between the same two calls. The first call on a new
     /// communicator that contains all of them is such a point, because programs call the collectives of two
-    /// communicators in the same order on all ranks that belong to both (MPI 4.0, section 6.14). So only
-    /// communicators whose ranks all belong to the new one are considered.
+    /// communicators in the same order on all ranks that belong to both (MPI 4.0, section 6.14). So only communicators
+    /// with all of their ranks in the new one are considered.
     pub(crate) fn make_room(&self, new: &mut State) -> Result<(), ExecError> {
         let Ok(tuned) = &mut new.tuned else {
             return Ok(());

@@ -53,7 +53,7 @@ impl Host {
     ///
     /// # Safety
     ///
-    /// `communicator` is a valid intracommunicator, whose ranks have the same table.
+    /// `communicator` is a valid intracommunicator, and its ranks have the same table.
     pub(crate) unsafe fn common_mismatches(
         &self,
         communicator: MPI_Comm,

@@ -19,7 +19,7 @@ pub(crate) struct UserHandles {
 }
 
 impl UserHandles {
-    /// The program's own handles of a call whose insignificant arguments are blank; `None` if all are predefined.
+    /// The program's own handles of a call with blanked insignificant arguments; `None` if all are predefined.
     ///
     /// # Safety
     ///

@@ -81,7 +81,7 @@ struct Reader<'a> {
     /// Its position among the schedules.
     place: usize,
     schedule: &'a Schedule,
-    /// The ranks whose programs have been begun.
+    /// The number of ranks with programs that have been begun.
     ranks: Rank,
     program: Box<dyn Program>,
     layout: Layout,

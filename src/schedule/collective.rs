@@ -81,13 +81,13 @@ impl Collective {
         }
     }
 
-    /// Whether this crate has algorithms, and therefore schedules, for the collective. Of other collectives only an
+    /// Whether this crate has algorithms, and therefore schedules, for the collective. For other collectives only an
     /// MPI library's algorithms can be measured.
     pub const fn has_algorithms(self) -> bool {
         !matches!(self, Self::Alltoall | Self::Barrier | Self::Scan)
     }
 
-    /// Whether a call has a length. Without data it is 0 bytes.
+    /// Whether a call moves data. If not, its length is 0 bytes.
     pub const fn has_data(self) -> bool {
         !matches!(self, Self::Barrier)
     }

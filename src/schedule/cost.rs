@@ -9,11 +9,11 @@ pub enum Cost {
     Pipelined {
         /// The constants of the lemma.
         lemma: PipelineCost,
-        /// The numbers of blocks for which they hold exactly; for others they are off by a step or two.
+        /// The numbers of blocks for which the constants hold exactly; for others they are off by a step or two.
         exact: Exact,
     },
-    /// An algorithm whose messages are given by the call:
-    /// `steps alpha + moved/parts beta m + combined/parts gamma m`.
+    /// An algorithm with messages that the call determines: `steps alpha + moved/parts beta m + combined/parts gamma
+    /// m`.
     Fixed {
         /// Messages one after the other on the critical path.
         steps: u64,
@@ -49,7 +49,7 @@ impl Exact {
 }
 
 impl Cost {
-    /// `steps` messages of the call's length, and as many combinations as `combined` says.
+    /// `steps` messages of the call's length, and `combined` combinations of the same length.
     pub const fn whole(steps: u64, combined: u64) -> Self {
         Self::Fixed {
             steps,

@@ -87,14 +87,14 @@ pub enum Unsupported {
         /// Ranks in the communicator.
         ranks: u32,
     },
-    /// There are no nodes, or they are of another number of ranks.
+    /// There are no nodes, or they belong to another number of ranks.
     Nodes {
         /// Ranks in the communicator.
         ranks: u32,
     },
     /// The algorithm has no leaders on each node.
     ZeroLeaders,
-    /// A node has fewer ranks than it is to have leaders.
+    /// A node has fewer ranks than the requested number of leaders.
     TooManyLeaders {
         /// The leaders asked for.
         leaders: u32,
@@ -315,12 +315,12 @@ impl Schedule {
         if a.buffer != b.buffer {
             return !self.shape.in_place || is_scratch(a) || is_scratch(b);
         }
-        // Past the last block of a chunk comes the chunk's first one.
+        // The chunk's first block follows its last one.
         let is_plain = !matches!(a.partition, Partition::ByChunk { .. });
         !is_scratch(a) && is_plain && a.partition == b.partition && !a.shares_blocks(b)
     }
 
-    /// Whether it combines only adjacent ranges of ranks, lower ranks on the left.
+    /// Whether the schedule combines only adjacent ranges of ranks, lower ranks on the left.
     pub fn ordered(&self) -> bool {
         self.unordered().is_none()
     }

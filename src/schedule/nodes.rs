@@ -25,8 +25,7 @@ pub enum Placed<'a> {
 }
 
 impl Placed<'_> {
-    /// The nodes of this many ranks; `None` if a number is zero, or a discovered placement is of another number of
-    /// ranks.
+    /// The nodes of this many ranks; `None` if a number is zero, or a discovered placement has another number of ranks.
     pub fn nodes(self, ranks: u32) -> Option<Nodes> {
         let order = match self {
             Self::Together => return Some(Nodes::together(ranks)),
@@ -106,7 +105,7 @@ impl Nodes {
                 starts,
             })),
         };
-        // If a regular placement is equivalent, it is cheaper.
+        // A regular placement that is equivalent is cheaper.
         let rules = [
             Placed::Block { per_node: largest },
             Placed::Cyclic {

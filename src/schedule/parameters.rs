@@ -52,9 +52,9 @@ impl fmt::Display for Parameter {
 /// The division of a vector for pipelining.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blocks {
-    /// Into this many blocks.
+    /// A number of blocks.
     Count(u32),
-    /// Into the fewest blocks of at most this many units each.
+    /// The fewest blocks of at most this many units each.
     Size(u64),
 }
 

@@ -17,7 +17,7 @@ use crate::{
     Span,
 };
 
-/// An algorithm of phases, without them.
+/// The common part of the algorithms that consist of phases: a row without phases.
 pub(crate) const PHASED: Algorithm = Algorithm {
     formula: "the sum of its parts",
     scratch,
@@ -65,7 +65,7 @@ pub struct Phase {
     pub collective: Collective,
     /// The parameter that names its algorithm; `None` if it always has the default.
     pub named_by: Option<Parameter>,
-    /// The ids that are worth trying; the first one is the default.
+    /// The ids of the recommended algorithms; the first one is the default.
     pub choices: &'static [&'static str],
 }
 
@@ -289,7 +289,7 @@ impl Plan {
             };
             if !needs_none {
                 let rooms = (part.scratch)(&inner, member).into_iter();
-                // Blocks have separate places there, too.
+                // There, too, each block has its own place.
                 scratch.extend(rooms.map(|room| match is_pipelined {
                     true => Room::WHOLE,
                     false => team.room(room),

@@ -13,7 +13,7 @@ pub struct Algorithm {
     pub collective: Collective,
     /// Its name within the collective.
     pub id: &'static str,
-    /// Its id in files of older formats, if it had another one.
+    /// Its id in files of older formats, if that was different.
     pub formerly: Option<&'static str>,
     /// A one-line summary.
     pub summary: &'static str,
@@ -29,7 +29,7 @@ pub struct Algorithm {
     /// and number of ranks: the condition for operators that are not commutative. A composition is
     /// ordered if its parts are, see [`crate::Schedule::ordered`].
     pub ordered: bool,
-    /// Whether it does so at least for the first or the last rank as root.
+    /// Whether it combines in that order at least if the first or the last rank is the root.
     pub ordered_at_ends: bool,
     /// Whether it supports only even numbers of ranks (and one rank).
     pub even_ranks: bool,
@@ -187,8 +187,8 @@ impl Algorithm {
         !self.phases.is_empty()
     }
 
-    /// The ids that are worth trying for a parameter that names an algorithm within or between nodes; the first one
-    /// is the default.
+    /// The ids of the recommended algorithms for a parameter that names one within or between nodes; the first one is
+    /// the default.
     pub fn choices(&self, parameter: Parameter) -> &'static [&'static str] {
         let mut named = self.phases.iter();
         let phase = named.find(|phase| phase.named_by == Some(parameter));
@@ -233,7 +233,7 @@ impl Algorithm {
             return None;
         }
         match ((self.cost)(ranks)?, self.collective) {
-            // The row is that of `reduce_scatter`, whose length is that of all parts together.
+            // The row belongs to `reduce_scatter`, where the length counts all parts together.
             (
                 Cost::Fixed {
                     steps,

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-/// Pieces of one length, one every `stride` units.
+/// Pieces of equal length, one every `stride` units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Run {
     /// The start of the first piece.
     pub start: u64,
     /// The length of a piece in units.
     pub length: u64,
-    /// The number of pieces; 0 if they are empty.
+    /// The number of pieces; 0 if they hold no units.
     pub count: u64,
     /// The distance between the starts of consecutive pieces; 0 if there is only one.
     pub stride: u64,
@@ -149,7 +149,7 @@ impl Run {
         {
             return true;
         }
-        // A piece of the one run overlaps the piece of the other that starts last before its end, or none.
+        // If a piece of one run overlaps any piece of the other, it overlaps the last one that starts before its end.
         let (few, many) = match self.count <= other.count {
             true => (self, other),
             false => (other, self),

@@ -40,9 +40,9 @@ pub enum Partition {
         /// Blocks a part.
         chunks: u32,
     },
-    /// The same blocks in another order, chunk by chunk: block `chunk * ranks + rank`. A range is within one chunk,
-    /// and past the last rank comes the first. Only if all parts have the same size, so that the blocks of a chunk
-    /// are at equal distances.
+    /// The same blocks in another order, chunk by chunk: block `chunk * ranks + rank`. A range is within one chunk, and
+    /// the first rank follows the last. Only if all parts have the same size, so that the blocks of a chunk are at
+    /// equal distances.
     ByChunk {
         /// Ranks in the communicator.
         ranks: u32,
@@ -115,7 +115,7 @@ impl Partition {
     }
 }
 
-/// Consecutive blocks of a partition, cyclically: past the last block comes the first.
+/// Consecutive blocks of a partition, cyclically: the first block follows the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockRange {
     /// The first block.

@@ -2,7 +2,7 @@
 //!
 //! The time of a pipelined algorithm as a function of its block size falls and rises again: `c0 + c1 b + c2 / b`, by
 //! the pipelining lemma. Golden-section search (Kiefer 1953, "Sequential minimax search for a maximum") finds the
-//! minimum on a lattice of half octaves, between which the curve is too flat for a difference to matter. The curve
+//! minimum on a lattice of half octaves, between which the curve is so flat that differences do not matter. The curve
 //! jumps where blocks change from the eager to the rendezvous protocol, so each protocol segment is searched
 //! separately. A segment may have several minima, so long stretches without a measurement are probed too.
 

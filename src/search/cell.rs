@@ -10,7 +10,7 @@ use crate::guide::{Class, Expectation};
 use crate::known::{KnownCell, RelativeTime};
 
 /// The candidates measured again beside the strongest rival, after one launch and after two: the largest distance from
-/// the best, as a share, and the largest number. Measuring others is not worth the time; chance may decide a tie.
+/// the best, as a share, and the largest number. Measuring others costs more than it gains; chance may decide a tie.
 const CLOSE: [(f64, usize); 2] = [(0.15, 2), (0.06, 1)];
 
 /// The largest distance from the best, as a share, at which a family may still win with another block size.
@@ -75,7 +75,7 @@ impl Rounds<'_> {
         if wanted.is_empty() && default.launches >= self.launches {
             return Vec::new();
         }
-        // All others are compared with these two.
+        // All other candidates are compared with the default and the leader.
         wanted.insert(Candidate::Default);
         wanted.insert(leader.candidate.clone());
         wanted.into_iter().collect()

@@ -1,4 +1,4 @@
-//! Cells that are worth a measurement.
+//! The choice of the cells to measure.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ pub(crate) struct Site {
     pub(crate) is_refinement: bool,
 }
 
-/// Finds the cells that are worth a measurement.
+/// Finds the cells to measure.
 pub(crate) struct Survey<'a> {
     pub(crate) known: &'a Known,
     /// The candidates' relative times in each measured cell.
@@ -115,7 +115,7 @@ impl Survey<'_> {
         self.standings.get(cell).map_or(&[], Vec::as_slice)
     }
 
-    /// The cells of a series that are worth a measurement by what is known now, including measured cells.
+    /// The cells of a series that should be measured according to the measurements so far, including measured cells.
     pub(crate) fn sites(&self, series: &Series) -> Vec<Site> {
         let rows: Vec<&Vec<Cell>> = series.rows.values().collect();
         let mut first = coarse(rows.len(), FEW_SHAPES, 1);

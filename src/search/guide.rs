@@ -78,7 +78,7 @@ pub struct Guide<'a> {
 }
 
 impl Guide<'_> {
-    /// All measurements that are worth making now; empty when the search is over.
+    /// All measurements to make now; empty when the search is over.
     ///
     /// All requests with the lowest round number should be measured first, since their results may change the others.
     pub fn requests(&self) -> Vec<MeasurementRequest> {
@@ -98,7 +98,7 @@ impl Guide<'_> {
         for site in all.iter().flat_map(|series| survey.sites(series)) {
             sites.entry(site.cell).or_insert(site);
         }
-        // Cells with measurements are finished, even if they are no longer worth a new one.
+        // Cells with measurements are finished, even if the survey would no longer choose them.
         let begun = self.known.compared().filter(|cell| is_within(&grid, cell));
         let cells: BTreeSet<Cell> = sites.keys().chain(begun).copied().collect();
         let next = |cell: Cell| {

@@ -13,8 +13,8 @@
 //! 3. *Rounds*: measured cells are measured again in further launches, with ever fewer candidates, until the default
 //!    and its strongest rival have the number of launches that the campaign asks for. Block sizes are searched in these
 //!    rounds: [`blocks`].
-//! 4. At sizes where nothing else is worth a measurement the default is measured once, since no model predicts at which
-//!    sizes a library changes its algorithm.
+//! 4. At sizes where nothing else is measured, the default is measured once, since no model predicts at which sizes a
+//!    library changes its algorithm.
 //!
 //! The guide keeps no state: its requests follow from the campaign and the measurements alone, so an interrupted search
 //! continues where it ended. This crate neither measures nor decides; decisions are made from the samples alone.

@@ -40,7 +40,7 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
         }
         ExperimentKind::Burst => {
             let link = costs()?;
-            // A rank gets the port of its node once in as many messages as there are ranks that share it.
+            // The ranks of a node take turns at its port: a rank's next message waits until each of them has sent one.
             let turns = if experiment.is_among_nodes() {
                 shape.ppn
             } else {

@@ -11,7 +11,7 @@ use crate::rules::Rules;
 ///
 /// It need not be raised when other candidates are left out because their cell cannot afford them: they have no samples
 /// then, and those of others are unchanged, since each candidate has its own random numbers. So stores from before the
-/// first call was judged, too, can be resumed.
+/// elimination by the first call can be resumed as well.
 const SIMULATOR_VERSION: u32 = 1;
 
 /// The library that represents a machine: `simulated`, with a version that consists of the machine's name and the

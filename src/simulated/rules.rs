@@ -34,7 +34,7 @@ struct Rule {
 /// An error in the rules.
 #[derive(Debug, Error)]
 pub enum RulesError {
-    /// Not YAML, or unknown keys.
+    /// The text is not YAML, or has unknown keys.
     #[error("the rules of the simulated library cannot be read: {0}")]
     Form(#[from] serde_yaml::Error),
     /// No rule holds.

@@ -238,7 +238,7 @@ impl Times {
     }
 }
 
-/// Catches panics: a defect of the simulator must not end the whole campaign.
+/// Catches panics, because a defect of the simulator must not end the whole campaign.
 fn guarded(find: impl FnOnce() -> Time) -> Time {
     let failed = |_| Err(Refusal("the simulator failed, which is a bug".to_owned()));
     panic::catch_unwind(AssertUnwindSafe(find)).unwrap_or_else(failed)

@@ -60,11 +60,11 @@ mod tests {
             let expected = expected.map(Duration::from_nanos);
             assert_eq!(resolution(steps.collect()), expected, "{nanoseconds:?}");
         };
-        // As fine as it can be, reading takes 20 ns and more.
+        // A clock with steps of 1 ns; a reading takes 20 ns and more.
         check(&[22, 20, 21, 23, 21, 20, 800, 24], Some(1));
-        // 24 MHz, read within a step and over several.
+        // A clock of 24 MHz, read within a step and over several steps.
         check(&[0, 41, 42, 42, 0, 83, 84, 125, 41], Some(41));
-        // Microseconds.
+        // A clock that counts microseconds.
         check(&[0, 0, 1000, 0, 2000, 1000], Some(1000));
         check(&[0, 0], None);
         check(&[], None);

@@ -22,7 +22,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// An interval of a single value whose accuracy is unknown, with a coverage of 0.
+    /// An interval of a single value of unknown accuracy, with a coverage of 0.
     pub const fn point(value: f64) -> Self {
         Self {
             low: value,
@@ -54,7 +54,7 @@ pub struct PairedRatio {
 }
 
 impl PairedRatio {
-    /// A ratio whose accuracy is unknown.
+    /// A ratio of unknown accuracy.
     pub const fn point(value: f64) -> Self {
         Self {
             median: value,

@@ -13,9 +13,9 @@ const STAKES: u32 = 8;
 ///
 /// The ends are order statistics, whatever the distribution. Given all values before it, a value lies above the median
 /// with a probability of at most one half, and below it likewise. The capital of a gambler who bets on "above" at even
-/// odds is therefore a supermartingale, and ever grows by a factor `c` with a probability of at most `1 / c`
-/// (Ville 1939). The interval excludes the values for which one of two gamblers, one betting on "above" and one on
-/// "below", would have grown the capital by `2 / (1 - confidence)`. The construction is that of Howard and Ramdas 2022,
+/// odds is therefore a supermartingale, and ever grows by a factor `c` with a probability of at most `1 / c` (Ville
+/// 1939). The interval excludes the values for which one of two gamblers, one betting on "above" and one on "below",
+/// would have grown the capital by `2 / (1 - confidence)`. The construction is that of Howard and Ramdas 2022,
 /// "Sequential estimation of quantiles", with the mixture of stakes of Robbins 1970.
 ///
 /// The interval is 1.5 times as wide as that for a fixed number of 100 values, and 1.8 times as wide for 1000. If even
@@ -25,7 +25,7 @@ pub fn sequential_median_interval(values: &[f64], confidence: f64) -> Option<Int
     let values = sorted(values);
     let count = values.len();
     let last = count.checked_sub(1)?;
-    // Both gamblers have lost with the same number of values.
+    // The confidence of excluding a value with `wrong` values on its other side; the 2 is for both gamblers.
     let excluded = |wrong: usize| 1.0 - 2.0 * (-ln_capital(count - wrong, wrong)).exp();
     let mut place = 0;
     while 2 * (place + 1) < count && excluded(place + 1) >= confidence {

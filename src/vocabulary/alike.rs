@@ -124,7 +124,7 @@ pub fn out_of_order(algorithm: &'static Algorithm, parameters: &Parameters) -> O
         root: 9,
         commutative: false,
         parameters: schedule::Parameters {
-            // More than two work as two do.
+            // More than two leaders combine in the same order as two.
             leaders: parameters.leaders_per_node.map(|leaders| leaders.min(2)),
             ..parameters.in_units(1)
         },

@@ -22,7 +22,7 @@ pub struct Bounds<T> {
 }
 
 impl<T: Copy + ToString> Bounds<T> {
-    /// A range whose ends are shown as plain numbers.
+    /// A range with ends that are shown as plain numbers.
     const fn plain(what: &'static str, least: T, most: T, reason: &'static str) -> Self {
         Self {
             what,

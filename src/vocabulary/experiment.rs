@@ -42,11 +42,11 @@ pub enum ExperimentKind {
     /// Rank 0 starts [`Self::BURST`] messages to rank 1 at once, which answers all of them with one empty message: a
     /// message's share of the total time. This shows the overhead of starting a message, since all messages but one and
     /// the answer are delivered while others are being started. On two nodes of several ranks each, every rank of the
-    /// first node does so with its partner on the second, all at once after a barrier: if they delay each other, the
-    /// time per message in the port of their node shows.
+    /// first node does so with its partner on the second, all at once after a barrier: if they delay each other, this
+    /// shows the time per message in the port of their node.
     Burst,
-    /// Rank 1 lets rank 0 know that it may send, and begins to receive [`Self::LATE_SECONDS`] later: the time until
-    /// rank 0's `MPI_Send` returns. Eager messages, which do not wait for the receiver, take less.
+    /// Rank 1 tells rank 0 that it may send, and begins to receive [`Self::LATE_SECONDS`] later: the time until rank
+    /// 0's `MPI_Send` returns. Eager messages, which do not wait for the receiver, take less.
     Late,
     /// The ranks form a ring; each sends to the next one while it receives from the previous one (`MPI_Sendrecv`): one
     /// step. The comparison with an exchange shows the effect of two different partners.

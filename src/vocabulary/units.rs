@@ -187,7 +187,7 @@ pub fn format_seconds(seconds: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// Writes a whole number with its noun, whose plural is regular: `1 cell`, `2 cells`.
+/// Writes a whole number with its noun, which must have a regular plural: `1 cell`, `2 cells`.
 ///
 /// ```
 /// assert_eq!(vocabulary::units::counted(1, "cell"), "1 cell");

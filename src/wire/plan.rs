@@ -21,8 +21,8 @@ pub struct Plan {
     pub campaign: String,
     /// Number of this launch within the store, from 1.
     pub launch: u32,
-    /// The purpose of the launch, which does not affect the driver; `None` in plans from before choices were confirmed,
-    /// which explored.
+    /// The purpose of the launch, which does not affect the driver; `None` in plans of versions without confirming
+    /// launches; those launches explored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<Purpose>,
     /// Seed of random choices, together with a task's round: the order of turns, and the noise of simulations.
@@ -80,7 +80,7 @@ impl Serialize for Plan {
     }
 }
 
-/// Later versions read the plans of unfinished launches of earlier ones.
+/// Unfinished launches of earlier versions have plans that later versions read.
 impl<'de> Deserialize<'de> for Plan {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let mut plan = Self::deserialize(from)?;

@@ -151,8 +151,8 @@ impl fmt::Display for ColdCaches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "cold cache: each call works on the next of copies of its buffers that are together \
-             more than twice as large as a node's last-level caches, {} bytes{}",
+            "cold cache: calls use several copies of their buffers in turn, together more than twice as \
+             large as a node's last-level caches, {} bytes{}",
             format_bytes(self.last_level_bytes),
             if self.is_assumed { " as a guess" } else { "" }
         )
@@ -224,7 +224,7 @@ pub struct TaskDone {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeBreakdown {
-    /// The time before the first repetition that is kept: buffers, first calls with their checks, warm-up.
+    /// The time before the first recorded repetition: buffers, first calls with their checks, warm-up.
     pub preparing_seconds: f64,
     /// The time for synchronisation from then on: barriers, or waiting for agreed times and
     /// reading clocks; and calls that bring ranks into a steady state before others are timed.
@@ -252,7 +252,7 @@ impl TimeBreakdown {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Shares {
-    /// Calls whose times are kept.
+    /// Calls with recorded times.
     pub calls: f64,
     /// Synchronising ranks before them.
     pub starts: f64,
@@ -267,7 +267,7 @@ impl fmt::Display for Shares {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:.1} % in calls, {:.1} % coming to common starts, {:.1} % checking and warming up, \
+            "{:.1} % in calls, {:.1} % synchronising ranks, {:.1} % checking and warming up, \
              {:.1} % our own bookkeeping",
             100.0 * self.calls,
             100.0 * self.starts,

@@ -80,8 +80,8 @@ impl Clock {
         })
     }
 
-    /// The composition of this clock with another one, whose readings are its global time: for a rank that synchronised
-    /// with one that had synchronised before. Errors add up.
+    /// The composition of this clock with the clock that it takes as global time: for a rank that synchronised with one
+    /// that had synchronised before. Errors add up.
     pub fn then(&self, other: &Self) -> Self {
         let between = self.global(self.anchor);
         Self {

@@ -5,7 +5,7 @@
 pub struct ClockPair {
     /// The rank that has the global time.
     pub reference: u32,
-    /// The rank that gets it.
+    /// The rank that synchronises with it.
     pub client: u32,
 }
 

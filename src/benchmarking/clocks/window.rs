@@ -115,7 +115,7 @@ pub struct RepetitionTimes {
 }
 
 impl RepetitionTimes {
-    /// Values whose maxima over ranks represent the repetition on all ranks.
+    /// Values that represent the repetition on all ranks by their maxima over ranks.
     pub fn to_maxima(self) -> [f64; 6] {
         [
             self.ready_seconds,

@@ -1,13 +1,12 @@
-//! What messages between two processes cost over channels, beside what bounds them: the time in which two cores
-//! exchange a cache line, the time in which both copy memory, and the time in which each copies what the other one
-//! has just written.
+//! The cost of messages between two processes through channels, beside its lower bounds: the time in which two cores
+//! exchange a cache line, in which both copy memory, and in which each copies data that the other has just written.
 //!
-//! `cargo bench -p channel` runs it on the first two cores. Times are medians over turns in microseconds; all
-//! columns of a row are measured in turn. An *exchange* is one message each way at once, as in an allreduce;
-//! *ping-pong* is half of there and back; *stream* is a message of many in one direction; *copy* is what both
-//! processes take to copy as many bytes at the same time, each within its own memory; *fetch* is what they take if each
-//! copies what the other one has written before, which stands in the cache of another core unless it is too long. The
-//! writing is not part of that time. An exchange consists of one copy and one fetch.
+//! `cargo bench -p channel` runs it on the first two cores. Times are medians over turns in microseconds; all columns
+//! of a row are measured in turn. An *exchange* is one message each way at once, as in an allreduce; *ping-pong* is
+//! half of a round trip; *stream* is one of many messages in one direction; *copy* is the time in which both processes
+//! copy the same number of bytes at once, each within its own memory; *fetch* is the same if each copies data that the
+//! other has written before, which is in the cache of another core unless it is too long. The writing is not part of
+//! that time. An exchange consists of one copy and one fetch.
 
 use std::fs::File;
 use std::process::{Child, Command};
@@ -74,7 +73,7 @@ fn first(layout: SegmentLayout) -> Result<(), Error> {
     Ok(())
 }
 
-/// The other process, which would wait for ever if this one failed.
+/// The other process, which is killed when dropped because it would wait forever if this one failed.
 struct Second(Child);
 
 impl Drop for Second {
@@ -91,7 +90,7 @@ fn ticket(digits: &str) -> Result<Ticket, Error> {
     Ok(Ticket::from_bytes(bytes))
 }
 
-/// One cache line of each process, and on the pages behind them a part for data.
+/// One cache line for each process, and data areas on the pages after them.
 struct Lines(NonNull<[Line; 2]>);
 
 #[repr(align(128))]
@@ -127,7 +126,7 @@ impl Lines {
         unsafe { &self.0.as_ref()[rank].0 }
     }
 
-    /// Where a process writes data.
+    /// The area in which a process writes data.
     fn data_of(&self, rank: usize) -> *mut u8 {
         // SAFETY: within the memory that was mapped.
         unsafe { self.0.as_ptr().cast::<u8>().add(Self::DATA + rank * MOST) }
@@ -158,7 +157,7 @@ impl Node {
         })
     }
 
-    /// Both write a line and wait for the other's.
+    /// Each process writes its line and waits for the other's.
     fn exchange_lines(&mut self) {
         self.line += 1;
         let [mine, other] = [self.rank, 1 - self.rank].map(|rank| self.lines.of_rank(rank));
@@ -234,7 +233,7 @@ impl Node {
         std::hint::black_box(&mut self.target);
     }
 
-    /// Microseconds in which this process copies what the other one has just written.
+    /// The time in microseconds in which this process copies data that the other one has just written.
     fn fetch(&mut self, bytes: usize) -> f64 {
         let data = [self.rank, 1 - self.rank].map(|rank| self.lines.data_of(rank));
         // SAFETY: as long as the longest message; a process writes its own part, which the other one reads only
@@ -250,12 +249,12 @@ impl Node {
         time.as_secs_f64() * 1e6
     }
 
-    /// Microseconds that one of many takes.
+    /// The time in microseconds of one of many actions.
     fn time(&mut self, count: u32, mut act: impl FnMut(&mut Self)) -> f64 {
         self.exchange(0);
         let begin = Instant::now();
         (0..count).for_each(|_| act(self));
-        // Until both are done.
+        // The time ends when both processes are done.
         self.exchange(0);
         begin.elapsed().as_secs_f64() * 1e6 / f64::from(count)
     }

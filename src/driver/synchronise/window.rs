@@ -35,7 +35,7 @@ pub(crate) struct WindowSynchroniser<'a> {
 }
 
 impl<'a> WindowSynchroniser<'a> {
-    /// Ensures that the global clock is correct. Collective over the communicator, whose ranks are on these nodes.
+    /// Ensures that the global clock is correct. Collective over the communicator, with its ranks on these nodes.
     pub(crate) fn new(
         clock: &'a GlobalClock,
         communicator: &'a Communicator,
@@ -64,7 +64,7 @@ impl<'a> WindowSynchroniser<'a> {
         let mut found = self.clock.compare(self.communicator, &self.pairs)?;
         self.note(found.residual_seconds);
         if found.is_stale {
-            self.clock.learn_anew(self.communicator, &self.pairs)?;
+            self.clock.learn_again(self.communicator, &self.pairs)?;
             found = self.clock.compare(self.communicator, &self.pairs)?;
             self.note(found.residual_seconds);
         }

@@ -1,9 +1,8 @@
-//! What executing a schedule costs over the same algorithm written by hand against MPI.
+//! The cost of executing a schedule compared with the same algorithm written by hand with MPI.
 //!
-//! Run on two ranks by `make bench`; each launch prints one line a case, the medians of both, their
-//! ratio and their difference. The two take turns in batches within one launch, so that what slows
-//! the launch slows both. A last line shows what a block costs in a schedule that is too long to be
-//! resolved beforehand.
+//! Run on two ranks by `make bench`; each launch prints one line for each case: both medians, their ratio and their
+//! difference. The two take turns in batches within one launch, so that a slow launch slows both. The last line shows
+//! the cost of a block in a schedule that is too long to be resolved in advance.
 
 use std::time::Instant;
 
@@ -11,7 +10,7 @@ use exec::{Bytes, Call, Communicator, ExecError, Operands, Runner, Universe, Wai
 use schedule::Collective;
 use vocabulary::{Candidate, Datatype, Operator, Parameters};
 
-/// Calls timed together: the clock costs about as much as what is to be seen.
+/// Calls timed together, because a reading of the clock takes about as long as the measured difference.
 const BATCH: u32 = 100;
 /// Batches of each of the two.
 const BATCHES: u32 = 600;
@@ -49,7 +48,7 @@ fn main() -> Result<(), ExecError> {
 
 type ByHand = fn(&Communicator, &[u8], &mut [u8], &mut [u8]) -> Result<(), ExecError>;
 
-/// A binomial tree on any number of ranks, root 0, as one would write it.
+/// A binomial tree on any number of ranks with root 0, as usually written.
 fn bcast_by_hand(
     communicator: &Communicator,
     _: &[u8],
@@ -75,7 +74,7 @@ fn bcast_by_hand(
     Ok(())
 }
 
-/// Recursive doubling on a power of two, as one would write it.
+/// Recursive doubling on a power of two, as usually written.
 fn allreduce_by_hand(
     communicator: &Communicator,
     input: &[u8],
@@ -151,7 +150,7 @@ fn compare(
     Ok(())
 }
 
-/// Times an allreduce of 64 KiB in [`BLOCKS`] blocks, whose rounds are resolved in every call.
+/// Times an allreduce of 64 KiB in [`BLOCKS`] blocks, which resolves its rounds in every call.
 fn time_blocks(algorithm: &str, communicator: &Communicator) -> Result<(), ExecError> {
     let call = Call {
         collective: Collective::Allreduce,
@@ -184,7 +183,7 @@ fn time_blocks(algorithm: &str, communicator: &Communicator) -> Result<(), ExecE
     Ok(())
 }
 
-/// The seconds that one of `calls` calls takes on this rank.
+/// The time in seconds of one of `calls` calls on this rank.
 fn time(
     communicator: &Communicator,
     calls: u32,

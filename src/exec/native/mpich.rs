@@ -13,8 +13,8 @@ const DEVICE: &str = "MPIR_CVAR_DEVICE_COLLECTIVES";
 
 /// The library's own decision.
 const AUTOMATIC: &str = "auto";
-/// Not independent algorithms: the nonblocking collective, and compositions of one collective on every node and one
-/// between nodes.
+/// Names that are not independent algorithms: the nonblocking collective, and compositions of one collective on every
+/// node and one between nodes.
 const INDIRECT: [&str; 2] = ["nb", "smp"];
 
 /// The names of all algorithms of 4.0 to 5.0. The descriptions have lost their line ends, so a name directly follows
@@ -94,7 +94,7 @@ fn described(description: &str) -> Vec<(i32, String)> {
         let word = part.split_whitespace().next_back().unwrap_or_default();
         let ends = |name: &&&str| {
             let rest = word.strip_suffix(**name);
-            // Otherwise it would be the end of an unknown name.
+            // After `_` or `-` it would be the end of an unknown name.
             rest.is_some_and(|rest| !rest.ends_with(['_', '-']))
         };
         NAMES.iter().filter(ends).max_by_key(|name| name.len())

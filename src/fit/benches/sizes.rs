@@ -1,8 +1,8 @@
-//! How the time that decisions take grows with the number of sizes that were measured.
+//! The growth of the time for decisions with the number of measured sizes.
 //!
 //! `cargo bench -p fit --bench sizes` decides between the default and three candidates in one shape, from two launches
-//! with noise, and prints seconds of the processor for 250, 500, 1000, ... sizes, and how many times as long as for
-//! half as many: 2 is linear, 4 quadratic. `curves` fits one curve a candidate, `decide` chooses and builds the table,
+//! with noise, and prints seconds of processor time for 250, 500, 1000, ... sizes, and the ratio to the time for half
+//! as many: 2 is linear, 4 quadratic. `curves` fits one curve per candidate, `decide` chooses and builds the table,
 //! `evaluate` holds half of the sizes out and predicts them.
 
 use fit::{DecideOptions, Predictor, build_table, decide, evaluate, fit_curves, summarise};
@@ -106,7 +106,7 @@ fn samples(sizes: usize) -> Vec<Sample> {
     samples
 }
 
-/// Seconds that this thread was given, as Linux tells them: other work on the machine counts little.
+/// The processor time of this thread in seconds, which Linux provides; other work on the machine affects it little.
 fn given_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells it");
     let nanoseconds = text.split_whitespace().next();

@@ -8,7 +8,7 @@ use super::points::{self, Point};
 use super::{Confirmation, Key};
 use crate::fresh::Finding;
 
-/// A size whose neighbours are not confirmed counts as much as a range of this many octaves.
+/// A size without confirmed neighbours counts as much as a range of this many octaves.
 const OCTAVES_ALONE: f64 = 0.1;
 
 /// The stake of a range of `octaves` octaves in which a candidate is `speedup` times as fast as the default: the

@@ -105,7 +105,7 @@ pub(super) fn runs(cell: &Cell, id: &str, parameters: &Parameters) -> bool {
     let elements = cell.bytes / cell.datatype.size_bytes();
     let segment = parameters.segment_bytes.unwrap_or(0) / cell.datatype.size_bytes();
     let has_enough = match (cell.collective, id) {
-        // Each half has a segment of its own.
+        // Each half has its own segments.
         (Bcast, "split_binary_tree") => elements >= 2 && segment <= elements / 2,
         (Bcast, "scatter_allgather" | "scatter_allgather_ring") | (Allreduce, "ring") => {
             elements >= ranks
@@ -140,7 +140,7 @@ pub fn limits(collective: Collective, id: &str, segment: u64, ranks: u32) -> Opt
         (Allreduce, "segmented_ring") if segment == 0 => return None,
         (Allreduce, "segmented_ring") => ranks.saturating_mul(segment.max(LARGEST_ELEMENT)),
         (Allreduce | Reduce, "rabenseifner") => power_below(ranks) * LARGEST_ELEMENT,
-        // Each half has a segment of its own.
+        // Each half has its own segments.
         (Bcast, "split_binary_tree") => segment.saturating_add(LARGEST_ELEMENT).saturating_mul(2),
         _ => 0,
     };

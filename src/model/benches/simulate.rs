@@ -1,20 +1,19 @@
-//! How fast schedules are simulated, and in how much memory.
+//! The speed and the memory of simulations of schedules.
 //!
-//! `cargo bench -p model --bench simulate` prints a line a case: the messages, the seconds for making
-//! the programs of all ranks, the seconds for everything, these programs included, messages per second
-//! of everything, and of the rest without the programs. Seconds are the processor's where the system
-//! tells them, so that other work on the machine counts little, and medians. Words behind `--` limit it
-//! to the cases that have them in their names. The first case is run once, and says how much memory a
-//! rank takes; the last line says how much all cases that were run took at most. `plain` is a machine on which messages meet only at the ports of wide rounds; on the
-//! `contended` one short messages are eager and the ranks of a node share its port, so that all go
-//! through the agenda.
+//! `cargo bench -p model --bench simulate` prints a line for each case: the messages, the seconds for making the
+//! programs of all ranks, the seconds for everything, these programs included, messages per second for everything, and
+//! without the making of programs. Seconds are medians of processor time where the system provides it, so that other
+//! work on the machine counts little. Words after `--` limit it to the cases with these words in their names. The first
+//! case is run once and prints the memory per rank; the last line prints the peak memory of all cases that were run.
+//! `plain` is a machine on which messages meet only at the ports of wide rounds; on the `contended` one short messages
+//! are eager and the ranks of a node share its port, so that all go through the agenda.
 
 use std::time::Instant;
 
 use model::{Link, Machine, Placement, PostAhead, Setting, Topology, simulate};
 use schedule::{Algorithm, Parameters, Request, Schedule};
 
-/// Runs a case.
+/// The number of runs of each case.
 const RUNS: usize = 5;
 
 /// Ranks of the largest cases.
@@ -75,7 +74,7 @@ fn machine() -> Machine {
     }
 }
 
-/// The machine with all that makes messages be in each other's way.
+/// A machine with every property by which messages delay each other.
 fn contended() -> Machine {
     let mut machine = machine();
     for link in [&mut machine.network, &mut machine.node]
@@ -106,7 +105,7 @@ impl Case {
         Schedule::new(algorithm, &request).map_err(|error| error.to_string())
     }
 
-    /// Fat nodes for what knows them.
+    /// Fat nodes for the algorithms that know nodes.
     fn topology(&self) -> Topology {
         let knows_nodes = schedule::find(self.0).is_some_and(Algorithm::knows_nodes);
         let per_node = if knows_nodes { 128 } else { 16 };
@@ -157,7 +156,7 @@ impl Case {
     }
 }
 
-/// A moment: on the wall, and by the time that the processor has given to this thread.
+/// A time: on the wall clock, and in nanoseconds of processor time given to this thread.
 struct Clock(Instant, Option<u64>);
 
 impl Clock {
@@ -165,7 +164,7 @@ impl Clock {
         Self(Instant::now(), given_nanoseconds())
     }
 
-    /// The seconds since then.
+    /// The seconds since that time.
     fn seconds(&self) -> f64 {
         match (self.1, given_nanoseconds()) {
             (Some(before), Some(now)) => (now - before) as f64 / 1e9,
@@ -174,7 +173,7 @@ impl Clock {
     }
 }
 
-/// Linux tells it.
+/// The processor time of this thread, which Linux provides.
 fn given_nanoseconds() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok()
@@ -185,7 +184,7 @@ fn median(mut seconds: Vec<f64>) -> f64 {
     seconds[seconds.len() / 2]
 }
 
-/// The most memory that the process has had, in bytes.
+/// The peak memory of the process in bytes.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -1,9 +1,9 @@
 /*
- * Times MPI's collectives in loops, as programs call them: again and again, and once after each barrier. Each is
- * called by its name in MPI, which a preloaded library intercepts, and by its name in PMPI, which none does, in
- * turns in one process: launches may differ by more than what is looked for. Knows nothing of colltune.
+ * Times MPI's collectives in loops, as programs call them: repeatedly, and once after each barrier. Each is
+ * called by its name in MPI, which a preloaded library intercepts, and by its name in PMPI, which is not
+ * intercepted, in turns in one process, since launches may differ by more than the two. Does not know colltune.
  *
- * Rank 0 prints a line a point: collective, pattern, bytes, seconds of a call by MPI's name, and by PMPI's.
+ * Rank 0 prints a line for each point: collective, pattern, bytes, seconds of a call by MPI's name, and by PMPI's.
  *
  *   repeated   a block of calls with nothing between them: the slowest rank's time for the block divided
  *              by the calls, the median of several blocks

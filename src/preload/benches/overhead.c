@@ -1,20 +1,20 @@
-/* What a call through libcolltune.so costs beyond the same work without it, on rank 0. Run by
+/* The additional cost of a call through libcolltune.so over the same work without it, on rank 0. Run by
  * scripts/overhead on two ranks, preloaded, with a table that chooses one of our algorithms for broadcasts
  * and allreduces of up to 64 bytes.
  *
  * Passed on: MPI_Bcast, which we pass on, beside PMPI_Bcast, which is not intercepted. The broadcast has
- * no data: the library does next to nothing then, so that all the rest is ours.
+ * no data, so the library does almost nothing, and the rest is our cost.
  *
  * Run by ours: MPI_Bcast and MPI_Allreduce beside the MPI calls that the algorithm consists of, written
- * by hand with all that is known here: the peer, the length, the operator. That is the least that
- * any code could do, and the strictest comparison: it counts the executor of schedules as well. The
- * library's own collective is no measure, for it may go other ways than by messages.
+ * by hand with everything that is known here: the peer, the length, the operator. No code could do less,
+ * so this is the strictest comparison: it includes the executor of schedules. The library's own
+ * collective cannot be compared, because it may use other transports than messages.
  *
- * The two ranks take turns as the root of broadcasts. A flow in one direction tells how many calls a
- * processor has under way at once, and how two caches fight for a queue, more than what a call costs.
+ * The two ranks take turns as the root of broadcasts. Messages in one direction only would measure how many
+ * calls a processor overlaps, and how two caches contend for a queue, more than the cost of a call.
  *
- * Calls with and without are made in batches, in turns, either first as often as the other; medians over
- * the pairs.
+ * Calls with and without libcolltune.so are made in alternating batches, each kind first equally often;
+ * results are medians over the pairs.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -54,7 +54,7 @@ const STEPS: Steps = Steps {
     },
 };
 
-/// Whether a position may hold the block of another one: not among two.
+/// Whether a position may hold the block of another one; with two positions neither does.
 fn changes_places(fold: Fold) -> bool {
     fold.positions() > 2
 }

@@ -105,7 +105,7 @@ impl Group {
         received(digit - u32::from(digit > self.own))
     }
 
-    /// The digit whose vector is combined at a turn from 1: those below from the nearest down, then those above.
+    /// The digit of the position that sent the vector of a turn, from 1: lower ones from the nearest down, then higher.
     fn turn(&self, turn: u32) -> u32 {
         self.own.checked_sub(turn).unwrap_or(turn)
     }

@@ -34,7 +34,7 @@ fn partition(shape: &Shape) -> Partition {
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let Shape { ranks, blocks, .. } = *shape;
     match blocks {
-        // Nothing to overlap with.
+        // With one segment nothing overlaps.
         1 => (ring::ALGORITHM.program)(shape, rank),
         _ => Box::new(Sequence(
             Box::new(Segmented {

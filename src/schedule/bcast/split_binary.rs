@@ -70,8 +70,8 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
     Box::new(Sequence(Box::new(spreading), Box::new(exchange)))
 }
 
-/// The neighbours of a number other than 0 in the binary tree whose levels are numbered from the root on: of those
-/// below a number of a level of `n`, one is `n` further and one `2n`.
+/// The neighbours of a number other than 0 in a binary tree that is numbered level by level from the root: the children
+/// of a number on a level of `n` numbers are `n` and `2n` further.
 fn node(number: u32, ranks: u32, at: impl Fn(u32) -> Rank) -> Node {
     // The level has the numbers from width - 1 on.
     let width = 1 << (number + 1).ilog2();

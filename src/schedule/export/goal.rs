@@ -17,8 +17,8 @@ pub struct Goal<'a> {
 }
 
 impl<'a> Goal<'a> {
-    /// Combining is `calc`, `scale.combine_cost` units of time a byte, the unit being that of
-    /// LogGOPSim's own parameters.
+    /// Combining becomes a `calc` of `scale.combine_cost` units of time per byte, in the unit of LogGOPSim's
+    /// parameters.
     ///
     /// # Errors
     /// If a message is too long.

@@ -13,7 +13,7 @@ pub struct SimGrid<'a> {
 }
 
 impl<'a> SimGrid<'a> {
-    /// Combining is `compute`, `scale.combine_cost` flops a byte.
+    /// Combining becomes a `compute` of `scale.combine_cost` flops per byte.
     ///
     /// # Errors
     /// If a message is too long.

@@ -4,7 +4,7 @@ use super::star::{self, Pace};
 use crate::Collective;
 use crate::registry::{Algorithm, PLAIN};
 
-/// Cost `(p - 1) (o + beta m) + alpha`: only the overhead `o` of taking a message adds up.
+/// Cost `(p - 1) (o + beta m) + alpha`: only the overhead `o` of receiving a message adds up.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Gather,
     id: "linear_nonblocking",

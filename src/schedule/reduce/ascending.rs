@@ -46,7 +46,7 @@ impl Senders {
 pub(crate) struct Ascending {
     pub(crate) rank: Rank,
     /// The ranks that send. Vectors of lower ranks are left operands: in rank order if every subtree is a range of
-    /// ranks next to what is combined already.
+    /// ranks next to those combined so far.
     pub(crate) senders: Senders,
     /// The rank that the partial result is sent to; `None` at the root.
     pub(crate) receiver: Option<Rank>,

@@ -32,7 +32,7 @@ pub(super) fn place(radix: u32, shape: &Shape, rank: Rank) -> Ascending {
         true => (tree(rank - root, 0, ranks - root), &|node| root + node),
         false => (tree(mirrored(rank), 0, root), &mirrored),
     };
-    // The nearest first, whose subtree is next to what is combined already.
+    // The nearest child comes first: its subtree is next to the ranks combined so far.
     let mut nodes: Vec<u32> = branch.children.iter().map(|child| child.root).collect();
     nodes.sort_unstable();
     let mut senders: Vec<Rank> = nodes.into_iter().map(outside).collect();

@@ -9,9 +9,9 @@ use crate::{Buffer, Collective, Cost, Span};
 /// Cost `(L + 1) alpha + ((p - 1)/p + 1/p) beta m + (p - 1)/p gamma m` if `p = 2^L >= 4`, m the whole
 /// vector; for operators that do not commute, as neighbours are combined first.
 ///
-/// Near partners exchange the most and far ones the least: what recursive halving sends between nodes,
-/// this one sends within them. In the end a rank has the part of the rank whose number has the same bits
-/// in the opposite order, and the two exchange these. Other numbers of ranks fold as in recursive halving.
+/// Near partners exchange the most and far ones the least: the long messages, which recursive halving sends between
+/// nodes, stay within nodes. In the end a rank has the part of the rank that has the same bits in the opposite order,
+/// and the two exchange these parts. Other numbers of ranks fold as in recursive halving.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::ReduceScatter,
     id: "butterfly",

@@ -7,8 +7,8 @@ use crate::shape::log2_ceil;
 use crate::tree::circulant::{distances, messages};
 use crate::{Buffer, Cost, Rank, Room, Round, Shape, Span};
 
-/// Cost `L alpha + (p - 1)/p (beta + gamma) m` with `L = ceil(log2 p)` and `m` the whole vector, for
-/// every p: the least of messages and bytes, without folding. Parts are combined cyclically, not in order.
+/// Cost `L alpha + (p - 1)/p (beta + gamma) m` with `L = ceil(log2 p)` and `m` the whole vector, for every p: the
+/// fewest messages and bytes, without folding. Parts are combined cyclically, not in order.
 ///
 /// A rank has combined contributions to a range of parts that starts with its own. In every step it sends those of
 /// the farther half, and combines those of the nearer half with what it receives.
@@ -146,7 +146,7 @@ impl Program for Circulant {
                 _ => index -= 1 + count,
             }
         }
-        // In place: only now is the input no longer needed.
+        // The output may be in the memory of the input, which is no longer needed from here on.
         let own = |buffer| self.parts(buffer, 0, 1);
         round.copy(own(PARTIAL), own(Buffer::Output));
     }

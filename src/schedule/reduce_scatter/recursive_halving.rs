@@ -10,8 +10,8 @@ use crate::{Buffer, Collective, Cost, Span};
 /// fold to the next lower power of two first, at one whole vector more, and those folded away get
 /// their part at the end. Distant ranks are combined first, so not in order.
 ///
-/// Among a power of two it is the dual of the allgather by recursive doubling; it is not derived from
-/// it because it combines a part in every step, and folds whole vectors where that folds parts.
+/// Among a power of two it is the dual of the allgather by recursive doubling; it is not derived from it, because it
+/// combines a part in every step and folds whole vectors, while the allgather folds parts.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::ReduceScatter,
     id: "recursive_halving",

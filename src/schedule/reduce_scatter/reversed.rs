@@ -77,7 +77,7 @@ impl Program for Reversed {
 
     fn round(&self, index: u64, round: &mut Round) {
         let Some(step) = (self.allgather.rounds() - 1).checked_sub(index / 2) else {
-            // In place: only now is the input no longer needed.
+            // The output may be in the memory of the input, which is no longer needed from here on.
             if let Some(Exchange { sent, .. }) = self.exchange(0, round) {
                 round.copy(sent.of(PARTIAL), sent.of(Buffer::Output));
             }

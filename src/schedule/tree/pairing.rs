@@ -8,7 +8,7 @@
 /// Which positions are partners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pairing {
-    /// Those whose numbers differ in the bit of the step: distances 1, 2, 4, ...
+    /// Positions that differ in the bit of the step: distances 1, 2, 4, ...
     Binary,
     /// An even one and the odd one at distance 1, -1, 3, -5, 11, ..., cyclically: two thirds of the distances of
     /// [`Pairing::Binary`], as the digits of a number in base -2 alternate (De Sensi et al. 2025).

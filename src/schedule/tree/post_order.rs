@@ -67,7 +67,7 @@ pub(crate) fn root_children(size: u32) -> u32 {
 pub(crate) fn steps_up(size: u32) -> u32 {
     match size {
         0 | 1 => 0,
-        // The second subtree is never later than the first, whose block is taken first.
+        // The first subtree's block is received first, and the second subtree never ends later than the first.
         _ => steps_up(subtrees(size).0) + root_children(size),
     }
 }

@@ -8,8 +8,8 @@
 //! The first tree is the in-order tree of positions `1..=n`, in which even numbers are inner. For
 //! even `n` the second is its mirror image. For odd `n` the mirror image has the same inner
 //! positions; then
-//! - if `n = 4k + 1`, the second is the mirror image of the first `n - 1` positions, with the last
-//!   one put in between the position before it and its parent;
+//! - if `n = 4k + 1`, the second is the mirror image of the first `n - 1` positions, with the last position inserted
+//!   between the position before it and its parent;
 //! - if `n = 4k + 3`, the second is the in-order tree of `n + 2` numbers without its two ends.
 //!
 //! Subtrees are ranges of positions in both trees. An edge's colour is the parity of the round in which the first

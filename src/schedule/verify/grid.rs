@@ -21,7 +21,7 @@ pub struct Grid {
 /// The tested radices: every form of node, and the radices in use.
 const RADICES: [u32; 5] = [2, 3, 4, 8, 16];
 
-/// The numbers of leaders, beside one, that are tried.
+/// The numbers of leaders that are tried, in addition to one.
 const LEADERS: [u32; 3] = [2, 3, 4];
 
 impl Grid {

@@ -13,9 +13,9 @@ use crate::{Algorithm, Fault, Request, Schedule, Unsupported, text};
 pub struct Verdict {
     /// Shapes that were proved.
     pub shapes: u64,
-    /// Whether some of them had to combine in rank order, which was proved too.
+    /// Whether some of these calls had to combine in rank order, which was proved too.
     pub ordered: bool,
-    /// Whether some of them did not have to.
+    /// Whether some of these calls did not have to combine in rank order.
     pub unordered: bool,
     /// The longest chain of messages.
     pub most_steps: u64,
@@ -91,7 +91,7 @@ impl Grid {
             {
                 let proved = self.requests(algorithm, ranks, |request| {
                     let schedule = match Schedule::new(algorithm, request) {
-                        // Not on these nodes.
+                        // The algorithm does not support these nodes.
                         Err(
                             Unsupported::UnlikeNodes { .. } | Unsupported::TooManyLeaders { .. },
                         ) => return Ok(()),

@@ -1,8 +1,8 @@
-//! The verdict of `scripts/never-worse` on the times that it has taken.
+//! The verdict of `scripts/never-worse` on the times that it has measured.
 //!
-//! A folder has a file `WHICH.ROUND` a launch, `WHICH` being `empty` or `table`, with a line a point:
-//! collective, pattern, bytes, seconds of a call that the library intercepts, seconds of one that it does
-//! not. Only times of one launch are compared.
+//! A folder has one file per launch, `WHICH.ROUND`, where `WHICH` is `empty` or `table`, with one line per point:
+//! collective, pattern, bytes, seconds of a call that the library intercepts, seconds of one that it does not. Only
+//! times of one launch are compared.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use statistics::{holm, median, median_interval, sign_test};
 
-/// A point is slower if it is by more than this share, and by more than these seconds.
+/// A point counts as slower if it is slower by more than this share and by more than these seconds.
 const SHARE: f64 = 0.10;
 const SECONDS: f64 = 10e-9;
 
@@ -22,7 +22,7 @@ const CONFIDENCE: f64 = 0.95;
 /// Collective, pattern, bytes.
 type Point = (String, String, u64);
 
-/// What a launch says of a point.
+/// The times of a point in one launch.
 #[derive(Clone, Copy)]
 struct Seconds {
     intercepted: f64,
@@ -39,10 +39,10 @@ impl Seconds {
     }
 }
 
-/// By point, one a launch.
+/// The times by point, one entry per launch.
 type Times = BTreeMap<Point, Vec<Seconds>>;
 
-/// 1 says that the table makes something slower, 3 that nothing can be said.
+/// Exit code 1 means that the table makes a point slower, 3 that there is no result.
 fn main() -> ExitCode {
     run().unwrap_or_else(|error| {
         eprintln!("never-worse: {error}");
@@ -124,7 +124,7 @@ fn slower(times: &Times) -> Vec<(Point, f64, f64)> {
     points.collect()
 }
 
-/// The suspects that are slower in fresh launches for certain, and by as much.
+/// The suspects that are significantly slower in fresh launches, by at least the same limits.
 fn remaining(fresh: &Times) -> Vec<(Point, f64, f64)> {
     let probabilities = fresh.values().map(|launches| {
         let above = launches.iter().filter(|seconds| seconds.more() > 0.0);
@@ -181,8 +181,8 @@ fn report(first: &str, fresh: &str) -> Result<ExitCode, Box<dyn Error>> {
             mean(&empty, collective, pattern)?,
             mean(&table, collective, pattern)?,
         );
-        // What passing on costs is known that well only: by chance all of six launches are above all of
-        // six others in one of 924 groups.
+        // The cost of passing on is known only to this accuracy: by chance, all of six launches are above all of six
+        // others in one of 924 cases.
         let is_above = with.low > passing.high.max(1.0);
         above += usize::from(is_above);
         let mark = if is_above { " **above**" } else { "" };
@@ -251,7 +251,7 @@ fn passing_on(empty: &Times) -> f64 {
     median(&differences).unwrap_or(0.0) * 1e9
 }
 
-/// A row a point; a suspect's times are those of its fresh launches.
+/// Prints one row per point; the times of a suspect are those of its fresh launches.
 fn points(first: &str, fresh: &str) -> Result<ExitCode, Box<dyn Error>> {
     let (empty, table) = (read(first, "empty")?, read(first, "table")?);
     let fresh = read_fresh(&table, fresh)?;

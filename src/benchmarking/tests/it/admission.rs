@@ -1,4 +1,4 @@
-//! Which candidates the loop admits, in which order, and what it asks of them before it measures.
+//! The candidates that the loop admits, their order, and their calls before measuring.
 
 use std::collections::HashSet;
 
@@ -29,11 +29,11 @@ fn the_default_comes_first_and_the_others_in_an_order_of_the_seed() {
 }
 
 #[test]
-fn each_is_called_once_and_warmed_up_before_the_next() {
+fn each_candidate_is_called_once_and_warmed_up_before_the_next() {
     let mut script = Script::new(&[takes(1e-3), takes(2e-3)]);
     let (measured, _) = script.run(None).expect("no error");
     use Asked::{FirstCall, Prepare, Repeat, Turn};
-    // The medians of one call and of 25 agree.
+    // Warm-up ends because the medians of one call and of 25 agree.
     let admitted = |index| {
         [
             Turn(index),
@@ -56,7 +56,7 @@ fn each_is_called_once_and_warmed_up_before_the_next() {
 }
 
 #[test]
-fn what_is_known_needs_no_warming_up() {
+fn candidates_with_known_times_need_no_warm_up() {
     let known = KnownTimes {
         call_seconds: 0.05,
         repetition_seconds: 0.05,
@@ -68,7 +68,8 @@ fn what_is_known_needs_no_warming_up() {
     let (measured, _) = script.run(None).expect("no error");
     use Asked::{FirstCall, Prepare, Repeat, Residual, Turn};
     assert_eq!(script.asked[..3], [Turn(0), Prepare(0), FirstCall(0)]);
-    // A tenth of the slice, an eighth of that at first: one call, as is known, whatever calls took.
+    // A turn lasts a tenth of the slice, and an eighth of that at first: one call by the known time, however long calls
+    // took.
     assert_eq!(
         script.asked[3..5],
         [Turn(0), Repeat(0, 1, Calls::Together(1))]
@@ -82,7 +83,8 @@ fn what_is_known_needs_no_warming_up() {
     assert_eq!(measured[0].warmup, 1);
 }
 
-/// Measures the default and another; how that failed, and how often it was called after the first time.
+/// Measures the default and another candidate. Returns the other's failures, its number of repetitions, and the
+/// measured candidates.
 fn beside(default_seconds: f64, role: Role) -> (Vec<FailureKind>, usize, Vec<u32>) {
     let mut script = Script::new(&[takes(default_seconds), role]);
     let (measured, _) = script.run(Some(1)).expect("no error");
@@ -99,7 +101,7 @@ fn beside(default_seconds: f64, role: Role) -> (Vec<FailureKind>, usize, Vec<u32
 }
 
 #[test]
-fn who_is_hopeless_is_not_called_again() {
+fn hopeless_candidates_are_not_called_again() {
     let first = |first_seconds| Role {
         first_seconds,
         ..takes(1e-3)
@@ -108,16 +110,16 @@ fn who_is_hopeless_is_not_called_again() {
         beside(1e-3, first(101.0)),
         (vec![FailureKind::TooSlow], 0, vec![0])
     );
-    // A slow first call may have other reasons.
+    // A slow first call alone may have other reasons.
     let (failed, _, measured) = beside(1e-3, first(99.0));
     assert_eq!((failed, measured), (vec![], vec![0, 1]));
-    // Twenty times as slow as the default, ten times more in the first call.
+    // The limit is twenty times the default's time, and ten times more for the first call.
     assert_eq!(beside(2.0, first(401.0)).2, [0]);
     assert_eq!(beside(2.0, first(399.0)).2, [0, 1]);
 }
 
 #[test]
-fn who_is_too_slow_leaves_after_warming_up() {
+fn too_slow_candidates_leave_after_warming_up() {
     assert_eq!(
         beside(1e-3, takes(11.0)),
         (vec![FailureKind::TooSlow], 1, vec![0])
@@ -130,19 +132,19 @@ fn who_is_too_slow_leaves_after_warming_up() {
 }
 
 #[test]
-fn the_default_is_measured_whatever_it_takes() {
+fn the_default_is_measured_however_slow_it_is() {
     let mut script = Script::new(&[takes(500.0), takes(1e-3)]);
     let (measured, _) = script.run(None).expect("no error");
     let [default, other] = &measured[..] else {
         panic!("{measured:?}");
     };
-    assert_eq!(default.seconds.len(), 1, "that must do");
+    assert_eq!(default.seconds.len(), 1, "one repetition suffices");
     assert_eq!(other.seconds.len(), 60);
     assert!(script.messages.is_empty());
 }
 
 #[test]
-fn who_was_admitted_before_faster_ones_leaves_after_a_turn() {
+fn slow_candidates_admitted_before_faster_ones_leave_after_a_turn() {
     let roles = [takes(100.0), takes(90.0), takes(1e-3)];
     let mut script = Script::new(&roles);
     let (measured, _) = script.run(None).expect("no error");
@@ -161,7 +163,7 @@ fn who_was_admitted_before_faster_ones_leaves_after_a_turn() {
 }
 
 #[test]
-fn who_fails_is_asked_nothing_more() {
+fn failed_candidates_are_not_called_again() {
     let moments = [
         Moment::Preparing,
         Moment::FirstCall,

@@ -1,10 +1,10 @@
-//! What a cell cannot afford.
+//! Candidates that a cell cannot afford.
 
 use benchmarking::{is_hopeless, is_too_slow};
 use vocabulary::Repetition;
 
 #[test]
-fn only_what_is_slow_by_the_clock_the_slice_and_the_others_is_left_out() {
+fn only_calls_slow_by_the_clock_the_slice_and_other_candidates_are_left_out() {
     let check = |call, fastest, slice_seconds, expected| {
         let wanted = Repetition {
             minimum: 10,

@@ -1,4 +1,4 @@
-//! How many calls make a repetition.
+//! The number of calls in a repetition.
 
 use benchmarking::batch::{calls, seconds_a_call};
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn short_calls_are_batched() {
 }
 
 #[test]
-fn the_batchs_time_is_divided() {
+fn the_time_of_a_batch_is_divided_by_its_calls() {
     assert_eq!(seconds_a_call(7e-6, 7), 1e-6);
     assert_eq!(seconds_a_call(7e-6, 0), 7e-6);
 }

@@ -1,10 +1,10 @@
-//! Races in the words of plans and records.
+//! Races between the candidates of plans and records.
 
 use vocabulary::{Candidate, Parameters, Racing, Repetition};
 
 use benchmarking::Race;
 
-/// A race of the default, which is slowest, and of one that is twice as fast as the other two.
+/// A race between the default, which is the slowest, two other candidates, and one that is twice as fast as these.
 fn race(racing: Option<Racing>) -> Race {
     let ours = |algorithm: &str| Candidate::Ours {
         algorithm: algorithm.to_owned(),
@@ -45,7 +45,7 @@ fn slow_contenders_leave_and_the_default_stays() {
 }
 
 #[test]
-fn who_only_ties_stays() {
+fn candidates_that_tie_stay() {
     let left = race(Some(Racing { materiality: 1.5 })).left(&[0, 1, 2, 3]);
     assert!(left.iter().all(Option::is_none));
 }

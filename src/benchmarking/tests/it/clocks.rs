@@ -1,4 +1,4 @@
-//! Synthetic clocks with known offsets and drifts, and messages with nasty delays.
+//! Synthetic clocks with known offsets and drifts, and messages with irregular delays.
 
 mod learning;
 mod machine;

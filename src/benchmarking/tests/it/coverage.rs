@@ -1,4 +1,4 @@
-//! Whether intervals cover the true value as often as they say.
+//! Intervals cover the true value as often as their coverage.
 
 use statistics::{Interval, median, median_interval, paired_ratio, sequential_median_interval};
 
@@ -11,8 +11,8 @@ fn slack(share: f64) -> f64 {
     3.0 * (share * (1.0 - share) / TRIALS as f64).sqrt()
 }
 
-/// Draws intervals of these numbers of launches and counts how often they cover `truth`: at least
-/// as often as they say, and in 93 % where 95 % is asked for and attainable.
+/// Draws intervals of these numbers of launches and checks how often they cover `truth`: at least as often as their
+/// coverage, and in 93 % of the cases if 95 % is requested and attainable.
 fn check(
     name: &str,
     launches: &[usize],
@@ -57,7 +57,7 @@ fn medians_of_log_normal_launches_are_covered() {
 
 #[test]
 fn medians_of_coarse_clocks_are_covered() {
-    // A clock with few steps only makes ties, and those are covered.
+    // A clock with few steps causes ties, which intervals cover.
     check("two digits", &MANY, 1.0, |draw, count| {
         let coarse = |value: f64| (value * 20.0).round() / 20.0;
         let values: Vec<f64> = (0..count).map(|_| coarse(draw.factor(0.1))).collect();
@@ -65,8 +65,7 @@ fn medians_of_coarse_clocks_are_covered() {
     });
 }
 
-/// With one launch in eight slow, the median of all launches is that value below which 4 in 7 of
-/// the others are.
+/// If one launch in eight is slow, the median of all launches is the value below which 4 in 7 of the others lie.
 #[test]
 fn medians_of_bimodal_launches_are_covered() {
     let noise = Noise {
@@ -84,7 +83,7 @@ fn medians_of_bimodal_launches_are_covered() {
     });
 }
 
-/// The unit is the launch: whatever happens inside, with spikes and drift, its median is one value.
+/// The unit is the launch: with any spikes and drift inside it, its median is one value.
 #[test]
 fn medians_of_rough_launches_are_covered() {
     const REPETITIONS: usize = 15;
@@ -107,8 +106,8 @@ fn medians_of_rough_launches_are_covered() {
     );
 }
 
-/// Repetitions of one launch are no independent values: an interval over them as if they were says
-/// nothing about other launches. This is why the launch is the unit.
+/// Repetitions of one launch are not independent values: an interval that treats them as independent says nothing about
+/// other launches. This is why the launch is the unit.
 #[test]
 fn repetitions_of_one_launch_do_not_cover_the_median_over_launches() {
     let noise = Noise {
@@ -130,7 +129,7 @@ fn repetitions_of_one_launch_do_not_cover_the_median_over_launches() {
 }
 
 #[test]
-fn paired_ratios_are_covered_though_launches_are_bimodal() {
+fn paired_ratios_are_covered_although_launches_are_bimodal() {
     const REPETITIONS: usize = 15;
     let noise = Noise {
         spikes: 0.0,
@@ -151,10 +150,10 @@ fn paired_ratios_are_covered_though_launches_are_bimodal() {
     }
 }
 
-/// Looking at a fixed number's interval after each value finds it wrong sooner or later; at a
-/// confidence sequence it does not.
+/// An interval for a fixed number of values that is computed after each value is wrong sooner or later; a confidence
+/// sequence is not.
 #[test]
-fn only_confidence_sequences_may_be_looked_at_again_and_again() {
+fn only_confidence_sequences_may_be_computed_after_each_value() {
     const VALUES: usize = 200;
     const TRIALS: usize = 1000;
     let mut draw = Draw::with_seed(2);
@@ -175,7 +174,7 @@ fn only_confidence_sequences_may_be_looked_at_again_and_again() {
     println!("wrong {fixed_wrong} times, confidence sequences {sequence_wrong} times");
     assert!(fixed_wrong > TRIALS / 5, "{fixed_wrong}");
     assert!(sequence_wrong <= TRIALS / 20, "{sequence_wrong}");
-    assert!(sequence_wrong > 0, "so wide that it says nothing");
+    assert!(sequence_wrong > 0, "the sequence is too wide");
 }
 
 #[test]
@@ -192,7 +191,7 @@ fn confidence_sequences_are_order_statistics() {
     check(10, 0.95, 1.0, 10.0, 0.9951);
     check(100, 0.95, 34.0, 67.0, 0.9652);
     assert_eq!(sequential_median_interval(&[], 0.95), None);
-    // Where 1.95^n is no number any more.
+    // Here 1.95^n overflows.
     let large = sequential_median_interval(&[1.0; 10_000], 0.95).expect("values");
     assert!((0.95..0.96).contains(&large.coverage), "{large:?}");
 }

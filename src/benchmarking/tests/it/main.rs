@@ -1,4 +1,4 @@
-//! The loop on scripted times; what its rules make of times whose true distribution is known; clocks.
+//! The loop on scripted times; its rules on times with a known distribution; clocks.
 
 mod admission;
 mod affordable;

@@ -8,7 +8,7 @@ use wire::Measurement;
 
 use crate::script::{Asked, Role, Script, WANTED, benchmark, candidates, takes};
 
-/// What is measured, and the calls that were asked for since all candidates were admitted.
+/// The measurements, and the calls requested after all candidates were admitted.
 fn measured(pattern: Pattern, roles: &[Role]) -> (Vec<Measurement>, Vec<(u32, usize, Calls)>) {
     let mut script = Script::new(roles);
     let candidates = candidates(roles.len());
@@ -25,7 +25,7 @@ fn measured(pattern: Pattern, roles: &[Role]) -> (Vec<Measurement>, Vec<(u32, us
         .asked
         .iter()
         .rposition(|asked| matches!(asked, Asked::Prepare(_)));
-    // What the last one is warmed up with is still among these.
+    // The warm-up calls of the last candidate are still included.
     let asked = script.asked[admitted.expect("one")..].iter();
     let repeats = asked.filter_map(|asked| match asked {
         Asked::Repeat(index, repetitions, calls) => Some((*index, *repetitions, *calls)),
@@ -35,7 +35,7 @@ fn measured(pattern: Pattern, roles: &[Role]) -> (Vec<Measurement>, Vec<(u32, us
 }
 
 #[test]
-fn a_repetition_has_as_many_calls_as_it_is_told() {
+fn a_repetition_has_the_requested_number_of_calls() {
     let candidates = candidates(1);
     for calls in [1, 4] {
         let benchmark = CellBenchmark {
@@ -50,7 +50,7 @@ fn a_repetition_has_as_many_calls_as_it_is_told() {
 }
 
 #[test]
-fn repeated_calls_are_timed_in_blocks_after_some_that_are_not() {
+fn repeated_calls_are_timed_in_blocks_after_untimed_calls() {
     let check = |calls_seconds: &[f64], before, timed| {
         let roles: Vec<Role> = calls_seconds
             .iter()
@@ -66,11 +66,11 @@ fn repeated_calls_are_timed_in_blocks_after_some_that_are_not() {
         let (_, _, last) = repeats.last().expect("one");
         assert_eq!(*last, Calls::Repeated { before, timed });
     };
-    // Twenty, or a power of two that takes at least 200 us, by the fastest.
+    // Twenty calls, or a power of two that takes at least 200 us with the fastest candidate.
     check(&[1e-3, 2e-3], 2, 20);
     check(&[50e-6, 4e-6], 8, 64);
     check(&[0.9e-6], 32, 256);
-    // A watchdog of 60 s may not see more than 15 s of a block.
+    // With a watchdog of 60 s a block lasts at most 15 s.
     check(&[1e-3, 0.5], 1, 10);
 }
 
@@ -84,7 +84,7 @@ fn repeated_calls_are_warmed_up_in_blocks() {
         timed,
     };
     assert_eq!(repeats[0], (0, 1, block(20)));
-    // The first call, which is checked, and at least one turn of blocks.
+    // Warm-up has the checked first call and at least one turn of blocks.
     assert!(measured[0].warmup > 22 && measured[0].warmup % 22 == 1);
     assert_eq!(measured[0].batch, 128);
 }
@@ -107,7 +107,7 @@ fn skewed_calls_are_repeated_with_each_order_of_arrival() {
         });
         let mut calls = 0;
         for (repetitions, longest_seconds, first) in skewed {
-            // All meet the same arrivals, by the fastest.
+            // All candidates meet the same arrivals, which depend on the fastest.
             assert!(
                 (0.7e-3..1.4e-3).contains(&longest_seconds),
                 "{longest_seconds}"

@@ -1,4 +1,4 @@
-//! When a candidate has been repeated often enough, and how long its turns are.
+//! The end of a candidate's repetitions, and the length of its turns.
 
 use benchmarking::{Progress, has_settled};
 use vocabulary::Repetition;
@@ -60,8 +60,8 @@ fn steady_times_need_turns_unless_slice_or_maximum_is_used_up() {
 }
 
 #[test]
-fn the_rest_is_what_narrows_the_interval_or_what_slice_and_maximum_allow() {
-    // The 40th and the 61st of these are 0.0424 apart, twice as many repetitions make it 0.03.
+fn the_rest_follows_from_the_interval_the_slice_and_the_maximum() {
+    // The 40th and the 61st of these are 0.0424 apart; with twice as many repetitions it would be 0.03.
     let times: Vec<f64> = (0..100).map(|i| 0.9 + 0.2 * f64::from(i) / 99.0).collect();
     let check = |spent, maximum, expected: f64| {
         let mut progress = Progress::default();
@@ -115,7 +115,7 @@ fn the_first_turns_are_short() {
 }
 
 #[test]
-fn turns_end_long_before_the_watchdog_barks() {
+fn turns_end_long_before_the_watchdog_acts() {
     let wanted = Repetition {
         slice_seconds: 600.0,
         ..WANTED

@@ -1,4 +1,4 @@
-//! Thousands of races whose true order is known.
+//! Thousands of races with a known true order.
 
 use benchmarking::{Race, RaceRules, Role};
 use statistics::{median, paired_ratio};
@@ -16,7 +16,7 @@ const WANTED: Repetition = Repetition {
 
 /// Candidates of one cell on a synthetic machine. The default is the last.
 struct Field<'a> {
-    /// What calls truly take, in seconds.
+    /// The true times of calls in seconds.
     seconds: &'a [f64],
     noise: Noise,
     rules: RaceRules,
@@ -34,12 +34,12 @@ const USUAL: Field = Field {
     wanted: WANTED,
 };
 
-/// The first of these is the fastest, the last the default.
+/// The true times of candidates; the first is the fastest, the last is the default.
 fn field(call_seconds: f64, ratios: &[f64]) -> Vec<f64> {
     ratios.iter().map(|ratio| ratio * call_seconds).collect()
 }
 
-/// The candidates of a usual cell: the two fastest are 2 % apart.
+/// The candidates of a typical cell: the two fastest are 2 % apart.
 const LADDER: [f64; 10] = [1.0, 1.02, 1.05, 1.1, 1.2, 1.4, 1.7, 2.0, 3.0, 1.3];
 const CLOSE: [f64; 6] = [1.0, 1.02, 1.02, 1.02, 1.04, 1.04];
 const PAIR: [f64; 2] = [1.0, 1.02];
@@ -126,8 +126,8 @@ fn kept(name: &str, ratios: &[f64], call_seconds: f64, noise: Noise, count: u64)
     kept as f64 / count as f64
 }
 
-/// In a launch its true best is the best of that launch: what slows one candidate for a whole launch
-/// is part of the truth.
+/// Within a launch, the slowness of one candidate for the whole launch is part of its true time: the best candidate is
+/// the best of that launch.
 const WITHIN: Noise = Noise {
     launch_sigma: 0.0,
     ..ROUGH
@@ -153,10 +153,10 @@ fn the_fastest_by_two_percent_is_kept() {
     check_kept("pair, wild", &PAIR, 2e-3, wild, 5000);
 }
 
-/// The rule for the error stands alone: among equals, where materiality is no obstacle either, one
-/// certain entrant leaves in one race in a hundred at most.
+/// Tests the rule for the error alone: among equal entrants and without materiality, a given entrant leaves in at most
+/// one race in a hundred.
 #[test]
-fn an_equal_leaves_no_more_often_than_the_rules_say() {
+fn equal_entrants_leave_no_more_often_than_the_rules_allow() {
     let rules = RaceRules {
         materiality: 0.0,
         ..RaceRules::default()
@@ -184,10 +184,10 @@ fn an_equal_leaves_no_more_often_than_the_rules_say() {
     }
 }
 
-/// What slows one candidate alone for some rounds breaks the assumption of independent rounds. Up to
-/// a point materiality makes up for it.
+/// A disturbance of one candidate over some rounds violates the assumption of independent rounds. Up to a point,
+/// materiality compensates for it.
 #[test]
-fn moods_of_a_few_rounds_are_survived() {
+fn disturbances_of_a_few_rounds_are_tolerated() {
     for (memory, sigma) in [(0.5, 0.05), (0.8, 0.05), (0.5, 0.1)] {
         let moody = Noise {
             mood_sigma: sigma,
@@ -199,9 +199,10 @@ fn moods_of_a_few_rounds_are_survived() {
     }
 }
 
-/// Moods of 10 % that last five rounds are the limit: less than 99 %, which this records.
+/// Disturbances of 10 % that last five rounds are the limit: the fastest is kept in less than 99 %, which this test
+/// records.
 #[test]
-fn long_moods_are_not_seen_as_such() {
+fn long_disturbances_are_not_recognised() {
     let moody = Noise {
         mood_sigma: 0.1,
         mood_memory: 0.8,
@@ -211,9 +212,9 @@ fn long_moods_are_not_seen_as_such() {
     assert!((0.97..0.99).contains(&kept), "{kept}");
 }
 
-/// How much measuring time racing saves, and whether the race itself knows.
+/// The measuring time that racing saves, compared with the race's own estimate.
 #[test]
-fn the_saved_share_is_told() {
+fn the_saved_share_is_estimated() {
     let check = |name: &str, ratios: &[f64], wanted: Repetition, noise, least: f64| {
         let seconds = field(1e-4, ratios);
         let field = Field {
@@ -255,17 +256,18 @@ fn the_saved_share_is_told() {
     check("ladder, 500 calls", &LADDER, WANTED, WITHIN, 0.33);
     check("ladder, 2000 calls", &LADDER, slice(0.2), WITHIN, 0.4);
     check("ladder, 10 % noise", &LADDER, WANTED, calm, 0.4);
-    // Slow ones have hardly more calls than the fewest with which a candidate leaves, and most fewer rounds.
+    // Slow candidates have hardly more calls than the fewest after which a candidate leaves, and most have fewer
+    // rounds.
     check("ladder, 25 calls", &LADDER, slice(0.0025), WITHIN, -0.02);
-    // All are precise after a few turns, and the leader goes on until the last is.
+    // All candidates are precise after a few turns, and the leader continues until the last one is.
     check("ladder, 2 % noise", &LADDER, WANTED, quiet, -0.1);
     check("all within 4 %", &CLOSE, WANTED, WITHIN, -0.05);
 }
 
-/// A candidate leaves at a moment at which it looks slow: the closer it is, the more seldom it
-/// leaves, and the more its median of that launch is biased when it does.
+/// A candidate leaves at a moment at which it looks slow. The closer it is to the leader, the more rarely it leaves,
+/// and the more its median in that launch is biased.
 #[test]
-fn leaving_biases_what_is_close_and_seldom_leaves() {
+fn leaving_biases_close_candidates_which_rarely_leave() {
     let ratios = [1.0, 1.08, 1.1, 1.2, 1.5, 1.0];
     let seconds = field(1e-4, &ratios);
     let noise = Noise {
@@ -302,7 +304,7 @@ fn leaving_biases_what_is_close_and_seldom_leaves() {
     );
 }
 
-/// Campaigns of six launches choose as well with races as without.
+/// Campaigns of six launches choose equally well with and without races.
 #[test]
 fn choices_are_as_good_with_racing() {
     let seconds = field(2e-4, &LADDER);

@@ -1,4 +1,4 @@
-//! Several ranks, each in a thread, that stay together although one fails.
+//! Several ranks, each in a thread, that stay in step although one fails.
 
 use std::sync::{Arc, Barrier, Mutex};
 
@@ -9,14 +9,14 @@ use crate::script::{Asked, Ended, Moment, Role, Script, takes};
 
 const SIZE: u32 = 3;
 
-/// Where threads meet.
+/// The meeting point of the threads.
 struct World {
     barrier: Barrier,
     values: Mutex<Vec<f64>>,
     bytes: Mutex<Vec<u8>>,
 }
 
-/// A thread that stands for a rank.
+/// A thread that represents a rank.
 pub(crate) struct Rank {
     world: Arc<World>,
     rank: u32,
@@ -61,7 +61,7 @@ impl Ranks for Rank {
     }
 }
 
-/// What each rank was asked and recorded, and what it measured.
+/// The requests, records and measurements of each rank.
 fn run(roles: &[Role]) -> Vec<(Vec<Asked>, Vec<String>, Vec<Measurement>)> {
     let world = Arc::new(World {
         barrier: Barrier::new(SIZE as usize),
@@ -87,7 +87,7 @@ fn run(roles: &[Role]) -> Vec<(Vec<Asked>, Vec<String>, Vec<Measurement>)> {
 }
 
 #[test]
-fn all_ranks_go_by_the_failure_of_the_lowest_that_has_one() {
+fn all_ranks_record_the_failure_of_the_lowest_failed_rank() {
     let moments = [
         Moment::Preparing,
         Moment::FirstCall,
@@ -110,7 +110,7 @@ fn all_ranks_go_by_the_failure_of_the_lowest_that_has_one() {
 }
 
 #[test]
-fn where_nobody_fails_nobody_is_left_out() {
+fn without_failures_no_candidate_is_left_out() {
     let ranks = run(&[takes(1e-3), takes(2e-3)]);
     assert!(
         ranks

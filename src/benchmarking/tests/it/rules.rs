@@ -1,4 +1,4 @@
-//! The rules of a race, one by one, on times without chance.
+//! The rules of a race, one by one, on times without noise.
 
 use benchmarking::{EliminatedEntrant, Race, RaceRules, Role};
 use vocabulary::Repetition;
@@ -11,7 +11,7 @@ const WANTED: Repetition = Repetition {
     slice_seconds: 1.0,
 };
 
-/// Repetitions that spread so far that they never are precise.
+/// Repetitions that are spread too widely to become precise.
 fn wide(seconds: f64) -> [f64; 4] {
     [0.5, 0.7, 1.4, 2.0].map(|factor| factor * seconds)
 }
@@ -20,7 +20,7 @@ fn race(roles: &[Role]) -> Race {
     Race::new(roles, RaceRules::default(), WANTED)
 }
 
-/// Takes part in `count` rounds, each turn costing a hundredth of the slice; returns those that left.
+/// Runs `count` rounds with turns of a hundredth of the slice; returns the eliminated entrants.
 fn rounds(race: &mut Race, seconds: &[f64], count: usize) -> Vec<EliminatedEntrant> {
     let mut leavers = Vec::new();
     for _ in 0..count {
@@ -35,7 +35,7 @@ fn rounds(race: &mut Race, seconds: &[f64], count: usize) -> Vec<EliminatedEntra
 use Role::{Contender, Reference};
 
 #[test]
-fn two_need_eight_rounds_to_part() {
+fn of_two_entrants_one_leaves_after_eight_rounds() {
     let mut race = race(&[Contender, Contender]);
     assert_eq!(rounds(&mut race, &[1.0, 1.5], 7), []);
     let leavers = rounds(&mut race, &[1.0, 1.5], 1);
@@ -44,7 +44,7 @@ fn two_need_eight_rounds_to_part() {
     };
     assert_eq!((entrant, left.leader, left.round), (1, 0, 8));
     assert!((left.ratio - 1.5).abs() < 1e-12);
-    // 32 repetitions took 0.08 s, and only the slice would have ended it.
+    // 32 repetitions took 0.08 s; without the race the entrant would have used up its slice.
     assert!((left.saved_seconds - 0.92).abs() < 1e-9, "{left:?}");
     assert!((left.saved_repetitions - 368.0).abs() < 1e-6);
     assert_eq!(race.leavers(), leavers);
@@ -53,7 +53,7 @@ fn two_need_eight_rounds_to_part() {
 }
 
 #[test]
-fn the_more_take_part_the_surer_it_must_be() {
+fn more_entrants_need_more_rounds() {
     let round = |entrants: usize| {
         let mut race = race(&vec![Contender; entrants]);
         let mut seconds = vec![1.0; entrants];
@@ -64,7 +64,7 @@ fn the_more_take_part_the_surer_it_must_be() {
 }
 
 #[test]
-fn a_reference_stays_whatever_it_takes() {
+fn a_reference_stays_however_slow_it_is() {
     let mut race = race(&[Reference, Contender]);
     assert_eq!(rounds(&mut race, &[3.0, 1.0], 200), []);
     assert!(race.is_over());
@@ -72,7 +72,7 @@ fn a_reference_stays_whatever_it_takes() {
 }
 
 #[test]
-fn what_is_immaterial_stays() {
+fn immaterially_slower_entrants_stay() {
     let leave = |ratio| !rounds(&mut race(&[Reference, Contender]), &[1.0, ratio], 50).is_empty();
     assert!(!leave(1.049));
     assert!(leave(1.051));
@@ -80,7 +80,7 @@ fn what_is_immaterial_stays() {
 }
 
 #[test]
-fn nobody_leaves_before_the_minimum() {
+fn no_entrant_leaves_before_the_minimum() {
     let leaver = |rules, wanted, calls: usize| {
         let mut race = Race::new(&[Reference, Contender], rules, wanted);
         (1..50).find(|round| {
@@ -108,7 +108,7 @@ fn nobody_leaves_before_the_minimum() {
 }
 
 #[test]
-fn precise_ones_rest_but_the_leader_goes_on_while_others_may_leave() {
+fn precise_entrants_stop_but_the_leader_continues_while_others_may_leave() {
     let mut race = race(&[Reference, Contender, Contender]);
     let mut rest = Vec::new();
     for _ in 0..100 {
@@ -127,7 +127,7 @@ fn precise_ones_rest_but_the_leader_goes_on_while_others_may_leave() {
 }
 
 #[test]
-fn who_failed_takes_no_turns_and_leads_nobody() {
+fn failed_entrants_take_no_turns_and_do_not_lead() {
     let mut race = race(&[Reference, Contender, Contender]);
     rounds(&mut race, &[2.0, 1.0, 2.0], 4);
     race.withdraw(1);
@@ -139,9 +139,9 @@ fn who_failed_takes_no_turns_and_leads_nobody() {
 }
 
 #[test]
-fn who_misses_a_round_is_compared_in_the_others() {
+fn entrants_that_miss_a_round_are_compared_in_the_others() {
     let mut race = race(&[Reference, Contender]);
-    // The machine slows down by a tenth each round; unpaired, that would hide everything.
+    // The machine slows down by a tenth each round; without pairing this would hide the difference.
     let mut slowness = 1.0;
     let mut leavers = Vec::new();
     for round in 1..=30 {
@@ -156,12 +156,12 @@ fn who_misses_a_round_is_compared_in_the_others() {
     }
     assert_eq!(leavers.len(), 1);
     let (_, left) = leavers[0];
-    assert_eq!(left.round, 11, "the eighth that both took part in");
+    assert_eq!(left.round, 11, "the eighth common round");
     assert!((left.ratio - 1.1).abs() < 1e-12);
 }
 
 #[test]
-fn times_below_the_clock_are_no_ratios() {
+fn times_of_zero_give_no_ratios() {
     for contender in [[0.0; 4], wide(1e-9)] {
         let mut race = race(&[Reference, Contender]);
         for _ in 0..20 {
@@ -183,7 +183,7 @@ fn opening_turns_are_an_eighth_as_long() {
 }
 
 #[test]
-fn nobody_is_an_ended_race() {
+fn a_race_without_entrants_is_over() {
     assert!(race(&[]).is_over());
     assert!(race(&[]).end_round().is_empty());
 }

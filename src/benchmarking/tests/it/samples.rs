@@ -1,4 +1,4 @@
-//! Repetitions, some of which are not to be used.
+//! Repetitions, some of them invalid.
 
 use benchmarking::Samples;
 
@@ -12,7 +12,7 @@ fn series(seconds: &[f64], invalid: &[u32]) -> Samples {
 }
 
 #[test]
-fn what_is_left_of_the_time_passed_in_coming_to_common_starts() {
+fn the_remaining_time_was_spent_on_common_starts() {
     let check = |elapsed, own, starting| {
         let mut samples = Samples::new(vec![1.0, 2.0], vec![0], elapsed, own);
         assert_eq!(
@@ -24,12 +24,12 @@ fn what_is_left_of_the_time_passed_in_coming_to_common_starts() {
         assert_eq!(samples.starting_seconds, 2.0 * starting);
     };
     check(5.0, 0.5, 1.5);
-    // The slowest ranks of calls may have been different ones.
+    // The slowest rank may have been another one in each call.
     check(3.0, 0.5, 0.0);
 }
 
 #[test]
-fn what_is_invalid_is_taken_again_within_reason() {
+fn invalid_repetitions_are_repeated_up_to_a_limit() {
     let mut samples = Samples::default();
     assert_eq!(samples.missing(4), Some(4));
     samples.add(series(&[1.0], &[0]));

@@ -1,4 +1,4 @@
-//! Candidates whose times and failures are written down before, instead of MPI.
+//! Candidates with scripted times and failures, in place of MPI.
 
 use std::ops::Range;
 
@@ -9,11 +9,11 @@ use wire::{FailureKind, Measurement, TimeBreakdown};
 
 use crate::ranks::Rank;
 
-/// What it takes to come to a common start, and to look at clocks in the end.
+/// The time of a common start, and of reading the clocks at the end.
 pub(crate) const START_SECONDS: f64 = 1e-5;
 pub(crate) const LOOK_SECONDS: f64 = 7e-3;
 
-/// A precision that no candidate comes to.
+/// A precision that no candidate attains.
 pub(crate) const WANTED: Repetition = Repetition {
     minimum: 10,
     maximum: 60,
@@ -22,7 +22,7 @@ pub(crate) const WANTED: Repetition = Repetition {
     slice_seconds: 1.0,
 };
 
-/// Something that the loop asks for, in that order; with the candidate.
+/// A request of the loop, with the candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Asked {
     Turn(u32),
@@ -34,28 +34,28 @@ pub(crate) enum Asked {
     Residual,
 }
 
-/// When something goes wrong with a candidate.
+/// The time at which a candidate fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Moment {
     Preparing,
     FirstCall,
-    /// The so-manyth time that it is to be repeated, from 0.
+    /// The number of the repeat request, from 0.
     Series(usize),
 }
 
-/// What a candidate does.
+/// The script of a candidate.
 #[derive(Clone, Debug)]
 pub(crate) struct Role {
     pub(crate) first_seconds: f64,
     pub(crate) call_seconds: f64,
-    /// When it fails, and on which ranks.
+    /// The time of its failure, and the ranks on which it fails.
     pub(crate) fails: Option<(Moment, Range<u32>)>,
     /// One repetition in this many is valid.
     pub(crate) valid_of: usize,
     pub(crate) known: Option<KnownTimes>,
 }
 
-/// A candidate that takes about this time: up to a third less, or more, by a pattern that seems random.
+/// A candidate that takes about this time: up to a third less or more, in a pattern that seems random.
 pub(crate) fn takes(call_seconds: f64) -> Role {
     Role {
         first_seconds: call_seconds,
@@ -66,29 +66,29 @@ pub(crate) fn takes(call_seconds: f64) -> Role {
     }
 }
 
-/// All candidates, and what was asked of them.
+/// All candidates, and the loop's requests.
 #[derive(Default)]
 pub(crate) struct Script {
     pub(crate) roles: Vec<Role>,
     pub(crate) asked: Vec<Asked>,
-    /// When, by the script's clock.
+    /// The time of each request by the script's clock.
     pub(crate) asked_at: Vec<f64>,
     pub(crate) messages: Vec<String>,
-    /// The launch ends after so much was asked, if ever.
+    /// The number of requests after which the launch ends, if any.
     pub(crate) ends_after: Option<usize>,
-    /// Where several ranks take part.
+    /// This rank, if several ranks take part.
     pub(crate) rank: Option<Rank>,
     pub(crate) elapsed_seconds: f64,
 }
 
-/// A candidate under way: its place, and how often it has been repeated.
+/// A prepared candidate: its place, and the number of its repeat requests.
 pub(crate) struct Prepared {
     index: u32,
     series: usize,
     repetitions: usize,
 }
 
-/// What ends a launch.
+/// The error that ends a launch.
 #[derive(Debug)]
 pub(crate) struct Ended;
 
@@ -128,7 +128,7 @@ impl Script {
         &self.roles[index as usize]
     }
 
-    /// How it went at this moment, on all ranks.
+    /// The outcome of a request on all ranks.
     fn outcome(&self, index: u32, now: Moment) -> Attempt<(), Ended> {
         let rank = self.rank.as_ref().map_or(0, Ranks::rank);
         let fails =
@@ -155,7 +155,7 @@ pub(crate) fn candidates(count: usize) -> Vec<Candidate> {
     std::iter::once(Candidate::Default).chain(ours).collect()
 }
 
-/// With a clock on which nothing is too short.
+/// A benchmark with a clock on which no call is too short.
 pub(crate) fn benchmark(candidates: &[Candidate], seed: Option<u64>) -> CellBenchmark<'_> {
     CellBenchmark {
         candidates,

@@ -1,4 +1,4 @@
-//! What stopping when the interval is narrow does to the median and its interval.
+//! The effect of stopping at a narrow interval on the median and its interval.
 
 use benchmarking::Progress;
 use statistics::{median, median_interval};
@@ -14,7 +14,7 @@ const WANTED: Repetition = Repetition {
     slice_seconds: 1.0,
 };
 
-/// What many candidates came to, each alone in its launch.
+/// The results of many candidates, each alone in its launch.
 #[derive(Default)]
 struct Outcome {
     /// Mean logarithm of the found median divided by the true one.
@@ -27,9 +27,9 @@ struct Outcome {
     repetitions: f64,
 }
 
-/// Repeats candidates until they have enough, and again as often without looking.
+/// Repeats candidates until they have enough repetitions, and again with the same numbers fixed in advance.
 ///
-/// Calls are so short that the slice ends nothing.
+/// Calls are so short that the slice is never used up.
 fn stop(noise: &Noise, truth: f64, trials: usize) -> [Outcome; 2] {
     let call_seconds = 1e-6;
     let mut draw = Draw::with_seed(1);
@@ -69,9 +69,8 @@ fn outcome(trials: usize, truth: f64, mut times: impl FnMut() -> Vec<f64>) -> Ou
     outcome
 }
 
-/// Stopping at a narrow interval prefers the moments in which the interval is narrow by chance, so
-/// that it covers less often than it says; it knows nothing of high or low, so that the median stays
-/// where it is.
+/// Stopping at a narrow interval favours times at which the interval is narrow by chance, so its coverage is lower than
+/// stated. It treats high and low values alike, so the median is not biased.
 #[test]
 fn stopping_costs_coverage_within_the_launch_but_does_not_bias_the_median() {
     let trials = 2000;
@@ -87,7 +86,7 @@ fn stopping_costs_coverage_within_the_launch_but_does_not_bias_the_median() {
             spikes,
             ..QUIET
         };
-        // Of 20 times one is a spike, so that 10 in 19 others lie below the median.
+        // One time in 20 is a spike, so 10 of the 19 others lie below the median.
         let quantile = if spikes > 0.0 { 0.066_012 } else { 0.0 };
         let truth = (sigma * quantile).exp();
         let [stopped, unseen] = stop(&noise, truth, trials);

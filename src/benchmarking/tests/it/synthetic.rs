@@ -2,22 +2,22 @@
 
 use std::f64::consts::TAU;
 
-/// What disturbs times. The default disturbs nothing.
+/// The disturbances of times; none by default.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Noise {
     /// Standard deviation of the logarithm of each time.
     pub(crate) sigma: f64,
     /// Share of times that are ten times as long.
     pub(crate) spikes: f64,
-    /// Standard deviation of the logarithm of what slows one candidate for all of a launch.
+    /// Standard deviation of the logarithm of the factor on one candidate in a whole launch.
     pub(crate) launch_sigma: f64,
     /// Share of launches in which everything takes 2.8 times as long.
     pub(crate) slow_launches: f64,
-    /// By how much of its start everything slows down from the start of a launch to its end.
+    /// The share by which all times grow from the start of a launch to its end.
     pub(crate) drift: f64,
-    /// Standard deviation of the logarithm of what slows one candidate for some rounds.
+    /// Standard deviation of the logarithm of the factor on one candidate for some rounds.
     pub(crate) mood_sigma: f64,
-    /// The correlation of that from one round to the next.
+    /// The correlation of this factor from one round to the next.
     pub(crate) mood_memory: f64,
 }
 
@@ -31,7 +31,7 @@ pub(crate) const QUIET: Noise = Noise {
     mood_memory: 0.0,
 };
 
-/// Everything that has been seen on real machines at once.
+/// All disturbances observed on real machines, at once.
 pub(crate) const ROUGH: Noise = Noise {
     sigma: 0.2,
     spikes: 0.02,
@@ -71,7 +71,7 @@ impl Draw {
         self.0.shuffle(values);
     }
 
-    /// What slows a launch as a whole.
+    /// The factor on a whole launch.
     pub(crate) fn launch(&mut self, noise: &Noise) -> f64 {
         if self.happens(noise.slow_launches) {
             2.8
@@ -80,7 +80,7 @@ impl Draw {
         }
     }
 
-    /// A repetition of what takes so long on the average of the moment.
+    /// A repetition of a call that currently takes `seconds` on average.
     pub(crate) fn repetition(&mut self, seconds: f64, noise: &Noise) -> f64 {
         let spike = if self.happens(noise.spikes) {
             10.0
@@ -90,8 +90,7 @@ impl Draw {
         seconds * spike * self.factor(noise.sigma)
     }
 
-    /// The median of a launch of `count` repetitions of what truly takes `seconds`, of which the
-    /// launch as a whole makes `launch` times as much.
+    /// The median of `count` repetitions of a call with the true time `seconds`, in a launch with the factor `launch`.
     pub(crate) fn launch_median(
         &mut self,
         seconds: f64,

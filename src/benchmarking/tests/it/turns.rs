@@ -1,4 +1,4 @@
-//! How the loop lets candidates take turns, and what it makes of what they gave.
+//! The turns of candidates in the loop, and the loop's use of their results.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::script::{
     Asked, LOOK_SECONDS, Moment, Role, START_SECONDS, Script, benchmark, candidates, takes,
 };
 
-/// Everything that was asked after the last candidate was admitted.
+/// All requests after the last candidate was admitted.
 fn race(script: &Script) -> &[Asked] {
     let is_last = |asked: &Asked| matches!(asked, Asked::FirstCall(_));
     let last = script
@@ -25,7 +25,7 @@ fn race(script: &Script) -> &[Asked] {
     &script.asked[last + turn.expect("a turn")..]
 }
 
-/// The candidates that had turns, in that order.
+/// The candidates in the order of their turns.
 fn turns(asked: &[Asked]) -> Vec<u32> {
     let turns = asked.iter().filter_map(|asked| match asked {
         Asked::Turn(index) => Some(*index),
@@ -35,7 +35,7 @@ fn turns(asked: &[Asked]) -> Vec<u32> {
 }
 
 #[test]
-fn turns_are_shuffled_anew_each_round() {
+fn turns_are_shuffled_again_each_round() {
     let run = |seed| {
         let mut script = Script::new(&[1e-2; 3].map(takes));
         script.run(seed).expect("no error");
@@ -53,7 +53,7 @@ fn turns_are_shuffled_anew_each_round() {
 }
 
 #[test]
-fn each_call_falls_into_a_turn_of_its_own_candidate() {
+fn each_call_is_in_a_turn_of_its_candidate() {
     let roles = [
         takes(1e-3),
         Role {
@@ -77,9 +77,9 @@ fn each_call_falls_into_a_turn_of_its_own_candidate() {
 }
 
 #[test]
-fn where_one_fails_in_the_middle_the_round_ends_and_the_others_go_on() {
+fn a_failure_ends_the_round_and_the_others_continue() {
     let mut roles = [1e-2; 3].map(takes);
-    // Two series warm up.
+    // Two repeat requests are warm-up.
     roles[1].fails = Some((Moment::Series(2 + 4), 0..1));
     let mut script = Script::new(&roles);
     let (measured, _) = script.run(None).expect("no error");
@@ -98,7 +98,7 @@ fn where_one_fails_in_the_middle_the_round_ends_and_the_others_go_on() {
 }
 
 #[test]
-fn an_error_ends_everything_at_once() {
+fn an_error_ends_the_launch_at_once() {
     let roles = [1e-2; 2].map(takes);
     let mut whole = Script::new(&roles);
     whole.run(Some(1)).expect("no error");
@@ -181,7 +181,7 @@ fn calls_too_short_for_the_clock_are_batched_alike() {
 }
 
 #[test]
-fn what_is_invalid_is_kept_but_decides_nothing() {
+fn invalid_repetitions_are_kept_but_decide_nothing() {
     let mut script = Script::new(&[Role {
         valid_of: 3,
         ..takes(1e-3)
@@ -191,7 +191,7 @@ fn what_is_invalid_is_kept_but_decides_nothing() {
     let valid = measured.seconds.len() - measured.invalid.len();
     assert!(valid >= 60, "{valid} of {}", measured.seconds.len());
     assert!(measured.invalid.is_sorted() && measured.invalid.len() > valid);
-    // Where next to nothing is valid, one turn of six times as many must do.
+    // If nearly all repetitions are invalid, one turn of six times as many suffices.
     let mut script = Script::new(&[Role {
         valid_of: 100_000,
         ..takes(1e-3)
@@ -202,7 +202,7 @@ fn what_is_invalid_is_kept_but_decides_nothing() {
 }
 
 #[test]
-fn who_is_slower_for_certain_leaves_the_race() {
+fn significantly_slower_candidates_leave_the_race() {
     let candidates = candidates(3);
     let mut benchmark = benchmark(&candidates, Some(1));
     benchmark.racing = Some(Racing { materiality: 0.05 });

@@ -1,11 +1,11 @@
-//! When warming up ends, on times that settle.
+//! The end of warm-up, on times that settle.
 
 use benchmarking::has_settled;
 
 use crate::synthetic::{Draw, Noise, QUIET};
 
-/// Warms up as the measuring program does, in turns of 1, 25, 25, ... calls and at most 8, what
-/// takes `1 + 2 exp(-call / decay)`; returns the turns and how much too slow calls still are.
+/// Warms up a candidate with calls of `1 + 2 exp(-call / decay)` as the measuring program does, in at most 8 turns of
+/// 1, 25, 25, ... calls. Returns the number of turns and the remaining slowness of calls.
 fn warm_up(decay: f64, sigma: f64, seed: u64) -> (usize, f64) {
     let noise = Noise { sigma, ..QUIET };
     let mut draw = Draw::with_seed(seed);
@@ -25,14 +25,14 @@ fn warm_up(decay: f64, sigma: f64, seed: u64) -> (usize, f64) {
     (8, excess(call))
 }
 
-/// The most that is left in a hundred trials.
+/// The largest remaining slowness in a hundred trials.
 fn most_left(decay: f64, sigma: f64) -> f64 {
     let left = (0..100).map(|seed| warm_up(decay, sigma, seed).1);
     left.fold(0.0, f64::max)
 }
 
 #[test]
-fn what_settles_within_two_turns_has_settled() {
+fn calls_that_settle_within_two_turns_count_as_settled() {
     for (decay, sigma) in [(1.0, 0.05), (5.0, 0.05), (10.0, 0.05), (10.0, 0.2)] {
         let left = most_left(decay, sigma);
         println!(
@@ -45,10 +45,10 @@ fn what_settles_within_two_turns_has_settled() {
     assert_eq!(warm_up(1e-9, 0.05, 1).0, 3);
 }
 
-/// What changes by less than a tenth from turn to turn passes for settled however far it still has
-/// to go: a limit of comparing two turns, which this records.
+/// Times that change by less than a tenth from turn to turn count as settled, however much they still change later.
+/// This test records that limit of comparing two turns.
 #[test]
-fn what_settles_slowly_passes_for_settled() {
+fn slowly_settling_calls_count_as_settled_too_early() {
     let left = [25.0, 50.0, 100.0, 400.0].map(|decay| {
         let left = most_left(decay, 0.0);
         println!(

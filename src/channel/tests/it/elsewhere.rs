@@ -1,4 +1,4 @@
-//! Ranks that may not share memory, or have little of what others need for it.
+//! Ranks that may not share memory, or lack a usual facility for it.
 
 use std::process::Command;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use testkit::process::{self, Ended};
 const RANKS: &str = env!("CARGO_BIN_EXE_channel-ranks");
 const LIMIT: usize = 1 << 20;
 
-/// Runs `channel-ranks` by other commands.
+/// Runs `channel-ranks` through other commands.
 fn run(before: &[&str], arguments: &[&str]) -> Ended {
     let words = [before, &[RANKS], arguments].concat();
     let mut command = Command::new(words[0]);
@@ -24,7 +24,7 @@ fn can(before: &[&str]) -> bool {
     testkit::require("namespaces and other users", is_good.then_some(())).is_some()
 }
 
-/// What one of two ranks says that is started in this way, while this process has the segment.
+/// The output of one of two ranks, started in this way while this process has the segment.
 fn open(before: &[&str]) -> Ended {
     let layout = SegmentLayout::within(2, LIMIT).unwrap();
     let segment = SharedSegment::create(layout.bytes()).unwrap();
@@ -66,19 +66,19 @@ fn ranks_of_other_users_are_refused() {
 }
 
 #[test]
-fn other_files_in_memory_need_not_be_allowed() {
+fn other_kinds_of_memory_files_are_not_needed() {
     let script = "mount -t tmpfs -o ro,size=4k none /dev/shm && exec \"$0\" \"$@\"";
     let without = ["unshare", "--mount", "sh", "-c", script];
     if can(&without) {
-        // It waits for a byte that does not come.
+        // The rank waits for a byte that does not arrive.
         let ended = open(&without);
         assert_eq!(ended.out, "ready\n", "{ended:?}");
     }
 }
 
-/// The kernel would end the process.
+/// Without a check the kernel would kill the process.
 #[test]
-fn a_limit_on_the_size_of_files_is_no_reason_to_end() {
+fn a_limit_on_file_sizes_does_not_end_the_process() {
     let limited = ["prlimit", "--fsize=65536"];
     if can(&limited) {
         let ended = run(&limited, &["create", "65537"]);

@@ -1,4 +1,4 @@
-//! All interleavings and all orders of memory that the processor may show, on few slots and short buffers.
+//! All interleavings and all memory orders that a processor may show, with few slots and short buffers.
 
 use std::ptr::NonNull;
 
@@ -24,7 +24,7 @@ mod sync {
     pub(crate) use loom::cell::UnsafeCell;
     pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-    /// Answers, which have 32 bits, begin anew while packets are under way.
+    /// Answers, which have 32 bits, wrap around while packets are under way.
     pub(crate) const SENT_BEFORE: u64 = (1 << 32) - 2;
 
     pub(crate) const PATIENCE: u32 = 1;
@@ -32,18 +32,18 @@ mod sync {
 
 const SLOTS: u32 = 2;
 
-/// The memory that ranks share: their channels, and the buffers that each sends in.
+/// The memory that ranks share: their channels, and the send buffers of each.
 struct Node {
     ranks: usize,
     buffer_count: usize,
     slots: Vec<Slot>,
     answers: Vec<Answer>,
     buffers: Vec<std::cell::UnsafeCell<[u8; LEAST_BUFFER]>>,
-    /// Who works on which buffer: loom sees no accesses to plain memory.
+    /// The accesses to buffers, because loom does not see accesses to plain memory.
     accesses: Vec<UnsafeCell<()>>,
 }
 
-// SAFETY: what the protocol is to make true; cells tell loom about slots and buffers.
+// SAFETY: the protocol under test must ensure this; cells show loom the accesses to slots and buffers.
 unsafe impl Sync for Node {}
 // SAFETY: it is memory.
 unsafe impl Send for Node {}
@@ -91,7 +91,7 @@ impl Node {
         }
     }
 
-    /// What tells of accesses to the buffer in which a piece stands, if it stands in one.
+    /// The cell for accesses to the buffer that contains a piece, if one does.
     fn accesses(&self, piece: &[u8]) -> Option<&UnsafeCell<()>> {
         let distance = piece
             .as_ptr()
@@ -101,7 +101,7 @@ impl Node {
     }
 }
 
-/// What a rank has of the node.
+/// A rank with its ends of the node's channels.
 struct Rank {
     node: Arc<Node>,
     links: Vec<Link>,
@@ -121,7 +121,8 @@ impl Rank {
         }
     }
 
-    /// Whether all of the message has been sent. Some packets go the short way, which both ends take by themselves.
+    /// Returns whether all of the message has been sent. Some packets use the functions for single packets; both ends
+    /// choose these independently.
     fn try_to_send(&mut self, to: usize, message: &mut TransferProgress, byte: u8) -> bool {
         let node = &self.node;
         let fill = |_: usize, piece: &mut [u8]| match node.accesses(piece) {
@@ -173,10 +174,10 @@ impl Rank {
     }
 }
 
-/// Runs one rank in a thread and the other in this one, in all ways in which they may come together.
+/// Runs one rank in another thread and one in this thread, in all interleavings.
 fn check(buffers: usize, ranks: [fn(&mut Rank); 2]) {
     let mut model = loom::model::Builder::new();
-    // Without a bound it takes minutes, and finds nothing more.
+    // Without a bound it takes minutes and finds no more errors.
     model.preemption_bound = Some(3);
     model.check(move || {
         let node = Arc::new(Node::new(2, buffers));
@@ -188,7 +189,7 @@ fn check(buffers: usize, ranks: [fn(&mut Rank); 2]) {
 }
 
 #[test]
-fn slots_are_used_again_only_when_they_have_been_read() {
+fn slots_are_reused_only_after_they_have_been_read() {
     check(
         1,
         [
@@ -199,7 +200,7 @@ fn slots_are_used_again_only_when_they_have_been_read() {
 }
 
 #[test]
-fn buffers_are_used_again_only_when_they_have_been_read() {
+fn buffers_are_reused_only_after_they_have_been_read() {
     check(
         1,
         [
@@ -209,7 +210,7 @@ fn buffers_are_used_again_only_when_they_have_been_read() {
     );
 }
 
-/// One of several messages that follow each other, and how far it is.
+/// One of several consecutive messages, and its progress.
 struct Message {
     byte: u8,
     progress: TransferProgress,
@@ -236,10 +237,10 @@ impl Message {
     }
 }
 
-/// The only buffer is used for one receiver, then for the other, then for other data. Threads that wait for each other
-/// are too much for loom where there are three: they try a few times, and the rest is done in order.
+/// The only buffer is used for one receiver, then for the other, then for other data. Three threads that wait for each
+/// other are too many for loom: they try a few times, and the rest is done in order.
 #[test]
-fn buffers_are_used_again_only_when_all_receivers_have_read_them() {
+fn buffers_are_reused_only_after_all_receivers_have_read_them() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
@@ -277,7 +278,7 @@ fn buffers_are_used_again_only_when_all_receivers_have_read_them() {
 }
 
 #[test]
-fn answers_come_with_packets_too() {
+fn answers_also_arrive_with_packets() {
     fn exchange(rank: &mut Rank, peer: usize) {
         for byte in 1..=3 {
             rank.send(peer, 8, byte);
@@ -288,7 +289,7 @@ fn answers_come_with_packets_too() {
 }
 
 #[test]
-fn a_packet_answers_only_what_has_been_read() {
+fn a_packet_answers_only_packets_that_have_been_read() {
     check(
         1,
         [
@@ -309,7 +310,7 @@ fn a_packet_answers_only_what_has_been_read() {
 }
 
 #[test]
-fn a_sender_that_receives_nothing_still_hears_an_answer() {
+fn a_sender_that_receives_no_packets_still_gets_an_answer() {
     check(
         1,
         [
@@ -327,7 +328,7 @@ fn a_sender_that_receives_nothing_still_hears_an_answer() {
 }
 
 #[test]
-fn another_length_is_noticed() {
+fn a_wrong_length_is_noticed() {
     check(
         1,
         [

@@ -12,7 +12,7 @@ fn byte(message: usize, offset: usize) -> u8 {
     (message.wrapping_mul(31) ^ offset ^ (offset >> 8) ^ (offset >> 16)) as u8
 }
 
-/// The messages of one direction, and how far the two ends are with them.
+/// The messages of one direction, and the progress of both ends.
 struct Direction {
     lengths: Vec<usize>,
     sending: (usize, TransferProgress),
@@ -32,13 +32,13 @@ impl Direction {
         }
     }
 
-    /// The end moves on to its next message if the one that it is at is over.
+    /// Moves an end on to its next message if its current one is complete.
     fn next(lengths: &[usize], (index, message): &mut (usize, TransferProgress)) {
         *index += 1;
         *message = TransferProgress::new(lengths.get(*index).copied().unwrap_or(0), 1);
     }
 
-    /// Whether anything was sent.
+    /// Sends as much as possible; returns whether anything was sent.
     fn send(&mut self, from: &mut Channels, to: usize) -> bool {
         let (index, message) = &mut self.sending;
         if *index == self.lengths.len() {
@@ -60,7 +60,7 @@ impl Direction {
         expected > before || is_over
     }
 
-    /// Whether anything came.
+    /// Receives as much as possible; returns whether anything arrived.
     fn receive(&mut self, at: &mut Channels, from: usize) -> bool {
         let (index, message) = &mut self.receiving;
         if *index == self.lengths.len() {
@@ -86,7 +86,7 @@ impl Direction {
     }
 }
 
-/// All messages of both directions arrive, in whatever order the two ranks proceed.
+/// Checks that all messages of both directions arrive, in any order in which the two ranks proceed.
 fn check(limit: usize, there: Vec<usize>, back: Vec<usize>, seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
     let [mut first, mut second] = two(limit);
@@ -161,15 +161,15 @@ fn messages_of_random_lengths_arrive() {
     }
 }
 
-/// What answers say with packets must not keep them from being told in their own line: the sender does not
-/// read the packets of the opposite channel while it waits.
+/// Answers in packets must not replace the answers in their own line, because the sender does not read the packets of
+/// the opposite channel while it waits.
 #[test]
 fn a_sender_that_does_not_receive_is_answered() {
     for stride in 1..=20 {
         let [mut first, mut second] = two(1 << 20);
         let (mut sent, mut received) = (0, 0);
         for _ in 0..5 {
-            // No room is left.
+            // Sends until there is no room left.
             while first.send(1, &mut TransferProgress::new(8, 1), |_, piece| {
                 piece.fill(1)
             }) {
@@ -191,7 +191,7 @@ fn a_sender_that_does_not_receive_is_answered() {
 }
 
 #[test]
-fn units_stay_together() {
+fn units_are_not_split() {
     let layout = SegmentLayout::within(2, 1 << 20).unwrap();
     for unit in [1, 3, 16, 24, 112, 113, 1000, 5000, layout.largest_unit()] {
         let [mut first, mut second] = two(1 << 20);
@@ -224,7 +224,7 @@ fn longer_units_are_split() {
 }
 
 #[test]
-fn another_length_than_the_sender_has_is_an_error() {
+fn a_length_that_differs_from_the_sender_is_an_error() {
     for (sent, expected) in [
         (8, 16),
         (16, 8),
@@ -250,7 +250,7 @@ fn another_length_than_the_sender_has_is_an_error() {
 }
 
 #[test]
-fn packets_are_messages_too() {
+fn single_packets_are_messages() {
     for length in [0, 1, 8, 112] {
         let [mut first, mut second] = two(1 << 20);
         let message = TransferProgress::new(length, 1);
@@ -286,10 +286,10 @@ fn there_is_no_channel_from_a_rank_to_itself() {
     first.send(0, &mut TransferProgress::new(0, 1), |_, _| ());
 }
 
-/// Whatever stands in the memory, pieces are no longer than the messages and nothing else is touched.
+/// With any contents of the memory, pieces are no longer than the messages, and no other memory is accessed.
 #[test]
-fn memory_that_is_overwritten_leads_nowhere() {
-    // Buffers are shorter than some messages.
+fn overwritten_memory_causes_no_wrong_access() {
+    // The buffers are shorter than some messages.
     let layout = SegmentLayout::within(2, 14 << 10).unwrap();
     assert!(layout.largest_unit() < 1000);
     let mut outcomes = [0; 3];
@@ -307,13 +307,14 @@ fn memory_that_is_overwritten_leads_nowhere() {
         let file = format!("/proc/self/fd/{descriptor}");
         let file = File::options().write(true).open(file).unwrap();
         for _ in 0..50 {
-            // Slots and the answer, which begin each rank's part; often a number that is expected.
+            // Overwrites slots and answers, which are at the start of each rank's part, often with a number that is
+            // expected.
             let head = random.u64(0..2) * (layout.bytes() / 2) as u64 + random.u64(0..5) * 128;
             let word = random.u64(..) >> [0, 61][random.usize(0..2)];
             let length = (random.u32(..) >> random.u32(0..32)) | (random.u32(0..2) << 31);
             file.write_at(&word.to_ne_bytes(), head).unwrap();
             file.write_at(&length.to_ne_bytes(), head + 8).unwrap();
-            // The number of a buffer.
+            // Overwrites the number of a buffer.
             file.write_at(&[random.u8(..8)], head + 16).unwrap();
             let rank = random.usize(0..2);
             let length = random.usize(0..2000) >> random.u32(0..12);
@@ -335,11 +336,11 @@ fn memory_that_is_overwritten_leads_nowhere() {
             }
         }
     }
-    // All of it happens.
+    // All outcomes occur.
     assert!(outcomes.iter().all(|&count| count > 100), "{outcomes:?}");
 }
 
-/// A message from the first rank to another, whose bytes are all the same, and how far both ends are.
+/// A message of equal bytes from the first rank to another, and the progress of both ends.
 struct Copy {
     to: usize,
     byte: u8,
@@ -357,7 +358,7 @@ impl Copy {
         }
     }
 
-    /// The bytes that are written to shared memory.
+    /// Sends as much as possible; returns the number of bytes written to shared memory.
     fn send(&mut self, ranks: &mut [Channels]) -> usize {
         let mut written = 0;
         ranks[0].send(self.to, &mut self.sending, |_, piece| {
@@ -377,7 +378,7 @@ impl Copy {
 }
 
 #[test]
-fn what_goes_to_several_ranks_is_written_once() {
+fn data_for_several_ranks_is_written_once() {
     for (length, ranks) in [(5000, 3), (100_000, 4), (1 << 20, 7), (1 << 20, 2)] {
         let mut ranks = several(ranks, 4 << 20);
         for byte in 1..4 {
@@ -398,9 +399,9 @@ fn what_goes_to_several_ranks_is_written_once() {
     }
 }
 
-/// Ranks that come late keep what they are sent, and no other rank from being sent its messages.
+/// Late ranks keep their messages waiting, but do not keep other ranks from receiving theirs.
 #[test]
-fn a_message_arrives_however_many_others_do_not() {
+fn a_message_arrives_even_if_others_do_not() {
     const LENGTH: usize = 100_000;
     for (ranks, limit) in [(3, 1 << 20), (7, 1 << 20), (7, 300 << 10), (12, 8 << 20)] {
         for has_stage in [false, true] {

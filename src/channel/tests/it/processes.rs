@@ -72,7 +72,7 @@ fn finish(mut ranks: Vec<Rank>) {
 }
 
 #[test]
-fn messages_arrive_whatever_delays_the_ranks() {
+fn messages_arrive_with_any_delays_of_the_ranks() {
     for ranks in [2, 3, 5] {
         let (ranks, ticket) = start(ranks, 1, 300);
         finish(ranks);
@@ -93,9 +93,9 @@ fn messages_arrive_when_ranks_are_stopped_for_a_while() {
     finish(ranks);
 }
 
-/// Survivors of a rank that was killed go on looking for its messages, can be ended as ever, and leave nothing.
+/// The other ranks continue to poll for the messages of a killed rank. They can be ended as usual, and leave no trace.
 #[test]
-fn the_others_of_a_killed_rank_can_be_ended() {
+fn the_other_ranks_of_a_killed_one_can_be_ended() {
     let (mut ranks, ticket) = start(3, 3, u64::MAX);
     ranks.iter_mut().for_each(|rank| rank.expect("under way"));
     let mut first = ranks.remove(0);

@@ -1,4 +1,4 @@
-//! How segments are found, and what is left of them.
+//! Opening segments, and their removal.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ fn changed(ticket: &Ticket, byte: usize) -> Ticket {
 }
 
 #[test]
-fn a_ticket_survives_being_sent() {
+fn a_ticket_can_be_sent_as_bytes() {
     let segment = SharedSegment::create(layout().bytes()).unwrap();
     let ticket = segment.ticket();
     assert_eq!(Ticket::from_bytes(ticket.to_bytes()), ticket);
@@ -26,12 +26,12 @@ fn only_the_segment_of_the_ticket_is_opened() {
     let segment = SharedSegment::create(layout().bytes()).unwrap();
     let ticket = segment.ticket();
     let outcome = |byte| SharedSegment::open(&changed(&ticket, byte)).map(drop);
-    // The nonce and the length.
+    // These bytes are in the nonce and the length.
     for byte in [8, 16, 31] {
         let error = outcome(byte).unwrap_err();
         assert!(matches!(error, SegmentError::Foreign { .. }), "{error}");
     }
-    // Another process, as if it ran where processes have other numbers; another descriptor.
+    // These bytes are in the process number, as in another PID namespace, and in the descriptor.
     for byte in [3, 7] {
         let error = outcome(byte).unwrap_err();
         let is_refused = matches!(
@@ -61,8 +61,8 @@ fn a_file_that_is_closed_can_neither_be_opened_nor_reserved() {
 }
 
 #[test]
-fn more_than_there_is_is_an_error() {
-    // More than any address space.
+fn more_memory_than_available_is_an_error() {
+    // This is more than any address space.
     let error = SharedSegment::create(1 << 60).unwrap_err();
     let is_refused = matches!(
         error,
@@ -72,7 +72,7 @@ fn more_than_there_is_is_an_error() {
     SharedSegment::create(0).unwrap_err();
 }
 
-/// How often a segment is found in the memory of this process, among its descriptors, and in `/dev/shm`.
+/// The numbers of occurrences of a segment in the memory of this process, among its descriptors, and in `/dev/shm`.
 pub(crate) fn traces(ticket: &Ticket) -> [usize; 3] {
     let nonce = ticket.to_bytes().last_chunk().copied().unwrap();
     let name = format!("colltune-{:032x}", u128::from_ne_bytes(nonce));
@@ -89,7 +89,7 @@ pub(crate) fn traces(ticket: &Ticket) -> [usize; 3] {
 }
 
 #[test]
-fn nothing_is_left_of_a_segment() {
+fn a_segment_leaves_no_trace() {
     let segment = SharedSegment::create(layout().bytes()).unwrap();
     let ticket = segment.ticket();
     let mut channels = Channels::new(segment, layout(), 0).unwrap();

@@ -1,8 +1,8 @@
-//! One rank of several processes that share a segment: started by the tests, which are told on standard output
-//! what it has reached and wait for all ranks.
+//! One of several processes that share a segment. The tests start it, read its progress from standard output and wait
+//! for all ranks.
 //!
-//! usage: channel-ranks TICKET RANKS LIMIT RANK SEED ROUNDS, or channel-ranks create BYTES, which only tries whether
-//! there can be a segment.
+//! usage: channel-ranks TICKET RANKS LIMIT RANK SEED ROUNDS, or channel-ranks create BYTES, which only tries to create
+//! a segment.
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
@@ -90,7 +90,7 @@ struct Node {
 }
 
 impl Node {
-    /// Random messages between all ranks, those of one round at once.
+    /// Exchanges random messages between all ranks, those of one round at once.
     fn round(&mut self, round: u64) -> Result<(), Error> {
         let rank = self.rank;
         let mut sends: Vec<_> = self.messages(round, |from, _| from == rank).collect();
@@ -132,7 +132,7 @@ impl Node {
         Ok(())
     }
 
-    /// The messages of a round that this rank has to do with, each with the other rank and its content.
+    /// The messages of a round that this rank sends or receives, each with the other rank and its content.
     fn messages(
         &self,
         round: u64,
@@ -159,7 +159,7 @@ impl Node {
         })
     }
 
-    /// Goes on at once, gives up the core, or sleeps.
+    /// Continues at once, yields the core, or sleeps.
     fn delay(&mut self, turns: u32) {
         match self.random.next() % 512 {
             0 => std::thread::sleep(Duration::from_micros(self.random.next() % 300)),

@@ -1,5 +1,5 @@
-/* Preloaded into the ranks: each notes when it begins each MPI_Alltoall, in nanoseconds by a clock that all
- * ranks of the machine share, and leaves them in $COLLTUNE_CALLS.RANK, one a line. With $COLLTUNE_SLEEP the
+/* Preloaded into the ranks: each records the start of each MPI_Alltoall, in nanoseconds of a clock that all
+ * ranks of the machine share, in the file $COLLTUNE_CALLS.RANK, one per line. With $COLLTUNE_SLEEP the
  * call takes at least that many microseconds. */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-//! Which calls a repetition consists of, and when ranks arrive at them: two ranks that note each call.
+//! The calls of a repetition, and the arrivals of ranks: two ranks record each call.
 
 use schedule::Collective;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Pattern, Synchronisation};
@@ -21,7 +21,7 @@ fn bench(pattern: Pattern, way: Synchronisation) -> Bench {
     bench.plan.synchronisation = way;
     bench.plan.repetition.minimum = 4;
     bench.plan.repetition.maximum = 4;
-    // Where a rank is late for its start, there is time to try again.
+    // If a rank is late for its start, there is time for another try.
     bench.plan.repetition.slice_seconds = 2.0;
     bench.preload(include_str!("calls.c"), &[]);
     let calls = bench.path("calls").into();
@@ -29,7 +29,7 @@ fn bench(pattern: Pattern, way: Synchronisation) -> Bench {
     bench
 }
 
-/// What was measured, and when each rank began each call.
+/// The measurement, and the time at which each rank began each call.
 fn measured(bench: &Bench) -> (Measurement, [Vec<i64>; 2]) {
     let (exit, records) = bench.run(2);
     assert_eq!(exit.outcome, launcher::Outcome::Success, "{:?}", exit.tail);
@@ -68,12 +68,12 @@ fn mpi_ranks_make_the_calls_that_are_recorded() {
     );
     let is_block = |batch: u32| batch == 20 || (batch.is_power_of_two() && batch >= 32);
     for way in [Barrier, Window] {
-        // An eighth as many come before and are not timed.
+        // An eighth as many untimed calls come first.
         check(Pattern::Repeated, way, &is_block, &|batch| {
             batch + batch / 8
         });
     }
-    // One with each order of arrival.
+    // A repetition has one call with each order of arrival.
     check(Pattern::Skewed, Window, &|batch| batch == 3, &|_| 3);
 }
 
@@ -89,7 +89,7 @@ fn mpi_ranks_arrive_at_skewed_calls_one_after_the_other() {
     let ascending = later.iter().skip(1).step_by(3);
     let apart = ascending.filter(|later| **later > 10_000_000).count();
     assert!(2 * apart > later.len() / 3, "{later:?}");
-    // Of which one is late alone, both are now and then.
+    // Each of the two ranks is sometimes the only late one.
     let is_apart = |later: &&i64| later.abs() > 10_000_000;
     let late = later.iter().step_by(3).filter(is_apart).count();
     assert!(2 * late > later.len() / 3, "{later:?}");

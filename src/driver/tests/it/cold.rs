@@ -1,4 +1,4 @@
-//! Calls on the next of several copies of their buffers: a preloaded library tells which.
+//! Calls use several copies of their buffers in turn; a preloaded library records which.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use wire::{Environment, Measurement, Record};
 use crate::contest::COARSE_CLOCK;
 use crate::launch::{Bench, allreduce};
 
-/// Rank 0 writes down where the results of its sums shall go: sums are the candidates'.
+/// Rank 0 records the output buffers of its sums; only candidates compute sums.
 const RECORDER: &str = r#"
 #include <mpi.h>
 #include <stdio.h>
@@ -31,8 +31,8 @@ int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type,
 }
 "#;
 
-/// Measures the library's allreduce of `bytes` on 2 ranks, `repetitions` times; what was told of the
-/// environment, the measurement, and the output buffer of each call.
+/// Measures the library's allreduce of `bytes` on 2 ranks, `repetitions` times. Returns the recorded environment, the
+/// measurement, and the output buffer of each call.
 fn measure(
     cache: CacheState,
     bytes: u64,
@@ -67,14 +67,14 @@ fn measure(
     )
 }
 
-/// What the kernel says, or what is assumed.
+/// The size of the last-level cache according to the kernel, or the assumed size.
 fn last_level_bytes() -> u64 {
     environment::last_level_bytes().unwrap_or(environment::ASSUMED_LAST_LEVEL_BYTES)
 }
 
 #[test]
 fn each_mpi_call_works_on_the_next_copy_of_its_buffers() {
-    // Two ranks with an input and an output each: nine calls' buffers exceed the caches twice.
+    // Two ranks have an input and an output each, so the buffers of nine calls exceed twice the caches.
     let bytes = (last_level_bytes() / 16).next_multiple_of(64);
     let (environment, measured, places) = measure(CacheState::Cold, bytes, 20, "");
     let cold = environment.cold.expect("cold");
@@ -90,7 +90,7 @@ fn each_mpi_call_works_on_the_next_copy_of_its_buffers() {
     assert!((8..=9).contains(&different.len()), "{different:?}");
     let are_apart = |pair: &[u64]| pair[1] - pair[0] >= bytes;
     assert!(different.windows(2).all(are_apart), "{different:?}");
-    // All copies before any comes again.
+    // All copies are used before any is used again.
     let again = different.len();
     for (turn, place) in places.iter().enumerate() {
         assert_eq!(places.get(turn + again).unwrap_or(place), place);

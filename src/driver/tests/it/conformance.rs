@@ -1,4 +1,4 @@
-//! Every algorithm of the registry, executed and compared with what the collective must give.
+//! Every algorithm of the registry, executed and compared with the expected result of its collective.
 
 use std::collections::HashMap;
 use std::num::NonZero;
@@ -14,8 +14,8 @@ use wire::{Finish, PlannedWork, Record};
 
 use crate::launch::{Bench, experiment, ours};
 
-/// More ranks than cores, as far as the library bears it: MPICH's ranks spin. How algorithms do on more of
-/// these the tests of `exec` look at; here it is the driver that is tested.
+/// More ranks than cores if the library supports it; MPICH's ranks spin. This is a test of the driver; the tests of
+/// `exec` try algorithms on more ranks.
 fn most_ranks() -> u32 {
     match family() {
         LibraryName::OpenMpi => 7,
@@ -26,10 +26,10 @@ fn most_ranks() -> u32 {
 /// Elements of a call.
 const ELEMENTS: [u64; 6] = [0, 1, 2, 7, 1000, 65537];
 
-/// The candidates of a cell: the default, and every algorithm that serves it, with parameters that
-/// take turns from cell to cell.
+/// The candidates of a cell: the default, and every algorithm that supports it, with parameters that alternate from
+/// cell to cell.
 fn candidates(cell: &Cell, turn: usize) -> Vec<Candidate> {
-    // Only a number of ranks may be refused.
+    // An algorithm may refuse only the number of ranks.
     let serve = |algorithm: &'static Algorithm, parameters: Parameters| match Schedule::new(
         algorithm,
         &cell.request(&parameters),
@@ -40,7 +40,7 @@ fn candidates(cell: &Cell, turn: usize) -> Vec<Candidate> {
     };
     let of_turn = |algorithm: &'static Algorithm| {
         let all = variants(algorithm);
-        // Each has a turn with one of the sizes, for every number of ranks.
+        // Each variant is tried with one of the sizes, for every number of ranks.
         let each = all.len().div_ceil(ELEMENTS.len());
         let chosen = all.into_iter().cycle().skip(turn * each).take(each);
         chosen.filter_map(move |parameters| serve(algorithm, parameters))
@@ -49,10 +49,10 @@ fn candidates(cell: &Cell, turn: usize) -> Vec<Candidate> {
     [Candidate::Default].into_iter().chain(algorithms).collect()
 }
 
-/// The parameters worth trying: several numbers of blocks and radices; every part of a composition
-/// once, since the verifier has gone through all pairs.
+/// The parameters to try: several numbers of blocks and radices, and every part of a composition once, since the parts
+/// run one after the other.
 fn variants(algorithm: &Algorithm) -> Vec<Parameters> {
-    // The last is more than are resolved beforehand, and more than there are elements.
+    // The last number is more than are resolved in advance, and more than the elements of most calls.
     let blocks = choices(algorithm, Parameter::Blocks, &[1, 3, 7, 1500]);
     let radices = choices(algorithm, Parameter::Radix, &[2, 3, 64]);
     let ids = |parameter, collective| {
@@ -74,7 +74,7 @@ fn variants(algorithm: &Algorithm) -> Vec<Parameters> {
         .collect()
 }
 
-/// The values of a parameter that the algorithm takes, otherwise none.
+/// The values of a parameter if the algorithm takes it, otherwise `None` alone.
 fn choices<T: Copy>(algorithm: &Algorithm, parameter: Parameter, all: &[T]) -> Vec<Option<T>> {
     match algorithm.takes(parameter) {
         true => all.iter().copied().map(Some).collect(),
@@ -82,7 +82,7 @@ fn choices<T: Copy>(algorithm: &Algorithm, parameter: Parameter, all: &[T]) -> V
     }
 }
 
-/// The cells of a number of ranks, each with the turn that it is.
+/// The cells of a number of ranks, each with the number of its turn.
 fn cells(ranks: u32) -> Vec<(Cell, usize)> {
     let shape = CommShape {
         nodes: 1,
@@ -121,7 +121,7 @@ fn cells(ranks: u32) -> Vec<(Cell, usize)> {
 }
 
 #[test]
-fn every_algorithm_gives_the_result_of_its_collective() {
+fn every_algorithm_returns_the_result_of_its_collective() {
     let most = most_ranks();
     let work: Vec<PlannedWork> = (1..=most)
         .flat_map(cells)
@@ -164,7 +164,7 @@ fn every_algorithm_gives_the_result_of_its_collective() {
     );
 }
 
-/// Every algorithm, and everything that it may be made of.
+/// Asserts that every algorithm and every possible part is tried.
 fn assert_everything_has_a_turn(work: &[PlannedWork]) {
     let mut seen: HashMap<String, Vec<Parameters>> = HashMap::new();
     for work in work {
@@ -240,7 +240,7 @@ fn only_a_long_message_waits_for_a_late_receiver() {
     assert!(short < 0.5 * late && long > 0.9 * late, "{short} {long}");
 }
 
-/// The time that is kept is a message's; a call has many.
+/// The recorded time is that of a message; a call has many messages.
 #[test]
 fn a_burst_takes_no_longer_than_its_slice() {
     let mut bench = Bench::new(vec![experiment(ExperimentKind::Burst, 2, 1)]);
@@ -256,7 +256,7 @@ fn a_burst_takes_no_longer_than_its_slice() {
     let calls = calls.expect("measured");
     let message = medians(&records)[0];
     let messages = f64::from(calls.batch * ExperimentKind::BURST) * calls.seconds.len() as f64;
-    // Warming up may have been several times slower, or quicker.
+    // Warm-up may have been several times slower or faster.
     assert!(
         messages * message < 0.1,
         "{messages} messages of {message} s"

@@ -1,4 +1,4 @@
-//! How candidates are repeated: races, and batches of calls.
+//! The repetition of candidates: races, and batches of calls.
 
 use launcher::Outcome;
 use vocabulary::{Candidate, Parameters, Racing, Synchronisation};
@@ -35,7 +35,7 @@ fn measure(mut bench: Bench, bytes: u64, candidates: Vec<Candidate>) -> Vec<Meas
     done.expect("a measured cell")
 }
 
-/// A bench whose candidates take up to a second.
+/// A bench in which candidates take up to a second.
 fn patient() -> Bench {
     let mut bench = Bench::new(Vec::new());
     bench.plan.repetition.minimum = 10;
@@ -46,12 +46,12 @@ fn patient() -> Bench {
 }
 
 #[test]
-fn who_is_slower_for_certain_leaves_the_race() {
+fn significantly_slower_candidates_leave_the_race() {
     let blocks = |block_bytes| Parameters {
         block_bytes: Some(block_bytes),
         ..Parameters::default()
     };
-    // A thousand messages against a few.
+    // One candidate sends a thousand messages, the other a few.
     let candidates = || {
         vec![
             ours("allreduce/pipelined_tree", blocks(64)),
@@ -68,7 +68,7 @@ fn who_is_slower_for_certain_leaves_the_race() {
     assert!(raced[0].seconds.len() >= 10);
     assert_eq!(
         raced[1].left, None,
-        "the default is what others are compared with"
+        "other candidates are compared with the default"
     );
 
     let whole = measure(patient(), 65_536, candidates());
@@ -93,8 +93,8 @@ fn calls_too_short_for_the_clock_are_batched() {
     for measurement in &measured {
         assert!(measurement.batch > 1, "{}", measurement.batch);
         assert_eq!(measurement.batch, measured[0].batch, "only these compare");
-        // Fifty steps of 20 us a batch, by what a call took when warming up; or as many calls as there may be, where
-        // a call takes less than a microsecond.
+        // A batch lasts fifty steps of 20 us according to the call time in warm-up, or has the maximum number of calls
+        // if a call takes less than a microsecond.
         let mut seconds = measurement.seconds.clone();
         seconds.sort_by(f64::total_cmp);
         let batch = seconds[seconds.len() / 2] * f64::from(measurement.batch);
@@ -122,7 +122,7 @@ int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type,
 "#;
 
 #[test]
-fn an_mpi_task_tells_where_its_time_went() {
+fn an_mpi_task_records_the_use_of_its_time() {
     for way in [Synchronisation::Barrier, Synchronisation::Window] {
         let mut bench = Bench::new(vec![allreduce(2, 8, vec![Candidate::Default])]);
         bench.plan.synchronisation = way;
@@ -145,7 +145,7 @@ fn an_mpi_task_tells_where_its_time_went() {
             "{way:?}: {spent:?}"
         );
         assert!(spent.calling_seconds > 0.2, "{way:?}: {spent:?}");
-        // The first call and those that warm up.
+        // The first call and the warm-up calls.
         let warm_up = f64::from(measured.warmup) * 1e-3;
         assert!(spent.preparing_seconds > warm_up, "{way:?}: {spent:?}");
         assert!(spent.starting_seconds > 0.0, "{way:?}: {spent:?}");
@@ -156,7 +156,7 @@ fn an_mpi_task_tells_where_its_time_went() {
     }
 }
 
-/// No private communicator can be had, without which a table leaves calls to the library.
+/// No private communicator can be created; without one, a table leaves calls to the library.
 const NO_COMMUNICATORS: &str = r#"
 #include <mpi.h>
 
@@ -167,7 +167,7 @@ int MPI_Comm_create(MPI_Comm communicator, MPI_Group group, MPI_Comm *created)
 "#;
 
 #[test]
-fn ours_is_called_as_deployed_and_fails_where_the_library_would_be_called() {
+fn our_algorithms_are_called_as_deployed_and_fail_if_the_library_would_be_called() {
     let doubling = ours("allreduce/recursive_doubling", Parameters::default());
     let candidates = vec![Candidate::Default, Candidate::Placebo, doubling];
     assert_eq!(measure(for_a_moment(), 64, candidates.clone()).len(), 3);
@@ -188,7 +188,7 @@ fn ours_is_called_as_deployed_and_fails_where_the_library_would_be_called() {
     assert_eq!(failures, [(2, reason)]);
 }
 
-/// A bench whose candidates are repeated a few times.
+/// A bench in which candidates are repeated a few times.
 fn for_a_moment() -> Bench {
     let mut bench = patient();
     bench.plan.repetition.maximum = 20;

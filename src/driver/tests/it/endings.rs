@@ -16,7 +16,7 @@ fn default_only() -> Vec<wire::PlannedWork> {
     vec![allreduce(2, 1024, vec![Candidate::Default])]
 }
 
-/// A cell that goes on until it is stopped.
+/// A cell that continues until it is stopped.
 fn endless() -> Bench {
     let algorithm = ours("allreduce/dual_root", Parameters::default());
     let mut bench = Bench::new(vec![allreduce(
@@ -49,7 +49,7 @@ fn another_version_of_the_library_is_refused() {
 }
 
 #[test]
-fn a_plan_of_another_version_or_none_is_refused() {
+fn a_plan_of_another_version_or_a_missing_plan_is_refused() {
     let mut bench = Bench::new(default_only());
     bench.plan.version = 99;
     let (exit, _) = bench.run(2);
@@ -95,7 +95,7 @@ fn candidates_that_cannot_run_fail_alone() {
     ];
     let (exit, records) = Bench::new(vec![allreduce(2, 64, candidates)]).run(2);
     assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
-    // In the order in which this launch admits them.
+    // Failures are recorded in the order of admission.
     let mut failed: Vec<u32> = records
         .iter()
         .filter_map(|record| match record {
@@ -120,7 +120,7 @@ fn candidates_that_cannot_run_fail_alone() {
     assert_eq!(measured, [0, 4]);
 }
 
-/// What lies where in memory is then another matter in each launch.
+/// So the places of candidates in memory differ in each launch.
 #[test]
 fn the_default_is_admitted_first_and_the_others_in_an_order_of_the_launch() {
     let others = [
@@ -156,7 +156,7 @@ fn the_default_is_admitted_first_and_the_others_in_an_order_of_the_launch() {
 }
 
 #[test]
-fn a_shape_that_the_launch_does_not_hold_fails_and_the_rest_is_measured() {
+fn a_shape_larger_than_the_launch_fails_and_the_others_are_measured() {
     let mut work = vec![allreduce(5, 64, vec![Candidate::Default])];
     work.push(experiment(ExperimentKind::PingPong, 5, 64));
     // A ping-pong of one rank.
@@ -173,7 +173,7 @@ fn a_shape_that_the_launch_does_not_hold_fails_and_the_rest_is_measured() {
 }
 
 #[test]
-fn nothing_begins_after_the_deadline() {
+fn no_task_begins_after_the_deadline() {
     let mut bench = Bench::new(default_only());
     bench.plan.deadline_seconds = Some(0.0);
     let (exit, records) = bench.run(2);
@@ -186,9 +186,9 @@ fn nothing_begins_after_the_deadline() {
     );
 }
 
-/// A job of a batch system may be over earlier than the plan's deadline.
+/// A job of a batch system may end earlier than the plan's deadline.
 #[test]
-fn nothing_begins_when_the_batch_systems_time_is_over() {
+fn no_task_begins_after_the_end_of_the_batch_allocation() {
     for (until, reason) in [("1000", Finish::Deadline), ("9999999999", Finish::Complete)] {
         let mut bench = Bench::new(default_only());
         bench.environment = vec![(UNTIL_VARIABLE.into(), until.into())];
@@ -200,7 +200,7 @@ fn nothing_begins_when_the_batch_systems_time_is_over() {
 
 #[test]
 fn a_hanging_candidate_is_named_and_ends_the_launch() {
-    // A stopped rank is what a deadlock looks like from outside.
+    // From outside, a stopped rank looks like a deadlock.
     for victim in [1, 0] {
         let mut bench = endless();
         bench.plan.watchdog_seconds = 1.0;
@@ -219,8 +219,8 @@ fn a_hanging_candidate_is_named_and_ends_the_launch() {
                 ..
             }
         );
-        // Rank 0 writes, so if it is the one that is stuck, only the exit code tells, unless the
-        // launcher wakes it up to end it and it finds the time.
+        // Rank 0 writes the records. If it is the stopped rank, only the exit code shows the hang, unless the launcher
+        // wakes it up to end it and it has time to write.
         assert!(is_hang || (victim == 0 && is_trying(&last)), "{last:?}");
     }
 }

@@ -14,11 +14,11 @@ use vocabulary::{
 };
 use wire::{Plan, PlannedTask, PlannedWork, Record, WIRE_VERSION};
 
-/// A folder with a plan, and what came of it.
+/// A folder with a plan and its results.
 pub(crate) struct Bench {
     folder: TempDir,
     pub(crate) plan: Plan,
-    /// For the ranks, beyond that of the test.
+    /// Additional environment variables for the ranks.
     pub(crate) environment: Vec<(OsString, OsString)>,
     launcher: &'static LocalLauncher,
 }
@@ -210,8 +210,8 @@ pub(crate) fn experiment(kind: vocabulary::ExperimentKind, ranks: u32, bytes: u6
     })
 }
 
-/// Asserts that the ranks ended with `code`. MPICH's launcher reports that, or the signal with which
-/// it ended the other ranks when the first was gone.
+/// Asserts that the ranks ended with `code`. MPICH's launcher reports this code, or the signal with which it ended the
+/// other ranks after the first one had ended.
 #[track_caller]
 pub(crate) fn assert_code(exit: &Exit, code: i32) {
     let passed_on = exit.outcome == Outcome::Code(code);

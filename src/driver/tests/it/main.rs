@@ -1,4 +1,4 @@
-//! The driver on real MPI: every algorithm against its expected result, and every way to end.
+//! The driver on real MPI: every algorithm compared with its expected result, and every way to end.
 //!
 //! `MPI_FAMILY` names the library that this build is linked to; `scripts/with-mpi` sets it.
 

@@ -1,4 +1,4 @@
-//! The library's own algorithms, forced, and mock-ups: results are right and no name is wrong.
+//! The library's own algorithms, forced, and mock-ups: results and names are correct.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -16,16 +16,16 @@ use wire::{FailureKind, PlannedWork, RULES_VARIABLE, Record};
 use crate::launch::{Bench, allreduce};
 use crate::trace::{Calls, function, trace, traced};
 
-/// Numbers of ranks, and elements of a call: fewer than ranks, not a multiple of them, short and long.
+/// Numbers of ranks, and numbers of elements: fewer than ranks, not a multiple of the ranks, few and many.
 fn sizes() -> (Vec<u32>, Vec<u64>) {
     match family() {
         LibraryName::OpenMpi => (vec![2, 3, 4], vec![0, 1, 3, 8, 1000, 1500, 65537]),
-        // Its ranks spin.
+        // MPICH's ranks spin.
         LibraryName::Mpich => (vec![2, 3], vec![1, 3, 20000]),
     }
 }
 
-/// What the driver says that the library lets one force.
+/// The algorithms that can be forced, according to the driver.
 pub(crate) fn natives(variables: &[(&str, &str)]) -> Vec<NativeAlgorithm> {
     let output = Command::new(env!("CARGO_BIN_EXE_colltune-driver"))
         .arg("--natives")
@@ -75,7 +75,7 @@ fn cells() -> Vec<Cell> {
     cells
 }
 
-/// How a candidate fared.
+/// The failures of candidates.
 fn failures(records: &[Record]) -> BTreeMap<(u32, u32), FailureKind> {
     let failure = |record: &Record| match record {
         Record::Failed {
@@ -89,8 +89,8 @@ fn failures(records: &[Record]) -> BTreeMap<(u32, u32), FailureKind> {
     records.iter().filter_map(failure).collect()
 }
 
-/// Whether all calls ran the algorithm and no other of the same collective, with its parameters.
-/// Some algorithms call other collectives, and `generic` is what bcast's have in common.
+/// Whether all calls ran the algorithm and no other of the same collective, with its parameters. Some algorithms call
+/// other collectives, and `generic` is the common part of the broadcasts.
 fn is_genuine(collective: Collective, candidate: &Candidate, calls: &Calls) -> bool {
     let expected = function(collective, candidate.id());
     let parameters = candidate.parameters();
@@ -111,7 +111,7 @@ fn is_genuine(collective: Collective, candidate: &Candidate, calls: &Calls) -> b
     })
 }
 
-/// MPICH ends the launch where this one does not fit, instead of returning an error.
+/// Whether MPICH ends the launch if the algorithm cannot serve the call, instead of returning an error.
 fn aborts(candidate: &Candidate) -> bool {
     family() == LibraryName::Mpich
         && candidate.algorithm() == "native:reduce_scatter/noncommutative"
@@ -122,11 +122,11 @@ fn is_for_calls_in_place(name: &str) -> bool {
     family() == LibraryName::Mpich && name == "native:alltoall/pairwise_sendrecv_replace"
 }
 
-/// A bench with all cells: in each the default, and whatever a campaign could ask for.
+/// A bench with all cells; each has the default and all candidates that a campaign may request.
 fn everything(campaign: &Campaign, natives: &[NativeAlgorithm]) -> Bench {
     let mut bench = Bench::new(Vec::new());
     let library = &bench.plan.library;
-    // Of a library that nothing is known about, nothing is left out.
+    // For an unknown library no candidate is left out.
     let unknown = Library {
         name: "unknown".to_owned(),
         ..library.clone()
@@ -155,7 +155,7 @@ fn native_algorithms_and_mockups_are_right_and_carry_their_names() {
     let is_traced = family() == LibraryName::OpenMpi;
     match is_traced {
         true => trace(&mut bench),
-        // Its ranks spin otherwise, for a time slice where they outnumber cores.
+        // Otherwise MPICH's ranks spin, for a time slice if they outnumber cores.
         false => bench.environment = vec![("MPIR_CVAR_POLLS_BEFORE_YIELD".into(), "10".into())],
     }
     let (exit, records) = bench.run(sizes().0.into_iter().max().unwrap_or(1));
@@ -176,19 +176,19 @@ fn native_algorithms_and_mockups_are_right_and_carry_their_names() {
             let key = (task.id, index);
             let failure = failed.get(&key);
             let is_native = matches!(candidate, Candidate::Native { .. });
-            // Libraries say so where they cannot do what they are told. A result is never wrong.
+            // Libraries report that they cannot serve a call. A result is never wrong.
             assert!(
                 failure.is_none() || (is_native && failure == Some(&FailureKind::MpiError)),
                 "{candidate} in {cell}: {failure:?}"
             );
-            // Of nothing there is nothing to be done.
+            // Without data a library may run no algorithm.
             if is_native && (cell.bytes > 0 || !cell.collective.has_data()) {
                 let ran = calls.as_ref().and_then(|calls| calls.get(&key));
                 let is_itself = match is_traced {
                     true => ran.is_some_and(|ran| is_genuine(cell.collective, candidate, ran)),
                     false => true,
                 };
-                // Neither a wrong name, nor anything left out without need.
+                // No name is wrong, and no candidate is left out unnecessarily.
                 assert_eq!(
                     failure.is_none() && is_itself,
                     taken.contains(candidate),
@@ -207,8 +207,9 @@ fn native_algorithms_and_mockups_are_right_and_carry_their_names() {
     }
 }
 
-/// Whatever a campaign asks for, of the library's and of ours, gives the right result and goes by its own name;
-/// what it leaves out of the library's is wrong, refused, or something else.
+/// All candidates that a campaign requests, the library's and ours, give the right result and run the algorithm that
+/// they name. The library's algorithms that a campaign leaves out give wrong results, are refused, or run another
+/// algorithm.
 #[test]
 fn candidates_for_operators_that_do_not_commute_combine_in_order_under_mpi() {
     let natives = natives(&[]);
@@ -236,7 +237,7 @@ fn candidates_for_operators_that_do_not_commute_combine_in_order_under_mpi() {
                 let mut candidates = campaign.candidates(&cell, &|_| None).distinct;
                 candidates.extend(campaign.foreign_candidates(&cell, &library, &natives));
                 if is_traced {
-                    // Those that are left out, which MPICH may abort over.
+                    // The candidates that are left out; MPICH may abort for some of them.
                     let sum = Cell {
                         operator: Some(Operator::Sum),
                         ..cell
@@ -299,7 +300,7 @@ fn candidates_for_operators_that_do_not_commute_combine_in_order_under_mpi() {
     }
 }
 
-/// What the default ran in each task.
+/// The calls of the default in each task.
 fn defaults(bench: &Bench) -> BTreeMap<u32, Calls> {
     let traced = traced(bench).into_iter();
     let defaults = traced.filter(|((_, candidate), _)| *candidate == 0);
@@ -307,7 +308,7 @@ fn defaults(bench: &Bench) -> BTreeMap<u32, Calls> {
 }
 
 #[test]
-fn forcing_leaves_the_default_of_openmpi_what_it_is() {
+fn forcing_does_not_change_the_default_of_openmpi() {
     if family() != LibraryName::OpenMpi {
         return;
     }
@@ -337,7 +338,7 @@ fn forcing_leaves_the_default_of_openmpi_what_it_is() {
         };
         (defaults(&bench), start.environment)
     };
-    // Where users steer the component already, it is left alone.
+    // If users have already configured the component, it is not changed.
     let steered = [("OMPI_MCA_coll_tuned_priority", "30")];
     let (alone, environment) = run(&steered, false);
     assert!(environment.natives.is_empty());
@@ -355,12 +356,12 @@ fn forcing_leaves_the_default_of_openmpi_what_it_is() {
         .flatten()
         .map(|step| step.function)
         .collect();
-    // It is the library's decision, which depends on ranks and bytes.
+    // The default is the library's decision, which depends on ranks and bytes.
     assert!(ran.len() > 12, "{ran:?}");
 }
 
 #[test]
-fn what_cannot_have_an_effect_is_not_listed() {
+fn algorithms_that_cannot_be_forced_are_not_listed() {
     match family() {
         LibraryName::OpenMpi => {
             let rules = [
@@ -368,7 +369,7 @@ fn what_cannot_have_an_effect_is_not_listed() {
                 ("OMPI_MCA_coll_tuned_dynamic_rules_filename", "/dev/null"),
             ];
             assert!(natives(&rules[..1]).len() > 30);
-            // A site's rules are set aside; those of a launch come before what is forced.
+            // A site's rules are set aside; those of a launch take precedence over forcing.
             assert!(natives(&rules).len() > 30);
             assert!(natives(&rules[1..]).len() > 30);
             let asked = [&rules[..], &[(RULES_VARIABLE, rules[1].0)]].concat();

@@ -1,4 +1,4 @@
-/* Ranks stand on nodes as NODE_OF says, as far as MPI tells: a letter for the node of each rank. */
+/* Places ranks on the nodes named by NODE_OF, as reported by MPI: a letter for the node of each rank. */
 #include <mpi.h>
 #include <stdlib.h>
 

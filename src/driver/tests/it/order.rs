@@ -1,4 +1,4 @@
-//! In which order ranks stand on their nodes, which a preloaded library makes up.
+//! The order of ranks on nodes, which a preloaded library simulates.
 
 use launcher::Outcome;
 use vocabulary::RankOrder::{self, Block, Cyclic, Other};
@@ -8,7 +8,7 @@ use wire::{PlannedWork, Record};
 use crate::launch::{Bench, allreduce};
 
 #[test]
-fn launches_tell_the_order_of_ranks_of_each_task_under_mpi() {
+fn launches_record_the_order_of_ranks_of_each_task_under_mpi() {
     let on = |(nodes, ppn)| {
         let mut work = allreduce(4, 64, vec![Candidate::Default]);
         if let PlannedWork::Compare { cell, .. } = &mut work {
@@ -26,7 +26,7 @@ fn launches_tell_the_order_of_ranks_of_each_task_under_mpi() {
             Record::Done(done) => Some(done.order),
             _ => None,
         });
-        // One node, or one rank a node, counts as block.
+        // A single node, or one rank per node, counts as block order.
         let orders: Vec<RankOrder> = orders.collect();
         assert_eq!(orders, [expected, Block, Block], "{node_of}");
     };

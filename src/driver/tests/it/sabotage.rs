@@ -1,5 +1,4 @@
-//! A library that errs: some of its functions are replaced by preloaded ones that give wrong results
-//! or errors.
+//! A faulty library: preloaded functions that give wrong results or errors replace some of its own.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +12,10 @@ use wire::{FailureKind, PlannedWork, Record, exit_code};
 
 use crate::launch::{Bench, allreduce, assert_code, experiment, ours};
 
-/// Replaces what the flag names.
+/// Replaces the functions that the flag names.
 ///
-/// Sums of integers are the candidates'; the driver itself takes maxima of doubles, two of them
-/// while it starts up.
+/// Only candidates compute sums of integers; the driver itself computes maxima of doubles, two of them during its
+/// start.
 const SABOTAGE: &str = r#"
 #include <mpi.h>
 #include <unistd.h>
@@ -43,7 +42,7 @@ int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type,
     if (is_candidate(type, op))
         return MPI_ERR_OTHER;
 #elif defined(LATE)
-    /* An error amid a turn, after which it must not be called again. */
+    /* An error in the middle of a turn, after which the candidate must not be called again. */
     static int calls;
     if (is_candidate(type, op) && ++calls > 5)
         _exit(99);
@@ -53,7 +52,7 @@ int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type,
     if (is_candidate(type, op))
         usleep(1200 * 1000);
 #elif defined(HOPELESS)
-    /* A candidate that takes so long is not called again. */
+    /* A candidate that takes this long is not called again. */
     static int hopeless;
     if (is_candidate(type, op) && ++hopeless > 1)
         _exit(99);
@@ -75,7 +74,7 @@ int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type,
 #endif
 
 #if defined(UNWAITED)
-/* Every second one sends, but reports an error; the first of the two has been started and must be
+/* Every second call sends but reports an error; the first of the two has been started and must be
    waited for. */
 int MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int tag,
               MPI_Comm communicator, MPI_Request *request)
@@ -128,7 +127,7 @@ int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type,
 #endif
 
 #if defined(CLOCKS)
-/* Rank 1 hangs when it has told what it has learned of the clock, three numbers a rank, and asks for
+/* Rank 1 hangs after it has sent its learned clock, three numbers for each rank, and requests
    the time again. */
 static int is_told;
 
@@ -168,7 +167,7 @@ int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag,
 #endif
 "#;
 
-/// A library in which what the flag names is replaced, for the ranks of this bench.
+/// Preloads a library that replaces the functions named by the flag, for the ranks of this bench.
 fn sabotage(bench: &mut Bench, flag: &str) {
     bench.preload(SABOTAGE, &[flag]);
 }
@@ -180,7 +179,7 @@ fn failures(records: &[Record]) -> Vec<&Record> {
         .collect()
 }
 
-/// Asserts that candidate 0 alone failed, and how.
+/// Asserts that only candidate 0 failed, in this way.
 #[track_caller]
 fn assert_failure(records: &[Record], kind: FailureKind, said: &str) {
     let failed = failures(records);
@@ -221,7 +220,8 @@ fn wrong_results_and_mpi_errors_are_recorded_and_cost_only_their_candidate() {
     }
 }
 
-/// From the first element on; ours, which do not go through the library's, are right.
+/// The result is wrong from the first element on. Our own algorithms, which do not call the library's collectives, are
+/// correct.
 #[test]
 fn a_wrong_order_is_a_wrong_result_for_an_operator_that_does_not_commute_under_mpi() {
     let algorithm = ours("allreduce/recursive_doubling", Parameters::default());
@@ -258,7 +258,7 @@ fn patient(work: PlannedWork) -> Bench {
     bench
 }
 
-/// How often each candidate was repeated.
+/// The number of repetitions of each candidate.
 fn repetitions(records: &[Record]) -> Vec<(u32, usize)> {
     let done = records.iter().find_map(|record| match record {
         Record::Done(done) => Some(done),
@@ -270,7 +270,7 @@ fn repetitions(records: &[Record]) -> Vec<(u32, usize)> {
 
 #[test]
 fn a_candidate_that_takes_far_too_long_costs_one_call() {
-    // It takes more than ten seconds, and both libraries wait alike.
+    // The test takes more than ten seconds, and both libraries behave in the same way.
     if family() == LibraryName::Mpich {
         return;
     }
@@ -299,7 +299,7 @@ fn a_candidate_that_takes_far_too_long_costs_one_call() {
 }
 
 #[test]
-fn a_default_that_takes_too_long_is_measured_once_a_launch() {
+fn a_default_that_takes_too_long_is_measured_once_per_launch() {
     let algorithm = ours("allreduce/recursive_doubling", Parameters::default());
     let mut bench = patient(allreduce(2, 64, vec![Candidate::Default, algorithm]));
     sabotage(&mut bench, "-DSLOW");
@@ -310,7 +310,7 @@ fn a_default_that_takes_too_long_is_measured_once_a_launch() {
 }
 
 #[test]
-fn what_a_failed_round_has_started_is_waited_for() {
+fn messages_started_by_a_failed_round_are_completed() {
     let cell = Cell {
         collective: Collective::Bcast,
         shape: CommShape { nodes: 1, ppn: 3 },
@@ -330,7 +330,7 @@ fn what_a_failed_round_has_started_is_waited_for() {
 }
 
 #[test]
-fn mpi_errors_in_a_turn_are_the_candidates_and_end_the_launch() {
+fn mpi_errors_in_a_turn_are_attributed_to_the_candidate_and_end_the_launch() {
     let comparison = || allreduce(2, 64, vec![Candidate::Default]);
     let ping_pong = || experiment(ExperimentKind::PingPong, 2, 64);
     for (flag, work, said) in [
@@ -354,7 +354,7 @@ fn mpi_errors_in_a_turn_are_the_candidates_and_end_the_launch() {
 }
 
 #[test]
-fn mpi_errors_outside_turns_are_the_launchs() {
+fn mpi_errors_outside_turns_are_attributed_to_the_launch() {
     let mut bench = Bench::new(Vec::new());
     sabotage(&mut bench, "-DSTART");
     let (exit, records) = bench.run(2);
@@ -365,7 +365,7 @@ fn mpi_errors_outside_turns_are_the_launchs() {
 }
 
 #[test]
-fn an_mpi_rank_that_hangs_over_its_clock_ends_the_launch_and_is_nobodys_fault() {
+fn an_mpi_rank_that_hangs_comparing_clocks_ends_the_launch_without_a_failed_candidate() {
     let mut bench = Bench::new(vec![allreduce(2, 64, vec![Candidate::Default])]);
     bench.plan.synchronisation = Synchronisation::Window;
     bench.plan.watchdog_seconds = 1.0;

@@ -1,4 +1,4 @@
-//! Candidates whose messages go through shared memory.
+//! Candidates with messages through shared memory.
 
 use launcher::Outcome;
 use vocabulary::{
@@ -22,7 +22,7 @@ fn bench() -> Bench {
     Bench::new(vec![allreduce(2, 4096, candidates)])
 }
 
-/// The candidates that were measured, and those that were not, with the reason.
+/// The measured candidates, and the failed ones with the reason.
 fn outcomes(records: Vec<Record>) -> (Vec<u32>, Vec<(u32, String)>) {
     let (mut measured, mut failed) = (Vec::new(), Vec::new());
     for record in records {
@@ -49,7 +49,7 @@ fn candidates_through_shared_memory_are_measured_under_mpi() {
 }
 
 #[test]
-fn without_shared_memory_candidates_fail_and_say_why_under_mpi() {
+fn without_shared_memory_candidates_fail_with_the_reason_under_mpi() {
     let mut bench = bench();
     let variable = |value: &str| vec![("COLLTUNE_SHARED_MEMORY".into(), value.into())];
     bench.environment = variable("0");
@@ -71,7 +71,7 @@ fn without_shared_memory_candidates_fail_and_say_why_under_mpi() {
     );
 }
 
-/// Every kind that a campaign asks for, short and longer than what channels hold.
+/// Every kind of experiment that a campaign requests, with short messages and with messages longer than the channels.
 fn experiments() -> Bench {
     let combine = ExperimentKind::Combine {
         datatype: Datatype::Float64,
@@ -128,7 +128,7 @@ fn experiments_go_through_shared_memory_under_mpi() {
 }
 
 #[test]
-fn without_shared_memory_experiments_fail_and_say_why_under_mpi() {
+fn without_shared_memory_experiments_fail_with_the_reason_under_mpi() {
     let mut bench = experiments();
     bench.environment = vec![("COLLTUNE_SHARED_MEMORY".into(), "0".into())];
     let (exit, records) = bench.run(3);

@@ -1,13 +1,13 @@
-/* Ranks with wrong clocks, and a slow rank. What a variable names is done on every rank, times its
+/* Ranks with wrong clocks, and a slow rank. The values of the variables are multiplied by the rank's
    number:
-   SKEW_OFFSET      seconds that its clock is ahead
-   SKEW_DRIFT       seconds a second that its clock is faster
-   SKEW_AFTER       sums that it takes before its clock changes, if any
-   SKEW_JUMP        seconds that its clock is ahead from then on
-   SKEW_TURN        seconds a second that its clock is faster from then on
-   Rank 1 alone:
-   SLOW_EVERY       which of its reductions are slow, as in 10
-   SLOW_SECONDS     by how much */
+   SKEW_OFFSET      seconds by which the clock is ahead
+   SKEW_DRIFT       seconds that the clock gains per second
+   SKEW_AFTER       number of sums after which the clock changes, if any (the same on all ranks)
+   SKEW_JUMP        seconds by which the clock is ahead from then on
+   SKEW_TURN        seconds that the clock gains per second from then on
+   Only on rank 1:
+   SLOW_EVERY       interval between slow reductions, as in 10
+   SLOW_SECONDS     additional time of these */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

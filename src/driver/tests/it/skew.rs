@@ -1,4 +1,4 @@
-//! Agreed starts on clocks that are wrong: a preloaded library makes them so.
+//! Agreed starts with wrong clocks, which a preloaded library simulates.
 
 use std::num::NonZero;
 
@@ -10,7 +10,7 @@ use wire::{LaunchStart, Measurement, PlannedWork, Record};
 
 use crate::launch::{Bench, allreduce};
 
-/// Of each measurement.
+/// Repetitions of each measurement.
 const REPETITIONS: u32 = 200;
 
 /// A launch with clocks that are wrong in this way, by the variables of `skew.c`.
@@ -23,7 +23,7 @@ fn launch(
     launch_on_nodes(None, ranks, work, way, skew)
 }
 
-/// The same, as if `ppn` ranks stood on each node.
+/// The same, as if there were `ppn` ranks on each node.
 fn launch_on_nodes(
     ppn: Option<u32>,
     ranks: u32,
@@ -63,7 +63,7 @@ fn measurements(records: &[Record]) -> Vec<&Measurement> {
     done.collect()
 }
 
-/// As many comparisons of an allreduce of 64 KiB, each a task.
+/// `count` tasks that each compare an allreduce of 64 KiB.
 fn tasks(count: usize, ranks: u32) -> Vec<PlannedWork> {
     let work = allreduce(ranks, 1 << 16, vec![Candidate::Default]);
     vec![work; count]
@@ -91,7 +91,7 @@ fn median(measured: &Measurement) -> f64 {
 #[test]
 fn mpi_launches_recover_the_offsets_and_drifts_of_clocks() {
     let skew = [("SKEW_OFFSET", 60.0), ("SKEW_DRIFT", 50e-6)];
-    // More ranks than cores see little of each other's clocks.
+    // If ranks outnumber cores, their clocks can be compared less accurately.
     let (quiet, crowded) = ((2, 5e-6, 50e-6), (4, 25e-6, 20e-3));
     let launches = match family() {
         LibraryName::Mpich => vec![quiet],
@@ -116,7 +116,7 @@ fn mpi_launches_recover_the_offsets_and_drifts_of_clocks() {
     }
 }
 
-/// First ranks of nodes learn from each other, the others from these: 2 from 0, then 1 from 0 and 3
+/// The first ranks of nodes learn from each other, and the other ranks learn from these: 2 from 0, then 1 from 0 and 3
 /// from 2. Cells on some of the nodes or ranks use what the whole launch has learned.
 #[test]
 fn clocks_are_learned_node_by_node_under_openmpi() {
@@ -166,8 +166,8 @@ fn mpi_times_agree_with_those_after_a_barrier() {
         let window = launch(2, tasks(1, 2), Synchronisation::Window, &skew);
         (median(measurements(&window)[0]), median(barrier))
     };
-    // A launch may be slow for all its life, and its times then agree with no other's. Clocks that are wrong
-    // agree in no pair of launches.
+    // A launch may be slow as a whole, and its times then differ from those of others. With wrong clocks no pair of
+    // launches agrees.
     let mut pairs = Vec::new();
     for _ in 0..5 {
         let (window, barrier) = times();
@@ -180,7 +180,7 @@ fn mpi_times_agree_with_those_after_a_barrier() {
 }
 
 #[test]
-fn an_mpi_clock_that_changes_amid_a_launch_is_learned_anew() {
+fn an_mpi_clock_that_changes_during_a_launch_is_learned_again() {
     for change in [
         ("SKEW_JUMP", 2e-3),
         ("SKEW_JUMP", -2e-3),
@@ -211,7 +211,7 @@ fn first_and_last_median(change: (&str, f64)) -> (f64, f64) {
     let say = format!("{change:?}: {residuals:?}");
     let is_wrong = |seconds: &&f64| **seconds > 50e-6;
     let wrong = residuals.iter().filter(is_wrong).count();
-    // The task in which the clock jumped says so, earlier and later ones know nothing of it.
+    // Only the task in which the clock jumped shows the jump.
     if change.0 == "SKEW_JUMP" {
         assert_eq!(wrong, 1, "{say}");
         assert!(residuals.iter().any(|seconds| *seconds > 1.9e-3), "{say}");
@@ -235,7 +235,7 @@ fn repetitions_that_a_slow_mpi_rank_overruns_are_invalid() {
         let measured = measurements(&records)[0];
         let (overruns, slow) = overruns(measured);
         assert!(median(measured) < 1e-3, "{measured:?}");
-        // Only the last one of a series overruns nothing.
+        // Only the last repetition of a series overruns no other.
         if 4 * overruns > 3 * slow {
             return;
         }
@@ -244,7 +244,7 @@ fn repetitions_that_a_slow_mpi_rank_overruns_are_invalid() {
     panic!("{shares:?}");
 }
 
-/// How many of the slow calls made their repetitions invalid, and how many there were.
+/// The number of slow calls that made their repetitions invalid, and the number of slow calls.
 fn overruns(measured: &Measurement) -> (u32, u32) {
     let (mut overruns, mut slow) = (0, 0);
     for (place, seconds) in (0..).zip(&measured.seconds) {

@@ -1,4 +1,4 @@
-//! What a launch tells of the machine that it runs on.
+//! The environment that a launch records.
 
 use launcher::LibraryName;
 use launcher::Outcome;
@@ -10,7 +10,7 @@ use wire::{Environment, Record};
 use crate::launch::Bench;
 use crate::native::natives;
 
-/// What two ranks that measure nothing tell of their environment.
+/// The environment that two ranks without tasks record.
 fn told(variables: &[(&str, &str)]) -> Environment {
     let mut bench = Bench::new(Vec::new());
     let variables = variables.iter();
@@ -51,7 +51,7 @@ fn launcher_binding_and_transports_are_recorded() {
         launcher.contains("mpi") && launcher.contains(option),
         "{launcher}"
     );
-    // Two ranks that the launcher binds to a core each stand on two.
+    // If the launcher binds each rank to a core, two ranks have two cores.
     if launcher.ends_with("-bind-to core") {
         assert_eq!(
             (node.bound, node.crowded, node.cores),
@@ -75,7 +75,7 @@ fn launcher_binding_and_transports_are_recorded() {
 }
 
 #[test]
-fn algorithms_that_somebody_has_forced_are_told() {
+fn algorithms_that_users_have_forced_are_recorded() {
     let natives = natives(&[]);
     let mut of_bcast = natives.iter().filter(|n| n.collective == Collective::Bcast);
     let native = of_bcast.next().expect("an algorithm");
@@ -90,16 +90,16 @@ fn algorithms_that_somebody_has_forced_are_told() {
     let environment = told(&forced);
     assert_eq!(environment.preset, [native.name()]);
     assert_eq!(settings(&environment), [format!("{name}={}", native.id)]);
-    // Without the second one, the first has no effect.
+    // Without the second variable the first has no effect.
     if family() == LibraryName::OpenMpi {
         let environment = told(&forced[..1]);
         assert!(environment.preset.is_empty() && settings(&environment).is_empty());
     }
 }
 
-/// No variable of the environment tells of these.
+/// No environment variable shows these settings.
 #[test]
-fn settings_in_files_are_told_under_openmpi() {
+fn settings_in_files_are_recorded_under_openmpi() {
     if family() == LibraryName::Mpich {
         return;
     }
@@ -135,21 +135,22 @@ fn settings_in_files_are_told_under_openmpi() {
         let names = settings.keys().filter(|name| name.starts_with("coll"));
         names.cloned().collect::<Vec<_>>()
     };
-    // Without the word that they shall matter, they must not, though the driver could say it itself.
+    // Without the switch that enables these settings they must have no effect, although the driver could set the switch
+    // itself.
     let environment = write("coll_tuned_allreduce_algorithm = 4\n");
     assert_eq!(
         collectives(&environment),
         ["coll_tuned_allreduce_algorithm"]
     );
     assert!(environment.preset.is_empty() && settings(&environment).is_empty());
-    // What the driver itself sets, so that algorithms can be forced, is not a user's setting.
+    // The variables that the driver itself sets to enable forcing are not users' settings.
     let environment = write("");
     assert_eq!(collectives(&environment), [] as [&str; 0]);
     assert!(environment.preset.is_empty() && settings(&environment).is_empty());
 }
 
 #[test]
-fn settings_by_variables_are_told_as_mpi_reads_them() {
+fn settings_by_variables_are_recorded_as_mpi_reads_them() {
     let (variable, setting, value) = match family() {
         LibraryName::OpenMpi => ("OMPI_MCA_coll_tuned_priority", "coll_tuned_priority", "31"),
         LibraryName::Mpich => (

@@ -1,11 +1,11 @@
-/* Preloaded into the ranks: tells which of Open MPI's exported algorithms a collective ran, and with
- * which parameters. Rank 0 appends a line a call of a collective to $COLLTUNE_TRACE,
+/* Preloaded into the ranks: records which of Open MPI's exported algorithms a collective ran, and with
+ * which parameters. Rank 0 appends a line for each call of a collective to $COLLTUNE_TRACE,
  *
  *     SPOOL-BYTES NAME(FIRST,SECOND)...
  *
- * where SPOOL-BYTES is the length of $COLLTUNE_TRACE_SPOOL, which tells the candidate of the turn, and FIRST
- * and SECOND are the two arguments after the communicator and the module: the segment size and the
- * fanout of algorithms that have them, and rubbish of others. */
+ * where SPOOL-BYTES is the length of $COLLTUNE_TRACE_SPOOL, which identifies the candidate of the turn, and FIRST
+ * and SECOND are the two arguments after the communicator and the module: the segment size and the fanout
+ * of algorithms that have them, and meaningless numbers for others. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -82,7 +82,7 @@ CALL(Scan,
 
 int MPI_Allreduce(const void *s, void *r, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c)
 {
-    /* The measuring program's own. */
+    /* A call of the measuring program itself. */
     if (t == MPI_DOUBLE && o == MPI_MAX)
         return PMPI_Allreduce(s, r, n, t, o, c);
     begin();

@@ -1,5 +1,5 @@
-//! What a collective really ran inside Open MPI: its algorithms are exported functions, which a
-//! preloaded library (`trace.c`) sees called.
+//! The algorithms that a collective really ran inside Open MPI: they are exported functions, and a preloaded library
+//! (`trace.c`) intercepts their calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -15,14 +15,14 @@ use crate::launch::Bench;
 pub(crate) struct Step {
     /// `collective/algorithm`.
     pub(crate) function: String,
-    /// Bytes of its segments, where it has any, and its fanout or what it has in its place.
+    /// The segment size in bytes, if any, and the fanout or the argument in its place.
     pub(crate) arguments: [Option<u32>; 2],
 }
 
-/// What the calls of one candidate ran; calls that did the same are one entry.
+/// The functions that the calls of one candidate ran; equal calls are one entry.
 pub(crate) type Calls = BTreeSet<Vec<Step>>;
 
-/// Has the ranks of this bench traced.
+/// Preloads the tracing library into the ranks of this bench.
 pub(crate) fn trace(bench: &mut Bench) {
     let library = bench.path("libtrace.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/trace.c");
@@ -44,8 +44,8 @@ pub(crate) fn trace(bench: &mut Bench) {
     ]);
 }
 
-/// What each candidate's calls ran, by task and candidate. A line's place in time is the length that
-/// the spool had: the record that ended there names the candidate of the turn.
+/// The functions that each candidate's calls ran, by task and candidate. A line contains the length of the spool at
+/// that time; the record that ended there names the candidate of the turn.
 pub(crate) fn traced(bench: &Bench) -> BTreeMap<(u32, u32), Calls> {
     let spool = std::fs::read_to_string(&bench.plan.spool).expect("a spool");
     let mut turns = BTreeMap::new();
@@ -72,7 +72,7 @@ pub(crate) fn traced(bench: &Bench) -> BTreeMap<(u32, u32), Calls> {
     calls
 }
 
-/// As in `bcast/intra_chain(1024,2)`.
+/// Parses a step such as `bcast/intra_chain(1024,2)`.
 fn step(word: &str) -> Step {
     let (name, arguments) = word.trim_end_matches(')').split_once('(').expect("a step");
     let (first, second) = arguments.split_once(',').expect("two arguments");
@@ -88,7 +88,7 @@ fn step(word: &str) -> Step {
     }
 }
 
-/// How many of the two arguments a function has.
+/// The number of these two arguments that a function has.
 fn arguments_of(function: &str) -> usize {
     match function {
         "bcast/chain" | "bcast/knomial" => 2,

@@ -26,7 +26,7 @@ fn call(collective: Collective, bytes: u64) -> Call {
 }
 
 #[test]
-fn every_copy_has_its_turn_before_any_comes_again() {
+fn every_copy_is_used_before_any_is_used_again() {
     for copies in [1, 2, 3, 4, 5, 12, 100, 1009, 4096] {
         let mut rotation = Rotation::new(copies);
         let mut round = || (0..copies).map(|_| rotation.next()).collect::<Vec<_>>();
@@ -42,7 +42,7 @@ fn every_copy_has_its_turn_before_any_comes_again() {
 }
 
 #[test]
-fn copies_exceed_twice_the_caches_and_not_by_much() {
+fn copies_exceed_twice_the_caches_but_not_by_much() {
     let check = |collective, bytes, rank, nodes: &[Vec<u32>], expected| {
         let call = call(collective, bytes);
         assert_eq!(copies(&call, rank, nodes, COLD), expected, "{call:?}");
@@ -50,18 +50,18 @@ fn copies_exceed_twice_the_caches_and_not_by_much() {
     };
     let (one, two) = ([vec![0, 1]], [vec![0], vec![1, 2]]);
     let twice = 2 << 20;
-    // Of lines of 64 bytes.
+    // Calls of 8 bytes need copies a line of 64 bytes apart.
     check(Collective::Bcast, 8, 1, &one, twice / 128 + 1);
     check(Collective::Bcast, 1 << 20, 0, &one, 2);
     check(Collective::Bcast, 4 << 20, 0, &one, 1);
-    // An input of 1 KiB a rank, and at the root an output of three of them.
+    // Each rank has an input of 1 KiB, and the root an output of 3 KiB.
     check(Collective::Gather, 1 << 10, 0, &two, twice / (4 << 10) + 1);
     check(Collective::Gather, 1 << 10, 2, &two, twice / (2 << 10) + 1);
     check(Collective::Barrier, 0, 0, &one, 1);
 }
 
 #[test]
-fn copies_hold_the_same_and_do_not_overlap() {
+fn copies_have_equal_contents_and_do_not_overlap() {
     let call = call(Collective::Bcast, 100);
     let mut buffers = Buffers::new(&call, 0, 2, 7);
     let expected = buffers.expected.clone().expect("a vector");

@@ -1,4 +1,4 @@
-//! What must arrive, computed by the words of the standard.
+//! The expected results, computed according to the text of the standard.
 
 use super::{PERIOD, composed, contribution, expected, input};
 use exec::{Bytes, Call};
@@ -15,7 +15,7 @@ fn in_order(call: &Call, column: impl Iterator<Item = i32>) -> i32 {
             let functions: Vec<(u16, u16)> = column
                 .map(|bits| (bits as u16, ((bits as u32) >> 16) as u16))
                 .collect();
-            // "a * (b * (c * ...))" of functions of x is what they make of x, the last one first.
+            // The composition "a * (b * (c * ...))" applies its functions to x, the last one first.
             let of = |x: u16| {
                 let apply = |x: u16, (a, b): &(u16, u16)| a.wrapping_mul(x).wrapping_add(*b);
                 functions.iter().rev().fold(x, apply)
@@ -28,7 +28,7 @@ fn in_order(call: &Call, column: impl Iterator<Item = i32>) -> i32 {
     }
 }
 
-/// All ranks' results by the words of the standard, from all ranks' inputs, one by one.
+/// All ranks' results according to the text of the standard, from the inputs of all ranks, element by element.
 fn results(call: &Call, ranks: u32, inputs: &[Vec<i32>]) -> Vec<Vec<i32>> {
     let root = call.root as usize;
     let ranks = ranks as usize;
@@ -76,7 +76,7 @@ fn results(call: &Call, ranks: u32, inputs: &[Vec<i32>]) -> Vec<Vec<i32>> {
         .collect()
 }
 
-/// More elements than one period, not a multiple of the ranks.
+/// The length exceeds one period and is not a multiple of the ranks.
 fn check(collective: Collective, operator: Operator, ranks: u32, root: u32) {
     let elements_of_call = if collective.has_data() { 250 } else { 0 };
     let call = Call {
@@ -90,7 +90,7 @@ fn check(collective: Collective, operator: Operator, ranks: u32, root: u32) {
     let inputs: Vec<Vec<i32>> = (0..ranks)
         .map(|rank| {
             let input = match collective {
-                // What the root sends is what everybody gets.
+                // Every rank receives the root's data.
                 Collective::Bcast => expected(&call, rank, ranks),
                 _ => Some(input(&call, rank, ranks)),
             };
@@ -112,7 +112,7 @@ fn elements(bytes: &Bytes) -> Vec<i32> {
 }
 
 #[test]
-fn the_expected_result_is_what_the_inputs_give() {
+fn the_expected_result_follows_from_the_inputs() {
     for collective in Collective::MEASURED {
         for ranks in [1, 2, 7, 130] {
             check(collective, Operator::Sum, ranks, 0);
@@ -127,9 +127,9 @@ fn the_expected_result_is_what_the_inputs_give() {
     }
 }
 
-/// Neighbours changed places, one of them moved to the end, the others begin elsewhere, all backwards.
+/// The wrong orders: exchanged neighbours, one rank moved to the end, a rotation, and the reverse.
 #[test]
-fn whatever_is_combined_in_a_wrong_order_is_seen_in_every_element() {
+fn a_wrong_order_of_combining_changes_every_element() {
     for datatype in [Datatype::Int32, Datatype::Float64] {
         let call = Call {
             collective: Collective::Allreduce,

@@ -3,7 +3,7 @@
 use super::place;
 
 #[test]
-fn what_a_settings_file_sets_beside_its_rules_is_told() {
+fn other_settings_beside_the_rules_are_reported() {
     let folder = std::env::temp_dir().join(format!("colltune-rules-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let check = |more: &str, expected: &str| {

@@ -1,4 +1,4 @@
-//! Which algorithms the libraries list, and under which numbers.
+//! The algorithms that the libraries list, and their numbers.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use launcher::LibraryName;
 use schedule::Collective;
 use testkit::mpi::family;
 
-/// What Open MPI 4.1 numbers from 1, by its documentation and sources.
+/// The algorithms of Open MPI 4.1, numbered from 1 as in its documentation and sources.
 const OPEN_MPI: [(Collective, &[&str]); 11] = [
     (
         Collective::Bcast,
@@ -101,7 +101,7 @@ const OPEN_MPI: [(Collective, &[&str]); 11] = [
     (Collective::Scan, &["linear", "recursive_doubling"]),
 ];
 
-/// MPICH 4.0's, without the nonblocking collectives and compositions over nodes.
+/// The algorithms of MPICH 4.0, without the nonblocking collectives and compositions over nodes.
 const MPICH: [(Collective, &[&str]); 11] = [
     (
         Collective::Bcast,
@@ -163,7 +163,7 @@ fn names(table: &[(Collective, &[&str])]) -> Vec<String> {
     table.iter().flat_map(of).collect()
 }
 
-/// The algorithms that are forced where the environment has this variable.
+/// The algorithms that this environment variable forces.
 fn preset(variable: &str, value: &str) -> Vec<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_exec-ranks"))
         .arg("preset")
@@ -180,7 +180,7 @@ fn spelling(collective: Collective) -> String {
 }
 
 #[test]
-fn the_library_lists_what_is_known_of_its_release() {
+fn the_library_lists_the_known_algorithms_of_its_release() {
     exec::allow_forcing();
     let text = exec::library_text();
     let expected = match family() {
@@ -197,7 +197,7 @@ fn the_library_lists_what_is_known_of_its_release() {
     assert_eq!(found, expected);
 }
 
-/// MPICH gives its numbers away nowhere: they are what a name in the environment leads to.
+/// MPICH does not document its numbers, so they are found by setting a name in the environment.
 #[test]
 fn the_librarys_names_have_the_librarys_numbers() {
     let family = family();

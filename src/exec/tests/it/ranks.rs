@@ -1,4 +1,4 @@
-//! What several ranks find out together.
+//! Tests on several ranks.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use testkit::mpi::{self, family};
 
 /// Runs `exec-ranks` and returns what it printed.
 fn run(mode: &str, ranks: u32) -> String {
-    // Longer than the ranks give themselves.
+    // This is longer than the ranks' own deadline.
     let patience = Duration::from_secs(280);
     let program = env!("CARGO_BIN_EXE_exec-ranks").as_ref();
     let printed = mpi::run(program, mode.as_ref(), ranks, patience).good();
@@ -19,7 +19,7 @@ fn run(mode: &str, ranks: u32) -> String {
 fn every_algorithm_does_what_mpi_does() {
     let ranks = match family() {
         LibraryName::OpenMpi => 16,
-        // Its ranks spin.
+        // MPICH's ranks spin.
         LibraryName::Mpich => 4,
     };
     let printed = run("conformance", ranks);

@@ -1,4 +1,4 @@
-//! What one rank passes in a case.
+//! The arguments of one rank in a case.
 
 use exec::{Arguments, Elements};
 use schedule::Collective;
@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::kind::Kind;
 use crate::memory::Memory;
 
-/// What one rank passes.
+/// The arguments and buffers of one rank.
 pub(crate) struct Call<'a> {
     pub(crate) arguments: Arguments<'a>,
     pub(crate) is_in_place: bool,
@@ -79,11 +79,12 @@ impl Case<'_> {
         }
     }
 
-    /// The first of the elements that a rank gives in its output, and how many, if it does.
+    /// The first element that a rank contributes in its output and the number of these elements, if it contributes
+    /// there.
     fn given_in_output(&self, rank: u32, is_in_place: bool) -> Option<[u64; 2]> {
         match self.algorithm.collective {
             Collective::Bcast if rank == self.root => Some([0, self.count]),
-            // Nothing is given.
+            // No element is contributed there.
             Collective::Bcast => Some([0, 0]),
             Collective::Gather | Collective::Allgather if is_in_place => {
                 Some([u64::from(rank) * self.count, self.count])
@@ -141,7 +142,7 @@ impl Case<'_> {
     }
 }
 
-/// A small whole number, the same however the data is described.
+/// A small whole number that does not depend on the datatypes that describe the data.
 fn contribution(rank: u32, number: u64) -> i32 {
     let mixed = (u64::from(rank) * 7919 + number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     1 + (mixed >> 58) as i32

@@ -1,4 +1,4 @@
-//! One call: an algorithm of ours against the library's own collective.
+//! One call: one of our algorithms compared with the library's own collective.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ use crate::kind::Kind;
 use crate::library;
 use crate::memory::Memory;
 
-/// A call and how it is served.
+/// A call and the algorithm that serves it.
 pub(crate) struct Case<'a> {
     pub(crate) algorithm: &'static Algorithm,
     pub(crate) parameters: Parameters,
     pub(crate) kind: &'a Kind,
-    /// What half of the ranks describe the same data as, where it is only moved.
+    /// The kind as which half of the ranks describe the same data, in data movement.
     pub(crate) other_kind: &'a Kind,
     pub(crate) operator: Option<(&'static str, OperatorHandle)>,
     /// Elements of the whole vector, or of a part, as MPI counts them.
@@ -25,7 +25,7 @@ pub(crate) struct Case<'a> {
     /// Elements of each rank's part in a `reduce_scatter`.
     pub(crate) counts: Vec<u64>,
     pub(crate) ranks: u32,
-    /// Which ranks are said to share a node.
+    /// The pretended nodes of the ranks.
     pub(crate) nodes: Nodes,
     pub(crate) root: u32,
     pub(crate) in_place: bool,
@@ -59,14 +59,14 @@ impl fmt::Display for Case<'_> {
     }
 }
 
-/// How a case ended.
+/// The outcome of a case.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It did the same as the library.
+    /// The algorithm gave the same result as the library.
     Agreed,
-    /// It was refused, as it has to be.
+    /// It was refused, as it must be.
     Refused,
-    /// It did something else.
+    /// It gave another result, with a description.
     Failed(String),
 }
 
@@ -135,7 +135,7 @@ impl Case<'_> {
         let mut expected = call.recv.clone();
         expected.take(call.result, &known);
         let mut outcome = Outcome::Agreed;
-        // What a first call leaves behind must not be seen by a second. No rank stays behind.
+        // A second call must not see data that the first one left behind. All ranks make both calls.
         for turn in ["first", "second"] {
             let (mut send, mut recv) = (call.send.clone(), call.recv.clone());
             // SAFETY: the memory is what the arguments say.
@@ -163,15 +163,14 @@ impl Case<'_> {
         Ok(outcome)
     }
 
-    /// Which of its two buffers a rank describes as elements of the other kind.
+    /// For each of the two buffers, whether a rank describes it as elements of the other kind.
     fn others(&self, rank: u32) -> [bool; 2] {
         [rank % 2 == 1, rank / 2 % 2 == 1].map(|is_other| self.mixes && is_other)
     }
 
-    /// What the library makes of it, which is spared what it gets wrong: data is moved as plain
-    /// numbers (where ranks describe it differently, Open MPI 4.1 cuts messages differently; MPICH
-    /// 4.0 scatters pairs with their gaps), and nothing is in place (with a type of the user's MPICH
-    /// 4.0 takes `MPI_IN_PLACE` for an address).
+    /// The library's result. Known defects of libraries are avoided: data is moved as plain numbers (if ranks describe
+    /// it differently, Open MPI 4.1 cuts messages differently; MPICH 4.0 scatters pairs with their gaps), and no call
+    /// is in place (with a user's datatype MPICH 4.0 mistakes `MPI_IN_PLACE` for an address).
     fn by_library(&self, communicator: &Communicator) -> Memory {
         let kind = self.kind.stand_in();
         let case = Case {

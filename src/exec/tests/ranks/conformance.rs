@@ -1,4 +1,4 @@
-//! Every algorithm against the library's own collectives.
+//! Every algorithm compared with the library's own collectives.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,16 +11,16 @@ use crate::case::Outcome;
 use crate::kind::{Kind, kinds};
 use crate::{doing, kernels, matrix, runners};
 
-/// Comparisons among several ranks that every algorithm must have had.
+/// The fewest comparisons on several ranks for each algorithm.
 const LEAST: u32 = 30;
 /// On more ranks than these, half of the cases are tried.
 const FEW: u32 = 4;
 /// Of the cases through shared memory one in this number is tried, on several kinds of nodes.
 const SHARED_EVERY: usize = 4;
-/// Failures that a rank tells in full.
+/// The number of failures that a rank prints in full.
 const TOLD: u32 = 5;
 
-/// What was done.
+/// The numbers of outcomes.
 #[derive(Default)]
 pub(crate) struct Score {
     agreed: u32,
@@ -30,7 +30,7 @@ pub(crate) struct Score {
     compared: BTreeMap<String, u32>,
 }
 
-/// Tries everything on 1 to 9 and on all ranks, and returns the number of failures on this rank.
+/// Tries all cases on 1 to 9 ranks and on all ranks; returns the number of failures on this rank.
 pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
     let start = Instant::now();
     let kinds = kinds()?;
@@ -51,7 +51,7 @@ pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
                 println!("{size} ranks: {:.1} s", start.elapsed().as_secs_f64());
             }
         }
-        // Those that have nothing to do leave the cores to the others.
+        // Idle ranks leave the cores to the others.
         world.sleeping_barrier(Duration::from_millis(1))?;
     }
     if world.rank() == 0 {
@@ -100,7 +100,7 @@ pub(crate) fn try_all(
             }
         }
     }
-    // What comes next is not about nodes.
+    // The following cases have no pretended nodes.
     communicator.set_nodes(Nodes::together(ranks));
     Ok(())
 }

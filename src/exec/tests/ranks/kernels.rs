@@ -1,5 +1,4 @@
-//! What this process can find out alone: our loops against `MPI_Reduce_local`, and what we think of
-//! datatypes.
+//! Tests of a single process: our loops compared with `MPI_Reduce_local`, and the recognised properties of datatypes.
 
 use exec::constants::MPI_Datatype;
 use exec::{Bytes, DatatypeHandle, Element, Operands, OperatorHandle, kernel};
@@ -7,7 +6,7 @@ use mpi::ffi;
 
 use crate::kind::Kind;
 
-/// Numbers of elements: of a vector for the loop for short ones, and of vectors for the wide loop, with a remainder.
+/// Numbers of elements: a vector for the loop for short vectors, and vectors for the wide loop with a remainder.
 const LENGTHS: [usize; 3] = [7, 37, 301];
 
 /// Returns the number of failures.
@@ -91,7 +90,7 @@ fn agrees(
     let bytes = elements * datatype.size();
     let (mut left, mut right) = (Bytes::zeroed(bytes), Bytes::zeroed(bytes));
     for place in 0..bytes {
-        // Zeros among them; as floating-point numbers finite.
+        // The bytes include zeros; as floating-point numbers they are finite.
         left.as_mut_slice()[place] = (place * 29 % 61) as u8;
         right.as_mut_slice()[place] = (place * 17 % 59) as u8;
     }

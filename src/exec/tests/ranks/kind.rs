@@ -1,4 +1,4 @@
-//! Datatypes and operators of all sorts.
+//! Datatypes and operators of all kinds.
 
 use std::ffi::{c_int, c_void};
 
@@ -6,7 +6,7 @@ use exec::constants::{MPI_Datatype, double_int, minloc};
 use exec::{DatatypeHandle, ExecError, OperatorHandle};
 use mpi::ffi;
 
-/// What the numbers of a combination are taken modulo.
+/// The modulus of the numbers in combinations.
 const PRIME: i64 = 10_007;
 
 /// A number in an element.
@@ -27,14 +27,14 @@ impl Field {
     }
 }
 
-/// A datatype, and what its elements look like.
+/// A datatype, and the layout of its elements.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) datatype: DatatypeHandle,
-    /// Where its numbers stand, from an element's address, in the order of the type.
+    /// The offsets of its numbers from an element's address, in the order of the type.
     pub(crate) fields: Vec<(isize, Field)>,
     pub(crate) operators: Vec<(&'static str, OperatorHandle)>,
-    /// What the library combines instead, if it cannot combine these.
+    /// The kind that the library combines instead, if it cannot combine this one.
     stand_in: Option<Box<Kind>>,
 }
 
@@ -51,13 +51,13 @@ impl Kind {
             .all(|(_, field)| *field == Field::Integer)
     }
 
-    /// Equal numbers, in other places perhaps, which the library combines as it should.
+    /// A kind with equal numbers, perhaps in other places, that the library combines correctly.
     pub(crate) fn stand_in(&self) -> &Self {
         self.stand_in.as_deref().unwrap_or(self)
     }
 
-    /// Open MPI 4.1 combines data below an element's address outside of its memory, and MPICH 4.0
-    /// elements with gaps, where the operator does not commute.
+    /// Sets the stand-in. With operators that do not commute, Open MPI 4.1 accesses memory outside the buffers for data
+    /// below an element's address, and so does MPICH 4.0 for elements with gaps.
     fn with_stand_in(mut self, other: Self) -> Self {
         self.stand_in = Some(Box::new(other));
         self
@@ -155,7 +155,7 @@ static DERIVED: [Derived; 7] = [
     },
 ];
 
-/// All kinds. They live as long as the process.
+/// All kinds, which exist as long as the process.
 pub(crate) fn kinds() -> Result<Vec<Kind>, ExecError> {
     use Field::{Double, Integer};
     // SAFETY: constants of the library.
@@ -251,7 +251,7 @@ fn operator(function: Function, commutes: bool) -> ffi::MPI_Op {
 ///
 /// # Safety
 ///
-/// As MPI promises to a user's function.
+/// The conditions that MPI guarantees to a user's function.
 unsafe fn for_elements<const KIND: usize>(
     left: *mut c_void,
     right: *mut c_void,

@@ -83,7 +83,7 @@ pub(crate) fn run(world: &mut Communicator) -> Result<u32, ExecError> {
     if world.rank() == 0 {
         println!("{calls} second calls looked at");
     }
-    // Two ranks do not wait for a core.
+    // Two ranks need not wait for a core.
     let pair = world.subset(world.rank() < 2)?;
     if let (Some(pair), Some(kind)) = (pair, kinds.first()) {
         failures += constant_memory(kind, &pair)?;
@@ -92,8 +92,7 @@ pub(crate) fn run(world: &mut Communicator) -> Result<u32, ExecError> {
     Ok(failures + u32::from(calls == 0))
 }
 
-/// A million blocks must not take more memory than two thousand, which are as many as are not
-/// resolved beforehand any more.
+/// A million blocks must not take more memory than two thousand, which are already too many to be resolved in advance.
 fn constant_memory(kind: &Kind, world: &Communicator) -> Result<u32, ExecError> {
     let (mut compared, mut failures) = (0, 0);
     for algorithm in ALGORITHMS.iter().filter(|a| a.takes(Parameter::Blocks)) {
@@ -119,7 +118,7 @@ fn constant_memory(kind: &Kind, world: &Communicator) -> Result<u32, ExecError> 
     Ok(failures + u32::from(compared == 0))
 }
 
-/// Few blocks, and more than are resolved beforehand.
+/// Few blocks, and more than are resolved in advance.
 fn blocks(algorithm: &Algorithm) -> Vec<Option<u32>> {
     match algorithm.takes(Parameter::Blocks) {
         true => vec![Some(3), Some(1200)],
@@ -135,7 +134,7 @@ fn parameters(blocks: Option<u32>, through: Through) -> Parameters {
     }
 }
 
-/// How often a second call allocates; `None` if there can be no call.
+/// The number of allocations of a second call; `None` if the call is not possible.
 fn second_call(
     algorithm: &'static Algorithm,
     kind: &Kind,
@@ -169,7 +168,7 @@ fn second_call(
     Ok(Some(ALLOCATIONS.load(Ordering::Relaxed) - before))
 }
 
-/// `None` for a reduction of what has no operator.
+/// The arguments of a call; `None` for a reduction if the kind has no operator.
 fn arguments<'a>(algorithm: &Algorithm, kind: &Kind, counts: &'a [u64]) -> Option<Arguments<'a>> {
     let data = Elements {
         count: COUNT,

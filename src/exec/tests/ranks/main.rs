@@ -1,8 +1,8 @@
-//! What the tests of this crate start on several ranks.
+//! The program that the tests of this crate start on several ranks.
 //!
-//! usage: `exec-ranks conformance|shared|lean [DEADLINE-SECONDS]`. Rank 0 prints what was done; the exit code
-//! is 0 only if all ranks found everything right. `exec-ranks preset`, on its own, prints which of the
-//! library's algorithms the environment forces.
+//! usage: `exec-ranks conformance|shared|lean [DEADLINE-SECONDS]`. Rank 0 prints a summary; the exit code is 0 only if
+//! no rank found a failure. `exec-ranks preset`, on its own, prints which of the library's algorithms the environment
+//! forces.
 
 mod call;
 mod case;
@@ -21,13 +21,13 @@ use std::time::{Duration, Instant};
 
 use exec::{ExecError, Universe, exit_now};
 
-/// Nothing here takes so long.
+/// The limit of a run, which takes less time.
 const DEADLINE_SECONDS: u64 = 270;
 
-/// What this rank is doing, should it never come back.
+/// The current action of this rank, which is printed if it hangs.
 static NOW: Mutex<String> = Mutex::new(String::new());
 
-/// Says what this rank is doing.
+/// Records the current action of this rank.
 pub(crate) fn doing(what: String) {
     *NOW.lock().unwrap_or_else(PoisonError::into_inner) = what;
 }

@@ -1,5 +1,5 @@
-//! Which cases there are: all algorithms, roots and kinds of data; of counts and parameters those
-//! that a hash of the case picks, so that every run tries the same.
+//! The cases: all algorithms, roots and kinds of data, with counts and parameters chosen by a hash of the case, so that
+//! every run tries the same ones.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -57,7 +57,7 @@ pub(crate) fn cases<'a>(
                     let count = count(&mut dice, algorithm.collective, ranks);
                     let can_mix = !algorithm.collective.is_reduction() && kind.is_of_integers();
                     let parameters = parameters(&mut dice, algorithm, count);
-                    // Ranks that outnumber cores and do not yield take a time slice a message.
+                    // Ranks that outnumber cores and do not yield take a time slice for each message.
                     let many = parameters.blocks > Some(100) || parameters.block_bytes == Some(16);
                     let must_yield = is_crowded && (many || dice.below(16) > 0);
                     cases.push(Case {
@@ -85,7 +85,7 @@ pub(crate) fn cases<'a>(
     cases
 }
 
-/// Every root of few ranks; the first, one in the middle and the last of many.
+/// Every root of few ranks; the first, a middle one and the last of many.
 fn roots(collective: Collective, ranks: u32) -> Vec<u32> {
     match ranks {
         _ if !collective.is_rooted() => vec![0],
@@ -94,8 +94,8 @@ fn roots(collective: Collective, ranks: u32) -> Vec<u32> {
     }
 }
 
-/// Nodes as they are pretended to be: for an algorithm that knows nodes two or more of two or three ranks, in
-/// block and in cyclic order, and some as they come.
+/// Pretended nodes: for an algorithm that knows nodes, two or more nodes of two or three ranks in block and in cyclic
+/// order, and some irregular ones.
 fn nodes(dice: &mut Dice, algorithm: &Algorithm, ranks: u32) -> Nodes {
     if !algorithm.knows_nodes() || ranks < 2 {
         return Nodes::together(ranks);
@@ -116,7 +116,7 @@ fn nodes(dice: &mut Dice, algorithm: &Algorithm, ranks: u32) -> Nodes {
 }
 
 fn count(dice: &mut Dice, collective: Collective, ranks: u32) -> u64 {
-    // Many ranks' parts of the largest would not fit into a small machine's memory.
+    // With many ranks, the parts of the largest count would not fit into a small machine's memory.
     let largest = match collective.is_sized_by_part() {
         true if ranks > 3 => 4099,
         _ => 65537,
@@ -137,13 +137,13 @@ fn counts(dice: &mut Dice, collective: Collective, ranks: u32, count: u64) -> Ve
     }
     let (ranks, style) = (u64::from(ranks), dice.below(4));
     let part = |rank: u64| match style {
-        // As even as can be.
+        // Parts as even as possible.
         0 => count / ranks + u64::from(rank < count % ranks),
-        // Uneven, with nothing for some.
+        // Uneven parts, some of them empty.
         1 => (rank + count) % 3 * count / ranks,
-        // All for one.
+        // One rank gets everything.
         2 => u64::from(rank == count % ranks) * count,
-        // More for later ones.
+        // Later ranks get more.
         _ => count * rank / (ranks * ranks),
     };
     (0..ranks).map(part).collect()
@@ -163,7 +163,7 @@ fn parameters(dice: &mut Dice, algorithm: &Algorithm, count: u64) -> Parameters 
                 1 if count <= 1000 => parameters.block_bytes = Some(16),
                 1 => parameters.block_bytes = Some(4 << 10),
                 2 => parameters.block_bytes = Some(8 << 10),
-                // Too many rounds to be resolved beforehand.
+                // This gives too many rounds to be resolved in advance.
                 3 if count >= 1000 && dice.below(4) == 0 => parameters.blocks = Some(1500),
                 chosen => parameters.blocks = Some([1, 2, 3, 5, 12][chosen - 3]),
             },

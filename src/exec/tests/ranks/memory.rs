@@ -12,7 +12,7 @@ const PATTERN: u8 = 0xa5;
 #[derive(Clone)]
 pub(crate) struct Memory {
     bytes: Bytes,
-    /// Where the first element's address is.
+    /// The offset of the first element's address.
     base: isize,
     extent: isize,
     fields: Vec<(isize, Field)>,
@@ -47,7 +47,7 @@ impl Memory {
         self.bytes.as_slice()
     }
 
-    /// Where the numbers of some elements stand, and how they are counted over all elements.
+    /// The byte ranges of the numbers of some elements, with the index of each number over all elements.
     fn numbers(&self, elements: std::ops::Range<u64>) -> Vec<(u64, std::ops::Range<usize>, Field)> {
         let in_element = self.fields.len() as u64;
         let mut numbers = Vec::new();
@@ -64,8 +64,8 @@ impl Memory {
         numbers
     }
 
-    /// Writes numbers into `count` elements from `first`; `value` is told how many numbers come
-    /// before it in these.
+    /// Writes numbers into `count` elements from `first`; the argument of `value` is the index of the number among
+    /// these.
     pub(crate) fn fill(&mut self, first: u64, count: u64, value: impl Fn(u64) -> i32) {
         let before = first * self.fields.len() as u64;
         for (number, place, field) in self.numbers(first..first + count) {
@@ -74,8 +74,7 @@ impl Memory {
         }
     }
 
-    /// Takes over the numbers of the first elements, in order, from the first ones of another
-    /// memory.
+    /// Copies the numbers of the first elements, in order, from another memory's first elements.
     pub(crate) fn take(&mut self, elements: u64, from: &Self) {
         let mine = self.numbers(0..elements);
         let count = mine.len() as u64 / from.fields.len() as u64;

@@ -1,4 +1,4 @@
-//! What is measured: candidates by name, the library's own among them, on plain bytes.
+//! Measured candidates by name, including the library's own, on plain bytes.
 
 use exec::{Bytes, Call, Communicator, ExecError, Runner, Wait};
 use schedule::{Collective, Unsupported};
@@ -9,8 +9,8 @@ use crate::doing;
 /// Bytes that fill channels several times over, so that ranks receive while they still send.
 const FILLING: u64 = 1 << 20;
 
-/// Compares all candidates of all collectives with the library; returns the number of failures.
-/// Messages of ours go `through` what is said.
+/// Compares all candidates of all collectives with the library; returns the number of failures. `through` selects the
+/// transport of our messages.
 pub(crate) fn check(communicator: &Communicator, through: Through) -> Result<u32, ExecError> {
     let mut failures = 0;
     for collective in Collective::MEASURED {
@@ -20,7 +20,7 @@ pub(crate) fn check(communicator: &Communicator, through: Through) -> Result<u32
                 if is_left_out || (bytes > 0 && !collective.has_data()) {
                     continue;
                 }
-                // MPICH 4.0 takes `MPI_IN_PLACE` of other roots than 0 for an address.
+                // MPICH 4.0 mistakes `MPI_IN_PLACE` for an address at roots other than 0.
                 let root = if in_place { 0 } else { communicator.size() - 1 };
                 let call = Call {
                     collective,
@@ -107,7 +107,7 @@ fn compare_others(
     Ok(failures)
 }
 
-/// MPICH ends the job where this one does not fit, instead of returning an error.
+/// Whether MPICH ends the job because the algorithm cannot serve the call, instead of returning an error.
 fn aborts(native: &NativeAlgorithm, call: &Call, communicator: &Communicator) -> bool {
     let ranks = communicator.size();
     let is_even = (call.bytes / call.datatype.size_bytes()).is_multiple_of(ranks.into());

@@ -13,13 +13,13 @@ use crate::conformance::{Score, try_all};
 use crate::kind::kinds;
 use crate::{doing, runners};
 
-/// What each communicator may use.
+/// The limit of shared memory.
 pub(crate) const LIMIT: u64 = 64 << 20;
 
 /// The pretended node of a rank.
 type Node = fn(u32) -> u32;
 
-/// How ranks stand on pretended nodes, and what they may share.
+/// The pretended nodes of ranks, and their limit of shared memory.
 struct Place {
     name: &'static str,
     node: Node,
@@ -49,7 +49,7 @@ const PLACES: [Place; 4] = [
     },
 ];
 
-/// Tries algorithms on few and on all ranks, and what else there is to channels. Returns the number of failures on
+/// Tries algorithms on few and on all ranks, and the other properties of channels. Returns the number of failures on
 /// this rank.
 pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
     let start = Instant::now();
@@ -60,7 +60,7 @@ pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
         if let Some(part) = world.subset(world.rank() < size)? {
             for Place { name, node, limit } in PLACES {
                 doing(format!("{name}, {size} ranks"));
-                // What those of the place before have taken is free again.
+                // The memory of the previous channels is free again.
                 let mut part = part.duplicate()?;
                 connect(&mut part, node, limit)?;
                 try_all(&mut part, &kinds, size > cores, Through::Shared, &mut score)?;
@@ -142,7 +142,7 @@ fn reasons(world: &Communicator) -> Result<u32, ExecError> {
     Ok(failures)
 }
 
-/// Many communicators share the limit, and give back what they had.
+/// Many communicators share the limit, and release their memory.
 fn limits(world: &Communicator) -> Result<u32, ExecError> {
     let mut failures = 0;
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! What collectives' own times tell of the machine.
+//! Machine parameters found from the times of collectives.
 
 use fit::{MachineFit, predicted_seconds, summarise};
 use model::{Line, Machine, PostAhead};
@@ -14,7 +14,7 @@ const ALGORITHMS: [&str; 3] = [
     "allreduce/rabenseifner",
 ];
 
-/// The machine of the tests, whose messages take other times in some circumstances.
+/// The machine of the tests, with messages that take longer in some circumstances.
 fn with_line(change: impl Fn(&mut Line)) -> MachineFit {
     let mut fit = machine();
     fit.machine = fit.machine.map(|mut machine| {
@@ -72,7 +72,7 @@ fn worst(found: &MachineFit, truth: &MachineFit) -> f64 {
 }
 
 #[test]
-fn what_experiments_do_not_tell_is_found_in_the_times_of_collectives() {
+fn parameters_unknown_from_experiments_are_found_from_the_times_of_collectives() {
     let truth = with_line(|line| {
         line.exchange = Some(1.4);
         line.fresh = Some(2.5);
@@ -85,7 +85,7 @@ fn what_experiments_do_not_tell_is_found_in_the_times_of_collectives() {
 }
 
 #[test]
-fn times_of_pipelines_tell_whether_receives_are_posted_ahead() {
+fn times_of_pipelines_show_whether_receives_are_posted_ahead() {
     for post_ahead in [PostAhead::All, PostAhead::None] {
         let mut truth = with_line(|_| ());
         truth.machine = truth.machine.map(|machine| Machine {
@@ -100,16 +100,16 @@ fn times_of_pipelines_tell_whether_receives_are_posted_ahead() {
 }
 
 #[test]
-fn where_experiments_tell_enough_nothing_is_changed() {
+fn parameters_are_kept_if_the_experiments_suffice() {
     let plain = machine();
     let mut found = machine();
     found.calibrate(&summaries(&plain));
     assert_eq!(found, plain);
 }
 
-/// Times that no parameter explains are not fitted to.
+/// Parameters are not fitted to times that no parameter explains.
 #[test]
-fn what_does_not_predict_sizes_held_out_is_not_used() {
+fn parameters_that_do_not_predict_held_out_sizes_are_not_used() {
     let plain = machine();
     let mut summaries = summaries(&plain);
     for (summary, place) in summaries.iter_mut().zip(0_u32..) {

@@ -22,8 +22,8 @@ impl Part {
     }
 }
 
-/// A line without changes, and what a library with protocols does: eager, rendezvous from 16K on, another
-/// algorithm from 1M on.
+/// A line without changes; and the times of a library with protocols: eager, rendezvous from 16K on, another algorithm
+/// from 1M on.
 const PARTS: [Part; 3] = [
     Part {
         from_bytes: 0,
@@ -42,7 +42,7 @@ const PARTS: [Part; 3] = [
     },
 ];
 
-/// 8 bytes to 16M, doubling.
+/// The sizes from 8 bytes to 16M, doubling.
 fn sizes() -> Vec<u64> {
     (3..25).map(|power| 1 << power).collect()
 }
@@ -52,7 +52,7 @@ fn truth(parts: &[Part], bytes: u64) -> f64 {
     part.expect("the first begins at 0").seconds(bytes)
 }
 
-/// 10 % log-normal noise on each time.
+/// A curve with 10 % log-normal noise on each time.
 fn noisy(parts: &[Part], sizes: &[u64], seed: u64) -> Curve {
     let mut noise = Noise::realistic(seed);
     let timing = |bytes: &u64| Timing {
@@ -86,7 +86,7 @@ fn changes_of_protocol_are_found_within_a_size_and_no_others() {
                 assert!(segment.alpha_seconds < 2.0 * part.alpha, "{segment:?}");
             }
         }
-        // One curve in 25 for each change, or for none.
+        // At most one curve in 25 may be wrong for each change, or for none.
         let changes = (count as u64 - 1).max(1);
         assert!(
             missed.len() as u64 <= changes * SEEDS / 25,
@@ -95,7 +95,7 @@ fn changes_of_protocol_are_found_within_a_size_and_no_others() {
     }
 }
 
-/// Few sizes are no reason to believe in changes either.
+/// On coarse grids, too, noise gives no segments.
 #[test]
 fn noise_makes_no_segments_on_coarse_grids() {
     for step in [1, 2, 3] {
@@ -106,9 +106,9 @@ fn noise_makes_no_segments_on_coarse_grids() {
     }
 }
 
-/// Errors at sizes between and beyond the measured ones, and the share that they may have.
+/// Checks the errors at sizes between and beyond the measured ones against their limits.
 #[test]
-fn predictions_are_near_the_truth_and_say_how_they_were_found() {
+fn predictions_are_near_the_truth_and_name_their_origin() {
     let mut errors = [Vec::new(), Vec::new(), Vec::new()];
     for seed in 0..SEEDS {
         let curve = noisy(&PARTS[..2], &sizes(), seed);
@@ -151,7 +151,7 @@ fn statistics_median(values: &[f64]) -> f64 {
 }
 
 #[test]
-fn few_sizes_have_no_lines_and_still_tell_what_tables_would() {
+fn few_sizes_have_no_lines_and_are_predicted_as_in_tables() {
     let curve = |points: &[(u64, f64)]| {
         let points = points.iter().map(|(bytes, seconds)| Timing {
             bytes: *bytes,
@@ -179,14 +179,14 @@ fn few_sizes_have_no_lines_and_still_tell_what_tables_would() {
     // A barrier has one size.
     let one = curve(&[(0, 3e-6)]);
     assert_eq!(one.predict(0, Inside::Segments).seconds, 3e-6);
-    // A call without data does nothing.
+    // A call without data returns at once.
     let zero = curve(&[(0, 1e-8), (8, 1.008e-6), (64, 1.064e-6), (1000, 2e-6)]);
     assert_eq!(zero.segments.len(), 1);
     let alpha = zero.segments[0].alpha_seconds;
     assert!((alpha / 1e-6 - 1.0).abs() < 1e-3, "{alpha}");
 }
 
-/// A candidate's curves on one rank a node, where `alpha` and `beta` follow the ranks.
+/// A candidate's curves with one rank per node, where `alpha` and `beta` depend on the number of ranks.
 fn over_shapes(nodes: &[u32], time: fn(f64, f64) -> f64) -> Vec<CandidateCurve> {
     let curve = |nodes: &u32| {
         let shape = CommShape {
@@ -246,9 +246,9 @@ fn other_shapes_follow_the_ranks_or_their_logarithm() {
     }
 }
 
-/// As many ranks are not as many ranks if they stand elsewhere.
+/// Shapes with equal numbers of ranks differ if the ranks are on different numbers of nodes.
 #[test]
-fn shapes_are_compared_with_those_that_differ_in_one_thing() {
+fn shapes_are_compared_with_shapes_that_differ_in_one_number() {
     let on = |nodes: u32, ppn: u32, seconds: f64| CandidateCurve {
         cell: cell(CommShape { nodes, ppn }, 8),
         candidate: candidate(),
@@ -277,10 +277,10 @@ fn shapes_are_compared_with_those_that_differ_in_one_thing() {
     );
 }
 
-/// Two straight lines that cross: interpolation bends them, segments do not. With powers of the size
-/// it is the other way round, though neither makes a wrong choice.
+/// Two straight lines that cross: interpolation bends them, segments do not. With powers of the size it is the reverse,
+/// although neither makes a wrong choice.
 #[test]
-fn what_decides_better_at_sizes_left_out_is_taken_inside() {
+fn the_method_with_less_regret_at_left_out_sizes_is_used_inside() {
     let curves = |times: [fn(f64) -> f64; 2]| {
         let names = ["allreduce/ring", "allreduce/dual_root"];
         let curve = |(name, time): (&str, fn(f64) -> f64)| {
@@ -304,7 +304,7 @@ fn what_decides_better_at_sizes_left_out_is_taken_inside() {
             .predict(&asked, &first, PredictionMethod::Model)
             .map(|p| p.how)
     };
-    // At 100 bytes the first is faster; between 10 and 1000 it looks slower.
+    // At 100 bytes the first candidate is faster; interpolated between 10 and 1000 it looks slower.
     assert_eq!(
         how([|m| 100.0 + m, |m| 1.0 + 2.0 * m]),
         Some(TimeOrigin::Segment)
@@ -315,9 +315,9 @@ fn what_decides_better_at_sizes_left_out_is_taken_inside() {
     );
 }
 
-/// The simplex search over the same loss, to 1 part in a thousand.
+/// The line agrees with that of a simplex search over the same loss to one part in a thousand.
 #[test]
-fn the_straight_line_is_that_which_a_general_search_finds() {
+fn the_straight_line_agrees_with_a_general_search() {
     let mut random = fastrand::Rng::with_seed(3);
     for case in 0..20 {
         let points: Vec<Timing> = (0..12)
@@ -357,7 +357,7 @@ fn the_straight_line_is_that_which_a_general_search_finds() {
 }
 
 #[test]
-fn points_that_are_no_line_have_the_nearest_one_without_negative_parts() {
+fn points_off_any_line_have_the_nearest_line_without_negative_parts() {
     let check = |values: [(u64, f64); 3], alpha: f64, beta: f64| {
         let points = values.map(|(bytes, seconds)| Timing { bytes, seconds });
         let found = Curve::new(points.to_vec()).straight.expect("a line");
@@ -369,7 +369,7 @@ fn points_that_are_no_line_have_the_nearest_one_without_negative_parts() {
     };
     check([(1, 4.0), (10, 2.0), (100, 1.0)], 2.0, 0.0);
     check([(1, 2.0), (10, 20.0), (100, 200.0)], 0.0, 2.0);
-    // Growing faster than any line; of the outer two the one that is further off pulls a little more,
-    // until the middle one is 0.245 thousandths off.
+    // These times grow faster than any line. The outer point with the larger error has slightly more weight, until the
+    // middle point is off by 0.245 thousandths.
     check([(10, 1.0), (20, 3.0), (40, 12.0)], 0.0, 0.150_036_9);
 }

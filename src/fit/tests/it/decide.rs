@@ -1,4 +1,4 @@
-//! Decisions where the right one is known.
+//! Decisions with known right answers.
 
 use fit::{DecideOptions, MachineFit, decide, decide_for, summarise};
 use results::{CellDecision, Verdict};
@@ -37,7 +37,7 @@ fn ring() -> Candidate {
 }
 
 #[test]
-fn against_the_default() {
+fn candidates_are_compared_with_the_default() {
     let check = |ours: &[f64], default: &[f64], verdict, confidence| {
         let found = commutative(&[(dual_root(), ours), (Candidate::Default, default)]);
         assert_eq!(
@@ -59,14 +59,14 @@ fn against_the_default() {
     check(&[1.2; 6], &[1.0; 6], Verdict::DefaultFastest, High);
     check(&[1.2; 3], &[1.0; 3], Verdict::DefaultFastest, Low);
     check(&[0.97; 3], &[1.0; 3], Verdict::Immaterial, Low);
-    // One launch was slow for its whole life, for both.
+    // One launch was slow as a whole, for both candidates.
     check(
         &[0.8, 0.8, 2.3, 0.8, 0.8, 0.8],
         &[1.0, 1.0, 2.8, 1.0, 1.0, 1.0],
         Verdict::Fastest,
         High,
     );
-    // Faster in the median, but not reliably.
+    // The candidate has the shorter median, but not significantly.
     let unsure = [0.7, 0.8, 0.8, 0.9, 1.2, 1.3];
     check(&unsure, &[1.0; 6], Verdict::WithinNoise, Medium);
     check(&unsure[1..], &[1.0; 5], Verdict::Fastest, Low);
@@ -83,7 +83,7 @@ fn against_the_default() {
 }
 
 #[test]
-fn high_means_95_percent_whatever_the_campaign_asks_for() {
+fn high_confidence_means_95_percent_in_all_campaigns() {
     let check = |ours: f64, launches: usize, asked: f64, confidence| {
         let (ours, default) = (vec![ours; launches], vec![1.0; launches]);
         let samples = launches_of(&ours, &default);
@@ -96,7 +96,7 @@ fn high_means_95_percent_whatever_the_campaign_asks_for() {
         assert_eq!(found.confidence, confidence, "{launches} for {asked}");
     };
     use Confidence::{High, Low, Medium};
-    // A candidate that is chosen, and one that is not.
+    // One candidate is chosen, the other is not.
     for ours in [0.5, 1.5] {
         check(ours, 3, 0.95, Low);
         check(ours, 3, 0.75, Medium);
@@ -113,8 +113,8 @@ fn launches_of(ours: &[f64], default: &[f64]) -> Vec<Sample> {
 }
 
 #[test]
-fn what_is_faster_only_by_its_median_is_not_said_to_be_matched() {
-    // The ring's median is the best, but it does not beat the default for sure.
+fn candidates_faster_only_by_their_median_do_not_set_the_standard() {
+    // The ring has the shortest median, but does not beat the default significantly.
     let found = commutative(&[
         (Candidate::Default, &[1.0; 6]),
         (ring(), &[0.5, 0.5, 0.5, 0.5, 0.5, 1.2]),
@@ -176,7 +176,7 @@ fn noncommutative_operators_get_ordered_algorithms() {
         });
         choices.collect()
     };
-    // Each class from its own measurements alone.
+    // Each class is decided from its own measurements.
     let commutative = (Operators::Commutative, ring(), true);
     let ordered = (Operators::Noncommutative, dual_root(), false);
     assert_eq!(chosen(&of_sums), std::slice::from_ref(&commutative));
@@ -185,10 +185,10 @@ fn noncommutative_operators_get_ordered_algorithms() {
     assert_eq!(chosen(&both), [commutative, ordered]);
 }
 
-/// For programs with operators that do not commute, a library's algorithm that gives way to another one is not
-/// itself; in settings that hold for all operators it does no harm.
+/// A library's algorithm that passes noncommutative operators on to another algorithm is not chosen for these operators
+/// alone; it may be chosen in settings that hold for all operators.
 #[test]
-fn what_falls_through_is_not_for_noncommutative_operators() {
+fn algorithms_that_pass_operators_on_are_not_chosen_for_noncommutative_operators() {
     let native = |id: &str| Candidate::Native {
         algorithm: format!("native:allreduce/{id}"),
         parameters: vocabulary::Parameters::default(),
@@ -220,7 +220,7 @@ fn what_falls_through_is_not_for_noncommutative_operators() {
         of(Noncommutative, "recursive_doubling"),
     ];
     assert_eq!(chosen("openmpi", Deployment::Colltune), apart);
-    // Its files do not tell operators apart.
+    // The library's files do not distinguish operators.
     let together = [of(Any, "rabenseifner"), of(Commutative, "ring")];
     assert_eq!(chosen("openmpi", Deployment::Library), together);
     assert_eq!(chosen("mpich", Deployment::Library), apart);
@@ -258,7 +258,7 @@ fn noncommutative_operators_get_no_composition_of_an_unordered_reduce() {
     }
 }
 
-/// A reduce that is in order for the root measured, but not for every root, is not for tables.
+/// A reduce that is in order for the measured root, but not for every root, is not chosen.
 #[test]
 fn noncommutative_operators_get_reduces_that_are_ordered_for_every_root() {
     let cell = Cell {
@@ -376,10 +376,10 @@ fn choices(points: &[&[(Candidate, f64)]]) -> Vec<Candidate> {
 }
 
 #[test]
-fn neighbours_share_a_choice_where_it_costs_nothing() {
+fn neighbouring_sizes_share_a_choice_if_it_costs_nothing() {
     let block = |bytes| ours("allreduce/dual_root", Some(bytes));
     let default = (Candidate::Default, 1.0);
-    // 8K is best first, 16K last, and in between they differ by less than 1 %.
+    // 8K is best at the first size, 16K at the last, and in between they differ by less than 1 %.
     let first = [default.clone(), (block(8192), 0.5), (block(16384), 0.6)];
     let middle = [default.clone(), (block(8192), 0.5), (block(16384), 0.504)];
     let last = [default.clone(), (block(8192), 0.6), (block(16384), 0.5)];
@@ -387,17 +387,17 @@ fn neighbours_share_a_choice_where_it_costs_nothing() {
         choices(&[&first, &middle, &middle, &last]),
         [block(8192), block(8192), block(8192), block(16384)]
     );
-    // Looking ahead: the fastest of the first size is not worth a rule of its own.
+    // The fastest candidate of the first size does not get a rule for that size alone.
     assert_eq!(choices(&[&middle, &last]), [block(16384), block(16384)]);
-    // Among equals, fewer blocks.
+    // Of equal candidates, the one with fewer blocks is chosen.
     assert_eq!(choices(&[&middle]), [block(16384)]);
-    // Another algorithm that is surely slower, if by little, is not taken.
+    // Another algorithm that is significantly slower is not chosen, even if the difference is small.
     let other = [default, (block(8192), 0.5), (ring(), 0.504)];
     assert_eq!(choices(&[&other]), [block(8192)]);
 }
 
 #[test]
-fn a_rule_is_saved_where_that_costs_less_than_the_limit() {
+fn a_rule_is_saved_if_it_costs_less_than_the_limit() {
     let dual_root = || ours("allreduce/dual_root", Some(8192));
     let point = |ring_seconds: f64, root_seconds: f64| {
         [
@@ -407,7 +407,7 @@ fn a_rule_is_saved_where_that_costs_less_than_the_limit() {
         ]
     };
     let (ring_wins, barely, clearly) = (point(0.5, 0.6), point(0.504, 0.5), point(0.51, 0.5));
-    // It costs 0.8 % to go on with the ring, and 2 % at the last one.
+    // Continuing with the ring costs 0.8 % in the first case and 2 % in the second.
     assert_eq!(
         choices(&[&ring_wins, &barely, &ring_wins]),
         [ring(), ring(), ring()]
@@ -416,9 +416,9 @@ fn a_rule_is_saved_where_that_costs_less_than_the_limit() {
         choices(&[&ring_wins, &clearly, &ring_wins]),
         [ring(), dual_root(), ring()]
     );
-    // Nothing is given away where no rule is saved by it.
+    // The fastest candidate is chosen where no rule would be saved.
     assert_eq!(choices(&[&barely, &barely]), [dual_root(), dual_root()]);
-    // The default stays: the ring gains too little here.
+    // The default stays where the ring gains too little.
     let kept = [
         (Candidate::Default, 1.0),
         (ring(), 0.99),
@@ -428,7 +428,7 @@ fn a_rule_is_saved_where_that_costs_less_than_the_limit() {
         choices(&[&ring_wins, &kept, &ring_wins]),
         [ring(), Candidate::Default, ring()]
     );
-    // Nor does anything give way to the default.
+    // The default never replaces a candidate that beats it.
     let gains = [(Candidate::Default, 1.0), (ring(), 0.9), (dual_root(), 2.0)];
     assert_eq!(
         choices(&[&kept, &gains, &kept]),
@@ -437,7 +437,7 @@ fn a_rule_is_saved_where_that_costs_less_than_the_limit() {
 }
 
 #[test]
-fn what_a_shorter_table_may_cost_is_to_be_had() {
+fn a_shorter_table_costs_at_most_max_regret() {
     let samples = |first: f64, second: f64| {
         [(CELL, 0.5, 0.6), (2 * CELL, first, second)].map(|(bytes, ring_seconds, root_seconds)| {
             let times = [[1.0; 6], [ring_seconds; 6], [root_seconds; 6]];
@@ -493,7 +493,7 @@ fn regret_is_small_under_realistic_noise() {
     let truth = |candidate: &Candidate, bytes: u64| {
         let bytes = bytes as f64;
         match candidate.id() {
-            // A library with a bad switch point.
+            // The library switches algorithms at a bad size.
             "default" if bytes < 32_768.0 => 1e-6 + 1.2e-9 * bytes,
             "default" => 9e-6 + 0.8e-9 * bytes,
             "recursive_doubling" => 1.02e-6 + 1.1e-9 * bytes,
@@ -564,7 +564,7 @@ fn the_placebo_is_compared_and_never_chosen() {
     assert_eq!((about.placebos.len(), about.biased().count()), (1, 0));
 }
 
-/// Stores of earlier versions have times of both.
+/// Stores of earlier versions may have times of several candidates with the same schedule.
 #[test]
 fn of_candidates_that_are_the_same_schedule_the_simplest_is_chosen() {
     let segmented = ours("allreduce/ring_segmented", Some(CELL));
@@ -582,13 +582,13 @@ fn of_candidates_that_are_the_same_schedule_the_simplest_is_chosen() {
             "all that was measured is shown"
         );
     }
-    // Alone, the other one does as well.
+    // If only the other candidate was measured, it is chosen.
     let alone = decided(
         &launches(allreduce(2, CELL), &[both[0].clone(), both[2].clone()]),
         &[],
     );
     assert_eq!(alone[0].chosen, segmented);
-    // Blocks make a schedule of its own.
+    // With blocks the schedule is a different one.
     let mut cut = both.clone();
     cut[0].0 = ours("allreduce/ring_segmented", Some(CELL / 8));
     let decisions = decided(&launches(allreduce(2, CELL), &cut), &[]);

@@ -1,4 +1,4 @@
-//! Decisions at points that were kept from them.
+//! Decisions at points that were held out.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ fn regret(bytes: u64, candidate: usize) -> f64 {
 }
 
 #[test]
-fn regrets_at_sizes_held_out_are_those_of_the_choices() {
+fn regrets_at_held_out_sizes_are_those_of_the_choices() {
     let scores = evaluated(&lines(), &[]);
     let [sizes] = &scores[..] else {
         panic!("{scores:?}")
@@ -91,7 +91,7 @@ fn regrets_at_sizes_held_out_are_those_of_the_choices() {
         (Method::StraightLines, [0, 1, 2]),
         (Method::LogLog, [0, 1, 1]),
         (Method::Model, [0, 1, 2]),
-        // Its rules end where interpolated times cross, too.
+        // The table's rules also end where interpolated times cross.
         (Method::Table, [0, 1, 1]),
     ] {
         let mut regrets: Vec<f64> = [64, 4096, 262_144]
@@ -123,15 +123,15 @@ fn regrets_at_sizes_held_out_are_those_of_the_choices() {
     assert!((found - everywhere / 8.0).abs() < 1e-9, "{found}");
 }
 
-/// What is measured at a point held out must not matter to what is chosen there.
+/// The measurements at a held-out point must not affect the choice there.
 #[test]
-fn nothing_leaks_from_what_is_held_out() {
+fn held_out_points_do_not_affect_decisions() {
     let mut samples = lines();
     for sample in &mut samples {
         let Subject::Cell(cell) = sample.subject else {
             panic!("a cell")
         };
-        // The default is made the best by far where it is held out.
+        // The default is made the best by far at a held-out point.
         if cell.bytes == 262_144 && sample.candidate == Candidate::Default {
             sample.seconds = vec![1e-9; 3];
         }
@@ -194,7 +194,7 @@ fn shapes_between_others_are_held_out_in_turn() {
 #[test]
 fn failures_and_points_without_a_choice_do_not_count() {
     let mut samples = lines();
-    // Nothing to choose there.
+    // At this point there is only the default.
     samples.extend(launches(
         allreduce(8, 8),
         &[(Candidate::Default, &[1e-6; 6])],
@@ -214,10 +214,9 @@ fn failures_and_points_without_a_choice_do_not_count() {
     assert_eq!(scores[0].points, 3);
 }
 
-/// A block that holds the whole vector is one block, whatever it is called; a choice that was not
-/// measured has no regret.
+/// All block sizes of at least the whole vector give the same schedule; a choice that was not measured has no regret.
 #[test]
-fn a_choice_counts_if_its_program_was_measured() {
+fn a_choice_counts_if_its_schedule_was_measured() {
     let mut samples = Vec::new();
     let block = |bytes| ours("allreduce/dual_root", Some(bytes));
     for (bytes, candidate) in [(64, block(64)), (512, block(8192)), (4096, block(4096))] {
@@ -243,7 +242,7 @@ fn a_choice_counts_if_its_program_was_measured() {
 }
 
 #[test]
-fn with_too_few_points_there_is_nothing_to_hold_out() {
+fn with_too_few_points_no_point_is_held_out() {
     assert_eq!(evaluated(&[], &[]), []);
     let two = |ppn: u32| {
         let of_size = move |bytes: &u64| measured(allreduce(ppn, *bytes), times(*bytes));
@@ -303,7 +302,7 @@ fn a_table_is_judged_at_every_point_of_other_measurements() {
         let found = score.mean.expect("measured");
         assert!((found - expected).abs() < 1e-9, "{score:?}: {expected}");
     }
-    // Too early for the ring: that is all that is wrong.
+    // The table's only mistake is that it chooses the ring too early.
     let worst = all.scores[1].worst.as_ref().expect("there is one");
     assert_eq!(worst.cell.bytes, 32_768);
     // The library's own settings offer only the default here, so there is no choice.
@@ -331,9 +330,9 @@ fn difference(samples: &[Sample]) -> Option<Interval> {
     evaluated(samples, &[])[0].common.expect("known").difference
 }
 
-/// Where all candidates are equally fast, the choices of two methods differ by luck alone.
+/// If all candidates are equally fast, the choices of two methods differ only by chance.
 #[test]
-fn what_noise_explains_is_not_taken_for_a_difference_between_methods() {
+fn noise_is_not_reported_as_a_difference_between_methods() {
     let mut differs = 0;
     for seed in 0..8 {
         let samples = noisy(Noise::realistic(seed), 6, [1.0; 3]);
@@ -347,7 +346,7 @@ fn what_noise_explains_is_not_taken_for_a_difference_between_methods() {
 
 /// A gain of 4 % is too small for a table to replace the default, not for log-log interpolation.
 #[test]
-fn a_difference_beyond_noise_is_told() {
+fn a_difference_beyond_noise_is_reported() {
     let quiet = || {
         let mut noise = Noise::realistic(1);
         (noise.sigma, noise.point_sigma) = (0.001, 0.001);

@@ -1,4 +1,4 @@
-//! Known parameters must be found again, and unknowable ones reported as such.
+//! Known parameters are found again, and undetermined ones are reported as such.
 
 use fit::{MachineFit, fit_machine, summarise};
 use results::Status;
@@ -18,7 +18,7 @@ const COMBINE: ExperimentKind = ExperimentKind::Combine {
 };
 pub(crate) const SIZES: [u64; 7] = [8, 64, 512, 4096, 32_768, 262_144, 2_097_152];
 
-/// Launches that give a median within 5 %, where 6 give an honest interval.
+/// The number of launches that give a median within 5 %; 6 launches give a correct interval.
 pub(crate) const MANY: u32 = 30;
 
 /// Samples of an experiment that takes `seconds(bytes)`.
@@ -99,7 +99,7 @@ fn known_parameters_are_found_within_5_percent() {
         near(rates.gamma, GAMMA, 0.05);
         for parameter in found.parameters.iter().filter(|p| p.unit != "1") {
             let estimate = parameter.estimate.expect("estimated");
-            // The error of a point is that of its launch and its own, 5 % each.
+            // The error of a point consists of its launch's error and its own, 5 % each.
             assert!(estimate.residual < 0.07, "{parameter:?}");
         }
         let factor = |name: &str| {
@@ -111,14 +111,14 @@ fn known_parameters_are_found_within_5_percent() {
                 .expect("measured")
                 .value()
         };
-        // At the sizes below alpha / beta the larger ones already feel the bandwidth.
+        // The larger of the sizes below alpha / beta already depend on the bandwidth.
         near(factor("node.exchange_latency"), 1.02, 0.05);
         near(factor("node.exchange_bandwidth"), 1.58, 0.07);
     }
 }
 
 #[test]
-fn intervals_cover_the_truth_as_often_as_they_say() {
+fn intervals_cover_the_truth_as_often_as_their_coverage() {
     let check = |launches: u32, stated: f64, widest: f64| {
         let (mut covered, mut widths) = ([0; 2], 0.0);
         let seeds: u32 = 400;
@@ -159,7 +159,7 @@ fn one_launch_gives_values_without_certainty() {
     let rates = found
         .rates(&allreduce(4, 8), vocabulary::Through::Mpi, 8)
         .expect("identified");
-    // An error of the launch is one of every value.
+    // An error of the launch affects every value.
     near(Some(rates.alpha), ALPHA, 0.2);
     near(Some(rates.beta), BETA, 0.2);
     near(rates.gamma, GAMMA, 0.2);
@@ -175,7 +175,7 @@ fn one_launch_gives_values_without_certainty() {
 }
 
 #[test]
-fn a_launch_counts_for_what_it_can_tell() {
+fn a_launch_counts_for_the_parameters_that_it_determines() {
     let ping_pong = (ExperimentKind::PingPong, NODE);
     let one_way = |n| ALPHA + BETA * n;
     let mut noise = Noise::realistic(11);
@@ -217,10 +217,9 @@ fn a_launch_counts_for_what_it_can_tell() {
 }
 
 #[test]
-fn an_interrupted_launch_and_the_one_that_made_up_for_it_are_one() {
+fn an_interrupted_launch_and_its_replacement_count_as_one() {
     let whole = full(&mut Noise::realistic(7), 6);
-    // The second launch stopped after 512 bytes, and a seventh measured the rest, after which the
-    // numbers go on.
+    // The second launch stopped after 512 bytes, a seventh measured the rest, and the numbers continue after it.
     let mut pieces = whole.clone();
     for sample in &mut pieces {
         let Subject::Experiment(Experiment { bytes, .. }) = sample.subject else {
@@ -235,7 +234,7 @@ fn an_interrupted_launch_and_the_one_that_made_up_for_it_are_one() {
 }
 
 #[test]
-fn outliers_do_not_pull() {
+fn outliers_do_not_affect_the_parameters() {
     let mut samples = full(&mut Noise::realistic(5), 6);
     for slow in samples
         .iter_mut()
@@ -252,7 +251,7 @@ fn outliers_do_not_pull() {
 }
 
 #[test]
-fn levels_are_kept_apart() {
+fn levels_have_separate_parameters() {
     let mut noise = Noise::realistic(2);
     let ping_pong = ExperimentKind::PingPong;
     let network = CommShape { nodes: 2, ppn: 1 };
@@ -282,7 +281,7 @@ fn levels_are_kept_apart() {
 }
 
 #[test]
-fn what_is_not_determined_is_said() {
+fn undetermined_parameters_are_reported() {
     let ping_pong = |sizes: &[u64], launches| {
         let kind = (ExperimentKind::PingPong, NODE);
         let mut noise = Noise::realistic(3);
@@ -298,7 +297,7 @@ fn what_is_not_determined_is_said() {
             needed: 3
         }));
 
-    // A byte more or less is invisible in small messages, and the start in large ones.
+    // The time per byte is invisible in small messages, and the start-up time in large ones.
     let [alpha, beta] = &ping_pong(&[1, 8, 32, 64], 6).parameters[..] else {
         panic!("two")
     };
@@ -315,9 +314,9 @@ fn what_is_not_determined_is_said() {
 }
 
 #[test]
-fn a_time_that_is_no_line_shows_in_the_residual() {
+fn times_off_a_line_increase_the_residual() {
     let kind = (ExperimentKind::PingPong, NODE);
-    // Launches that differ show in the residual, too; here only the bend shall.
+    // Differences between launches also increase the residual; this test is about the bend alone.
     let mut noise = Noise::realistic(4);
     (noise.launch_sigma, noise.point_sigma) = (0.0, 0.0);
     let bent = |n: f64| {
@@ -348,7 +347,7 @@ fn the_same_samples_give_the_same_fit() {
 }
 
 #[test]
-fn no_experiments_no_machine() {
+fn without_experiments_there_is_no_machine() {
     let found = fitted(&[]);
     assert_eq!((found.machine, found.parameters), (None, Vec::new()));
 }

@@ -1,4 +1,4 @@
-//! Tests of the fit on synthetic samples, whose truth is known.
+//! Tests of the fit on synthetic samples with known parameters.
 
 mod calibrate;
 mod curves;

@@ -5,7 +5,7 @@ use results::{Counts, Pairs, Summary};
 use statistics::Interval;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Parameters, Subject};
 
-/// A candidate that took so long in three launches.
+/// A candidate with these times in three launches.
 fn summary(bytes: u64, candidate: Candidate, seconds: [f64; 3]) -> Summary {
     let cell = Cell {
         collective: schedule::Collective::Bcast,
@@ -56,7 +56,7 @@ fn named(algorithm: &str, bytes: Option<u64>) -> Candidate {
     }
 }
 
-/// Of Open MPI, which has our chain as its pipeline.
+/// The pairs for Open MPI; its pipeline is our chain.
 fn of(summaries: &[Summary]) -> Vec<Pairs> {
     let library = Library {
         name: "openmpi".to_owned(),
@@ -101,7 +101,7 @@ fn ratios_are_paired_in_launches_and_blocks_match() {
     let interval = ratio.interval;
     assert_eq!([interval.low, ratio.median, interval.high], [2.0, 2.0, 2.0]);
 
-    // At its best the library has the short segments, and the default is not forced.
+    // The library's best is the algorithm with short segments; the default is not forced.
     let best = |name: &str, against: &str| {
         let mut rows = pairs[0].best.iter();
         let row = rows.find(|row| row.name == name && row.against == against);
@@ -113,7 +113,7 @@ fn ratios_are_paired_in_launches_and_blocks_match() {
 }
 
 #[test]
-fn equivalents_that_left_the_race_are_left_out_and_counted() {
+fn eliminated_equivalents_are_left_out_and_counted() {
     let equivalents = |left_launches| {
         let left = |summary: Summary| Summary {
             counts: Counts {
@@ -145,7 +145,7 @@ fn equivalents_that_left_the_race_are_left_out_and_counted() {
 
 #[test]
 fn the_best_is_not_chosen_by_the_launch_that_judges_it() {
-    // By all launches the second is better, thanks to the one in which it was lucky.
+    // Over all launches the second candidate is better, because of one launch in which it was fast by chance.
     let summaries = [
         summary(8, named("bcast/chain", Some(2)), [0.9; 3]),
         summary(8, named("bcast/chain", Some(1)), [0.4, 1.2, 0.8]),
@@ -161,9 +161,9 @@ fn the_best_is_not_chosen_by_the_launch_that_judges_it() {
             interval.coverage,
         )
     };
-    // Without that launch the first is chosen for it; for the others the second.
+    // For that launch the others choose the first candidate; for the other launches the second is chosen.
     assert_eq!(ratio(&summaries), ([0.8, 0.9, 1.2], 0.75));
-    // A single launch has no other to be compared with.
+    // A single launch has to choose for itself.
     let alone = summaries.map(|summary| Summary {
         launch_medians: summary.launch_medians[..1].to_vec(),
         ..summary
@@ -172,7 +172,7 @@ fn the_best_is_not_chosen_by_the_launch_that_judges_it() {
 }
 
 #[test]
-fn where_nothing_was_forced_there_are_no_pairs() {
+fn without_forced_algorithms_there_are_no_pairs() {
     let summaries = [
         summary(8, Candidate::Default, [1.0; 3]),
         summary(8, named("bcast/chain", Some(4)), [2.0; 3]),

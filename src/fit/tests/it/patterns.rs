@@ -1,4 +1,4 @@
-//! What messages cost that do not come one by one, and copies.
+//! The costs of several messages at once, and of copies.
 
 use fit::MachineFit;
 use results::{ParameterEstimate, Status};
@@ -13,7 +13,7 @@ const BETA: f64 = 2.1e-10;
 const COPY: f64 = 0.6e-10;
 const BURST_SIZES: [u64; 6] = [1, 4, 16, 64, 256, 1024];
 
-/// A message's share of a burst of those that take `overhead` each.
+/// The time per message of a burst of messages that take `overhead` each.
 fn burst(overhead: f64) -> impl Fn(f64) -> f64 {
     let messages = f64::from(ExperimentKind::BURST);
     move |n| {
@@ -40,7 +40,7 @@ fn named<'a>(found: &'a MachineFit, name: &str) -> &'a ParameterEstimate {
 }
 
 #[test]
-fn what_starting_a_message_costs_is_found_within_5_percent() {
+fn overhead_is_found_within_5_percent() {
     for seed in 0..10 {
         let mut noise = Noise::realistic(seed);
         let mut samples = ping_pongs(&mut noise);
@@ -126,7 +126,7 @@ fn the_eager_limit_is_the_largest_size_that_does_not_wait() {
 }
 
 #[test]
-fn copies_have_a_rate_of_their_own() {
+fn copies_have_a_separate_rate() {
     let mut noise = Noise::realistic(4);
     let mut samples = ping_pongs(&mut noise);
     let kind = (ExperimentKind::Copy, NODE);
@@ -144,7 +144,7 @@ fn sending_to_one_while_receiving_from_another_is_compared_with_one_message() {
         let mut noise = Noise::realistic(seed);
         let mut samples = ping_pongs(&mut noise);
         let kind = (ExperimentKind::Shift, CommShape { nodes: 1, ppn: 3 });
-        // Some of the sizes of the ping-pongs.
+        // These are some of the ping-pongs' sizes.
         let sizes = [8, 512, 32_768, 2_097_152];
         samples.extend(experiment(&mut noise, kind, &sizes, MANY, |n| {
             factor * (ALPHA + BETA * n)
@@ -156,7 +156,7 @@ fn sending_to_one_while_receiving_from_another_is_compared_with_one_message() {
 }
 
 #[test]
-fn a_fan_tells_whether_messages_of_a_rank_take_turns() {
+fn a_fan_shows_whether_messages_of_a_rank_take_turns() {
     const LARGE: [u64; 3] = [16 << 10, 64 << 10, 256 << 10];
     let check = |kind: ExperimentKind, partners: u32, at_once: f64| {
         let mut noise = Noise::realistic(8);
@@ -180,7 +180,7 @@ fn a_fan_tells_whether_messages_of_a_rank_take_turns() {
     check(ExperimentKind::FanIn, 3, 1.5);
 }
 
-/// Samples of pairs between two nodes whose ranks share a port.
+/// Samples of pairs between two nodes with ranks that share a port.
 fn injections(noise: &mut Noise, pairs: &[u32], shared: f64) -> Vec<Sample> {
     const LARGE: [u64; 3] = [16 << 10, 64 << 10, 256 << 10];
     let mut samples = Vec::new();
@@ -194,7 +194,7 @@ fn injections(noise: &mut Noise, pairs: &[u32], shared: f64) -> Vec<Sample> {
 }
 
 #[test]
-fn the_gap_of_a_port_is_found_where_ranks_wait_for_it() {
+fn the_gap_of_a_port_is_found_if_ranks_wait_for_it() {
     let gap = OVERHEAD / 10.0;
     let fit = |ppn: u32| {
         let mut noise = Noise::realistic(50);
@@ -214,7 +214,7 @@ fn the_gap_of_a_port_is_found_where_ranks_wait_for_it() {
         near(machine.injection_gap, gap, 0.05);
         near(machine.network.expect("measured").overhead, OVERHEAD, 0.05);
     }
-    // Ten ranks start messages no faster than the port lets them pass.
+    // With ten ranks the port limits the rate of messages.
     let found = fit(10);
     let status = &named(&found, "injection_gap").status;
     assert!(
@@ -225,7 +225,7 @@ fn the_gap_of_a_port_is_found_where_ranks_wait_for_it() {
 }
 
 #[test]
-fn what_a_node_shares_is_found_within_5_percent() {
+fn the_shared_port_of_a_node_is_found_within_5_percent() {
     let shared = BETA / 2.0;
     for seed in 0..5 {
         let mut noise = Noise::realistic(20 + seed);
@@ -241,7 +241,7 @@ fn what_a_node_shares_is_found_within_5_percent() {
 }
 
 #[test]
-fn a_port_that_nobody_is_seen_to_share_is_no_parameter() {
+fn a_port_without_observed_sharing_is_no_parameter() {
     let check = |pairs: &[u32], shared: f64, expected: fn(&Status) -> bool| {
         let mut samples = ping_pongs(&mut Noise::realistic(9));
         samples.extend(injections(&mut Noise::realistic(10), pairs, shared));

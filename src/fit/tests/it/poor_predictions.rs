@@ -1,4 +1,4 @@
-//! Sizes at which the parameters do not tell what they were fitted to.
+//! Sizes at which the parameters do not reproduce the times that they were fitted to.
 
 use fit::{MachineFit, parameters_hold, predicted_seconds};
 use model::Level;
@@ -8,7 +8,7 @@ use vocabulary::ExperimentKind;
 use crate::machine::{NODE, SIZES, experiment, fitted};
 use crate::synthetic::{Noise, allreduce, ours};
 
-/// Messages of 4 KiB take ten times as long as those of other sizes lead to expect.
+/// Messages of 4 KiB take ten times as long as other sizes suggest.
 fn bump(n: f64) -> f64 {
     let usual = 1e-6 + 2e-10 * n;
     if n == 4096.0 { 10.0 * usual } else { usual }
@@ -21,7 +21,7 @@ fn after(launches: u32, seconds: fn(f64) -> f64) -> MachineFit {
 }
 
 #[test]
-fn a_size_that_the_line_misses_is_a_poor_prediction_until_launches_show_a_line_of_its_own() {
+fn a_size_off_the_line_is_a_poor_prediction_until_launches_show_another_line() {
     let found = after(1, bump).poor_predictions;
     let [poor] = found[..] else {
         panic!("{found:?}")
@@ -39,7 +39,7 @@ fn a_size_that_the_line_misses_is_a_poor_prediction_until_launches_show_a_line_o
 }
 
 #[test]
-fn what_sends_messages_of_such_a_size_is_not_trusted_to_predictions() {
+fn candidates_that_send_such_messages_are_not_judged_by_predictions() {
     let fit = after(1, bump);
     let candidate = ours("allgather/ring", None);
     let check = |bytes, expected| {

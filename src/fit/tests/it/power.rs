@@ -1,5 +1,5 @@
-//! How often choosing and confirming are wrong together: with fixed seeds, on complete data whose noise is
-//! that of each candidate in each launch.
+//! The error rate of choosing and confirming together, with fixed seeds, on complete data with independent noise for
+//! each candidate in each launch.
 
 use fit::{Confirmation, DecideOptions, Exploration, Fresh, confirming_launches, summarise};
 use schedule::Collective;
@@ -12,7 +12,7 @@ use crate::synthetic::{Noise, sample};
 const RUNS: u64 = 400;
 /// Candidates beside the default.
 const CANDIDATES: usize = 60;
-/// Launches that choose.
+/// Exploring launches.
 const LAUNCHES: u32 = 6;
 /// Standard deviation of the logarithm of a candidate's time in a launch.
 const SIGMA: f64 = 0.05;
@@ -34,17 +34,17 @@ fn candidate(number: usize) -> Candidate {
     }
 }
 
-/// A cell of which the truth is known.
+/// A cell with known true times.
 struct Truth {
     noise: Noise,
-    /// How many times as fast as the others the last candidate is.
+    /// The factor by which the last candidate is faster than the others.
     gain: f64,
     /// Launches so far.
     launches: u32,
 }
 
 impl Truth {
-    /// What one launch measures of some candidates.
+    /// One launch's samples of some candidates.
     fn launch(&mut self, candidates: &[Candidate]) -> Vec<Sample> {
         self.launches += 1;
         let samples = candidates.iter().map(|of| {
@@ -58,7 +58,7 @@ impl Truth {
         samples.collect()
     }
 
-    /// What is chosen, with several patterns of calls whose noise is independent.
+    /// The choice with several patterns of calls that have independent noise.
     fn decide(&mut self, patterns: usize) -> Candidate {
         let all: Vec<Candidate> = std::iter::once(Candidate::Default)
             .chain((0..CANDIDATES).map(candidate))
@@ -92,7 +92,7 @@ impl Truth {
     }
 }
 
-/// How many of the runs choose something that passes.
+/// The number of runs with a choice that passes.
 fn count(patterns: usize, gain: f64, passes: impl Fn(&Candidate) -> bool) -> usize {
     let chosen = (0..RUNS).map(|seed| {
         let mut truth = Truth {
@@ -108,7 +108,7 @@ fn count(patterns: usize, gain: f64, passes: impl Fn(&Candidate) -> bool) -> usi
 }
 
 #[test]
-fn of_60_equal_candidates_hardly_one_replaces_the_default() {
+fn one_of_60_equal_candidates_rarely_replaces_the_default() {
     let replaces = |chosen: &Candidate| *chosen != Candidate::Default;
     let replaced = count(1, 1.0, replaces);
     assert!(replaced as f64 <= 0.05 * RUNS as f64, "{replaced}");
@@ -116,14 +116,14 @@ fn of_60_equal_candidates_hardly_one_replaces_the_default() {
 }
 
 #[test]
-fn one_that_is_a_fifth_faster_than_60_others_is_found() {
+fn a_candidate_a_fifth_faster_than_60_others_is_found() {
     for patterns in [1, 2] {
         let found = count(patterns, 1.2, |chosen| *chosen == candidate(CANDIDATES - 1));
         assert!(found as f64 >= 0.95 * RUNS as f64, "{found}");
     }
 }
 
-/// What the documentation of the function says.
+/// The numbers are those in the function's documentation.
 #[test]
 fn the_launches_follow_from_the_confidence() {
     assert_eq!(confirming_launches(0.95), 6);

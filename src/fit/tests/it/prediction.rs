@@ -116,7 +116,7 @@ fn the_nearest_measured_block_is_taken_by_ratio() {
 }
 
 #[test]
-fn without_a_machine_only_measurements() {
+fn without_a_machine_there_are_only_measurements() {
     let found = compared(&samples(&[4096, 65_536]), None);
     assert_eq!((found.len(), found[0].predicted), (1, None));
     assert_eq!(found[0].predicted_of_points, [None, None]);
@@ -127,7 +127,7 @@ fn without_a_machine_only_measurements() {
 }
 
 #[test]
-fn only_what_is_cut_in_blocks_is_compared() {
+fn only_pipelined_algorithms_are_compared() {
     let cell = Subject::Cell(allreduce(16, BYTES));
     let samples = [
         sample(1, cell, &Candidate::Default, vec![1.0]),
@@ -219,7 +219,7 @@ fn predictions_know_levels_overheads_and_shared_ports() {
         "bcast/binomial",
         one(NETWORK) + one(node.clone()),
     );
-    // The root starts a second message before the first is there.
+    // The root starts a second message before the first has arrived.
     let scatter = moving(Collective::Scatter, 3, 1);
     let overhead = 1e-6;
     let after = |first: f64| first + NETWORK.beta * bytes + one(NETWORK);
@@ -275,10 +275,10 @@ fn predictions_know_messages_through_shared_memory() {
     };
     let combining = shared.gamma.expect("gamma") * bytes;
     check(&cell(1, 2), &own, one(&shared) + combining);
-    // Between nodes there is MPI.
+    // Messages between nodes go through MPI.
     let both = one(&shared) + one(&NETWORK) + 2.0 * combining;
     check(&cell(2, 2), &own, both);
-    // Combining takes as long as elsewhere if nothing else is known.
+    // Combining takes as long as from other memory if the rate is unknown.
     let plain = with(Some(Link {
         gamma: None,
         ..shared.clone()
@@ -286,7 +286,7 @@ fn predictions_know_messages_through_shared_memory() {
     let found = predicted_seconds(&plain, &cell(1, 2), &own).expect("predicted");
     let expected = one(&shared) + 1e-10 * bytes;
     assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
-    // Neither knows anything of the other.
+    // The links for shared memory and for MPI are independent.
     let without = with(None);
     assert_eq!(predicted_seconds(&without, &cell(1, 2), &own), None);
     assert_eq!(
@@ -326,7 +326,7 @@ fn predictions_follow_the_order_of_ranks() {
     expect(&cyclic, &cell, "bcast/chain", 3.0 * one(NETWORK));
 }
 
-/// Which does not know shared ports.
+/// The closed form ignores shared ports.
 #[test]
 fn long_schedules_are_predicted_by_the_closed_form() {
     let cell = Cell {
@@ -343,7 +343,7 @@ fn long_schedules_are_predicted_by_the_closed_form() {
 }
 
 #[test]
-fn what_was_said_about_one_machine_is_not_said_about_another() {
+fn predictions_for_one_machine_are_not_reused_for_another() {
     let (cell, candidate) = (allreduce(16, BYTES), ours(DUAL_ROOT, Some(1 << 16)));
     let seconds = |fit: &MachineFit| predicted_seconds(fit, &cell, &candidate).expect("predicted");
     let fit = machine();
@@ -358,7 +358,7 @@ fn what_was_said_about_one_machine_is_not_said_about_another() {
 }
 
 #[test]
-fn times_of_other_shapes_grow_as_one_model_says() {
+fn times_of_other_shapes_grow_according_to_one_model() {
     const DOUBLING: &str = "allreduce/recursive_doubling";
     let on = |nodes| Cell {
         shape: CommShape { nodes, ppn: 8 },
@@ -381,7 +381,7 @@ fn times_of_other_shapes_grow_as_one_model_says() {
         found.seconds
     };
     let predicted = |cell: &Cell| predicted_seconds(&fit, cell, &doubling).expect("predicted");
-    // The closed form knows the slower level only, and the last one has too many messages for anything else.
+    // The closed form uses only the slower level; the last schedule has too many messages to be simulated.
     assert!(closed(&measured) > 1.1 * predicted(&measured));
     assert!(closed(&near) > 1.1 * predicted(&near));
     assert_eq!(closed(&far), predicted(&far));
@@ -410,7 +410,7 @@ fn times_of_other_shapes_grow_as_one_model_says() {
         let found = decision.and_then(|decision| decision.ranked(&doubling));
         let found = found.expect("extrapolated").median_seconds;
         assert!((found / (2e-3 * growth) - 1.0).abs() < 1e-12, "{found}");
-        // Of the default one shape tells nothing but its time there.
+        // With one shape the default's time elsewhere is unknown.
         let chosen = decision.map(|decision| &decision.chosen);
         assert_eq!(
             chosen == Some(&doubling),
@@ -421,9 +421,9 @@ fn times_of_other_shapes_grow_as_one_model_says() {
     }
 }
 
-/// A block that does not divide the vector has the size that its candidate's name has, not the size of even blocks.
+/// A block size that does not divide the vector is reported as in the candidate's name, not as the size of even blocks.
 #[test]
-fn blocks_are_told_as_candidates_are_named() {
+fn block_sizes_are_reported_as_in_candidate_names() {
     let named = [3000, 1 << 20, 3 << 20];
     let [found] = &compared(&samples(&named), None)[..] else {
         panic!("one")

@@ -45,9 +45,9 @@ fn tried(library: &str, ppn: u32) -> Vec<u64> {
     sizes.into_iter().collect()
 }
 
-/// MPICH changes at 12288 bytes from 8 ranks on.
+/// MPICH switches algorithms at 12288 bytes from 8 ranks on.
 #[test]
-fn a_probe_lies_where_the_library_is_known_to_take_another_algorithm() {
+fn a_probe_lies_where_the_library_is_known_to_switch_algorithms() {
     assert_eq!(tried("mpich", 8), [8192, 12288, 16384]);
     assert_eq!(tried("mpich", 4), [8192, 11592, 16384]);
     assert_eq!(tried("unknown", 8), [8192, 11592, 16384]);

@@ -8,7 +8,7 @@ use crate::synthetic::Noise;
 
 const ALPHA: f64 = 1.3e-6;
 const BETA: f64 = 2.1e-10;
-/// Those that campaigns measure.
+/// The sizes that campaigns measure.
 const SIZES: [u64; 15] = [
     1, 16, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072, 262_144, 1_048_576,
     4_194_304,
@@ -29,7 +29,7 @@ fn one_line(n: f64) -> f64 {
     ALPHA + BETA * n
 }
 
-/// From 8192 bytes on sender and receiver come to terms first.
+/// From 8192 bytes on, sender and receiver negotiate first.
 fn handshake(n: f64) -> f64 {
     match n < 8192.0 {
         true => one_line(n),
@@ -37,7 +37,7 @@ fn handshake(n: f64) -> f64 {
     }
 }
 
-/// From 100 kB on bytes take another way.
+/// From 100 kB on, bytes take a faster path.
 fn faster(n: f64) -> f64 {
     match n < 1e5 {
         true => one_line(n),
@@ -56,7 +56,7 @@ fn ends(segments: &[ProtocolSegment]) -> Vec<u64> {
     segments.iter().map(|segment| segment.to_bytes).collect()
 }
 
-/// How many seeds give segments with other ends.
+/// The number of seeds that give segments with wrong ends.
 fn missed(launches: u32, seconds: fn(f64) -> f64, expected: &[u64]) -> u64 {
     let found = |seed| ends(&segments(&ping_pongs(seed, launches, seconds)));
     let wrong = (0..SEEDS).filter(|seed| found(*seed) != expected);
@@ -64,7 +64,7 @@ fn missed(launches: u32, seconds: fn(f64) -> f64, expected: &[u64]) -> u64 {
 }
 
 #[test]
-fn protocols_show_as_lines_and_noise_does_not() {
+fn protocols_give_segments_and_noise_does_not() {
     const LAST: u64 = SIZES[SIZES.len() - 1];
     let check = |seconds: fn(f64) -> f64, expected: &[u64], allowed: [u64; 3]| {
         let found = [1, 6, MANY].map(|launches| missed(launches, seconds, expected));
@@ -81,7 +81,7 @@ fn protocols_show_as_lines_and_noise_does_not() {
 }
 
 #[test]
-fn a_segment_has_its_own_parameters() {
+fn each_segment_has_its_own_parameters() {
     for seed in 0..5 {
         let found = segments(&ping_pongs(seed, MANY, both));
         let [short, middle, long] = &found[..] else {
@@ -101,7 +101,7 @@ fn a_segment_has_its_own_parameters() {
 }
 
 #[test]
-fn what_cannot_be_seen_in_a_segment_is_not_identified() {
+fn parameters_invisible_in_a_segment_are_not_identified() {
     // Up to 4096 bytes only the start is seen.
     let flat = |n: f64| match n < 8192.0 {
         true => ALPHA + 1e-3 * BETA * n,
@@ -114,8 +114,8 @@ fn what_cannot_be_seen_in_a_segment_is_not_identified() {
     assert_eq!(found[0].alpha.status, Status::Identified);
 }
 
-/// Senders that wait make no segment where the times go on as before, and a segment that ends elsewhere
-/// does not end there.
+/// The eager limit does not begin a segment unless the times change there, and a segment that ends at another size is
+/// not marked as ending at the limit.
 #[test]
 fn a_segment_ends_at_the_eager_limit_only_if_times_change_there() {
     let check = |seconds: fn(f64) -> f64, limit: f64, expected: &[bool]| {

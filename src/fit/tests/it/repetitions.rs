@@ -1,4 +1,4 @@
-//! Repetitions that a reader is told of.
+//! Repetitions that reports mention.
 
 use fit::{about_repetitions, summarise};
 use schedule::Collective;
@@ -32,7 +32,7 @@ fn cell(bytes: u64) -> Subject {
 }
 
 #[test]
-fn batches_and_invalid_repetitions_of_cells_are_told() {
+fn batches_and_invalid_repetitions_of_cells_are_reported() {
     let experiment = Subject::Experiment(Experiment {
         kind: ExperimentKind::PingPong,
         shape: SHAPE,
@@ -59,7 +59,7 @@ fn batches_and_invalid_repetitions_of_cells_are_told() {
 }
 
 #[test]
-fn candidates_without_a_valid_repetition_are_told() {
+fn candidates_without_a_valid_repetition_are_reported() {
     let none = |mut sample: Sample| {
         sample.seconds.clear();
         sample
@@ -67,10 +67,10 @@ fn candidates_without_a_valid_repetition_are_told() {
     let samples = [
         none(sample(cell(8), 1, 1, 40)),
         none(sample(cell(8), 2, 1, 60)),
-        // One launch is enough to know something.
+        // One launch with valid repetitions is enough.
         none(sample(cell(64), 1, 1, 40)),
         sample(cell(64), 2, 1, 5),
-        // Nothing was taken.
+        // There were no repetitions.
         none(sample(cell(512), 1, 1, 0)),
     ];
     let never_valid =

@@ -47,7 +47,7 @@ fn of_both_classes(sums: Vec<Sample>) -> Vec<Sample> {
     others.chain(sums).collect()
 }
 
-/// Six launches at each size of candidates whose times are straight lines (start, per byte).
+/// Six launches at each size of candidates with times on straight lines (start, per byte).
 fn lines(sizes: &[u64], candidates: &[(Candidate, f64, f64)]) -> Vec<Sample> {
     let mut samples = Vec::new();
     for bytes in sizes {
@@ -85,7 +85,7 @@ fn only(table: &Table) -> &[ShapeRules] {
 /// The length of a barrier is always 0; and a native algorithm that is not known never serves operators that do not
 /// commute.
 #[test]
-fn what_only_libraries_have_is_decided_between_their_own() {
+fn collectives_that_only_libraries_implement_are_decided_among_native_algorithms() {
     let cell = |collective: Collective| Cell {
         collective,
         bytes: if collective.has_data() { 8 } else { 0 },
@@ -124,7 +124,7 @@ fn what_only_libraries_have_is_decided_between_their_own() {
     let expected = [
         (Operators::Commutative, vec![(0, &scan)]),
         (Operators::Noncommutative, vec![(0, &Candidate::Default)]),
-        // In the library's settings, which do not tell operators apart.
+        // The library's settings do not distinguish operators.
         (Operators::Any, vec![(0, &Candidate::Default)]),
     ];
     assert_eq!(chosen(Collective::Scan), expected);
@@ -172,8 +172,8 @@ fn a_third_candidate_that_is_faster_between_two_sizes_has_a_rule() {
         (ring, [100.0, 10.0]),
         (tree, [15.0, 15.0]),
     ];
-    // Times of 31.6 microseconds cross half-way, at 4096 bytes, where the third takes 15. The default is
-    // favoured by 5 %.
+    // The default and the ring cross half-way at 31.6 microseconds, at 4096 bytes, where the third candidate takes 15.
+    // The default is favoured by 5 %.
     let found = rules_between(&[default.clone(), ring.clone(), third.clone()]);
     let ids: Vec<&str> = found.iter().map(|(_, id)| id.as_str()).collect();
     assert_eq!(ids, ["default", "dual_root", "ring"]);
@@ -191,10 +191,10 @@ fn a_third_candidate_that_is_faster_between_two_sizes_has_a_rule() {
     assert_eq!(found, told(&[(0, "default"), (4221, "ring")]));
 }
 
-/// At the smaller size the default takes as long as recursive doubling, at the larger one as ring, which is also chosen
-/// below it.
+/// At the smaller size the default takes as long as recursive doubling, at the larger size as long as the ring, which
+/// is also chosen below that size.
 #[test]
-fn a_default_that_changes_between_two_sizes_is_compared_by_what_it_does() {
+fn a_default_that_changes_between_two_sizes_is_compared_by_its_algorithm() {
     let doubling = ours("allreduce/recursive_doubling", None);
     let ring = ours("allreduce/ring", None);
     let of = |default, doubling_times, ring_times| {
@@ -204,13 +204,13 @@ fn a_default_that_changes_between_two_sizes_is_compared_by_what_it_does() {
             (ring.clone(), ring_times),
         ])
     };
-    // The default's own line would hold to beyond the middle.
+    // By the default's own line the ring's rule would end beyond the middle.
     let found = of([100.0, 100.0], [100.0, 400.0], [50.0, 100.0]);
     assert_eq!(found, told(&[(0, "ring"), (16_384, "default")]));
-    // It does the same at both: its line crosses that of ring.
+    // The default is the same algorithm at both sizes: its line crosses that of the ring.
     let found = of([100.0, 400.0], [100.0, 400.0], [200.0, 200.0]);
     assert_eq!(found, told(&[(0, "default"), (4527, "ring")]));
-    // It changes for the worse: what it does at the smaller size stands in for it.
+    // The default changes to a slower algorithm; its algorithm at the smaller size replaces it in the comparison.
     let found = of([100.0, 600.0], [100.0, 400.0], [200.0, 200.0]);
     assert_eq!(
         found,
@@ -219,7 +219,7 @@ fn a_default_that_changes_between_two_sizes_is_compared_by_what_it_does() {
 }
 
 #[test]
-fn thresholds_stand_where_the_curves_cross() {
+fn thresholds_are_where_the_curves_cross() {
     let table = built(&three_regions());
     let entry = &only(&table)[0];
     assert_eq!(entry.operators, Operators::Commutative);
@@ -235,7 +235,7 @@ fn thresholds_stand_where_the_curves_cross() {
 }
 
 #[test]
-fn the_default_gives_way_where_the_gain_is_enough() {
+fn the_default_is_replaced_where_the_gain_suffices() {
     // The default is kept at 64 bytes as it loses less than 5 %, and above 70 bytes it loses more.
     let sizes = [64, 6400];
     let candidates = [
@@ -252,19 +252,19 @@ fn the_default_gives_way_where_the_gain_is_enough() {
 }
 
 #[test]
-fn classes_that_agree_share_an_entry() {
+fn classes_with_equal_rules_share_an_entry() {
     let classes = |samples: &[Sample]| -> Vec<Operators> {
         let table = built(samples);
         only(&table).iter().map(|entry| entry.operators).collect()
     };
-    // Without the unordered ring there is nothing to tell apart.
+    // Without the unordered ring both classes have the same rules.
     let candidates = [
         (Candidate::Default, 1e-6, 1e-9),
         (ours("allreduce/dual_root", Some(8192)), 2e-6, 0.5e-9),
     ];
     let sums = lines(&SIZES, &candidates);
     assert_eq!(classes(&of_both_classes(sums.clone())), [Operators::Any]);
-    // Of a class that was not measured nothing is said.
+    // A class that was not measured has no entry.
     assert_eq!(classes(&sums), [Operators::Commutative]);
     assert_eq!(
         classes(&of_both_classes(three_regions())),
@@ -284,9 +284,9 @@ fn the_table_is_short_valid_and_reproducible() {
 }
 
 #[test]
-fn nothing_measured_gives_an_empty_table() {
+fn without_measurements_the_table_is_empty() {
     assert!(built(&[]).collectives.is_empty());
-    // Without the default nothing can be decided.
+    // Without the default there is no decision.
     let alone = launches(
         allreduce(4, 8),
         &[(ours("allreduce/ring", None), &[1.0; 6])],
@@ -295,7 +295,7 @@ fn nothing_measured_gives_an_empty_table() {
 }
 
 #[test]
-fn a_size_of_zero_bytes_is_no_obstacle() {
+fn a_size_of_zero_bytes_is_allowed() {
     let candidates = [
         (Candidate::Default, 1e-6, 1e-9),
         (ours("allreduce/ring", None), 2e-6, 0.1e-9),
@@ -309,7 +309,7 @@ fn a_size_of_zero_bytes_is_no_obstacle() {
 /// Each deployment gets the best that it offers, from the same measurements; ordered natives serve
 /// operators that do not commute.
 #[test]
-fn deployments_are_decided_apart() {
+fn deployments_are_decided_separately() {
     let native = |id: &str| Candidate::Native {
         algorithm: format!("native:allreduce/{id}"),
         parameters: Parameters::default(),
@@ -337,7 +337,7 @@ fn deployments_are_decided_apart() {
     use Deployments::{Any, Colltune, Library};
     use Operators::Commutative;
     let all = built(&lines(&[8, 64], &candidates));
-    // What holds for programs without other operators goes before what holds for all.
+    // Entries for programs without other operators come before entries for all operators.
     let expected = [
         of(Commutative, Colltune, &["dual_root"]),
         of(Commutative, Library, &["ring"]),
@@ -347,7 +347,7 @@ fn deployments_are_decided_apart() {
     let text = all.to_yaml();
     let again = Table::parse(&text, "t.yaml".as_ref()).expect("valid");
     assert_eq!(again, all);
-    // Where colltune's are not the best, both deployments share their entries.
+    // If none of colltune's algorithms is the best, both deployments share their entries.
     let natives = [
         candidates[0].clone(),
         candidates[2].clone(),
@@ -359,7 +359,7 @@ fn deployments_are_decided_apart() {
         of(Operators::Any, Library, &["recursive_doubling"]),
     ];
     assert_eq!(rules(&alike), expected);
-    // Without natives nothing is said.
+    // Without native algorithms there are no entries for the library's settings.
     let without = built(&lines(&[8, 64], &candidates[..2]));
     let expected = [of(Commutative, Colltune, &["dual_root"])];
     assert_eq!(rules(&without), expected);

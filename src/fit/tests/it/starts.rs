@@ -1,4 +1,4 @@
-//! How what was measured was synchronised.
+//! The synchronisation of measurements.
 
 use fit::common_starts;
 use results::Starts;
@@ -27,7 +27,7 @@ fn sample(valid: usize, invalid: u32, residual_seconds: Option<f64>) -> Sample {
 
 #[test]
 fn samples_with_a_residual_were_taken_in_windows() {
-    // The first as in an experiment, which has no common start.
+    // The first sample is like that of an experiment, which has no common start.
     let samples = [
         sample(1000, 0, None),
         sample(90, 10, Some(3e-7)),

@@ -1,4 +1,4 @@
-//! A machine that is another one in some launches, as a virtual one whose processors are moved.
+//! A machine that behaves differently in some launches, such as a virtual machine after its processors were moved.
 
 use fit::MachineFit;
 use results::Status;
@@ -12,7 +12,7 @@ const SIZES: [u64; 15] = [
     4_194_304,
 ];
 
-/// What ping-pongs of six launches tell, in some of which the machine is the other one.
+/// The fit to ping-pongs of six launches; in the launches `others` the machine behaves differently.
 fn after(others: &[u32], seconds: impl Fn(u64, bool) -> f64) -> MachineFit {
     let mut noise = Noise::realistic(11);
     let mut samples = Vec::new();
@@ -33,7 +33,7 @@ fn after(others: &[u32], seconds: impl Fn(u64, bool) -> f64) -> MachineFit {
     fitted(&samples)
 }
 
-/// As measured with MPICH: short messages take a fifth of the time while both processors share a cache.
+/// Times as measured with MPICH: short messages take a fifth of the time while both processors share a cache.
 fn mpich(bytes: u64, shares_cache: bool) -> f64 {
     let alpha = match (bytes < 16_384, shares_cache) {
         (true, true) => 0.1e-6,
@@ -43,7 +43,7 @@ fn mpich(bytes: u64, shares_cache: bool) -> f64 {
     alpha + 66e-12 * bytes as f64
 }
 
-/// As with Open MPI: steps at 512 and 4096 bytes, the short ones longer in some launches.
+/// Times as measured with Open MPI: steps at 512 and 4096 bytes; short messages take longer in some launches.
 fn openmpi(bytes: u64, is_slow: bool) -> f64 {
     let alpha = match (bytes, is_slow) {
         (..512, false) => 0.17e-6,
@@ -66,7 +66,7 @@ fn alpha(fit: &MachineFit) -> Option<f64> {
 }
 
 #[test]
-fn what_most_launches_agree_on_is_used() {
+fn values_on_which_most_launches_agree_are_used() {
     let most = after(&[5, 6], mpich);
     near(alpha(&most), 0.6e-6, 0.15);
     let half = after(&[4, 5, 6], mpich);
@@ -74,10 +74,10 @@ fn what_most_launches_agree_on_is_used() {
     assert!(matches!(status, Status::Uncertain { .. }), "{status:?}");
 }
 
-/// In half of the launches the line through all sizes starts as the shortest messages do, in the others far above: its
-/// start is open, but those of the segments are not.
+/// In half of the launches the line through all sizes starts at the time of the shortest messages, in the others far
+/// above it. So its start is undetermined, but the starts of the segments are not.
 #[test]
-fn a_level_whose_messages_follow_several_lines_has_the_start_of_the_shortest_ones() {
+fn a_level_with_several_lines_has_the_start_of_the_shortest_messages() {
     let fit = after(&[2, 4, 6], openmpi);
     near(alpha(&fit), (0.17e-6 + 0.42e-6) / 2.0, 0.1);
     let link = fit

@@ -1,4 +1,4 @@
-//! Known values, and whether intervals cover what they claim to.
+//! Known values, and the coverage of intervals.
 
 use proptest::prelude::*;
 use statistics::{median, median_interval, paired_ratio, quantile};
@@ -43,7 +43,7 @@ fn known_coverages() {
 }
 
 #[test]
-fn intervals_cover_the_median_as_often_as_they_say() {
+fn intervals_cover_the_median_as_often_as_their_coverage() {
     let check = |launches: usize, confidence: f64| {
         let mut noise = Noise::realistic(launches as u64);
         let (mut covered, mut claimed) = (0, 0.0);
@@ -68,7 +68,7 @@ fn intervals_cover_the_median_as_often_as_they_say() {
 }
 
 #[test]
-fn pairing_removes_what_slows_a_whole_launch() {
+fn pairing_removes_the_slowness_of_whole_launches() {
     let mut noise = Noise::realistic(1);
     let (mut ours, mut default) = (Vec::new(), Vec::new());
     for launch in 1..=6 {
@@ -99,7 +99,7 @@ proptest! {
         let middle = median(&values).expect("not empty");
         prop_assert!(!interval.excludes(middle));
         prop_assert!((0.0..=1.0).contains(&interval.coverage));
-        // Wider is surer.
+        // A wider interval has more coverage.
         let wide = median_interval(&values, 0.99).expect("not empty");
         prop_assert!(wide.low <= interval.low && interval.high <= wide.high);
     }

@@ -1,4 +1,4 @@
-//! Summaries against statistics computed the plain way.
+//! Summaries compared with statistics that are computed directly.
 
 use fit::{FitError, summarise};
 use vocabulary::{Candidate, Elimination, Experiment, ExperimentKind, Pattern, Sample, Subject};
@@ -22,7 +22,7 @@ fn samples() -> Vec<Sample> {
 }
 
 #[test]
-fn agrees_with_plain_statistics() {
+fn summaries_agree_with_plain_statistics() {
     let samples = samples();
     let summaries = summarise(&samples, Pattern::Together).expect("valid");
     assert_eq!(summaries.len(), 4);
@@ -50,7 +50,7 @@ fn agrees_with_plain_statistics() {
 }
 
 #[test]
-fn order_of_samples_does_not_matter() {
+fn the_order_of_samples_does_not_matter() {
     let mut samples = samples();
     let summaries = summarise(&samples, Pattern::Together).expect("valid");
     assert!(summaries.is_sorted_by_key(|s| (s.subject, s.candidate.clone())));
@@ -86,7 +86,7 @@ fn samples_of_one_launch_are_joined_and_empty_ones_ignored() {
 }
 
 #[test]
-fn launches_in_which_a_candidate_left_the_race_are_counted() {
+fn launches_in_which_a_candidate_was_eliminated_are_counted() {
     let mut samples = samples();
     let left = Elimination {
         round: 9,
@@ -161,7 +161,7 @@ fn launches_too_short_for_the_timer_are_left_out() {
 }
 
 #[test]
-fn launches_of_a_cell_count_if_their_batches_are_the_most_usual() {
+fn launches_with_the_most_frequent_batch_of_a_cell_count() {
     let cell = Subject::Cell(allreduce(2, 8));
     let kind = ExperimentKind::PingPong;
     let (shape, bytes) = (cell.shape(), 8);
@@ -192,9 +192,9 @@ fn launches_of_a_cell_count_if_their_batches_are_the_most_usual() {
     check(together, cell, &[1, 1], &[(1, 1.0), (2, 2.0)], 1, 0);
     check(together, cell, &[8, 1, 8], &[(1, 1.0), (3, 3.0)], 8, 1);
     check(together, cell, &[8, 1, 1], &[(2, 2.0), (3, 3.0)], 1, 1);
-    // Of equals the longer ones.
+    // Of equally frequent batches the longer ones count.
     check(together, cell, &[8, 4, 4, 8], &[(1, 1.0), (4, 4.0)], 8, 2);
-    // Blocks are in steady state, whatever their length.
+    // Blocks of any length are in steady state.
     let all = [(1, 1.0), (2, 2.0), (3, 3.0)];
     check(Pattern::Repeated, cell, &[1024, 2048, 1024], &all, 2048, 0);
     check(

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Parameters, Sample, Subject};
 
-/// A source of noise that repeats itself with its seed.
+/// A source of noise that the seed determines.
 pub(crate) struct Noise {
     rng: fastrand::Rng,
     /// Standard deviation of the logarithm.
     pub(crate) sigma: f64,
     /// Probability that a repetition takes ten times as long.
     pub(crate) spikes: f64,
-    /// Standard deviation of the logarithm of what slows all of a launch.
+    /// Standard deviation of the logarithm of the factor on a whole launch.
     pub(crate) launch_sigma: f64,
-    /// Standard deviation of the logarithm of what slows one subject in one launch.
+    /// Standard deviation of the logarithm of the factor on one subject in one launch.
     pub(crate) point_sigma: f64,
     launches: BTreeMap<u32, f64>,
 }
@@ -39,15 +39,15 @@ impl Noise {
         (sigma * normal).exp()
     }
 
-    /// What a subject takes in a launch if it truly takes `seconds`: whatever is asked about a
-    /// launch has the same launch's effect.
+    /// The time of a subject in a launch if its true time is `seconds`. All subjects of a launch have the same factor
+    /// of the launch.
     pub(crate) fn in_launch(&mut self, launch: u32, seconds: f64) -> f64 {
         let new = self.factor(self.launch_sigma);
         let slowness = *self.launches.entry(launch).or_insert(new);
         seconds * slowness * self.factor(self.point_sigma)
     }
 
-    /// The times of some repetitions of what truly takes `seconds`.
+    /// The times of some repetitions of a subject with the true time `seconds`.
     pub(crate) fn repetitions(&mut self, seconds: f64, count: usize) -> Vec<f64> {
         (0..count)
             .map(|_| {
@@ -111,7 +111,7 @@ pub(crate) fn sample(
     }
 }
 
-/// Samples of one cell: each candidate with its times, one a launch from 1 on, without noise.
+/// Samples of one cell without noise: each candidate with its times, one for each launch from 1 on.
 pub(crate) fn launches(cell: Cell, times: &[(Candidate, &[f64])]) -> Vec<Sample> {
     let of_candidate = |(candidate, times): &(Candidate, &[f64])| {
         (1..)

@@ -1,4 +1,4 @@
-//! Algorithms of ours and inside libraries that do the same.
+//! Our algorithms and the equivalent ones of libraries.
 
 use schedule::Collective;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Parameters};
@@ -87,7 +87,7 @@ fn equivalents_have_the_same_parameters() {
 }
 
 #[test]
-fn ours_are_in_the_catalogue() {
+fn our_equivalents_are_in_the_registry() {
     let mut count = 0;
     for algorithm in LibraryName::ALL
         .iter()

@@ -1,4 +1,4 @@
-//! What libraries tell of themselves and of what they communicate with.
+//! The descriptions and the transports of libraries.
 
 use libraries::{LibraryName, library};
 
@@ -16,7 +16,7 @@ fn mpich_names_its_device() {
 }
 
 #[test]
-fn open_mpi_has_the_variables_of_what_it_uses() {
+fn open_mpi_has_the_variables_of_the_components_in_use() {
     let library = libraries::find("openmpi").expect("known");
     let has = [
         "pml_ob1_priority",
@@ -29,7 +29,7 @@ fn open_mpi_has_the_variables_of_what_it_uses() {
 }
 
 #[test]
-fn rows_stand_where_their_names_say() {
+fn rows_are_in_the_order_of_their_names() {
     for library in LibraryName::ALL {
         assert_eq!(libraries::find(library.name()), Some(library));
         let text = format!("{} 1.2", library.facts().title);
@@ -49,7 +49,7 @@ fn rows_stand_where_their_names_say() {
 }
 
 #[test]
-fn libraries_are_known_by_their_texts() {
+fn libraries_are_recognised_by_their_descriptions() {
     let check = |text: &str, expected: &str| assert_eq!(library(text).to_string(), expected);
     check(
         "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4",

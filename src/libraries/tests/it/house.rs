@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use libraries::LibraryName;
 
-/// What may name libraries beside this crate, and why.
+/// The other files that may name libraries, with the reason.
 const ALLOWED: [(&str, &str); 7] = [
     ("libraries", "the rows"),
     (
@@ -41,7 +41,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What libraries are called in code: their names, and what their variables begin with.
+/// The names of libraries in code: their own, and the prefixes of their variables.
 fn names() -> Vec<String> {
     let of = |library: &LibraryName| {
         let facts = library.facts();
@@ -56,8 +56,8 @@ fn names() -> Vec<String> {
     LibraryName::ALL.iter().flat_map(of).collect()
 }
 
-/// The words of a program that name libraries: identifiers, and texts without a space. Comments, sentences
-/// for people and unit tests beside the code do not decide anything.
+/// The words of a program that name libraries: identifiers, and texts without a space. Comments, sentences for people
+/// and unit tests beside the code are left out, since they decide nothing.
 fn named(source: &str) -> Vec<String> {
     let code = source.split("#[cfg(test)]").next().unwrap_or(source);
     let mut words = Vec::new();
@@ -89,7 +89,7 @@ fn named(source: &str) -> Vec<String> {
     named.map(str::to_owned).collect()
 }
 
-/// The length of the text that a program begins with.
+/// The length of the string literal at the start of a program.
 fn text(program: &str) -> usize {
     let mut is_escaped = false;
     let end = program.char_indices().skip(1).find(|(_, c)| {
@@ -101,7 +101,7 @@ fn text(program: &str) -> usize {
 }
 
 #[test]
-fn nothing_but_its_own_folder_and_its_row_names_a_library() {
+fn only_its_own_folder_and_its_row_name_a_library() {
     let source = source();
     let mut sources = Vec::new();
     files(&source, &mut sources);
@@ -131,7 +131,7 @@ fn nothing_but_its_own_folder_and_its_row_names_a_library() {
 }
 
 #[test]
-fn names_are_found_in_code_alone() {
+fn names_are_found_only_in_code() {
     let check = |program: &str, expected: &[&str]| assert_eq!(named(program), expected);
     check("match name { \"openmpi\" => 1 }", &["\"openmpi\""]);
     check("Name::OpenMpi | Name::Mpich", &["OpenMpi", "Mpich"]);

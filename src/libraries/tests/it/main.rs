@@ -1,4 +1,4 @@
-//! What is known of MPI libraries, and that nothing else knows it.
+//! The known properties of MPI libraries, and that no other crate contains them.
 
 mod equivalents;
 mod facts;

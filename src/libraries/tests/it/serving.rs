@@ -1,4 +1,4 @@
-//! Which part of a library carries out which collectives.
+//! The components of a library that carry out its collectives.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ fn first(all: &[Serving], component: &str, over_nodes: bool) -> Vec<Collective> 
     found.map_or_else(Vec::new, |entry| entry.collectives.clone())
 }
 
-/// As 4.1 has them: `han` must be asked for.
+/// The variables of 4.1, where `han` must be enabled.
 const PLAIN: [(&str, &str); 6] = [
     ("coll_tuned_priority", "30"),
     ("coll_basic_priority", "10"),
@@ -34,18 +34,18 @@ fn open_mpi(more: &[(&str, &str)]) -> Vec<Serving> {
 }
 
 #[test]
-fn tuned_serves_what_it_has_if_nobody_comes_first() {
+fn tuned_serves_its_collectives_if_no_component_takes_precedence() {
     let all = open_mpi(&[]);
     assert_eq!(first(&all, "tuned", false), [Bcast, Allreduce]);
     assert!(first(&all, "basic", false).contains(&Scan));
     assert!(all.iter().all(|entry| !entry.over_nodes), "{all:?}");
-    // No list of components gives `tuned` what it does not have.
+    // No list of components makes `tuned` carry out collectives that it lacks.
     assert!(all.iter().all(|entry| entry.remedy.is_none()), "{all:?}");
     assert!(serving(LibraryName::OpenMpi, &[]).is_empty());
 }
 
 #[test]
-fn components_of_higher_priority_stand_before_tuned() {
+fn components_of_higher_priority_take_precedence_over_tuned() {
     let han = open_mpi(&[("coll_han_priority", "35")]);
     assert_eq!(first(&han, "tuned", false), [Bcast, Allreduce]);
     let over_nodes = first(&han, "han", true);
@@ -53,7 +53,7 @@ fn components_of_higher_priority_stand_before_tuned() {
     let of_han = han.iter().find(|entry| entry.component == "han");
     let remedy = of_han.and_then(|entry| entry.remedy.as_deref());
     assert_eq!(remedy, Some("OMPI_MCA_coll=^han"));
-    // What is said of components by name counts.
+    // Lists of components by name are respected.
     for listed in ["^han,adapt", "tuned,basic,self"] {
         let without = open_mpi(&[("coll_han_priority", "35"), ("coll", listed)]);
         assert_eq!(first(&without, "han", true), [], "{listed}");
@@ -66,14 +66,14 @@ fn components_of_higher_priority_stand_before_tuned() {
     let shared = open_mpi(&[("coll_sm_priority", "90")]);
     assert!(first(&shared, "sm", false).contains(&Bcast));
     assert!(first(&shared, "tuned", true).contains(&Bcast));
-    // One that must be switched on.
+    // A component that must be enabled.
     let ucc = |enable| open_mpi(&[("coll_ucc_priority", "100"), ("coll_ucc_enable", enable)]);
     assert_eq!(first(&ucc("false"), "ucc", false), []);
     assert!(first(&ucc("true"), "ucc", false).contains(&Allreduce));
 }
 
 #[test]
-fn the_remedy_is_one_list_that_keeps_what_is_set() {
+fn the_remedy_is_one_list_that_keeps_existing_settings() {
     let check = |coll: &str, expected: &str| {
         let all = open_mpi(&[
             ("coll_han_priority", "35"),
@@ -90,7 +90,7 @@ fn the_remedy_is_one_list_that_keeps_what_is_set() {
         for remedy in remedies {
             assert_eq!(remedy, format!("OMPI_MCA_coll={expected}"), "{coll}");
         }
-        // With the remedy there is nothing left to set.
+        // With the remedy no further variable must be set.
         let all = open_mpi(&[
             ("coll_han_priority", "35"),
             ("coll_sm_priority", "90"),
@@ -107,7 +107,7 @@ fn the_remedy_is_one_list_that_keeps_what_is_set() {
 }
 
 #[test]
-fn mpichs_device_comes_first_where_variables_let_it() {
+fn mpichs_device_comes_first_if_variables_allow_it() {
     let check = |devices: &str, own: &str, by_device: bool| {
         let all = serving(
             LibraryName::Mpich,
@@ -127,7 +127,7 @@ fn mpichs_device_comes_first_where_variables_let_it() {
     check("percoll", "0", false);
     check("all", "0", true);
     check("none", "1", false);
-    // As the tool interface of 4.0 tells them.
+    // The values as the tool interface of 4.0 reports them.
     check("2", "1", true);
     check("2", "0", false);
     check("0", "0", true);

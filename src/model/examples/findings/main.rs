@@ -1,5 +1,4 @@
-//! What others found about reduces and gathers, beside simulations: writes the report that is named to its
-//! standard output.
+//! Published findings about reduces and gathers, compared with simulations. Writes the named report to standard output.
 //!
 //! `cargo run --release -p model --example findings -- trees > reports/trees.md`
 

@@ -1,5 +1,5 @@
-//! What can be said in simulation about the questions that a paper on pipelined allreduce leaves open:
-//! writes `reports/pipelines.md` to its standard output.
+//! Simulations for the questions that a paper on pipelined allreduce leaves open. Writes `reports/pipelines.md` to
+//! standard output.
 //!
 //! `cargo run --release -p model --example pipelines > reports/pipelines.md`
 

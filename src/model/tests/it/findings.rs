@@ -1,4 +1,4 @@
-//! The reports on what others found against what they say.
+//! The reports on published findings are up to date, and their claims hold.
 
 use model::{Level, Machine, Placement};
 
@@ -7,7 +7,7 @@ use crate::study::pipelines::{hydra, reference};
 use crate::study::{REPORTS, folding, gather, settings, trees};
 
 #[test]
-fn the_reports_are_what_is_generated() {
+fn the_reports_are_up_to_date() {
     for (name, report) in REPORTS {
         let path = format!("{}/../../reports/{name}.md", env!("CARGO_MANIFEST_DIR"));
         let written = std::fs::read_to_string(path).unwrap();
@@ -19,7 +19,7 @@ fn the_reports_are_what_is_generated() {
 }
 
 #[test]
-fn binary_beats_fibonacci_where_starts_overlap_and_are_long() {
+fn binary_beats_fibonacci_if_start_ups_overlap_and_are_long() {
     let [binomial, fibonacci, binary] = trees::TREES;
     let depth = |id| trees::edges(id, true, Placement::Block).unwrap();
     assert!(trees::steps(fibonacci).unwrap() < trees::steps(binary).unwrap());
@@ -30,7 +30,7 @@ fn binary_beats_fibonacci_where_starts_overlap_and_are_long() {
         let steps = trees::steps_to(&machine).unwrap();
         let lead = |step: usize, elements| trees::lead_of_binary(&steps[step].1, elements).unwrap();
         for elements in [1, trees::SHORT] {
-            // By the formula, and with the levels alone, Fibonacci is better.
+            // By the formula, and with only the levels added, Fibonacci is better.
             assert!(lead(0, elements) < 0.7 && lead(1, elements) < 0.85);
             let all: Vec<f64> = (0..4).map(|step| lead(step, elements)).collect();
             assert!(all.is_sorted(), "{all:?}");
@@ -52,7 +52,7 @@ fn bytes_within_nodes_decide_between_binary_and_fibonacci() {
 }
 
 #[test]
-fn other_findings_on_trees_hold_but_where_a_link_is_full() {
+fn other_findings_on_trees_hold_unless_a_link_is_full() {
     for at in settings(trees::NODES, trees::RANKS_PER_NODE).unwrap() {
         let lead = trees::lead_of_binomial(&at).unwrap();
         match at.machine.name == "reference" && at.placement == Placement::Cyclic {
@@ -77,7 +77,7 @@ fn linear_gathers_are_competitive_when_contributions_are_long() {
         assert_eq!(binomial, best(&gather::ids(), gather::SHORT));
         assert!(best(&gather::STARS, gather::SHORT) > 2.0 * binomial);
         let linear = best(&gather::STARS, gather::LONG);
-        // The nearest rival, on reference, is the binary tree whose subtrees' chunks are one message each.
+        // The best other algorithm, on the reference machine, is `binary_chunked`.
         assert!(linear < 1.035 * best(&gather::ids(), gather::LONG));
         let is_full = at.machine.name == "reference" && at.placement == Placement::Cyclic;
         assert_eq!(linear == best(&gather::ids(), gather::LONG), is_full);
@@ -102,7 +102,7 @@ fn linear_gathers_are_competitive_when_contributions_are_long() {
 }
 
 #[test]
-fn mapping_matters_to_gathers_that_pass_on_where_links_are_full() {
+fn mapping_matters_to_gathers_along_trees_and_rings_if_links_are_full() {
     for bytes in [gather::SHORT, gather::LONG] {
         for id in gather::STARS {
             for machine in [hydra().unwrap(), reference().unwrap()] {
@@ -110,7 +110,7 @@ fn mapping_matters_to_gathers_that_pass_on_where_links_are_full() {
                 assert!((0.99..1.03).contains(&ratio), "{id} {ratio}");
             }
         }
-        // Chunks that overlap hide a part of what mapping costs.
+        // Overlapping chunks hide a part of the cost of mapping.
         for id in gather::TREES
             .into_iter()
             .filter(|id| *id != "binary_chunked")
@@ -123,7 +123,7 @@ fn mapping_matters_to_gathers_that_pass_on_where_links_are_full() {
 }
 
 #[test]
-fn balance_gains_what_the_formula_says_where_bytes_cost_more_than_starts() {
+fn balance_gains_as_the_formula_predicts_if_bytes_cost_more_than_start_ups() {
     for machine in [hydra().unwrap(), reference().unwrap()] {
         for (nodes, ranks) in folding::ONE_LEVEL {
             let level = Level::of_nodes(nodes);
@@ -148,7 +148,7 @@ fn balance_gains_what_the_formula_says_where_bytes_cost_more_than_starts() {
 }
 
 #[test]
-fn balance_loses_where_an_exchange_costs_more_than_combining_saves() {
+fn balance_loses_if_an_exchange_costs_more_than_combining_saves() {
     for machine in [hydra().unwrap(), reference().unwrap()] {
         for (nodes, ranks) in [(1, 12), (36, 1)] {
             let even = 1.0 + folding::combining(&machine, Level::of_nodes(nodes)).unwrap();

@@ -27,7 +27,7 @@ fn a_full_file_round_trips() {
 }
 
 #[test]
-fn what_is_absent_has_no_rates() {
+fn absent_links_have_no_rates() {
     let text = r#"{"name": "laptop", "ranks_per_node": 2, "node": {"alpha": 3e-7, "beta": 5e-11}}"#;
     let machine: Machine = serde_json::from_str(text).expect("valid");
     assert_eq!(machine.validate(), Ok(()));
@@ -39,7 +39,7 @@ fn what_is_absent_has_no_rates() {
 }
 
 #[test]
-fn lines_follow_each_other() {
+fn each_line_holds_up_to_the_start_of_the_next() {
     let check = |second: u64, expected: Result<(), InvalidMachine>| {
         let lines = format!(
             r#""node": {{"lines": [{{"from": 64, "alpha": 1e-6, "beta": 1e-10}},
@@ -55,7 +55,7 @@ fn lines_follow_each_other() {
 }
 
 #[test]
-fn messages_through_shared_memory_take_the_place_of_others_on_a_node() {
+fn the_shared_link_replaces_the_node_link() {
     let with = |shared: &str| -> Machine {
         let text = FULL.replace(
             r#""injection_beta""#,
@@ -87,7 +87,7 @@ fn messages_through_shared_memory_take_the_place_of_others_on_a_node() {
 }
 
 #[test]
-fn rails_are_those_of_a_port_that_is_known() {
+fn rails_require_the_parameters_of_their_port() {
     let check = |keys: &str, expected: Result<(), InvalidMachine>| {
         let text = FULL.replace(r#""injection_beta": 2e-10,"#, keys);
         let machine: Machine = serde_json::from_str(&text).expect("well-formed");
@@ -175,7 +175,7 @@ fn the_reference_machine_has_every_key() {
 }
 
 #[test]
-fn mistakes_in_a_file_have_a_place_and_a_remedy() {
+fn errors_name_the_place_in_the_file_and_a_remedy() {
     let check = |from: &str, to: &str, line: &str, parts: &[&str]| {
         let text = REFERENCE.replace(from, to);
         let error = Machine::from_yaml(&text).expect_err(to);

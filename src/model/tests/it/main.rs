@@ -9,7 +9,7 @@ mod predict;
 mod questions;
 mod simulate;
 
-/// What generates the reports.
+/// The code that generates the reports.
 #[expect(
     dead_code,
     reason = "of pipelines, only what 288 ranks need is computed again"

@@ -1,4 +1,4 @@
-//! The lemma against brute force.
+//! The lemma compared with brute force.
 
 use model::Pipeline;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn brute_force(pipeline: &Pipeline, max_blocks: u32) -> u32 {
 
 fn pipelines() -> impl Strategy<Value = Pipeline> {
     let rate = |low: i32, high: i32| (low..high, 1.0..10.0).prop_map(|(e, m)| m * 10f64.powi(e));
-    // No algorithm takes fewer than no steps with one block.
+    // With one block no algorithm takes a negative number of steps.
     let steps = || (-5i64..60, 1i64..6).prop_map(|(first, each)| (first.max(-each), each));
     let cost = (steps(), steps()).prop_map(|((c1, c2), (g1, g2))| PipelineCost { c1, c2, g1, g2 });
     (
@@ -53,7 +53,7 @@ proptest! {
 }
 
 #[test]
-fn the_figures_of_the_paper() {
+fn the_figures_agree_with_the_paper() {
     // Large vectors cost 4 beta + 2 gamma a byte on the single tree and 3 beta + 3 gamma on the
     // dual-root one: 4/3 where combining is free, equal where it costs as much as sending.
     let ratio = |gamma: f64| {
@@ -70,7 +70,7 @@ fn the_figures_of_the_paper() {
 }
 
 #[test]
-fn one_block_where_nothing_is_to_be_filled() {
+fn one_block_is_best_if_there_is_no_pipeline_to_fill() {
     let check = |c1, g1, bytes| {
         let cost = PipelineCost {
             c1,
@@ -88,7 +88,7 @@ fn one_block_where_nothing_is_to_be_filled() {
 }
 
 #[test]
-fn as_many_blocks_as_allowed_where_they_cost_nothing() {
+fn the_most_blocks_are_best_if_they_cost_nothing() {
     let cost = PipelineCost {
         c1: 5,
         c2: 1,

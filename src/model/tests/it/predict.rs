@@ -39,7 +39,7 @@ fn check(name: &str, ranks: u32, parameters: Parameters<'_>, seconds: f64) {
 }
 
 #[test]
-fn closed_forms_by_hand() {
+fn closed_forms_agree_with_hand_calculations() {
     let Rates { alpha, beta, gamma } = RATES;
     let gamma = gamma.expect("given");
     let none = Parameters::default();
@@ -71,7 +71,7 @@ fn closed_forms_by_hand() {
 }
 
 #[test]
-fn a_composition_costs_its_parts() {
+fn a_composition_costs_the_sum_of_its_parts() {
     let Rates { alpha, beta, gamma } = RATES;
     let reduce = 3.0 * (alpha + (beta + gamma.expect("given")) * M);
     check(
@@ -100,7 +100,7 @@ fn a_composition_costs_its_parts() {
 }
 
 #[test]
-fn nothing_is_better_than_the_best_block() {
+fn no_block_is_better_than_the_best_block() {
     for algorithm in ALGORITHMS
         .iter()
         .filter(|algorithm| algorithm.takes(Parameter::Blocks))
@@ -123,7 +123,7 @@ fn nothing_is_better_than_the_best_block() {
     }
 }
 
-/// Units, and what start-ups, bytes and combinations cost.
+/// Numbers of units, and the costs of start-ups, bytes and combinations.
 const SMALL: [u64; 9] = [1, 2, 5, 16, 61, 64, 100, 257, 1000];
 const MACHINES: [[f64; 3]; 7] = [
     [1e-6, 1e-9, 2e-10],
@@ -135,7 +135,7 @@ const MACHINES: [[f64; 3]; 7] = [
     [0.0, 1e-9, 1e-9],
 ];
 
-/// By brute force over all numbers of blocks.
+/// The prediction is compared with brute force over all numbers of blocks.
 #[test]
 fn the_best_number_of_blocks_is_one_of_whole_units() {
     let (mut calls, mut missed) = (0, 0);
@@ -195,7 +195,7 @@ fn pipelined_algorithms_are_cut() {
 }
 
 #[test]
-fn sizes_of_blocks_count_units() {
+fn block_sizes_count_units() {
     let chain = algorithm("bcast/chain");
     let sized = Parameters {
         blocks: Some(Blocks::Size(1 << 10)),
@@ -206,7 +206,7 @@ fn sizes_of_blocks_count_units() {
 }
 
 #[test]
-fn no_prediction_without_what_it_needs() {
+fn predictions_need_their_parameters() {
     let no_gamma = Rates {
         gamma: None,
         ..RATES
@@ -218,8 +218,7 @@ fn no_prediction_without_what_it_needs() {
     assert_eq!(predict(algorithm("bcast/binomial"), RATES, &alone), None);
 }
 
-/// The ways to put an algorithm together, each part with the default of the other, cut into blocks
-/// where it takes them.
+/// The compositions of an algorithm, each inner algorithm with the default of the other, with blocks if it takes them.
 fn variants(algorithm: &Algorithm, blocks: u32) -> Vec<Parameters<'static>> {
     let cut = |algorithm: &Algorithm| Parameters {
         blocks: algorithm
@@ -258,12 +257,12 @@ fn is_exact(algorithm: &Algorithm, parameters: Parameters<'_>, ranks: u32, block
     })
 }
 
-/// What is predicted is what the schedules do: messages, bytes moved and bytes combined on their
-/// critical paths, also of compositions.
+/// Predictions count the messages, bytes moved and bytes combined on the critical paths of the schedules, also of
+/// compositions.
 #[test]
 fn predictions_count_what_the_schedules_do() {
     let mut predicted = Vec::new();
-    // Where phases overlap, the closed form is an estimate: `simulate/tiers.rs` says how good.
+    // Where phases overlap, the closed form is an estimate; `simulate/tiers.rs` tests its accuracy.
     for algorithm in ALGORITHMS.iter().filter(|a| !a.is_pipelined) {
         let shapes = [2, 3, 4, 5, 8];
         let shapes = shapes
@@ -274,7 +273,7 @@ fn predictions_count_what_the_schedules_do() {
                 if !is_exact(algorithm, parameters, ranks, blocks) {
                     continue;
                 }
-                // A multiple by which every piece is cut evenly.
+                // A length that every algorithm here cuts into even pieces.
                 let units = u64::from(ranks * blocks) * 8;
                 let time = |alpha, beta, gamma| {
                     let gamma = Some(gamma);

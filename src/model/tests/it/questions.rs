@@ -1,4 +1,4 @@
-//! The report on pipelined allreduce against what it says: its claims, and many of its rows.
+//! The claims and many rows of the report on pipelined allreduce, computed again.
 
 use model::Level;
 
@@ -9,7 +9,7 @@ use study::{blocks, combining, hydra, placement, published, reference, sharing};
 
 const REPORT: &str = include_str!("../../../../reports/pipelines.md");
 
-/// Checks that a line of the report, but for the width of its columns, begins with these cells.
+/// Checks that a line of the report begins with these cells, ignoring the width of its columns.
 fn check_row(cells: &[String]) {
     let packed = |text: &str| text.replace(' ', "");
     let row = packed(&format!("|{}|", cells.join("|")));
@@ -19,7 +19,7 @@ fn check_row(cells: &[String]) {
     );
 }
 
-/// Checks that the report has these sentences, but for the ends of lines.
+/// Checks that the report contains these sentences, ignoring line breaks.
 fn check_sentences(text: &str) {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
@@ -62,7 +62,7 @@ fn a_search_finds_better_blocks_than_the_lemma_only_where_they_are_eager() {
 }
 
 #[test]
-fn the_steady_states_are_those_of_the_closed_form() {
+fn the_steady_states_agree_with_the_closed_form() {
     for ratio in combining::RATIOS {
         let steady = PIPELINED.map(|id| combining::steady(id, ratio).unwrap());
         for steady in steady {
@@ -78,7 +78,7 @@ fn the_steady_states_are_those_of_the_closed_form() {
 }
 
 #[test]
-fn one_tree_that_is_doubly_pipelined_wins_unless_combining_is_free() {
+fn the_doubly_pipelined_single_tree_wins_unless_combining_is_free() {
     let long = combining::ELEMENTS[1];
     for (ratio, order) in [
         (
@@ -101,14 +101,14 @@ fn one_tree_that_is_doubly_pipelined_wins_unless_combining_is_free() {
 }
 
 #[test]
-fn what_is_said_about_combining_is_so() {
+fn the_sentences_about_combining_are_up_to_date() {
     let answer = combining::answer().unwrap();
     check_sentences(&answer.summary);
     check_sentences(&answer.sentences);
 }
 
 #[test]
-fn dealing_ranks_to_nodes_costs_where_a_link_is_full() {
+fn cyclic_order_is_slower_if_a_link_is_full() {
     for (machine, elements, expected) in [
         (hydra().unwrap(), 1 << 23, 0.99..1.01),
         (hydra().unwrap(), 1 << 10, 1.05..1.3),
@@ -139,7 +139,7 @@ fn more_ranks_on_a_node_cost_a_ring_more_than_a_pipeline() {
 }
 
 #[test]
-fn the_simulated_machine_is_as_close_to_the_published_figures_as_is_said() {
+fn the_simulated_machine_is_as_close_to_the_published_figures_as_the_report_says() {
     let answer = published::answer().unwrap();
     check_sentences(&answer.summary);
     check_sentences(&answer.sentences);
@@ -152,7 +152,7 @@ fn the_simulated_machine_is_as_close_to_the_published_figures_as_is_said() {
     }
     let last = rows.last().unwrap();
     assert!((last.ratio(1) - 1.0).abs() < 0.02 && (last.ratio(2) - 1.0).abs() < 0.02);
-    // Nothing was fitted to the library's own algorithms, and they are simulated too fast.
+    // No parameter was fitted to the library's own algorithms, and their simulated times are too short.
     let [published, simulated] = last.reduce_bcast.unwrap();
     assert!(
         last.ratio(0) < 0.8 && simulated / published < 0.8,
@@ -168,7 +168,7 @@ fn the_simulated_machine_is_as_close_to_the_published_figures_as_is_said() {
 }
 
 #[test]
-fn two_roots_lose_what_they_gain_where_blocks_are_eager() {
+fn two_roots_lose_their_gain_if_blocks_are_eager() {
     let eager = Cluster::new(&published::more_eager().unwrap(), 36, 8);
     let longest = published::PUBLISHED[published::PUBLISHED.len() - 1];
     let [_, simulated] = published::Row::new(&eager, longest).unwrap().gains();

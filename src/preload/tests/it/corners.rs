@@ -1,4 +1,4 @@
-//! What does not fit: the library's own collectives, and a warning.
+//! Calls and tables that cannot be used: the library's own collectives run, with a warning.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use vocabulary::Library;
 
 use crate::launch::{compiled, run_preloaded};
 
-/// The counts of calls that were carried out by something called like that.
+/// The number of calls that the summary attributes to decisions with this text.
 pub(crate) fn calls(text: &str, by: &str) -> u64 {
     let rows = text
         .lines()
@@ -25,7 +25,7 @@ pub(crate) fn calls(text: &str, by: &str) -> u64 {
     rows.filter_map(count).sum()
 }
 
-/// Runs one of the programs with a table for all that there is.
+/// Runs one of the programs with a table for all collectives.
 fn run(program: &str, arguments: &[&str], ranks: u32, more: &[(&str, &str)]) -> String {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled(program, folder.path(), &[]);
@@ -76,7 +76,7 @@ fn communicators_come_and_go_under_mpi() {
 }
 
 #[test]
-fn nothing_happens_where_it_is_switched_off_under_mpi() {
+fn nothing_happens_if_it_is_switched_off_under_mpi() {
     let text = run("lives.c", &["1"], 2, &[("COLLTUNE_DISABLE", "1")]);
     assert!(!text.contains("colltune"), "{text}");
 }
@@ -111,7 +111,7 @@ fn tables_that_cannot_be_used_get_one_warning_under_mpi() {
     check(&path, &[("COLLTUNE_FORCE", "1")], "anyway", true);
 }
 
-/// A script that starts a program, and in which one rank does something else first.
+/// A script that starts a program, with an additional command on one rank.
 fn differing(rank: u32, does: &str, folder: &Path) -> PathBuf {
     let script = folder.join("start");
     let text = format!(
@@ -122,7 +122,7 @@ fn differing(rank: u32, does: &str, folder: &Path) -> PathBuf {
     script
 }
 
-/// As on a node that lacks the table.
+/// The rank behaves as on a node without the table.
 #[test]
 fn a_table_that_one_rank_lacks_is_used_by_none_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
@@ -141,7 +141,7 @@ fn a_table_that_one_rank_lacks_is_used_by_none_under_mpi() {
 }
 
 #[test]
-fn ranks_without_the_library_are_asked_for_under_mpi() {
+fn ranks_without_the_library_are_reported_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("apart.c", folder.path(), &[]);
     let path = saved(&forcing(1, installation().library()), folder.path());
@@ -152,7 +152,7 @@ fn ranks_without_the_library_are_asked_for_under_mpi() {
     assert_eq!(warnings, 1, "{}", printed.text);
 }
 
-/// The build for the other library, which scripts/driver has installed.
+/// The build for the other library, installed by scripts/driver.
 fn other_build() -> Option<PathBuf> {
     let libdir = PathBuf::from(std::env::var_os("COLLTUNE_LIBDIR")?);
     let own = family().name();
@@ -186,7 +186,7 @@ fn the_build_for_another_library_does_nothing_under_mpi() {
 fn compiled_fortran(source: &str, folder: &Path) -> Option<PathBuf> {
     let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
     let program = folder.join("fortran");
-    // What `mpif.h` cannot declare differs from call to call.
+    // `mpif.h` has no declarations, so argument types differ between calls.
     let output = Command::new(mpicc.replace("mpicc", "mpifort"))
         .args(["-fallow-argument-mismatch", "-o"])
         .arg(&program)
@@ -218,7 +218,7 @@ fn fortran_programs_run_under_mpi() {
         let path = saved(&forcing(1, installation().library()), folder.path());
         let text = run_preloaded(&program, &[], 4, &path, &[]).good();
         assert!(text.contains("Fortran agrees"), "{text}");
-        // MPICH's newer interface goes to its PMPI names at once.
+        // MPICH's newer interface calls its PMPI names directly.
         let is_intercepted = family() == LibraryName::OpenMpi || source == "fortran.f90";
         assert!(
             !is_intercepted || calls(&text, "allreduce/") == 11,

@@ -23,7 +23,7 @@ fn check(folder: &Path, flags: &[&str], environment: &[(&str, &str)]) {
     let other = saved(&table, &folder.join("other"));
     let text = |path: &Path| path.display().to_string();
     let missing = text(&folder.join("missing.yaml"));
-    // COLLTUNE_ERR_NODE, if the kernel names the CPU; COLLTUNE_SUCCESS where it is forced.
+    // The expected code is COLLTUNE_ERR_NODE if the kernel names the CPU, and COLLTUNE_SUCCESS if the table is forced.
     let refused = if environment::cpu().is_empty() {
         "0"
     } else {
@@ -54,7 +54,7 @@ fn odd_arguments_get_error_codes_under_mpi() {
     std::fs::write(&broken, "format: colltune-table 2\nname: [\n").expect("written");
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let fresh = now.map_or(1, |now| now.as_nanos() as u64).to_string();
-    // Open MPI's ranks spin otherwise, which takes long where others use the cores.
+    // Open MPI's ranks would spin, which takes long if other programs use the cores.
     let yielding = [("OMPI_MCA_mpi_yield_when_idle", "1")];
     for seed in ["1", &fresh] {
         println!("seed {seed}");
@@ -70,7 +70,7 @@ fn odd_arguments_get_error_codes_under_mpi() {
     }
 }
 
-/// The names that a file defines for others.
+/// The external names that a file defines.
 fn defined(file: &Path) -> BTreeSet<String> {
     let output = Command::new("nm")
         .args(["--extern-only", "--defined-only", "--format=posix"])
@@ -84,7 +84,7 @@ fn defined(file: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_c_interface_does_what_its_header_says_under_mpi() {
+fn the_c_interface_agrees_with_its_header_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let library = preloaded();
     let directory = library.parent().expect("a folder").display().to_string();
@@ -94,7 +94,7 @@ fn the_c_interface_does_what_its_header_says_under_mpi() {
 }
 
 #[test]
-fn the_static_library_is_the_c_interface_and_nothing_else_under_mpi() {
+fn the_static_library_has_only_the_c_interface_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let archive = archived(folder.path());
     let header = include_str!("../../../../include/colltune.h");

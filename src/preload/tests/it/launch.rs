@@ -1,4 +1,4 @@
-//! Compiling programs, and starting them on several ranks with the library that is tested.
+//! Compiles programs, and starts them on several ranks with the library under test.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use testkit::mpi::{self, Printed};
 
-/// What a launch may take.
+/// The time limit of a launch.
 const PATIENCE: Duration = Duration::from_secs(200);
 
 /// `libcolltune.so`.
@@ -30,8 +30,8 @@ pub(crate) fn archived(folder: &Path) -> PathBuf {
     archive
 }
 
-/// Where cargo puts both libraries. It does not build the shared one with the tests, since no Rust program
-/// links it.
+/// The folder in which cargo puts both libraries. It does not build the shared one with the tests, since no Rust
+/// program links it.
 fn built() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(build)
@@ -39,7 +39,8 @@ fn built() -> &'static Path {
 
 fn build() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // With the tests: their dependencies want more of some crates, which would all be built anew without.
+    // The tests are built too: their dependencies enable more features of some crates, which would otherwise be built
+    // again.
     let output = Command::new(cargo)
         .args(["build", "--package", "preload", "--package", "capi"])
         .args(["--lib", "--test", "it", "--quiet", "--offline"])
@@ -79,7 +80,7 @@ pub(crate) fn compiled(program: &str, folder: &Path, more: &[&str]) -> PathBuf {
     made
 }
 
-/// Starts a program in this environment of its own, which the launcher does not get.
+/// Starts a program with these environment variables, which the launcher does not get.
 pub(crate) fn run(
     program: &Path,
     arguments: &[String],
@@ -99,7 +100,7 @@ pub(crate) fn run(
     let wrapper = folder.path().join("start");
     std::fs::write(&wrapper, script + "\n").expect("written");
     std::fs::set_permissions(&wrapper, PermissionsExt::from_mode(0o755)).expect("made executable");
-    // The script ignores the argument: the program's are in it.
+    // The script ignores the argument: it contains the program's arguments.
     mpi::run(&wrapper, "unused".as_ref(), ranks, PATIENCE)
 }
 
@@ -122,7 +123,7 @@ pub(crate) fn run_preloaded(
     run(program, arguments, ranks, &environment)
 }
 
-/// The warnings of `libcolltune.so` in what was printed.
+/// The warnings of `libcolltune.so` in the output.
 pub(crate) fn warnings(text: &str) -> Vec<&str> {
     let lines = text.lines();
     lines

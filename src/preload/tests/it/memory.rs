@@ -1,4 +1,4 @@
-//! Random collectives under valgrind: what it finds in stacks with our frames is ours.
+//! Random collectives under valgrind: errors in stacks with our frames count as ours.
 
 use std::path::Path;
 
@@ -10,16 +10,16 @@ use vocabulary::Through;
 use crate::launch::{compiled, run_preloaded};
 use crate::stress::forcing_through;
 
-/// What valgrind is to leave out, of the libraries and of ours.
+/// The errors that valgrind leaves out, the libraries' and ours.
 const SUPPRESSIONS: [&str; 2] = ["/usr/share/openmpi/openmpi-valgrind.supp", OURS];
 const OURS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/valgrind.supp");
 
 const RANKS: u32 = 2;
 
-/// Open MPI's ranks spin otherwise, which takes long where others use the cores.
+/// Open MPI's ranks would spin, which takes long if other programs use the cores.
 const YIELDING: [(&str, &str); 1] = [("OMPI_MCA_mpi_yield_when_idle", "1")];
 
-/// Errors in a log, as blocks of lines.
+/// The errors in a log, as blocks of lines.
 fn blocks(log: &str) -> Vec<String> {
     let contents = log.lines().map(|line| match line.strip_prefix("==") {
         Some(line) => line.split_once("== ").map_or("", |(_, text)| text),
@@ -35,7 +35,7 @@ fn blocks(log: &str) -> Vec<String> {
     blocks
 }
 
-/// Whether a block's stacks come through our code, which alone is in Rust.
+/// Whether a block's stacks contain our code, which is the only Rust code.
 fn is_ours(block: &str) -> bool {
     let frames = block
         .lines()
@@ -52,7 +52,7 @@ fn logs(folder: &Path) -> Vec<String> {
         .collect()
 }
 
-/// What is found in a run with that table. More ranks than cores would take MPICH minutes.
+/// The errors found in a run with that table. With more ranks than cores MPICH would take minutes.
 fn findings(place: usize, through: Through, seed: u64) -> Vec<String> {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("stress.c", folder.path(), &[]);
@@ -97,7 +97,7 @@ fn memory_is_used_as_it_should_be_through_shared_memory_under_mpi() {
 }
 
 #[test]
-fn what_is_ours_in_a_log_is_told_from_what_is_not() {
+fn errors_of_ours_in_a_log_are_distinguished_from_others() {
     let log = "\
 ==7== Memcheck, a memory error detector
 ==7==

@@ -7,7 +7,7 @@ use testkit::tables::{forcing, saved};
 use crate::corners::calls;
 use crate::launch::{compiled, run_preloaded};
 
-/// What programs print where all ranks but the first have the CPU `other`.
+/// Checks the output of programs if all ranks except the first have the CPU `other`.
 fn check(table_cpu: &str, other: &str, more: &[(&str, &str)], warned: &str, is_used: bool) {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("node.c", folder.path(), &["-rdynamic", "-ldl"]);
@@ -35,7 +35,7 @@ fn tables_for_other_nodes_are_used_only_if_forced_under_mpi() {
     }
     let force = [("COLLTUNE_FORCE", "1")];
     check(&own, &own, &[], "", true);
-    // One rank's refusal is everybody's.
+    // If one rank refuses the table, all ranks do.
     let differs = format!("made for nodes with `{own}`, and ");
     check(&own, "Other CPU", &[], &differs, false);
     check(

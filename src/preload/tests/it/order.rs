@@ -1,4 +1,4 @@
-//! Tables whose rules hold for an order of ranks.
+//! Tables with rules for an order of ranks.
 
 use schedule::Collective;
 use table::{Operators, Rule, ShapeRules, Table};
@@ -35,7 +35,7 @@ fn table() -> Table {
 }
 
 #[test]
-fn rules_of_another_order_of_ranks_are_not_taken_for_measured_under_mpi() {
+fn rules_of_another_order_of_ranks_do_not_count_as_measured_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("dealt.c", folder.path(), &["-rdynamic"]);
     let path = saved(&table(), folder.path());
@@ -55,9 +55,9 @@ fn rules_of_another_order_of_ranks_are_not_taken_for_measured_under_mpi() {
     }
     check("abab", "0", "  default (shape not measured)");
     check("abba", "0", "  default (shape not measured)");
-    // Another shape in the same order is nearer than the same shape in another.
+    // Another shape in the same order is nearer than the same shape in another order.
     check("abab", "1", "  allreduce/ring (nearest 2x3)");
-    // None is in the same order: that of the nearest shape stands in.
+    // No shape has the same order, so the rules of the nearest shape are used.
     let stand_in = "  allreduce/recursive_doubling (nearest 2x2 with ranks in block order)";
     check("abba", "1", stand_in);
 }

@@ -1,4 +1,4 @@
-//! Which rules are used, and on which shapes.
+//! The rules that are used, and the shapes on which they are used.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use vocabulary::CommShape;
 
 use crate::launch::{compiled, run_preloaded, warnings};
 
-/// A program of ten allreduces, and a table for it of two ranks alone.
+/// A program of ten allreduces, and a table for two ranks only.
 struct Prepared {
     folder: TempDir,
     program: PathBuf,
@@ -40,7 +40,7 @@ impl Prepared {
     }
 }
 
-/// What carried out the ten calls according to the summary, and whether it was an algorithm of ours.
+/// The summary's decision about the ten calls, and whether one of our algorithms carried them out.
 fn by(text: &str) -> (String, bool) {
     let mut lines = text.lines();
     let row = lines.find_map(|line| line.strip_prefix("colltune: allreduce "));
@@ -52,7 +52,7 @@ fn by(text: &str) -> (String, bool) {
 }
 
 #[test]
-fn shapes_that_were_not_measured_are_the_librarys_unless_asked_for_under_mpi() {
+fn shapes_that_were_not_measured_are_left_to_the_library_unless_requested_under_mpi() {
     let prepared = Prepared::new();
     let table = prepared.table(Confidence::High, true);
     let remedy = "COLLTUNE_EXTRAPOLATE=1";
@@ -104,7 +104,7 @@ fn only_confirmed_rules_of_enough_confidence_are_used_under_mpi() {
 }
 
 #[test]
-fn a_confidence_that_there_is_not_gets_one_warning_under_mpi() {
+fn an_unknown_confidence_gets_one_warning_under_mpi() {
     let prepared = Prepared::new();
     let table = prepared.table(Confidence::High, true);
     let text = prepared.run(&table, 2, &[("COLLTUNE_MIN_CONFIDENCE", "hihg")]);

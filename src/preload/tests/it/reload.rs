@@ -11,10 +11,11 @@ use vocabulary::Library;
 
 use crate::launch::{compiled, run_preloaded, warnings};
 
-/// Two tables with other broadcasts, one for another library, and the table in use, the first.
+/// Two tables with different broadcasts, one for another library, and the table in use, at first a copy of the first
+/// one.
 struct Files {
     folder: TempDir,
-    /// What the first two choose.
+    /// The choices of the first two.
     broadcasts: [String; 2],
 }
 
@@ -54,7 +55,7 @@ impl Files {
         self.folder.path().join(name).join("table.yaml")
     }
 
-    /// Calls by each of the two tables' broadcasts, and what was printed.
+    /// The numbers of calls by each of the two tables' broadcasts, and the output.
     fn run(&self, table: &Path, steps: &[String], reload: &str) -> ([u64; 2], String) {
         std::fs::copy(self.path("a"), self.path("")).expect("copied");
         let program = compiled("reload.c", self.folder.path(), &[]);
@@ -120,7 +121,7 @@ fn the_policy_holds_for_a_changed_table_under_mpi() {
 #[test]
 fn ranks_that_read_different_tables_keep_the_old_one_under_mpi() {
     let files = Files::new();
-    // What a process sees there depends on where it is.
+    // The file that a process sees there depends on its working directory.
     let table = Path::new("/proc/self/cwd/table.yaml");
     let folder = |name: &str| format!("cd:{}", files.folder.path().join(name).display());
     let steps = [folder("start"), folder("differing"), "new".to_owned()];

@@ -1,4 +1,4 @@
-//! Calls that come again: they allocate nothing, and take no handle for another.
+//! Repeated calls: they allocate nothing, and do not confuse handles.
 
 use launcher::LibraryName;
 use table::{Confidence, Rule};
@@ -9,8 +9,7 @@ use vocabulary::Candidate;
 
 use crate::launch::{compiled, run_preloaded};
 
-/// Runs a program with a table that chooses the algorithms at that place up to a size, and the default
-/// above.
+/// Runs a program with a table that chooses the algorithms with this index up to a size, and the default above.
 fn run(program: &str, arguments: &[&str], ranks: u32, place: usize, default_from: u64) -> String {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled(program, folder.path(), &[]);
@@ -25,8 +24,8 @@ fn run(program: &str, arguments: &[&str], ranks: u32, place: usize, default_from
 }
 
 #[test]
-fn calls_that_come_again_do_not_allocate_under_mpi() {
-    // MPICH's own collectives take milliseconds where ranks outnumber cores.
+fn repeated_calls_do_not_allocate_under_mpi() {
+    // MPICH's own collectives take milliseconds if ranks outnumber cores.
     let crowd = match family() {
         LibraryName::Mpich => 2,
         LibraryName::OpenMpi => 4,
@@ -34,14 +33,14 @@ fn calls_that_come_again_do_not_allocate_under_mpi() {
     for (place, ranks) in [(0, 2), (1, 3), (2, crowd)] {
         let text = run("repeats.c", &[], ranks, place, 8192);
         assert!(text.contains("allocations: some before, 0 again"), "{text}");
-        // Both ways have been gone.
+        // Both kinds of decision occurred.
         assert!(text.contains("  allreduce/"), "{text}");
         assert!(text.contains("  default\n"), "{text}");
     }
 }
 
 #[test]
-fn handles_that_come_back_are_not_taken_for_what_they_were_under_mpi() {
+fn reused_handles_are_not_confused_with_freed_ones_under_mpi() {
     for (place, ranks) in [(1, 4), (3, 3)] {
         let text = run("handles.c", &["48"], ranks, place, 1 << 30);
         let (_, numbers) = text.split_once("handles came back: ").expect(&text);

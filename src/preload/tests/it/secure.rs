@@ -9,13 +9,13 @@ use tempfile::TempDir;
 use testkit::require;
 
 const TEST: &str = "secure::variables_do_nothing_in_setuid_programs";
-/// Set where this test is the program that it starts.
+/// The variable that is set in the program that this test starts, which is a copy of itself.
 const INNER: &str = "COLLTUNE_TEST_INNER";
 /// Another user than root.
 const OTHER: u32 = 65534;
 const NAMES: [&str; 3] = ["COLLTUNE_TABLE", "COLLTUNE_LOG", "COLLTUNE_FORCE"];
 
-/// What a copy of this test, with this mode, reads of the variables.
+/// The variables as read by a copy of this test with this file mode.
 fn told(program: &Path, mode: u32) -> String {
     fs::set_permissions(program, fs::Permissions::from_mode(mode)).expect("a mode");
     let output = Command::new(program)

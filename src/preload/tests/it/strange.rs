@@ -13,10 +13,10 @@ use testkit::tables::{forcing, saved};
 use crate::corners::calls;
 use crate::launch::{compiled, run_preloaded, warnings};
 
-/// What a rank may take with a table that is refused, in MiB: the largest table, and MPI.
+/// The memory that a rank may use with a refused table, in MiB: the largest table, and MPI.
 const MOST_MIB: u64 = 300;
 
-/// Far more than the program takes, unless it waits for a FIFO.
+/// Far longer than the program takes, unless it waits for a FIFO.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Prepared {
@@ -42,7 +42,7 @@ impl Prepared {
         Self { folder, program }
     }
 
-    /// Runs the program on two ranks, and returns what was printed.
+    /// Runs the program on two ranks; returns the output.
     fn run(&self, table: &str, log: &str) -> String {
         let arguments = [self.program.display().to_string(), "/".to_owned()];
         let begin = Instant::now();
@@ -65,7 +65,7 @@ impl Prepared {
 }
 
 #[test]
-fn no_table_ends_a_program_or_has_it_wait_under_mpi() {
+fn no_table_ends_a_program_or_makes_it_wait_under_mpi() {
     let prepared = Prepared::new();
     let path = |name: &str| prepared.folder.path().join(name);
     File::create(path("zeros"))
@@ -94,7 +94,7 @@ fn no_table_ends_a_program_or_has_it_wait_under_mpi() {
 }
 
 #[test]
-fn no_log_has_a_program_wait_or_is_replaced_under_mpi() {
+fn no_log_makes_a_program_wait_or_is_replaced_under_mpi() {
     let prepared = Prepared::new();
     let table = || fs::read(prepared.folder.path().join("table.yaml")).expect("read");
     let before = table();
@@ -120,7 +120,7 @@ fn no_log_has_a_program_wait_or_is_replaced_under_mpi() {
 }
 
 #[test]
-fn relative_paths_are_those_from_where_a_program_was_started_under_mpi() {
+fn relative_paths_refer_to_the_folder_in_which_a_program_was_started_under_mpi() {
     let prepared = Prepared::new();
     prepared.run("table.yaml", "summary.txt");
     let text = fs::read_to_string(prepared.folder.path().join("summary.txt")).expect("written");

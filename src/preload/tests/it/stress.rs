@@ -22,10 +22,10 @@ fn has_even_only(table: &Table) -> bool {
     algorithms.any(|algorithm| algorithm.even_ranks)
 }
 
-/// Runs `stress.c` with the table that chooses the algorithms at this place.
+/// Runs `stress.c` with the table that chooses the algorithms with this index.
 fn check(program: &Path, place: usize, ranks: u32, seed: u64) {
     let text = run(program, place, Through::Mpi, ranks, seed, &[]);
-    // A test in which nothing of ours runs would show nothing.
+    // A run without our algorithms would be no test.
     for collective in Collective::ALL {
         assert!(
             is_ours(&text, collective),
@@ -40,7 +40,7 @@ fn is_ours(text: &str, collective: Collective) -> bool {
     lines.any(|line| line.contains(&format!("  {collective}/")))
 }
 
-/// The table that chooses the algorithms at this place, with messages through what is said.
+/// The table that chooses the algorithms with this index, with messages through the given transport.
 pub(crate) fn forcing_through(place: usize, through: Through) -> Table {
     let mut table = forcing(place, installation().library());
     for entries in table.collectives.values_mut() {
@@ -53,7 +53,7 @@ pub(crate) fn forcing_through(place: usize, through: Through) -> Table {
     table
 }
 
-/// What `stress.c` and the summary say, with messages of ours through what is said.
+/// The output of `stress.c` and the summary, with our messages through the given transport.
 fn run(
     program: &Path,
     place: usize,
@@ -65,7 +65,7 @@ fn run(
     let folder = TempDir::new().expect("a temporary folder");
     let table = forcing_through(place, through);
     let path = saved(&table, folder.path());
-    // MPICH's own collectives take milliseconds where ranks outnumber cores.
+    // MPICH's own collectives take milliseconds if ranks outnumber cores.
     let calls = match family() {
         LibraryName::Mpich => 150,
         LibraryName::OpenMpi => 400,
@@ -105,7 +105,7 @@ fn messages_through_shared_memory_do_what_mpi_does_in_an_unmodified_program() {
     }
 }
 
-/// What may not be through shared memory is left to the library, and told once.
+/// Calls that may not use shared memory are left to the library, with one warning.
 fn check_without(program: &Path, more: &[(&str, &str)], reason: &str) {
     let text = run(program, 1, Through::Shared, 2, 3, more);
     for collective in Collective::ALL {
@@ -121,7 +121,7 @@ fn check_without(program: &Path, more: &[(&str, &str)], reason: &str) {
 }
 
 #[test]
-fn without_shared_memory_the_library_does_it_under_mpi() {
+fn without_shared_memory_calls_are_left_to_the_library_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("stress.c", folder.path(), &[]);
     let off = [("COLLTUNE_SHARED_MEMORY", "0")];
@@ -139,20 +139,20 @@ fn idle_communicators_give_way_to_new_ones_under_mpi() {
     let words = text.split(" of them through shared memory").next();
     let shared = words.and_then(|text| text.split_whitespace().next_back());
     let shared: u64 = shared.and_then(|calls| calls.parse().ok()).expect("calls");
-    // Those on the communicator that was always in use, and on the two that came last.
+    // Calls on the communicator that was always in use, and on the last two.
     assert!(shared >= 1500 + 2 * 1000 + 1000, "{text}");
     let row = "default (no shared memory: the limit of shared memory is reached)";
     let row = text.lines().find(|line| line.contains(row));
     let left = row.and_then(|row| row.split_whitespace().nth(2));
     let left: u64 = left.and_then(|calls| calls.parse().ok()).expect("calls");
-    // Those on the two that were used before it, and some that came when none was idle.
+    // Calls on the two that were used before it, and some that came when no other was idle.
     assert!((200..300).contains(&left), "{text}");
     assert_eq!(warnings(&text).len(), 1, "{text}");
 }
 
 const REFUSED: &str = "ranks cannot share memory";
 
-/// A script that starts a program by other words.
+/// A script that starts a program through another command.
 fn started_by(words: &str, program: &Path) -> PathBuf {
     let script = program.with_extension("started");
     let text = format!("#!/bin/sh\nexec {words} '{}' \"$@\"\n", program.display());
@@ -162,11 +162,11 @@ fn started_by(words: &str, program: &Path) -> PathBuf {
 }
 
 #[test]
-fn if_any_rank_is_refused_memory_all_do_without_under_mpi() {
+fn if_any_rank_is_refused_memory_no_rank_uses_it_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("stress.c", folder.path(), &[]);
     let deny = compiled("deny.c", folder.path(), &[]);
-    // A segment is created by any rank, and each reserves its part.
+    // Any rank may create the segment, and each rank reserves its part.
     for refusal in ["all memfd_create", "1 fallocate"] {
         let words = format!("'{}' {refusal}", deny.display());
         check_without(&started_by(&words, &program), &[], REFUSED);
@@ -174,9 +174,9 @@ fn if_any_rank_is_refused_memory_all_do_without_under_mpi() {
 }
 
 #[test]
-fn ranks_that_do_not_see_each_other_do_without_under_openmpi() {
+fn ranks_in_separate_namespaces_do_not_share_memory_under_openmpi() {
     if family() != LibraryName::OpenMpi {
-        // MPICH itself does not start then.
+        // MPICH itself does not start in that case.
         return;
     }
     let apart = "unshare --pid --fork --kill-child";
@@ -208,7 +208,7 @@ fn each_algorithm_does_what_mpi_does_in_an_unmodified_program() {
 }
 
 #[test]
-fn calls_that_nobody_has_seen_before_agree_with_mpi() {
+fn new_random_calls_agree_with_mpi() {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let seed = now.map_or(1, |now| now.as_nanos() as u64);
     let folder = TempDir::new().expect("a temporary folder");
@@ -217,7 +217,7 @@ fn calls_that_nobody_has_seen_before_agree_with_mpi() {
 }
 
 #[test]
-fn concurrent_threads_get_what_mpi_gives_them_under_mpi() {
+fn concurrent_threads_get_the_results_of_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("threads.c", folder.path(), &["-pthread"]);
     let path = saved(&forcing(1, installation().library()), folder.path());

@@ -1,4 +1,4 @@
-//! Ranks that differ in what MPI does not make equal on all of them.
+//! Ranks that differ in properties that MPI does not require to be equal on all of them.
 
 use std::process::Command;
 
@@ -23,7 +23,7 @@ fn run_in(folder: &TempDir, arguments: &[String], more: &[(&str, &str)]) -> Stri
 }
 
 #[test]
-fn a_buffer_given_twice_on_one_rank_divides_nobody_under_mpi() {
+fn a_buffer_given_twice_on_one_rank_does_not_divide_the_ranks_under_mpi() {
     let text = run("aliased", &[]);
     for collective in ["allgather/", "gather/", "scatter/", "reduce_scatter/"] {
         let row = |line: &str| {
@@ -36,7 +36,7 @@ fn a_buffer_given_twice_on_one_rank_divides_nobody_under_mpi() {
 }
 
 #[test]
-fn another_release_on_one_rank_is_everybodys_under_mpi() {
+fn another_release_on_one_rank_affects_all_ranks_under_mpi() {
     let unlike = ("UNLIKE_RELEASE", "1");
     let text = run("release", &[unlike]);
     assert_eq!(text.matches("the table was made for").count(), 1, "{text}");
@@ -48,7 +48,7 @@ fn another_release_on_one_rank_is_everybodys_under_mpi() {
 }
 
 #[test]
-fn a_driver_of_accelerators_on_one_rank_is_everybodys_under_mpi() {
+fn a_driver_of_accelerators_on_one_rank_affects_all_ranks_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let driver = folder.path().join("libcuda.so.1");
     let compiled = Command::new("cc")

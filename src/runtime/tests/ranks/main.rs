@@ -1,4 +1,5 @@
-//! What the tests of `runtime` start on several ranks: the Rust interface, against what must come out.
+//! The program that the tests of `runtime` start on several ranks: it compares the Rust interface with expected
+//! results.
 
 use std::path::PathBuf;
 
@@ -57,7 +58,7 @@ fn main() -> Result<(), RuntimeError> {
     Ok(())
 }
 
-/// A table that is not there, on all ranks and on one.
+/// A table that is missing on all ranks, and on one.
 fn refuse(world: &impl runtime::Communicating, path: &std::path::Path) {
     let missing = PathBuf::from("/nowhere/table.yaml");
     let settings = Settings::default();
@@ -91,7 +92,7 @@ fn combine(runtime: &Runtime, on: &impl runtime::Communicating) -> Result<(), Ru
     Ok(())
 }
 
-/// The last of two: associative, and not commutative.
+/// An operator that returns the right operand unless it is zero: associative, but not commutative.
 unsafe extern "C" fn second(
     left: *mut std::ffi::c_void,
     right: *mut std::ffi::c_void,
@@ -122,14 +123,14 @@ fn scatter_sums(runtime: &Runtime, on: &impl runtime::Communicating) -> Result<(
             .collect()
     };
     assert_eq!(part, expected(first, COUNT));
-    // Uneven parts: rank r has r more than the first.
+    // Uneven parts: rank r has r elements more than rank 0.
     let counts: Vec<i32> = (0..ranks).map(|rank| 10 + rank).collect();
     let length = counts.iter().sum::<i32>() as usize;
     let before = counts[..rank as usize].iter().sum::<i32>() as usize;
     let mut part = vec![0; 10 + rank as usize];
     runtime.reduce_scatter(on, &all[..length], &mut part, &counts, sum())?;
     assert_eq!(part, expected(before, part.len()));
-    // SAFETY: the function does what MPI asks of operators.
+    // SAFETY: the function meets MPI's requirements for operators.
     let last = unsafe { UnsafeUserOperation::associative(second) };
     let mine = vec![rank + 1; 50];
     let mut all = vec![0; 50];
@@ -163,7 +164,7 @@ fn pass(runtime: &Runtime, on: &impl runtime::Communicating) -> Result<(), Runti
     Ok(())
 }
 
-/// What would be beyond a buffer never gets to MPI.
+/// Lengths that would exceed a buffer are refused before MPI is called.
 fn mistakes(runtime: &Runtime, on: &impl runtime::Communicating) {
     let sum = SystemOperation::sum;
     let check = |outcome: Result<(), RuntimeError>| {

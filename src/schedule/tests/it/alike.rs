@@ -1,4 +1,4 @@
-//! Which schedules are carried out alike, compared with all that an executor reads, written down whole.
+//! `first_alike` agrees with a comparison of the full text of everything that an executor reads.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use schedule::{
 
 use crate::cases::{parameters, schedule, supported};
 
-/// All that the algorithms of a collective make of a call, the parameters of which do not matter.
+/// The schedules of all algorithms of a collective for a call, with all parameters; the call's own are ignored.
 fn schedules(collective: Collective, call: &Request<'_>) -> Vec<Schedule> {
     let of_algorithm = |algorithm: &'static Algorithm| {
         let with = |parameters| Request {
@@ -40,7 +40,7 @@ fn each_call(mut check: impl FnMut(Collective, &Request<'_>)) {
     }
 }
 
-/// What every rank does, in lines.
+/// The actions of every rank, one per line.
 fn whole(schedule: &Schedule) -> String {
     let mut lines = Vec::new();
     for rank in 0..schedule.shape().ranks {
@@ -91,7 +91,7 @@ fn told(action: &Action, layout: &Layout, names: &mut Vec<Buffer>) -> Option<(u8
 }
 
 #[test]
-fn schedules_are_alike_if_and_only_if_all_that_is_read_of_them_is_equal() {
+fn schedules_are_alike_exactly_if_executors_read_the_same() {
     let mut merged = BTreeMap::new();
     each_call(|collective, call| {
         let all = schedules(collective, call);
@@ -103,7 +103,7 @@ fn schedules_are_alike_if_and_only_if_all_that_is_read_of_them_is_equal() {
             *merged.entry(call.ranks).or_insert(0) += usize::from(first < place);
         }
     });
-    // Where there are more ranks, fewer are alike.
+    // On more ranks fewer schedules are alike.
     assert!(
         merged[&2] > merged[&3] && merged[&3] > merged[&17],
         "{merged:?}"
@@ -111,10 +111,10 @@ fn schedules_are_alike_if_and_only_if_all_that_is_read_of_them_is_equal() {
 }
 
 #[test]
-fn what_is_alike_is_proved_and_counted_alike() {
+fn schedules_that_are_alike_have_equal_proofs_and_counts() {
     each_call(|collective, call| {
         let all = schedules(collective, call);
-        // The numbers of rounds include empty ones.
+        // The tally counts empty rounds, which need not agree.
         let proof = |schedule: &Schedule| {
             let proof = verify(schedule).unwrap();
             let tally = Tally {
@@ -132,9 +132,9 @@ fn what_is_alike_is_proved_and_counted_alike() {
     });
 }
 
-/// How many of the algorithms of a collective differ on two ranks, with one block each.
+/// The number of algorithms of a collective that differ on two ranks, with one block each.
 #[test]
-fn on_two_ranks_few_algorithms_are_left() {
+fn few_algorithms_differ_on_two_ranks() {
     let expected = [
         (Collective::Bcast, 3),
         (Collective::Reduce, 4),
@@ -158,17 +158,17 @@ fn on_two_ranks_few_algorithms_are_left() {
     assert_eq!(found, expected);
 }
 
-/// The same messages in another order, at another time, or to other memory are something else.
+/// Schedules differ if the same messages have another order, another round, or other memory.
 #[test]
-fn what_differs_in_anything_that_is_carried_out_is_told_apart() {
+fn any_difference_in_execution_makes_schedules_different() {
     let blocks = |count| Parameters::blocks(count);
     let none = Parameters::default();
     let long = (RESOLVED_ROUNDS + 1) as u32;
     for (one, other, ranks, are_alike) in [
         (("bcast/linear", none), ("bcast/binomial", none), 2, true),
-        // To the ranks in another order.
+        // The ranks are served in another order.
         (("bcast/linear", none), ("bcast/binomial", none), 3, false),
-        // One after the other, and at once.
+        // The sends are one after the other, or all at once.
         (
             ("bcast/linear", none),
             ("bcast/linear_nonblocking", none),
@@ -181,7 +181,7 @@ fn what_differs_in_anything_that_is_carried_out_is_told_apart() {
             2,
             false,
         ),
-        // Received into the output, and into scratch memory.
+        // Data is received into the output, or into scratch memory.
         (("reduce/linear", none), ("reduce/two_tree", none), 2, false),
         (("reduce/linear", none), ("reduce/chain", none), 2, true),
         (
@@ -203,7 +203,7 @@ fn what_differs_in_anything_that_is_carried_out_is_told_apart() {
             2,
             true,
         ),
-        // Programs that are resolved as they run.
+        // One program is resolved in advance, the other as it runs.
         (
             ("bcast/chain", blocks(9)),
             ("bcast/chain", blocks(long)),

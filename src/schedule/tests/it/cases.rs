@@ -1,11 +1,11 @@
-//! The calls on which algorithms are tried: those of the verifier's grid, and pairs of parts.
+//! The calls for the tests of algorithms: those of the verifier's grid, and pairs of parts.
 
 use schedule::verify::Grid;
 use schedule::{
     Algorithm, Collective, Parameter, Parameters, Rank, Request, Schedule, Unsupported, parts_of,
 };
 
-/// Every root of a small communicator; the first, the middle and the last of others.
+/// A grid with every root of small communicators, and the first, middle and last root of others.
 pub(crate) fn grid() -> Grid {
     Grid {
         ranks: 1..=64,
@@ -14,7 +14,7 @@ pub(crate) fn grid() -> Grid {
     }
 }
 
-/// The parameters of the grid, and of what is composed of two parts pairs of which none is the default.
+/// The parameters of the grid; for compositions of two parts, also pairs in which neither part is the default.
 pub(crate) fn parameters(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
     let mut all = grid().parameters(algorithm);
     let takes_both = all.iter().any(|given| given.reduce.is_some())

@@ -28,7 +28,7 @@ fn names_are_unique_and_found() {
 }
 
 #[test]
-fn what_only_libraries_have_has_a_name_and_no_schedules() {
+fn collectives_that_only_libraries_implement_have_names_but_no_schedules() {
     let (ours, others) = Collective::MEASURED.split_at(Collective::ALL.len());
     assert_eq!(ours, Collective::ALL);
     assert_eq!(
@@ -47,7 +47,7 @@ fn what_only_libraries_have_has_a_name_and_no_schedules() {
     }
 }
 
-/// Conditions are there for all that can be measured.
+/// Every collective that can be measured has conditions.
 #[test]
 fn conditions_are_those_of_the_standard() {
     let schedule = schedule(&ALGORITHMS[0], &Request::ranks(5));
@@ -147,7 +147,7 @@ fn a_radix_is_from_2_to_64() {
 }
 
 #[test]
-fn counts_are_one_a_rank_of_a_reduce_scatter_and_add_up() {
+fn a_reduce_scatter_needs_one_count_per_rank_with_the_right_sum() {
     let with = |counts| Request {
         units: 6,
         counts: Some(counts),
@@ -166,7 +166,7 @@ fn counts_are_one_a_rank_of_a_reduce_scatter_and_add_up() {
 }
 
 #[test]
-fn vectors_that_cannot_be_counted_are_refused() {
+fn vectors_with_too_many_units_are_refused() {
     let of = |units, ranks| Request {
         units,
         ..Request::ranks(ranks)
@@ -189,9 +189,9 @@ fn vectors_that_cannot_be_counted_are_refused() {
     refused("reduce_scatter/ring", request, too_long);
 }
 
-/// One algorithm of allgather works on pairs of ranks. All others serve any number of ranks.
+/// One allgather algorithm works on pairs of ranks. All other algorithms support any number of ranks.
 #[test]
-fn the_only_refusal_of_a_number_of_ranks_is_of_odd_ones_by_one_allgather() {
+fn only_one_allgather_refuses_odd_numbers_of_ranks() {
     let picky: Vec<_> = ALGORITHMS.iter().filter(|a| a.even_ranks).collect();
     let [picky] = picky[..] else {
         panic!("{picky:?} serve even numbers of ranks only");
@@ -217,7 +217,7 @@ fn the_only_refusal_of_a_number_of_ranks_is_of_odd_ones_by_one_allgather() {
 }
 
 #[test]
-fn a_block_size_gives_the_fewest_blocks_that_are_no_larger() {
+fn a_block_size_gives_the_fewest_blocks_of_at_most_that_size() {
     assert_eq!(Blocks::Size(4).count(12), 3);
     assert_eq!(Blocks::Size(4).count(13), 4);
     assert_eq!(Blocks::Size(4).count(0), 1);
@@ -225,7 +225,7 @@ fn a_block_size_gives_the_fewest_blocks_that_are_no_larger() {
 }
 
 #[test]
-fn dual_root_reads_as_in_the_paper() {
+fn the_text_of_dual_root_agrees_with_the_paper() {
     let algorithm = find("allreduce/dual_root").unwrap();
     let request = Request {
         units: 4,
@@ -236,7 +236,7 @@ fn dual_root_reads_as_in_the_paper() {
 }
 
 #[test]
-fn a_reduce_to_the_middle_mirrors_its_lower_half() {
+fn a_reduce_to_a_middle_rank_mirrors_the_tree_below_the_root() {
     let algorithm = find("reduce/binomial").unwrap();
     let request = Request {
         root: 3,

@@ -24,7 +24,7 @@ fn tally(name: &str, ranks: u32, blocks: u32) -> schedule::Tally {
 }
 
 #[test]
-fn dual_root_takes_4h_plus_1_plus_3_steps_a_further_block_where_the_trees_are_perfect() {
+fn dual_root_takes_4h_plus_1_steps_and_3_per_further_block_on_perfect_trees() {
     for height in 1..=6_u32 {
         let ranks = 2 * (2_u32.pow(height + 1) - 1);
         for blocks in [1, 2, 3, 10, 40] {
@@ -42,7 +42,7 @@ fn dual_root_takes_4h_plus_1_plus_3_steps_a_further_block_where_the_trees_are_pe
 }
 
 #[test]
-fn pipelined_tree_takes_4h_plus_4_steps_a_further_block_where_the_tree_is_perfect() {
+fn pipelined_tree_takes_4h_steps_and_4_per_further_block_on_perfect_trees() {
     for height in 1..=6_u32 {
         for blocks in [1, 2, 10] {
             let ranks = 2_u32.pow(height + 1) - 1;
@@ -54,7 +54,7 @@ fn pipelined_tree_takes_4h_plus_4_steps_a_further_block_where_the_tree_is_perfec
 
 /// The registry's closed forms are what the schedules count, for every number of ranks.
 #[test]
-fn closed_forms_count_what_the_schedules_do() {
+fn closed_forms_agree_with_the_schedules() {
     for algorithm in ALGORITHMS {
         for ranks in 2..=70 {
             let Some(cost) = algorithm.cost(ranks) else {
@@ -142,7 +142,7 @@ fn trees_take_log_p_rounds_and_rings_move_the_least() {
 }
 
 #[test]
-fn gathers_move_what_their_shapes_say() {
+fn gathers_move_the_data_that_their_trees_require() {
     for ranks in [2_u32, 5, 8, 13] {
         let others = u64::from(ranks) - 1;
         let of = |name: &str| {
@@ -171,7 +171,7 @@ fn gathers_move_what_their_shapes_say() {
             assert_eq!(of(name).most_received, 6 * others, "{name}");
         }
         assert_eq!(of("gather/linear_sync").messages, 2 * others);
-        // Everybody receives what the others have, by any allgather.
+        // In every allgather each rank receives the contributions of all others.
         for name in ["allgather/ring", "allgather/bruck", "allgather/linear"] {
             assert_eq!(of(name).most_received, 6 * others, "{name}");
         }

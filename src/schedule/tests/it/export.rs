@@ -1,4 +1,4 @@
-//! Traces are read as the simulators read them, and must do what the schedule does.
+//! The tests read traces as the simulators do, and compare them with the schedules.
 
 use std::collections::HashMap;
 
@@ -13,15 +13,15 @@ const SCALE: Scale = Scale {
     combine_cost: 3,
 };
 
-/// A statement of a trace: what it waits for on its rank, and what it is.
+/// A statement of a trace, with the statements of its rank that it waits for.
 struct Statement {
     after: Vec<usize>,
-    /// Sender, receiver, tag and length of the message of which it is one end.
+    /// Sender, receiver, tag and length of the message, if the statement is one end of a message.
     message: Option<(Rank, Rank, u64, u64)>,
     work: u64,
 }
 
-/// What a trace comes to: steps on the longest path, messages, work, bytes.
+/// The totals of a trace: steps on the longest path, messages, work, bytes.
 #[derive(Debug, PartialEq, Eq)]
 struct Total {
     steps: u64,
@@ -30,7 +30,7 @@ struct Total {
     bytes: u64,
 }
 
-/// Lets every message take a step once both ends may begin, and nothing else any time.
+/// Runs traces: a message takes one step once both ends may begin; everything else takes no time.
 fn run(ranks: &[Vec<Statement>]) -> Total {
     let mut ends: Vec<Vec<Option<u64>>> = ranks.iter().map(|own| vec![None; own.len()]).collect();
     let mut places = HashMap::new();
@@ -137,7 +137,7 @@ fn read_simgrid(text: &str, rank: Rank) -> Vec<Statement> {
     assert_eq!(lines.next(), Some(format!("{rank} init").as_str()));
     assert_eq!(lines.next_back(), Some(format!("{rank} finalize").as_str()));
     let mut statements: Vec<Statement> = Vec::new();
-    // What the statement at hand waits for, and what is under way.
+    // The statements that the current one waits for, and those under way.
     let (mut after, mut under_way): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
     for line in lines {
         let words: Vec<&str> = line.split(' ').collect();
@@ -199,7 +199,7 @@ fn totals(schedule: &Schedule) -> [Total; 2] {
     ]
 }
 
-/// The same messages and the same dependencies: with a step a message they take as many steps.
+/// A trace has the schedule's messages and dependencies, so it takes the same number of steps.
 fn check(algorithm: &'static Algorithm, request: &Request<'_>) {
     let Some(schedule) = supported(algorithm, request) else {
         return;
@@ -228,7 +228,7 @@ fn check(algorithm: &'static Algorithm, request: &Request<'_>) {
 }
 
 #[test]
-fn traces_do_what_schedules_do() {
+fn traces_agree_with_their_schedules() {
     for algorithm in ALGORITHMS {
         for ranks in [1, 2, 5, 8, 9] {
             for (units, root) in [(1, 0), (40, ranks - 1)] {
@@ -245,7 +245,7 @@ fn traces_do_what_schedules_do() {
 }
 
 #[test]
-fn what_simulators_cannot_count_is_refused() {
+fn messages_too_long_for_the_simulators_are_refused() {
     let algorithm = find("gather/binomial").unwrap();
     let check = |units, expected: Option<u64>| {
         let request = Request {

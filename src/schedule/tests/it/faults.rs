@@ -1,7 +1,7 @@
-//! Every way to be wrong, in programs of a few actions that are right but for one thing.
+//! Every kind of fault, in short programs that have exactly one fault.
 //!
-//! What is wrong would do no harm where a program is run one action after the other, as the verifier
-//! does: only the check that the case is about can refuse it.
+//! The fault would do no harm if the program were run one action after the other, as the verifier runs it: only the
+//! check under test can refuse it.
 
 use schedule::{
     ALGORITHMS, Action, Buffer, Fault, Misdeed, Partition, Rank, Request, Schedule, Span, find,
@@ -45,12 +45,12 @@ fn check(schedule: &Schedule, programs: &[Rounds], expected: Fault) {
     assert_eq!(verdict(schedule, programs), Err(expected), "{programs:?}");
 }
 
-/// The first round of an allreduce of two: inputs are exchanged, the other's goes to scratch.
+/// The first round of an allreduce on two ranks: they exchange inputs and receive into scratch memory.
 fn exchange(rank: Rank) -> Vec<Action> {
     vec![send(1 - rank, all(INPUT)), recv(1 - rank, all(SCRATCH))]
 }
 
-/// What a rank of the allreduce of two combines, in the order of ranks.
+/// The combination of a rank in the allreduce on two ranks, in rank order.
 fn join(rank: Rank, piece: impl Fn(Buffer) -> Span, into: Span) -> Action {
     match rank {
         0 => combine(piece(INPUT), piece(SCRATCH), into),
@@ -62,7 +62,7 @@ fn honest(rank: Rank) -> Rounds {
     vec![exchange(rank), vec![join(rank, all, all(OUTPUT))]]
 }
 
-/// Rank `rank` exchanges inputs and does the given rounds, of which one action is refused.
+/// Rank `rank` exchanges inputs and carries out the given rounds, in which one action is refused.
 fn check_rank(schedule: &Schedule, rank: Rank, rounds: Rounds, round: u64, why: &Misdeed) {
     let mut program = vec![exchange(rank)];
     program.extend(rounds);
@@ -73,7 +73,7 @@ fn check_rank(schedule: &Schedule, rank: Rank, rounds: Rounds, round: u64, why: 
 }
 
 #[test]
-fn what_the_broken_programs_are_made_from_is_right() {
+fn the_programs_are_correct_before_a_fault_is_added() {
     for schedule in [pair(), pair_in_place()] {
         assert_eq!(verdict(&schedule, &[honest(0), honest(1)]), Ok(()));
     }
@@ -94,7 +94,7 @@ fn the_input_must_not_be_written() {
     forbidden(&pair_in_place(), vec![vec![into_input]], 1);
     let right = combine(input, scratch, output);
     forbidden(&pair(), vec![vec![right], vec![copy(output, input)]], 2);
-    // By a message.
+    // A message writes the input.
     let program = vec![
         vec![copy(input, output)],
         vec![send(1, output), recv(1, input)],
@@ -102,7 +102,7 @@ fn the_input_must_not_be_written() {
     ];
     let fault = at(0, 1, program[1][1], Misdeed::Forbidden);
     check(&pair(), &[program, honest(1)], fault);
-    // The root of a scatter in place has its result where it is, in its input.
+    // The root of a scatter in place already has its result in its input.
     let scatter = call("scatter/linear", &request(2, true));
     let [own, other] = [0, 1].map(|rank| parts(INPUT, rank, 1));
     let programs = [
@@ -140,7 +140,7 @@ fn operands_must_be_as_long_as_the_target() {
 #[test]
 fn a_target_must_not_overlap_an_operand_in_part() {
     let [low, beside, high] = [0, 1, 2].map(|start| move |buffer| some(buffer, start, 2, 4));
-    // Rank 0 has its scratch memory on the right of the operator, rank 1 on the left.
+    // Rank 0 uses its scratch memory as the right operand, rank 1 as the left one.
     for rank in [0, 1] {
         let rounds = vec![
             vec![join(rank, high, high(OUTPUT))],
@@ -159,7 +159,7 @@ fn a_target_must_not_overlap_an_operand_in_part() {
 }
 
 #[test]
-fn only_messages_wrap_around() {
+fn only_messages_may_wrap_around() {
     let [around, rest] =
         [(3, 2), (1, 2)].map(|(start, count)| move |buffer| some(buffer, start, count, 4));
     let rounds = vec![
@@ -173,7 +173,7 @@ fn only_messages_wrap_around() {
         vec![copy(rest(SCRATCH), rest(OUTPUT))],
     ];
     check_rank(&pair(), 0, rounds, 2, &Misdeed::ShapeMismatch);
-    // Messages may.
+    // Messages may wrap around.
     let wrapped = |rank: Rank| {
         let transfers = |piece: &dyn Fn(Buffer) -> Span| {
             vec![send(1 - rank, piece(INPUT)), recv(1 - rank, piece(SCRATCH))]
@@ -188,8 +188,8 @@ fn only_messages_wrap_around() {
 }
 
 #[test]
-fn peers_are_other_ranks() {
-    // Of four units in five blocks the last is empty: it moves nothing, and is refused all the same.
+fn peers_must_be_other_ranks() {
+    // With four units in five blocks the last block is empty. It moves nothing but is refused as well.
     let nothing = some(INPUT, 4, 1, 5);
     let [input, scratch] = [INPUT, SCRATCH].map(all);
     let [signal, wait] = [Action::Signal { to: 0 }, Action::Await { from: 0 }];
@@ -214,12 +214,12 @@ fn peers_are_other_ranks() {
 }
 
 #[test]
-fn actions_of_a_round_leave_each_others_memory_alone() {
+fn actions_of_a_round_must_not_access_memory_that_another_one_writes() {
     let [input, scratch, output] = [INPUT, SCRATCH, OUTPUT].map(all);
     let conflict = |rounds| check_rank(&pair(), 0, rounds, 1, &Misdeed::Conflict);
     let right = combine(input, scratch, output);
     let half = |buffer| some(buffer, 1, 1, 2);
-    // Two writes; a write of what is half written; a read of what is written, and the reverse.
+    // Two writes of the same units, overlapping writes, a read of written units, and a write of read units.
     conflict(vec![vec![right, right]]);
     conflict(vec![vec![right, join(0, half, half(OUTPUT))]]);
     let in_scratch = combine(input, scratch, scratch);
@@ -243,7 +243,7 @@ fn actions_of_a_round_leave_each_others_memory_alone() {
         let fault = at(0, 1, transfers[1], Misdeed::Conflict);
         check(&pair(), &[program, honest(1)], fault);
     }
-    // The same, where only the call in place makes one memory of two.
+    // The same with two buffers that are one memory only because the call is in place.
     let program = vec![
         vec![copy(input, scratch)],
         vec![send(1, input), recv(1, output)],
@@ -253,7 +253,7 @@ fn actions_of_a_round_leave_each_others_memory_alone() {
     let fault = at(0, 1, programs[0][1][1], Misdeed::Conflict);
     check(&pair_in_place(), &programs, fault);
     assert_eq!(verdict(&pair(), &programs), Ok(()));
-    // Reading what others read is no conflict.
+    // Two reads of the same units do not conflict.
     let program = vec![
         vec![copy(input, output), send(1, input), recv(1, scratch)],
         vec![right],
@@ -283,7 +283,7 @@ fn memory_must_be_written_before_it_is_read() {
 }
 
 #[test]
-fn spans_lie_in_buffers_that_there_are() {
+fn spans_must_lie_in_existing_buffers() {
     let bad = |name: &str, rank: usize, culprit: Action| {
         let mut programs = [vec![], vec![]];
         programs[rank] = vec![vec![culprit]];
@@ -292,7 +292,7 @@ fn spans_lie_in_buffers_that_there_are() {
     };
     let [input, output] = [INPUT, OUTPUT].map(all);
     let allreduce = "allreduce/recursive_doubling";
-    // Blocks that there are not, or more than there are.
+    // Blocks that do not exist, or more blocks than there are.
     bad(allreduce, 0, send(1, some(INPUT, 4, 1, 4)));
     bad(allreduce, 0, send(1, some(INPUT, 2, 5, 4)));
     bad(allreduce, 0, copy(input, all(Buffer::Scratch(1))));
@@ -302,15 +302,15 @@ fn spans_lie_in_buffers_that_there_are() {
     bad("reduce/linear", 1, copy(input, output));
     bad("gather/linear", 1, recv(0, output));
     bad("scatter/linear", 1, send(0, parts(INPUT, 1, 1)));
-    // Pieces of the vector that a buffer does not hold, alone or beside some that it does.
+    // Pieces of the vector that a buffer does not hold, alone or beside pieces that it holds.
     bad("allgather/ring", 0, send(1, parts(INPUT, 1, 1)));
     bad("allgather/ring", 1, send(0, parts(INPUT, 0, 2)));
     bad("reduce_scatter/ring", 0, recv(1, output));
-    // A window has room for one block, and for those of its own partition only.
+    // A window has room for one block, and only for blocks of its own partition.
     let window = "reduce_scatter_block/ring";
     bad(window, 0, recv(1, parts(SCRATCH, 0, 2)));
     bad(window, 0, recv(1, some(SCRATCH, 0, 1, 2)));
-    // Two parts do not stand in it even if they are as long as one, since the second is empty.
+    // It cannot hold two parts, even if they are as long as one because the second is empty.
     let culprit = recv(1, parts(SCRATCH, 0, 2));
     let short = Request {
         units: 1,
@@ -321,9 +321,9 @@ fn spans_lie_in_buffers_that_there_are() {
     check(&call("reduce_scatter/ring", &short), &programs, fault);
 }
 
-/// The verifier can rely on it: what a layout locates is there.
+/// The verifier relies on this property of layouts.
 #[test]
-fn located_spans_lie_within_the_memory_of_their_buffer_and_are_as_long_as_they_should() {
+fn located_spans_lie_within_their_buffer_and_have_the_right_length() {
     let check = |schedule: &Schedule, rank: Rank, span: &Span| {
         let layout = schedule.layout(rank);
         let Some(place) = layout.locate(span) else {

@@ -1,4 +1,4 @@
-//! Which calls a grid has, and what is said of those that are refuted.
+//! The calls of a grid, and the reports of refuted calls.
 
 use std::ops::RangeInclusive;
 
@@ -37,10 +37,10 @@ fn the_fault_on_the_fewest_ranks_is_reported() {
 }
 
 #[test]
-fn numbers_of_ranks_that_are_not_served_are_counted() {
+fn unsupported_numbers_of_ranks_are_counted() {
     for algorithm in ALGORITHMS.iter().filter(|a| a.even_ranks) {
         let verdict = prove(&algorithm.name(), 1..=9, &verify);
-        // 3, 5, 7 and 9: a rank alone has no other to pair with.
+        // 3, 5, 7 and 9 ranks are skipped; a single rank is supported.
         assert_eq!(verdict.skipped, 4, "{algorithm}");
         assert!(verdict.shapes > 0 && verdict.fault.is_none());
     }
@@ -52,7 +52,7 @@ fn numbers_of_ranks_that_are_not_served_are_counted() {
 
 #[test]
 fn calls_with_uneven_parts_say_so() {
-    // Of the lengths 1, 5 and 2 the last is that of parts of 0 and 2 units.
+    // The lengths are 1, 5 and 2; the last one has parts of 0 and 2 units.
     let refuse = |schedule: &Schedule| match schedule.units() {
         2 if schedule.shape().in_place => Err(Fault::Deadlock(Vec::new())),
         _ => verify(schedule),

@@ -21,8 +21,8 @@ fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The algorithms whose id or full name is a string of the program; comments, help texts and unit
-/// tests beside the code do not decide anything.
+/// The algorithms that the program names in a string, by id or full name. Comments, help texts and unit tests beside
+/// the code are left out, since they decide nothing.
 fn named(source: &str) -> Vec<&'static str> {
     let code = source.split("#[cfg(test)]").next().unwrap_or(source);
     let mut ids: Vec<_> = ALGORITHMS
@@ -40,21 +40,21 @@ fn named(source: &str) -> Vec<&'static str> {
         })
         .map(|algorithm| algorithm.id)
         .collect();
-    // `linear` is the name of several.
+    // Several algorithms are called `linear`.
     ids.sort_unstable();
     ids.dedup();
     ids
 }
 
 #[test]
-fn nothing_but_its_own_file_and_its_row_names_an_algorithm() {
+fn only_its_own_file_and_its_row_name_an_algorithm() {
     let source = workspace().join("src");
     let mut sources = Vec::new();
     files(&source, "rs", &mut sources);
     assert!(sources.len() > 200, "only {} files", sources.len());
     for path in sources {
         let place = path.strip_prefix(&source).unwrap();
-        // The libraries' own algorithms, some of which are called like ours.
+        // These files name the libraries' own algorithms, some of which have the same names as ours.
         let is_about_libraries = ["exec/native", "libraries", "export/openmpi", "export/mpich"]
             .iter()
             .any(|other| place.starts_with(other));
@@ -65,7 +65,7 @@ fn nothing_but_its_own_file_and_its_row_names_an_algorithm() {
         let allowed: Vec<&str> = ALGORITHMS
             .iter()
             .filter(|algorithm| {
-                // A row of both reduce-scatters stands in one file.
+                // Both reduce-scatters have their rows in one file.
                 let folders = Collective::ALL.map(Collective::name);
                 folders.iter().any(|folder| {
                     place
@@ -93,7 +93,7 @@ fn nothing_but_its_own_file_and_its_row_names_an_algorithm() {
 }
 
 #[test]
-fn every_algorithm_has_a_file_of_its_own_and_no_file_is_forgotten() {
+fn every_algorithm_has_its_own_file_and_every_file_a_row() {
     for algorithm in ALGORITHMS {
         let folder = match algorithm.collective {
             Collective::ReduceScatterBlock => Collective::ReduceScatter,
@@ -110,7 +110,7 @@ fn every_algorithm_has_a_file_of_its_own_and_no_file_is_forgotten() {
         );
     }
     for collective in Collective::ALL {
-        // Both reduce-scatters have one folder, and that of parts of one size has more algorithms.
+        // Both reduce-scatters share a folder; the one with parts of one size has more algorithms.
         let folder = match collective {
             Collective::ReduceScatter => continue,
             Collective::ReduceScatterBlock => Collective::ReduceScatter,
@@ -131,9 +131,9 @@ fn every_algorithm_has_a_file_of_its_own_and_no_file_is_forgotten() {
     }
 }
 
-/// The worked example of CONTRIBUTING.md is the file that it says it is.
+/// The worked example in CONTRIBUTING.md is equal to the file that it names.
 #[test]
-fn the_worked_example_is_the_code() {
+fn the_worked_example_agrees_with_the_code() {
     let guide = std::fs::read_to_string(workspace().join("CONTRIBUTING.md")).unwrap();
     let (_, rest) = guide.split_once("```rust\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();

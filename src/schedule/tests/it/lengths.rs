@@ -1,10 +1,10 @@
-//! How many units spans hold.
+//! The number of units in spans.
 
 use schedule::{Buffer, Partition, Request, Run, Schedule, Span, find};
 
 use crate::cases::schedule;
 
-/// Of any blocks of the vector, which a rank's input is.
+/// Checks spans of any blocks of the vector, in the input of a rank that holds all of it.
 fn check(schedule: &Schedule, partition: Partition) {
     let layout = schedule.layout(0);
     let most = match partition {
@@ -47,7 +47,7 @@ fn the_length_of_a_span_is_that_of_its_pieces() {
 
 /// The chunks of three parts of 7 units: they have gaps between them, except where a part is one chunk.
 #[test]
-fn chunks_of_parts_stand_at_one_distance() {
+fn chunks_of_parts_are_at_equal_distances() {
     let algorithm = find("allgather/ring").unwrap();
     let request = Request {
         units: 7,
@@ -69,7 +69,7 @@ fn chunks_of_parts_stand_at_one_distance() {
 }
 
 #[test]
-fn runs_overlap_where_a_unit_is_in_both() {
+fn runs_overlap_if_a_unit_is_in_both() {
     let run = |start, length, count, stride| Run {
         start,
         length,
@@ -89,7 +89,7 @@ fn runs_overlap_where_a_unit_is_in_both() {
             assert_eq!(a.overlaps(*b), expected, "{a:?} {b:?}");
         }
     }
-    // Of other distances nothing is known unless they are apart.
+    // With different distances, `overlaps` may say yes unless the runs are far apart.
     assert!(run(0, 1, 3, 4).overlaps(run(1, 1, 2, 6)));
     assert!(!run(0, 1, 3, 4).overlaps(run(9, 1, 2, 6)));
 }

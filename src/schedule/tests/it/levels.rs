@@ -16,7 +16,7 @@ fn levelled() -> impl Iterator<Item = &'static Algorithm> {
         .filter(|algorithm| algorithm.knows_nodes())
 }
 
-/// What the nodes are by their lists must be what they say in constant time.
+/// Every query of the nodes must agree with their lists of ranks.
 fn check_nodes(nodes: &Nodes, expected: &[Vec<Rank>]) {
     assert_eq!(nodes.count() as usize, expected.len());
     let ranks: usize = expected.iter().map(Vec::len).sum();
@@ -36,7 +36,7 @@ fn check_nodes(nodes: &Nodes, expected: &[Vec<Rank>]) {
     assert_eq!(nodes.are_consecutive(), !expected.iter().any(gap));
 }
 
-/// The ranks on each node, from labels, the nodes by their first ranks.
+/// The ranks on each node, computed from labels; nodes are ordered by their first ranks.
 fn lists(labels: &[u32]) -> Vec<Vec<Rank>> {
     let mut seen: Vec<u32> = Vec::new();
     let mut lists: Vec<Vec<Rank>> = Vec::new();
@@ -53,7 +53,7 @@ fn lists(labels: &[u32]) -> Vec<Vec<Rank>> {
 }
 
 #[test]
-fn orders_that_are_arithmetic_are_what_their_lists_are() {
+fn computed_orders_agree_with_their_lists() {
     for ranks in 1..=40 {
         for size in 1..=ranks + 2 {
             let block: Vec<u32> = (0..ranks).map(|rank| rank / size).collect();
@@ -80,8 +80,8 @@ proptest! {
     }
 }
 
-/// Whether an algorithm works on lanes and the nodes have none, has more leaders than a node has ranks, or works on parts
-/// that do not stand together.
+/// Whether an algorithm works on lanes and the nodes have none, has more leaders than a node has ranks, or works on
+/// parts that are not contiguous.
 fn must_be_refused(algorithm: &Algorithm, leaders: Option<u32>, nodes: &Nodes) -> bool {
     let fewest = (0..nodes.count()).map(|node| nodes.size(node)).min();
     if leaders > fewest {
@@ -134,10 +134,10 @@ fn prove_call(
     }
 }
 
-/// A further block costs only what a leader does for it. In the broadcast leaders far from the root wait for the
-/// second block before they have passed on the first, once.
+/// A further block costs only the steps that a leader takes for it. In the broadcast, leaders far from the root wait
+/// once for the second block before they have passed on the first.
 #[test]
-fn phases_overlap_where_they_are_pipelined() {
+fn pipelined_phases_overlap() {
     let steps = |name: &str, blocks| {
         let request = Request {
             units: 64,
@@ -163,7 +163,7 @@ fn phases_overlap_where_they_are_pipelined() {
 
 /// Parts of any sizes, on nodes of any sizes.
 #[test]
-fn uneven_parts_are_served_where_ranks_of_nodes_are_consecutive() {
+fn uneven_parts_are_supported_if_the_ranks_of_nodes_are_consecutive() {
     let algorithm = find("reduce_scatter/leaders").unwrap();
     let mut random = Random::named("uneven");
     for turn in 0..200 {
@@ -186,7 +186,7 @@ fn uneven_parts_are_served_where_ranks_of_nodes_are_consecutive() {
 
 /// All ways to fill nodes with consecutive ranks, and each with the ranks shuffled.
 #[test]
-fn nodes_of_any_sizes_are_served() {
+fn nodes_of_any_sizes_are_supported() {
     for algorithm in levelled() {
         let choices = parameters(algorithm);
         let mut random = Random::named(&algorithm.name());
@@ -210,7 +210,7 @@ fn nodes_of_any_sizes_are_served() {
 }
 
 #[test]
-fn many_ranks_on_random_nodes_are_served() {
+fn many_ranks_on_random_nodes_are_supported() {
     for algorithm in levelled() {
         let choices = parameters(algorithm);
         let mut random = Random::named(&algorithm.name());
@@ -225,7 +225,7 @@ fn many_ranks_on_random_nodes_are_served() {
                 40,
             );
         }
-        // Alike, and in no order.
+        // Nodes of equal size, with ranks in random order.
         for (nodes, per_node) in [(2, 3), (3, 2), (4, 4), (5, 3), (7, 8), (16, 5)] {
             let mut labels: Vec<u32> = (0..nodes * per_node).map(|rank| rank % nodes).collect();
             for place in (1..labels.len()).rev() {
@@ -238,7 +238,7 @@ fn many_ranks_on_random_nodes_are_served() {
     }
 }
 
-/// Not only those that are worth trying.
+/// Phases accept every algorithm, not only the recommended ones.
 #[test]
 fn any_algorithm_may_be_a_phase() {
     let mut proved = 0;
@@ -282,7 +282,7 @@ fn any_algorithm_may_be_a_phase() {
 }
 
 #[test]
-fn what_knows_nodes_is_in_order_where_ranks_of_nodes_are_consecutive() {
+fn algorithms_that_know_nodes_are_in_order_if_the_ranks_of_nodes_are_consecutive() {
     for name in [
         "allreduce/leaders",
         "allreduce/leaders_pipelined",
@@ -312,7 +312,7 @@ fn what_knows_nodes_is_in_order_where_ranks_of_nodes_are_consecutive() {
 }
 
 #[test]
-fn what_knows_nodes_is_no_part_of_a_composition() {
+fn algorithms_that_know_nodes_cannot_be_parts_of_compositions() {
     let algorithm = find("allreduce/reduce_broadcast").unwrap();
     let request = Request {
         parameters: Parameters {
@@ -325,7 +325,7 @@ fn what_knows_nodes_is_no_part_of_a_composition() {
     assert!(matches!(refusal, Unsupported::Part { .. }), "{refusal}");
 }
 
-/// Between nodes the leaders alone talk, or each lane about its part.
+/// Only leaders exchange data between nodes, or each lane exchanges its part.
 #[test]
 fn little_passes_between_nodes() {
     let between = |name: &str, network: &'static str| {
@@ -358,7 +358,7 @@ fn little_passes_between_nodes() {
         }
         units
     };
-    // Four nodes exchange whole vectors twice, by leaders as by lanes.
+    // Four nodes exchange whole vectors twice, with leaders as with lanes.
     assert_eq!(
         between("allreduce/leaders", "recursive_doubling"),
         4 * 2 * 24
@@ -369,12 +369,12 @@ fn little_passes_between_nodes() {
     assert_eq!(between("bcast/lanes", "binomial"), 3 * 24);
     assert_eq!(between("reduce/leaders", "binomial"), 3 * 24);
     assert_eq!(between("reduce/lanes", "binomial"), 3 * 24);
-    // The parts of a node's four ranks, once, or passed on by a node between.
+    // The parts of a node's four ranks are sent once, or twice if a node in between passes them on.
     assert_eq!(between("gather/leaders", "linear_nonblocking"), 3 * 4 * 24);
     assert_eq!(between("gather/leaders", "binomial"), 4 * 4 * 24);
     assert_eq!(between("scatter/leaders", "binomial"), 4 * 4 * 24);
     assert_eq!(between("allgather/leaders", "ring"), 4 * 3 * 4 * 24);
-    // All parts but a node's own, whether by one rank of the node or by all.
+    // A node receives all parts except its own, through one of its ranks or through all.
     assert_eq!(
         between("reduce_scatter/leaders", "circulant"),
         4 * 3 * 24 / 4

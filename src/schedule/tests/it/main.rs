@@ -1,4 +1,4 @@
-//! Proofs and counts that go through the registry, so that a new row is tested by being there.
+//! Proofs and counts for every row of the registry, so that a new row is tested automatically.
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 

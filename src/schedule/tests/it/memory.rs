@@ -1,4 +1,4 @@
-//! Real elements: the same schedules against a plain loop.
+//! Schedules run on real elements, compared with a plain loop.
 
 use schedule::{ALGORITHMS, Collective, Schedule, memory};
 
@@ -51,7 +51,7 @@ pub(crate) fn results<T: Clone>(
     (0..ranks).map(result).collect()
 }
 
-/// Elements of what one rank gives.
+/// The number of elements in one rank's contribution.
 pub(crate) fn given_units(schedule: &Schedule) -> u64 {
     match schedule.algorithm().collective {
         Collective::Gather | Collective::Allgather => schedule.units(),
@@ -60,7 +60,7 @@ pub(crate) fn given_units(schedule: &Schedule) -> u64 {
 }
 
 #[test]
-fn every_ordered_algorithm_gives_the_product_in_rank_order() {
+fn every_ordered_algorithm_returns_the_product_in_rank_order() {
     for algorithm in ALGORITHMS {
         for ranks in 1..=13 {
             for root in grid().roots(algorithm, ranks) {
@@ -85,7 +85,7 @@ fn every_ordered_algorithm_gives_the_product_in_rank_order() {
 }
 
 #[test]
-fn every_algorithm_gives_the_sum() {
+fn every_algorithm_returns_the_sum() {
     for algorithm in ALGORITHMS {
         for ranks in 1..=13_u64 {
             each_call(algorithm, ranks as u32, 0, 29, |schedule| {

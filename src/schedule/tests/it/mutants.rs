@@ -9,7 +9,7 @@ use crate::cases::{grid, parameters, schedule, supported};
 use crate::naive::is_right;
 use crate::random::Random;
 
-/// How one action of one rank is broken.
+/// A change that breaks one action of one rank.
 #[derive(Clone, Copy, Debug)]
 enum Break {
     /// It is left out.
@@ -20,7 +20,7 @@ enum Break {
     SwapOperands,
     /// A message goes to or comes from another rank.
     Redirect(Rank),
-    /// It concerns the block beside.
+    /// It works on the neighbouring block.
     Shift,
     /// It is done a round later, before the actions that belong there.
     Delay,
@@ -33,8 +33,8 @@ enum Break {
 }
 
 impl Break {
-    /// Whether nearly every such break does harm. An action can often be moved by a round, and what
-    /// has been copied can be read from either place.
+    /// Whether nearly every such break makes the program wrong. An action can often be moved by a round, and what has
+    /// been copied can be read from either place.
     fn must_show(self) -> bool {
         match self {
             Self::Drop | Self::Repeat | Self::SwapOperands | Self::Redirect(_) | Self::Shift => {
@@ -44,7 +44,7 @@ impl Break {
         }
     }
 
-    /// The round to which the action is added, too.
+    /// The round to which the action is added as well.
     fn adds_to(self, at: u64) -> Option<u64> {
         match self {
             Self::Delay => Some(at + 1),
@@ -132,8 +132,8 @@ fn mutate(how: Break, place: usize, actions: &mut Vec<Action>) {
     }
 }
 
-/// Whether an action moves nothing: what it names is empty, or it copies memory to itself, as calls
-/// in place and compositions do. Leaving it out changes nothing.
+/// Whether an action moves nothing, because its spans are empty or because it copies memory to itself, as in calls in
+/// place and in compositions. Leaving it out changes nothing.
 fn is_idle(schedule: &Schedule, rank: Rank, action: &Action) -> bool {
     let layout = schedule.layout(rank);
     let is_empty = |span: &Span| layout.locate(span).is_some_and(|place| place.is_empty());
@@ -145,9 +145,8 @@ fn is_idle(schedule: &Schedule, rank: Rank, action: &Action) -> bool {
     }
 }
 
-/// Whether a break leaves the program as good as it was: an action that moves nothing, a repeated
-/// copy, an operator's operands exchanged where order does not matter, a block that is the only one
-/// or is as empty as its neighbour.
+/// Whether a break leaves the program correct: it concerns an action that moves nothing, repeats a copy, exchanges
+/// operands where the order does not matter, or shifts to the same block or from one empty block to another.
 fn is_harmless(how: Break, schedule: &Schedule, rank: Rank, round: &Round, place: usize) -> bool {
     let action = &round.actions()[place];
     if is_idle(schedule, rank, action) {
@@ -164,7 +163,7 @@ fn is_harmless(how: Break, schedule: &Schedule, rank: Rank, round: &Round, place
         Break::Delay | Break::Hurry => false,
         Break::RepeatIn(_) => !matches!(action, Action::Combine { .. }),
         Break::Shift => match (changed_span(action), changed_span(&changed[place])) {
-            // In a window the block beside may have the same place.
+            // In a window the neighbouring block may have the same place.
             (Some(before), Some(after)) => {
                 let layout = schedule.layout(rank);
                 layout.locate(before) == layout.locate(after)
@@ -185,7 +184,7 @@ fn changed_span(action: &Action) -> Option<&Span> {
     }
 }
 
-/// Whether a span is the rank's own part of the vector, or in it.
+/// Whether a span lies within the rank's own part of the vector.
 fn is_own(schedule: &Schedule, rank: Rank, span: &Span) -> bool {
     let parts = Partition::PerRank {
         ranks: schedule.shape().ranks,
@@ -201,15 +200,15 @@ fn is_own(schedule: &Schedule, rank: Rank, span: &Span) -> bool {
         .is_some_and(|(own, span)| own.start <= span.start && span.end <= own.end)
 }
 
-/// What became of a mutant.
+/// The verifier's answer to a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     /// The verifier refused it.
     Caught,
-    /// The verifier proved it right, and it is: some algorithms move what is there already, or combine
-    /// what is not asked for.
+    /// The verifier proved it correct, and it is: some algorithms move data that is already there, or combine data that
+    /// is not needed.
     Redundant,
-    /// The verifier proved it right, but in some order of what is left open its results are wrong.
+    /// The verifier proved it correct, but its results are wrong in some order that a round or MPI leaves open.
     Missed,
 }
 
@@ -217,8 +216,8 @@ enum Verdict {
 struct Trial {
     algorithm: &'static Algorithm,
     how: Break,
-    /// Whether the action brings the rank only what it has: its own part in a call in place, or the root
-    /// of a broadcast anything.
+    /// Whether the action brings the rank only data that it has: its own part in a call in place, or any data at the
+    /// root of a broadcast.
     brings_own: bool,
     verdict: Verdict,
 }
@@ -274,7 +273,7 @@ fn try_mutant(schedule: &Schedule, random: &mut Random) -> Option<Trial> {
             let is_bcast = collective == Collective::Bcast && schedule.shape().root == victim;
             is_bcast || schedule.shape().in_place && is_own(schedule, victim, span)
         }
-        // What is sent away first comes back.
+        // The copied part is sent away first and comes back.
         Action::Copy { from, .. } => {
             schedule.algorithm().name() == "allgather/bine" && is_own(schedule, victim, from)
         }
@@ -302,7 +301,7 @@ fn try_mutant(schedule: &Schedule, random: &mut Random) -> Option<Trial> {
     })
 }
 
-/// Mutants of one algorithm; its name decides which, so that no other algorithm changes them.
+/// Tries mutants of one algorithm. Its name seeds their choice, so that other algorithms do not change them.
 fn try_mutants(algorithm: &'static Algorithm) -> Vec<Trial> {
     let mut random = Random::named(&algorithm.name());
     let parameters = parameters(algorithm);
@@ -346,16 +345,16 @@ fn random_breaks_are_caught() {
     let of =
         |shows| [Verdict::Caught, Verdict::Redundant, Verdict::Missed].map(|v| count(v, shows));
     let [caught, redundant, missed] = of(true);
-    println!("{caught} mutants caught, {missed} missed; {redundant} broke what was redundant");
+    println!("{caught} mutants caught, {missed} missed; {redundant} broke redundant actions");
     let [displaced, proved, missed_too] = of(false);
     println!(
         "{displaced} mutants that do something elsewhere caught, {missed_too} missed; {proved} do no harm"
     );
     assert_eq!((missed, missed_too), (0, 0));
-    // Four kinds do no harm. A broadcast of all contributions brings a rank its own, which in a call in place is there
-    // already. In Bine's allgather contributions change places first, and a rank's own comes back, which it has copied
-    // already. An allgather of what was broadcast in parts brings the root parts that it has. In a reduce-scatter by
-    // doubling a rank is sent all parts of its group, of which it needs its own.
+    // Four kinds are known to do no harm. A broadcast of all contributions brings a rank its own contribution, which in
+    // a call in place is already there. In Bine's allgather contributions change places first, and a rank receives its
+    // own contribution again, which it has already copied. An allgather after a scatter brings the root parts that it
+    // has. In a reduce-scatter by doubling a rank receives all parts of its group but needs only its own.
     let known = |trial: &Trial| {
         let Trial {
             algorithm,
@@ -377,7 +376,7 @@ fn random_breaks_are_caught() {
         trial.verdict == Verdict::Redundant && trial.how.must_show() && !known(trial)
     };
     assert_eq!(trials.iter().filter(strange).count(), 0);
-    // What brings a rank its own is harmless beyond doubt; of the other kind there are few.
+    // An action that brings a rank its own data is harmless; there must be few of the other mutants.
     let doubtful = |trial: &&Trial| {
         trial.verdict == Verdict::Redundant && trial.how.must_show() && !trial.brings_own
     };
@@ -386,7 +385,7 @@ fn random_breaks_are_caught() {
     assert!(displaced > proved, "{proved} of {displaced} seem harmless");
 }
 
-/// Rank 1 passes on what it has not yet received.
+/// Rank 1 passes on data that it has not yet received.
 #[test]
 fn a_send_that_relies_on_buffering_is_a_deadlock() {
     struct SendFirst(Rank);

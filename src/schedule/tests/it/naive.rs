@@ -1,5 +1,5 @@
-//! A second reading of schedules, which shares nothing with the verifier: it checks nothing, and lets
-//! happen in any order what a round or MPI leaves open.
+//! A second interpreter of schedules, independent of the verifier: it checks nothing, and carries out in any order the
+//! actions that a round or MPI leaves unordered.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -11,12 +11,12 @@ use schedule::{
 use crate::memory::{given_units, results};
 use crate::random::Random;
 
-/// When a message's data leaves the sender's memory and reaches the receiver's.
+/// The time at which a message's data leaves the sender's memory and reaches the receiver's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Delivery {
     /// It is copied when the send is posted, and delivered before other work is done.
     Early,
-    /// It is read when nothing else can be done any more.
+    /// It is read when nothing else can proceed.
     Late,
     /// At any time.
     Random,
@@ -86,7 +86,7 @@ struct Interpreter {
     random: Random,
 }
 
-/// Whether programs give what the collective promises, whatever is left open.
+/// Whether programs give the collective's result in every order that a round or MPI leaves open.
 pub(crate) fn is_right(schedule: &Schedule, programs: &dyn Fn(Rank) -> Box<dyn Program>) -> bool {
     let ranks = schedule.shape().ranks;
     let units = given_units(schedule);
@@ -111,7 +111,7 @@ pub(crate) fn is_right(schedule: &Schedule, programs: &dyn Fn(Rank) -> Box<dyn P
     })
 }
 
-/// The part of the vector that a rank gives or gets, or all of it.
+/// The part of the vector that a buffer of a rank holds, or all of it.
 fn piece(buffer: Buffer, is_part: bool, schedule: &Schedule, rank: Rank) -> Span {
     match is_part {
         true => Span::block(
@@ -129,8 +129,7 @@ fn indices(place: &Place) -> impl Iterator<Item = usize> {
         .flat_map(|range| range.start as usize..range.end as usize)
 }
 
-/// What every rank ends with; `None` if the programs do not end, or reach outside of their memory, or
-/// change an input.
+/// The outputs of all ranks; `None` if the programs do not end, access other memory than their own, or change an input.
 fn outputs(
     schedule: &Schedule,
     programs: &dyn Fn(Rank) -> Box<dyn Program>,
@@ -183,7 +182,7 @@ fn outputs(
         random,
     };
     interpreter.run()?;
-    // A scatter in place has a result in an input, where it was.
+    // In a scatter in place the root's result stays in its input.
     if before != inputs(&interpreter.processes) {
         return None;
     }
@@ -203,7 +202,7 @@ fn outputs(
 }
 
 impl Interpreter {
-    /// `None` if something is left that can never be done.
+    /// Runs all programs; `None` if an action can never be carried out.
     fn run(&mut self) -> Option<()> {
         for rank in 0..self.processes.len() {
             self.begin_rounds(rank as Rank)?;
@@ -239,7 +238,7 @@ impl Interpreter {
         self.processes.iter().all(ended).then_some(())
     }
 
-    /// Starts a rank's next round, and further ones while there is nothing to wait for.
+    /// Starts a rank's next round, and further ones until the rank has to wait.
     fn begin_rounds(&mut self, rank: Rank) -> Option<()> {
         let process = &mut self.processes[rank as usize];
         if process.open > 0 || process.next == process.program.rounds() {
@@ -305,7 +304,7 @@ impl Interpreter {
             ),
         };
         let process = &mut self.processes[to as usize];
-        // A longer message is an error in MPI, a shorter one is none.
+        // MPI refuses a longer message but accepts a shorter one.
         if values.len() as u64 > place.as_ref().map_or(0, Place::units) {
             return None;
         }
@@ -322,7 +321,7 @@ impl Interpreter {
         }
     }
 
-    /// Goes through the elements from either end, as if all spans were arrays.
+    /// Processes the elements from either end, as if all spans were arrays.
     fn work(&mut self, rank: Rank, action: &Action) -> Option<()> {
         let backwards = self.random.below(2) == 0;
         let process = &mut self.processes[rank as usize];

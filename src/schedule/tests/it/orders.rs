@@ -1,4 +1,4 @@
-//! What is proved right is right in every order that a round or MPI leaves open.
+//! Schedules that are proved correct are correct in every order that a round or MPI leaves open.
 
 use schedule::{ALGORITHMS, Action, Program, Rank, Request, find};
 
@@ -24,9 +24,9 @@ fn every_algorithm_is_right_in_any_order() {
     }
 }
 
-/// What would be right if a rank did everything in the order in which it is written down.
+/// The programs would be correct if a rank carried out the actions of a round in the order of the list.
 #[test]
-fn what_depends_on_the_order_within_a_round_is_seen_to_be_wrong() {
+fn programs_that_depend_on_the_order_within_a_round_are_found_wrong() {
     let algorithm = find("allreduce/recursive_doubling").unwrap();
     let request = Request {
         units: 4,

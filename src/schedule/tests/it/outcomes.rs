@@ -1,5 +1,4 @@
-//! Programs whose messages do not meet, whose combinations are not the collective's, or whose results
-//! are not what it promises.
+//! Programs with unmatched messages, wrong combinations or wrong results.
 
 use schedule::{Action, Fault, Misdeed, Rank, Request, Schedule, find, verify::verify_programs};
 
@@ -41,7 +40,7 @@ fn check(schedule: &Schedule, programs: &[Rounds], expected: Fault) {
     assert_eq!(found, Err(expected), "{programs:?}");
 }
 
-/// Rank 0 does these rounds after it has exchanged inputs with rank 1; one action is refused.
+/// Rank 0 carries out these rounds after it has exchanged inputs with rank 1; one action is refused.
 fn check_combining(rounds: Rounds, culprit: Action, why: Misdeed) {
     let program = [vec![honest(0).remove(0)], rounds].concat();
     let round = program.iter().position(|round| round.contains(&culprit));
@@ -57,7 +56,7 @@ fn no_contribution_counts_twice() {
     check_combining(rounds, again, Misdeed::Doubled(1));
     let own = combine(input, input, output);
     check_combining(vec![vec![own]], own, Misdeed::Doubled(0));
-    // Where the order does not matter either.
+    // The same holds for algorithms that are not ordered.
     let unordered = call("reduce_scatter/ring", 2);
     assert!(!unordered.ordered());
     let [own, received] = [INPUT, SCRATCH].map(|buffer| parts(buffer, 0, 1));
@@ -79,7 +78,7 @@ fn no_contribution_counts_twice() {
 }
 
 #[test]
-fn only_contributions_to_the_same_unit_are_combined() {
+fn contributions_to_different_units_must_not_be_combined() {
     let unit = |unit| move |buffer| some(buffer, unit, 1, 2);
     let mixed = combine(unit(0)(INPUT), unit(1)(SCRATCH), unit(0)(OUTPUT));
     let right = combine(unit(1)(INPUT), unit(1)(SCRATCH), unit(1)(OUTPUT));
@@ -87,11 +86,11 @@ fn only_contributions_to_the_same_unit_are_combined() {
 }
 
 #[test]
-fn ordered_algorithms_combine_neighbours_in_order() {
+fn ordered_algorithms_must_combine_neighbours_in_order() {
     let [input, received, output] = [INPUT, SCRATCH, OUTPUT].map(all);
     let exchanged = combine(received, input, output);
     check_combining(vec![vec![exchanged]], exchanged, Misdeed::Misordered(1, 0));
-    // Ranks 0 and 2 before rank 1, which commutes into its place at best.
+    // Ranks 0 and 2 are combined before rank 1, which is correct only for operators that commute.
     let root = vec![
         vec![recv(2, received)],
         vec![combine(input, received, output)],
@@ -108,7 +107,7 @@ fn ordered_algorithms_combine_neighbours_in_order() {
 }
 
 #[test]
-fn both_ends_of_a_message_are_of_one_length() {
+fn both_ends_of_a_message_must_have_the_same_length() {
     let [first, second] = [0, 1].map(|unit| some(OUTPUT, unit, 1, 2));
     let whole = all(OUTPUT);
     let check = |sent: &[Action], received: &[Action], [sent_units, expected]: [u64; 2]| {
@@ -139,7 +138,7 @@ fn both_ends_of_a_message_are_of_one_length() {
 }
 
 #[test]
-fn everybody_comes_to_an_end() {
+fn every_rank_must_finish() {
     let extra = |rank: Rank, action: Action| {
         let mut programs = [honest(0), honest(1)];
         programs[rank as usize].push(vec![action]);
@@ -150,7 +149,7 @@ fn everybody_comes_to_an_end() {
     extra(1, recv(0, all(SCRATCH)));
     extra(1, Action::Signal { to: 0 });
     extra(0, Action::Await { from: 1 });
-    // Each waits for the next.
+    // Each rank waits for the next.
     let waits = |rank: Rank| {
         vec![
             vec![Action::Await {
@@ -165,7 +164,7 @@ fn everybody_comes_to_an_end() {
 }
 
 #[test]
-fn results_are_what_the_collective_promises() {
+fn results_must_be_those_of_the_collective() {
     let wrong = |name: &str, programs: [Rounds; 2], rank, unit, found: &str| {
         let found = found.to_owned();
         let fault = Fault::WrongResult { rank, unit, found };
@@ -190,14 +189,14 @@ fn results_are_what_the_collective_promises() {
         0,
         "unit 0 of ranks 0..=0",
     );
-    // The second half only.
+    // Only the second half is written.
     let half = |buffer| some(buffer, 1, 1, 2);
     let joined = combine(half(SCRATCH), half(INPUT), half(OUTPUT));
     wrong(allreduce, [honest(0), with(joined)], 1, 0, "nothing");
     let half = |buffer| some(buffer, 0, 1, 2);
     let joined = combine(half(SCRATCH), half(INPUT), half(OUTPUT));
     wrong(allreduce, [honest(0), with(joined)], 1, 1, "nothing");
-    // All of it, in the wrong places: the parts of two ranks are two units each.
+    // All data is there, but in the wrong places: the parts of two ranks are two units each.
     let part = |buffer, rank| parts(buffer, rank, 1);
     let leaf = vec![vec![send(0, part(INPUT, 1))]];
     let root = vec![

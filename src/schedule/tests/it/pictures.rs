@@ -1,4 +1,4 @@
-//! What is drawn of a schedule.
+//! The pictures of schedules.
 
 use schedule::svg::{LIMIT, render};
 use schedule::timeline::{Timeline, TooMuch};
@@ -13,12 +13,12 @@ fn draw(name: &str, request: &Request<'_>, only: Option<Rank>) -> (String, Timel
     (render(&schedule, only).unwrap(), timeline)
 }
 
-/// How many elements begin so.
+/// The number of elements that start with this text.
 fn count(svg: &str, start: &str) -> usize {
     svg.matches(start).count()
 }
 
-/// One of each kind is in the legend.
+/// The legend contains one more of each kind.
 #[test]
 fn every_message_is_an_arrow_and_every_combination_a_dot() {
     let request = Request {
@@ -82,7 +82,7 @@ fn attribute(text: &str, name: &str) -> Option<u64> {
 }
 
 #[test]
-fn what_nobody_could_read_is_refused() {
+fn pictures_too_large_to_read_are_refused() {
     let algorithm = find("allgather/linear").unwrap();
     let schedule = schedule(algorithm, &Request::ranks(100));
     assert_eq!(render(&schedule, None), Err(TooMuch { limit: LIMIT }));

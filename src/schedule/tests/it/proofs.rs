@@ -30,7 +30,7 @@ fn every_algorithm_is_correct_on_1_to_64_ranks() {
     }
 }
 
-/// Whether the rounds are few enough to go through a thousand ranks.
+/// Whether the rounds are few enough for a proof on a thousand ranks.
 fn is_tree_like(schedule: &Schedule) -> bool {
     let Shape { ranks, blocks, .. } = *schedule.shape();
     let rounds = (0..ranks).map(|rank| schedule.program(rank).rounds());
@@ -47,7 +47,7 @@ fn trees_are_correct_around_powers_of_two_up_to_1026_ranks() {
                 proofs = prove_thinned(algorithm, ranks);
             }
         }
-        // On 1026 ranks, the last ones.
+        // `proofs` counts 1026 ranks, the last number.
         if proofs == 0 {
             left_out.push(algorithm.name());
         }
@@ -60,11 +60,11 @@ fn trees_are_correct_around_powers_of_two_up_to_1026_ranks() {
     );
 }
 
-/// How many algorithms are tree-like enough; raise it with an algorithm that is.
+/// The number of algorithms with few enough rounds; raise it when another one is added.
 const PROVED_ON_1026_RANKS: usize = 80;
 
-/// A few of the parameters at each root, in place and not; other ones on the next number of ranks.
-/// Says how many schedules were proved.
+/// Proves an algorithm with a few of the parameters at each root, in place and not; the next number of ranks uses
+/// others. Returns the number of proved schedules.
 fn prove_thinned(algorithm: &'static Algorithm, ranks: u32) -> usize {
     let mut proofs = 0;
     let choices = parameters(algorithm);
@@ -132,9 +132,9 @@ fn parts_of_a_reduce_scatter_may_have_any_sizes() {
     }
 }
 
-/// What the registry says of order is neither too much (the verifier refuses) nor too little.
+/// The registry marks every ordered algorithm as ordered; the verifier refuses those that it marks wrongly.
 #[test]
-fn unordered_algorithms_are_seen_to_be_unordered() {
+fn unordered_algorithms_are_found_to_be_unordered() {
     for algorithm in ALGORITHMS.iter().filter(|a| !a.ordered) {
         let request = Request {
             units: 20,
@@ -143,7 +143,7 @@ fn unordered_algorithms_are_seen_to_be_unordered() {
             } else {
                 0
             },
-            // Bine's partners are in order among up to 4 positions, its trees towards some roots.
+            // Bine's exchanges are in order with up to 4 positions, and its trees with some roots.
             ..Request::ranks(9)
         };
         let schedule = schedule(algorithm, &request);
@@ -155,9 +155,9 @@ fn unordered_algorithms_are_seen_to_be_unordered() {
     }
 }
 
-/// An operator that does not commute meets no algorithm that would need it to.
+/// Algorithms that need a commutative operator refuse all others.
 #[test]
-fn unordered_algorithms_are_refused_to_operators_that_do_not_commute() {
+fn unordered_algorithms_refuse_operators_that_do_not_commute() {
     for algorithm in ALGORITHMS.iter().filter(|a| a.collective.is_reduction()) {
         for (ranks, root) in [(1, 0), (6, 0), (6, 2), (6, 5)] {
             for parameters in parameters(algorithm) {

@@ -4,7 +4,7 @@
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The generator that belongs to a name, so that no two names share their numbers.
+    /// The generator for a name; different names give different numbers.
     pub(crate) fn named(name: &str) -> Self {
         // FNV-1a.
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {

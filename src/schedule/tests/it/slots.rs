@@ -1,12 +1,12 @@
-//! Reductions in blocks can receive a block while they combine the one before.
+//! Reductions in blocks can receive a block while they combine the previous one.
 
 use schedule::{Action, Parameters, Request, Round, Span, find};
 
 use crate::cases::schedule;
 
-/// What arrives after a block has arrived that is to be combined does not touch that.
+/// The next block does not overwrite one that has arrived but is not yet combined.
 #[test]
-fn what_arrives_next_has_another_place_than_what_is_combined() {
+fn the_next_block_arrives_in_other_memory_than_the_one_being_combined() {
     for name in [
         "reduce/chain",
         "reduce/binary_pipelined",
@@ -41,7 +41,7 @@ fn what_arrives_next_has_another_place_than_what_is_combined() {
                                 assert!(!clash, "{name} p={ranks} rank {rank} round {index}");
                             }
                         }
-                        // Those of the last round with combinations, until something else arrives.
+                        // The combinations of the last round that has any, until something else arrives.
                         for action in round.actions() {
                             match action {
                                 Action::Combine { left, right, .. } => {

@@ -1,4 +1,4 @@
-//! What every rank of the textbook's shapes does: rounds, messages, bytes and bytes combined.
+//! The rounds, messages, bytes and combined bytes of every rank, on the textbook's shapes.
 
 use schedule::{
     Action, Cost, Rank, Request, Round, Schedule, find, timeline::Timeline, verify::verify,
@@ -6,10 +6,10 @@ use schedule::{
 
 use crate::cases::{in_blocks, schedule};
 
-/// Units of the whole vector or of a part, divisible by all that cuts it.
+/// Units of the whole vector or of a part, divisible by every number of pieces in these tests.
 const UNITS: u64 = 3 * 5 * 7 * 64;
 
-/// What a rank's program does, counted action by action.
+/// The work of a rank's program, counted action by action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Work {
     /// Messages sent and received.
@@ -21,7 +21,7 @@ struct Work {
 }
 
 impl Work {
-    /// As many messages and units both ways.
+    /// Work with the same number of messages and units in both directions.
     fn both(messages: u64, moved: u64, combined: u64) -> Self {
         Self {
             messages: [messages; 2],
@@ -30,7 +30,7 @@ impl Work {
         }
     }
 
-    /// Messages of `units` each, of which those that come in are combined.
+    /// Messages of `units` each; received ones are combined if `combines`.
     fn whole(messages: [u64; 2], units: u64, combines: bool) -> Self {
         Self {
             messages,
@@ -78,7 +78,7 @@ fn call(name: &str, ranks: u32, blocks: u32) -> Schedule {
     schedule(algorithm, &request)
 }
 
-/// Every rank does what `expected` says, the longest program has `rounds`, and the verifier counts
+/// Checks that every rank does the `expected` work, that the longest program has `rounds`, and that the verifier counts
 /// the same.
 fn check(schedule: &Schedule, rounds: u64, expected: impl Fn(u64) -> Work) {
     let ranks = schedule.shape().ranks;
@@ -119,14 +119,14 @@ fn linear_algorithms_keep_the_root_busy() {
         let up = |combines| move |rank| Work::whole([leaf(rank), root(rank)], UNITS, combines);
         check(&call("bcast/linear", ranks, 1), others, down);
         check(&call("bcast/linear_nonblocking", ranks, 1), 1, down);
-        // A message and a combination at a time.
+        // Each message is combined in a round of its own.
         check(&call("reduce/linear", ranks, 1), 2 * others, up(true));
         check(&call("gather/linear_nonblocking", ranks, 1), 1, up(false));
     }
 }
 
 #[test]
-fn binomial_trees_take_a_message_a_level() {
+fn binomial_trees_take_one_message_per_level() {
     for ranks in [2_u32, 5, 8, 13, 16] {
         let levels = u64::from(ranks.next_power_of_two().ilog2());
         let children = |rank| binomial_children(rank, ranks.into());
@@ -153,7 +153,7 @@ fn chains_pass_every_block_on() {
         let expected = |rank| onward(rank < last, rank > 0, false);
         check(&call("bcast/chain", ranks, blocks), b + inner, expected);
         let messages = |rank: u64| onward(rank > 0, rank < last, true);
-        // A rank combines a block in a round of its own, except the one that has no rank below.
+        // Every rank with a child combines each block in a separate round.
         let reduce = call("reduce/chain", ranks, blocks);
         check(&reduce, 2 * b + inner, messages);
     }
@@ -189,7 +189,7 @@ fn recursive_doubling_exchanges_whole_vectors_at_every_level() {
 
 /// m is the length of the whole vector.
 #[test]
-fn bucket_algorithms_move_the_vector_once_or_twice_less_a_part() {
+fn bucket_algorithms_move_the_vector_once_or_twice_minus_a_part() {
     for ranks in [2_u32, 3, 5, 7, 16] {
         let others = u64::from(ranks) - 1;
         let least = UNITS / u64::from(ranks) * others;
@@ -205,14 +205,14 @@ fn bucket_algorithms_move_the_vector_once_or_twice_less_a_part() {
         check(&call("reduce_scatter/ring", ranks, 1), 2 * others, |_| {
             scattered
         });
-        // Here the length of the call is that of a part.
+        // The length of an allgather is that of a part.
         let gathered = Work::both(others, UNITS * others, 0);
         check(&call("allgather/ring", ranks, 1), others, |_| gathered);
     }
 }
 
 #[test]
-fn rabenseifner_moves_as_little_as_the_ring_in_a_message_a_level() {
+fn rabenseifner_moves_as_little_as_the_ring_with_one_message_per_level() {
     for levels in 1..=5_u64 {
         let ranks = 1_u32 << levels;
         let least = UNITS / u64::from(ranks) * (u64::from(ranks) - 1);
@@ -246,18 +246,18 @@ fn rabenseifner_moves_as_little_as_the_ring_in_a_message_a_level() {
 
 /// The busiest rank's work on 3 * 2^k ranks, of which half as many as the power of two fold.
 #[test]
-fn the_balanced_fold_combines_half_a_vector_less_and_sends_half_a_one_more() {
+fn the_balanced_fold_combines_half_a_vector_less_and_sends_half_a_vector_more() {
     for ranks in [3_u32, 6, 12, 24, 48] {
         let positions = u64::from(ranks) / 3 * 2;
         let of = |name: &str| verify(&call(name, ranks, 1)).unwrap().tally;
         let balanced = of("reduce/rabenseifner");
         let classic = of("reduce/rabenseifner_unbalanced");
-        // What both do once the ranks are folded.
+        // The work of both after folding.
         let halving = UNITS / positions * (positions - 1);
         assert_eq!(balanced.most_combined - halving, UNITS / 2);
         assert_eq!(classic.most_combined - halving, UNITS);
         assert_eq!(balanced.most_received, classic.most_received);
-        // Of three ranks the one that has no neighbour sends as much.
+        // On three ranks the one without a neighbour sends the same amount.
         let more_sent = if ranks == 3 { 0 } else { UNITS / 2 };
         assert_eq!(balanced.most_sent, classic.most_sent + more_sent);
         assert_eq!(balanced.moved, classic.moved);

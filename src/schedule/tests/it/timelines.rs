@@ -1,4 +1,4 @@
-//! When messages are under way, counted as the verifier does.
+//! The steps in which messages are under way, compared with the verifier's counts.
 
 use schedule::timeline::Timeline;
 use schedule::verify::verify;
@@ -35,7 +35,7 @@ fn timelines_agree_with_the_verifier() {
 }
 
 #[test]
-fn what_is_too_long_is_given_up_early() {
+fn schedules_that_are_too_long_are_refused_early() {
     let algorithm = find("bcast/chain").unwrap();
     let check = |ranks, blocks, fits| {
         let request = Request {

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use search::blocks::{MOST_PROBES, next, segments, snap};
 
-/// What a pipelined algorithm takes, with its blocks.
+/// The time of a pipelined algorithm as a function of its blocks.
 struct Curve {
     bytes: f64,
-    /// First-block latency and time a block, in messages.
+    /// The latency of the first block and the time per block, in messages.
     fill: f64,
     steady: f64,
     alpha: f64,
     beta: f64,
-    /// Blocks above this size pay `jump` a message more.
+    /// A message of a block above this size takes `jump` more.
     limit: u64,
     jump: f64,
 }
@@ -27,7 +27,7 @@ impl Curve {
     }
 }
 
-/// Searches a segment; the measured times, and how many measurements it took.
+/// Searches a segment; returns the measured times and their number.
 fn search(
     segment: &[u64],
     start: u64,
@@ -70,7 +70,7 @@ fn segments_are_half_octaves_cut_at_the_eager_limit() {
 }
 
 #[test]
-fn sizes_are_snapped_to_what_a_search_knows() {
+fn sizes_are_snapped_to_the_lattice() {
     for (size, snapped) in [
         (1, 1024),
         (1700, 1536),
@@ -85,9 +85,9 @@ fn sizes_are_snapped_to_what_a_search_knows() {
 }
 
 #[test]
-fn a_second_bottom_far_away_is_found() {
+fn a_second_minimum_far_away_is_found() {
     let segment = &segments(16 << 20, None)[0];
-    // A bottom at 4 KiB, and a deeper one at 2 MiB.
+    // The curve has a minimum at 4 KiB and a deeper one at 2 MiB.
     let valley = |size: u64, at: f64| ((size as f64 / at).log2().abs() / 4.0).min(1.0);
     let time = |size: u64| 1.0 + valley(size, 4096.0).min(valley(size, 2097152.0) - 0.3);
     let known = search(segment, 4096, 0.02, time);
@@ -105,12 +105,12 @@ fn a_flat_curve_is_not_searched_further() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// The optimum within noise, in at most 8 measurements a protocol segment, wherever the search begins and
-    /// whatever the jump at the eager limit.
+    /// The search finds the optimum within noise, in at most 8 measurements per protocol segment, from any start and
+    /// with any jump at the eager limit.
     #[test]
     fn the_optimum_is_found(
         log_bytes in 12.0..26.0_f64,
-        // The first block takes no less time than each other: the lemma's constants are not negative.
+        // The first block takes at least as long as each further one: the lemma's constants are not negative.
         depth in 1.0..40.0_f64,
         steady in 1.0..4.0_f64,
         log_alpha in -6.5..-4.5_f64,
@@ -143,7 +143,7 @@ proptest! {
         let chosen = curve.seconds(fastest(&known));
         let all = segments.iter().flatten().map(|&size| curve.seconds(size));
         let best = all.fold(f64::INFINITY, f64::min);
-        // What is flat within the tolerance is not told apart, and each comparison has noise.
+        // Times within the tolerance count as equal, and each comparison has noise.
         let regret = chosen / best - 1.0;
         prop_assert!(regret <= 0.02 + 3.0 * noise, "{regret}: {known:?}");
     }

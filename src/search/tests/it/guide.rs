@@ -1,4 +1,4 @@
-//! Whole searches over made-up machines.
+//! Complete searches on artificial machines.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use vocabulary::{Candidate, Cell};
 /// Times by a formula.
 pub(crate) type Formula = dyn Fn(&Cell, &Candidate) -> f64;
 
-/// What the model says of the times: nothing, or the truth.
+/// A model that predicts nothing, or the true times.
 pub(crate) struct Model<'a>(pub(crate) Option<&'a Formula>);
 
 impl Expectation for Model<'_> {
@@ -30,7 +30,7 @@ impl Expectation for Model<'_> {
     }
 }
 
-/// A search over a made-up machine.
+/// A search on an artificial machine.
 pub(crate) struct Trial {
     pub(crate) campaign: Campaign,
     pub(crate) known: Known,
@@ -73,7 +73,7 @@ impl Trial {
         guide.requests()
     }
 
-    /// Measures what is asked for, the cells with the fewest rounds first, until nothing is.
+    /// Measures the requested cells, those with the fewest rounds first, until there are no more requests.
     pub(crate) fn run(&mut self, truth: &Formula, model: &dyn Expectation, noise: f64) {
         loop {
             let requests = self.requests(model);
@@ -95,8 +95,8 @@ impl Trial {
         }
     }
 
-    /// What the fastest that was measured from enough launches costs over the truly fastest of the
-    /// exhaustive grid, in each measured cell.
+    /// The regret in each measured cell: the extra time of the fastest candidate with enough launches over the truly
+    /// fastest one of the exhaustive grid.
     fn regrets(&self, truth: &Formula) -> BTreeMap<Cell, f64> {
         let mut regrets = BTreeMap::new();
         for cell in self.campaign.cells() {
@@ -125,7 +125,7 @@ impl Trial {
     }
 }
 
-/// The default is good for small vectors, a chain for large ones; others are poor in their own way.
+/// The default is good for small vectors, a chain for large ones; all other candidates are slower.
 pub(crate) fn crossing(cell: &Cell, candidate: &Candidate) -> f64 {
     let ranks = f64::from(cell.shape.ranks());
     let bytes = cell.bytes as f64;
@@ -169,12 +169,12 @@ fn a_search_finds_the_crossings_of_a_dense_grid_in_a_fraction_of_the_measurement
 }
 
 #[test]
-fn where_the_choice_changes_neighbours_are_measured_and_elsewhere_sizes_are_left_out() {
+fn sizes_are_left_out_except_around_changes_of_the_choice() {
     let mut trial = Trial::new(DENSE);
     trial.run(&crossing, &Model(None), 0.0);
     let cells = trial.campaign.cells().into_iter();
     let row: Vec<Cell> = cells.filter(|cell| cell.shape.nodes == 64).collect();
-    // How far the chain is ahead of the default.
+    // The default's time divided by the chain's.
     let lead = |place: usize| {
         let standings = trial.known.standings(&row[place]);
         let chain = standings
@@ -188,14 +188,14 @@ fn where_the_choice_changes_neighbours_are_measured_and_elsewhere_sizes_are_left
         .windows(2)
         .find(|pair| lead(pair[0]) < 1.05 && lead(pair[1]) >= 1.05);
     let change = change.expect("the chain wins for large vectors");
-    // Either there is nothing in between, or at one end both choices are as good.
+    // Either no size lies in between, or both choices are equally good at one end.
     let is_indifferent = (lead(change[0]) - 1.0).abs() <= 0.02;
     assert!(change[1] - change[0] == 1 || is_indifferent, "{change:?}");
     assert!(measured.len() * 2 < row.len(), "{measured:?}");
 }
 
 #[test]
-fn the_default_is_measured_at_every_size_even_where_nothing_else_is() {
+fn the_default_is_measured_at_every_size() {
     let mut trial = Trial::new(DENSE);
     trial.run(&crossing, &Model(None), 0.0);
     let alone = |cell: &Cell| trial.known.standings(cell).len() == 1;
@@ -206,7 +206,7 @@ fn the_default_is_measured_at_every_size_even_where_nothing_else_is() {
 }
 
 #[test]
-fn what_was_begun_is_measured_in_all_launches() {
+fn cells_with_measurements_are_measured_in_all_launches() {
     let mut trial = Trial::new(DENSE);
     trial.run(&crossing, &Model(None), 0.05);
     for cell in trial.campaign.cells() {
@@ -227,7 +227,7 @@ fn what_was_begun_is_measured_in_all_launches() {
 }
 
 #[test]
-fn a_search_does_the_same_from_the_beginning_as_from_the_middle() {
+fn an_interrupted_search_continues_where_it_ended() {
     let mut whole = Trial::new(DENSE);
     whole.run(&crossing, &Model(None), 0.0);
     let again = whole.requests(&Model(None));
@@ -235,7 +235,7 @@ fn a_search_does_the_same_from_the_beginning_as_from_the_middle() {
     let mut undone = Trial::new(DENSE);
     let first = undone.requests(&Model(None));
     assert!(!first.is_empty() && first.iter().all(|request| request.is_first_look));
-    // A first look that an interrupt left half done is completed before anything else.
+    // A first look that was interrupted halfway is completed before anything else.
     let half = first.len() / 2;
     for request in &first[..half] {
         for candidate in &request.candidates {
@@ -254,7 +254,7 @@ fn a_search_does_the_same_from_the_beginning_as_from_the_middle() {
 }
 
 #[test]
-fn who_fails_is_not_asked_for_again_and_without_a_default_nothing_is() {
+fn failed_candidates_are_not_requested_again_and_without_a_default_no_candidate_is() {
     let mut trial = Trial::new("collectives: [bcast]\nshapes: [4x1]\nsizes: 1K\n");
     let cell = trial.campaign.cells()[0];
     let first = trial.requests(&Model(None));
@@ -266,7 +266,7 @@ fn who_fails_is_not_asked_for_again_and_without_a_default_nothing_is() {
 }
 
 #[test]
-fn who_gives_no_time_is_not_asked_for_without_end() {
+fn candidates_without_valid_times_are_not_requested_forever() {
     let mut trial = Trial::new("collectives: [bcast]\nshapes: [4x1]\nsizes: 1M\n");
     for launch in 1..60 {
         let Some(request) = trial.requests(&Model(None)).into_iter().next() else {
@@ -280,7 +280,7 @@ fn who_gives_no_time_is_not_asked_for_without_end() {
 }
 
 #[test]
-fn the_strongest_of_each_class_goes_through_all_launches() {
+fn the_strongest_candidate_of_each_class_is_measured_in_all_launches() {
     let mut trial = Trial::new(
         "collectives: [bcast]\nshapes: [64x1]\nsizes: 1M\n\
                                 candidates: {include: [bcast/chain, bcast/binomial, bcast/knomial]}\n",
@@ -293,7 +293,7 @@ fn the_strongest_of_each_class_goes_through_all_launches() {
         .iter()
         .find(|s| is_tree(&trial.campaign.cells()[0], &s.candidate));
     let tree = tree.expect("measured");
-    // Three times as slow as the best, and yet the best of its class.
+    // It is three times as slow as the best, but the best of its class.
     assert!(
         tree.ratio > 2.0 * standings[0].ratio && tree.launches >= 6,
         "{standings:?}"
@@ -301,7 +301,7 @@ fn the_strongest_of_each_class_goes_through_all_launches() {
 }
 
 #[test]
-fn what_the_model_expects_to_be_far_behind_is_not_tried() {
+fn candidates_that_the_model_predicts_to_be_far_behind_are_not_tried() {
     let trial = Trial::new(DENSE);
     let names = |model: &Model<'_>| {
         let requests = trial.requests(model);
@@ -344,14 +344,14 @@ fn is_eager(candidate: &Candidate) -> bool {
     block.is_some_and(|block| block <= LIMIT)
 }
 
-/// The best blocks of the chain would be eager, if these were not slow in their own way.
+/// The best blocks of the chain would be eager, but eager messages are slower here than the lemma assumes.
 fn slow_if_eager(cell: &Cell, candidate: &Candidate) -> f64 {
     let factor = if is_eager(candidate) { 3.0 } else { 1.0 };
     factor * crossing(cell, candidate)
 }
 
 #[test]
-fn another_protocol_is_searched_if_it_is_expected_to_come_near() {
+fn another_protocol_segment_is_searched_if_it_is_predicted_to_come_near() {
     let truths: [&Formula; 2] = [&crossing, &slow_if_eager];
     for (truth, expected) in truths.into_iter().zip([true, false]) {
         for (model, is_searched) in [(Some(truth), expected), (None, true)] {
@@ -367,7 +367,7 @@ fn another_protocol_is_searched_if_it_is_expected_to_come_near() {
     }
 }
 
-/// Everything is a pipeline to one other rank, but the default takes half as long again.
+/// Every algorithm is a pipeline to one other rank, but the default takes 1.5 times as long.
 fn between_two(cell: &Cell, candidate: &Candidate) -> f64 {
     let block = candidate.block_bytes(cell).max(1) as f64;
     let bytes = cell.bytes as f64;
@@ -380,7 +380,7 @@ fn between_two(cell: &Cell, candidate: &Candidate) -> f64 {
 }
 
 #[test]
-fn a_search_asks_for_each_schedule_once_also_for_blocks() {
+fn a_search_requests_each_schedule_once_also_for_blocks() {
     let mut trial =
         Trial::new("collectives: [bcast, reduce]\nshapes: [1x2]\nsizes: [8, 64K, 1M]\n");
     trial.run(&between_two, &Eager(Model(Some(&between_two))), 0.02);
@@ -400,9 +400,10 @@ fn a_search_asks_for_each_schedule_once_also_for_blocks() {
     assert!(cut > 5, "block sizes are searched: {cut}");
 }
 
-/// What was measured under another name, as by earlier versions, is not asked for under its simplest one.
+/// A candidate that was measured under another name, as earlier versions did, is not requested again under its simplest
+/// name.
 #[test]
-fn what_was_measured_under_another_name_is_not_measured_again() {
+fn a_schedule_measured_under_another_name_is_not_measured_again() {
     let mut trial = Trial::new("collectives: [bcast]\nshapes: [1x2]\nsizes: 1M\n");
     let cell = trial.campaign.cells()[0];
     let names = ["bcast/binomial", "bcast/linear", "bcast/scatter_allgather"];
@@ -434,7 +435,7 @@ fn what_was_measured_under_another_name_is_not_measured_again() {
         let is_known = |other: &Candidate| cell.are_alike(other, &standing.candidate);
         assert!(!old.iter().any(is_known), "{standing:?}");
     }
-    // Of two that are the same, the simpler one alone went on.
+    // Of two equal candidates, only the simpler one was measured again.
     let launches = |name: &str| {
         let mut all = standings.iter();
         all.find(|s| s.candidate.algorithm() == name)
@@ -443,9 +444,10 @@ fn what_was_measured_under_another_name_is_not_measured_again() {
     assert_eq!(launches("bcast/binomial"), 2);
 }
 
-/// A campaign varies one part at a time; what is expected to be better than the default is put together.
+/// A campaign varies one part at a time; the search combines the parts that are predicted to be better than the
+/// default.
 #[test]
-fn the_parts_that_are_expected_to_be_best_are_tried_together() {
+fn the_parts_that_are_predicted_to_be_best_are_tried_together() {
     let trial = Trial::new(
         "collectives: [allreduce]\nshapes: 4x8\nsizes: 1M\ncandidates: {include: allreduce/leaders}\n",
     );
@@ -473,7 +475,8 @@ fn the_parts_that_are_expected_to_be_best_are_tried_together() {
         .collect();
     let all = "allreduce/leaders[node=linear,network=rabenseifner,leaders_per_node=2]";
     assert!(names.iter().any(|name| name == all), "{names:?}");
-    // The default, the plain one, one with another part within nodes, three between, two with several leaders.
+    // The library's default, the algorithm with its default parts, one with another part within nodes, three with
+    // another part between nodes, two with several leaders.
     let pairs = names.iter().filter(|name| name.contains(','));
     assert_eq!((names.len(), pairs.count()), (9, 1), "{names:?}");
 }

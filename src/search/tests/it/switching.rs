@@ -21,7 +21,7 @@ fn switching(cell: &Cell, candidate: &Candidate) -> f64 {
     }
 }
 
-/// The default takes twice as long from 12 KiB on, and nothing else does what it does.
+/// The default takes twice as long from 12 KiB on, and no other candidate has the same times.
 fn jumping(cell: &Cell, candidate: &Candidate) -> f64 {
     let chain = 1e-9 * cell.bytes as f64;
     match candidate.algorithm() {
@@ -32,7 +32,7 @@ fn jumping(cell: &Cell, candidate: &Candidate) -> f64 {
     }
 }
 
-/// The default is the same everywhere.
+/// The default has the same algorithm at all sizes.
 fn steady(cell: &Cell, candidate: &Candidate) -> f64 {
     let chain = 1e-5 + 1e-9 * cell.bytes as f64;
     match candidate.algorithm() {
@@ -72,12 +72,12 @@ fn one_more_size_is_measured_where_only_the_default_changes_its_algorithm() {
         probe(16 << 10, "bcast/chain")
     );
     assert_eq!(between(&steady, "[4K, 64K]"), []);
-    // One a row.
+    // One more size in each row.
     assert_eq!(between(&jumping, "[1K, 8K, 64K, 512K]").len(), 1);
 }
 
 #[test]
-fn sizes_are_compared_at_which_the_default_alone_is_faster_than_the_choice_around_them() {
+fn sizes_are_measured_at_which_only_the_default_beats_the_surrounding_choice() {
     const DIP: std::ops::Range<u64> = (1 << 20)..(4 << 20);
     let truth = |cell: &Cell, candidate: &Candidate| match candidate {
         Candidate::Default if DIP.contains(&cell.bytes) => 1e-9 * cell.bytes as f64,

@@ -142,7 +142,7 @@ impl Bench {
         launcher(&self.machine, self.placement)
     }
 
-    /// Carries out the plan; how it ended, and what it wrote.
+    /// Carries out the plan; returns the outcome and the written records.
     pub(crate) fn run(&self) -> (Outcome, Vec<Record>) {
         let _ = std::fs::remove_file(&self.plan.spool);
         let mut running = self.launcher().start(&self.job()).expect("started");
@@ -154,7 +154,7 @@ impl Bench {
         (exit.outcome, self.records())
     }
 
-    /// What is in the spool.
+    /// The records in the spool.
     pub(crate) fn records(&self) -> Vec<Record> {
         let text = std::fs::read_to_string(&self.plan.spool).unwrap_or_default();
         let record = |line| serde_json::from_str(line).expect("a record");

@@ -16,7 +16,7 @@ fn bcast((nodes, ppn): (u32, u32), bytes: u64) -> Cell {
     }
 }
 
-/// What is measured of an algorithm in a cell without noise, the default being another one.
+/// The measurement of an algorithm in a cell without noise; the default is another algorithm.
 fn measured(pattern: Pattern, cell: Cell, name: &str) -> Measurement {
     let mut task = compare(0, cell, &[Candidate::Default, ours(name)]);
     task.pattern = pattern;
@@ -31,7 +31,7 @@ fn measured(pattern: Pattern, cell: Cell, name: &str) -> Measurement {
 }
 
 #[test]
-fn a_broadcast_is_repeated_sooner_than_it_ends() {
+fn a_broadcast_is_repeated_before_it_has_ended() {
     let cell = bcast((4, 2), 64 << 10);
     let check = |name, most: f64| {
         let together = measured(Pattern::Together, cell, name);
@@ -43,7 +43,7 @@ fn a_broadcast_is_repeated_sooner_than_it_ends() {
         assert_eq!(together.batch, 1);
         assert!(repeated.batch == 20 || repeated.batch.is_power_of_two());
     };
-    // Of eight ranks in a chain each receives a message and sends one.
+    // In a chain of eight ranks each receives a message and sends one.
     check("bcast/chain", 0.5);
     check("bcast/binomial", 1.0 + 1e-9);
 }
@@ -56,7 +56,7 @@ fn blocks_are_long_enough_for_the_shortest_call() {
 }
 
 #[test]
-fn skewed_calls_take_what_is_left_when_the_last_rank_arrives() {
+fn skewed_calls_are_timed_from_the_last_arrival() {
     let check = |bytes, is_whole: bool| {
         let cell = bcast((2, 1), bytes);
         let together = measured(Pattern::Together, cell, "bcast/linear").seconds[0];
@@ -70,7 +70,7 @@ fn skewed_calls_take_what_is_left_when_the_last_rank_arrives() {
             }
         }
     };
-    // A long message waits for both ends, a short one is there when its receiver arrives.
+    // A long message waits for both ends; a short one is already there when its receiver arrives.
     check(1 << 20, true);
     check(64, false);
 }

@@ -1,4 +1,4 @@
-//! What the simulated library does by default, by the times of what it might do.
+//! The simulated library's default choices, recognised by their times.
 
 use schedule::Collective;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator};
@@ -21,7 +21,7 @@ fn cell(collective: Collective, (nodes, ppn): (u32, u32), bytes: u64) -> Cell {
 }
 
 #[test]
-fn every_call_has_a_choice_that_can_serve_it() {
+fn every_call_has_a_default_that_supports_it() {
     let launcher = Bench::new(Vec::new()).launcher();
     for collective in Collective::ALL {
         for shape in [(1, 2), (1, 7), (2, 8), (3, 5), (8, 8), (9, 7)] {
@@ -34,9 +34,9 @@ fn every_call_has_a_choice_that_can_serve_it() {
     }
 }
 
-/// In whatever order contributions are combined, it takes as long; what would be wrong is refused.
+/// Combining takes the same time in any order; algorithms that would give wrong results are refused.
 #[test]
-fn operators_that_do_not_commute_take_as_long() {
+fn operators_that_do_not_commute_take_the_same_time() {
     let launcher = Bench::new(Vec::new()).launcher();
     for bytes in [8, 1 << 20] {
         let sum = cell(Collective::Allreduce, (3, 2), bytes);
@@ -55,9 +55,9 @@ fn operators_that_do_not_commute_take_as_long() {
     }
 }
 
-/// The default takes as long as the expected algorithm, and not as the one beyond the threshold.
+/// The default takes as long as the expected algorithm, and not as long as the one beyond the threshold.
 #[test]
-fn thresholds_are_those_of_the_whole_vector() {
+fn thresholds_count_the_whole_vector() {
     let launcher = Bench::new(Vec::new()).launcher();
     let check = |collective, shape, bytes, [expected, other]: [&str; 2]| {
         let cell = cell(collective, shape, bytes);

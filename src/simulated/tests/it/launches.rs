@@ -1,4 +1,4 @@
-//! What a launch writes, and how it ends.
+//! The records and the outcomes of launches.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn without_noise_every_repetition_is_the_simulated_time() {
     let bench = Bench::new(vec![compare(3, cell, &candidates)]);
     let measured = bench.seconds();
     assert_eq!(measured.len(), 4);
-    // What the rules of the default choose for 64 KiB.
+    // The rules of the default choose this algorithm for 64 KiB.
     for (name, ((task, _), seconds)) in ["allreduce/rabenseifner"]
         .iter()
         .chain(&names)
@@ -74,7 +74,7 @@ fn rings_take_longer_where_all_neighbours_are_on_other_nodes() {
     let (block, cyclic) = (run(Placement::Block), run(Placement::Cyclic));
     let orders = |records: &[(RankOrder, f64)]| records.iter().map(|r| r.0).collect::<Vec<_>>();
     assert_eq!(orders(&block), [RankOrder::Block, RankOrder::Block]);
-    // A node's own ranks have but one order.
+    // The ranks of a single node have only one order.
     assert_eq!(orders(&cyclic), [RankOrder::Cyclic, RankOrder::Block]);
     assert!(cyclic[0].1 > 1.5 * block[0].1, "{cyclic:?} {block:?}");
     assert_eq!(cyclic[1].1, block[1].1);
@@ -133,7 +133,7 @@ fn experiments_show_the_machine() {
         network.alpha + network.beta * 8.0,
         machine.gamma.expect("gamma") * bytes,
         machine.copy.expect("copy") * bytes,
-        // 63 messages occupy the ports, one takes its way, and an answer comes back.
+        // 63 messages occupy the ports, the last one is delivered, and an answer comes back.
         (63.0 * (network.overhead.expect("overhead") + network.beta * 64.0)
             + 2.0 * network.alpha
             + network.beta * 64.0)
@@ -149,7 +149,7 @@ fn experiments_show_the_machine() {
 }
 
 #[test]
-fn a_launch_says_what_it_is_and_what_its_time_cost() {
+fn a_launch_records_its_machine_and_its_use_of_time() {
     let bench = Bench::new(vec![compare(0, allreduce(64), &[Candidate::Default])]);
     let (outcome, records) = bench.run();
     assert_eq!(outcome, Outcome::Success);
@@ -171,7 +171,7 @@ fn a_launch_says_what_it_is_and_what_its_time_cost() {
         [Warning::Simulated { .. }]
     ));
     let calls: f64 = done.measurements[0].seconds.iter().sum();
-    // The calls, their barriers, and a call before.
+    // The calls, their barriers, and a first call.
     assert!(
         done.elapsed_seconds > calls && done.elapsed_seconds < 3.0 * calls,
         "{done:?}"
@@ -179,7 +179,7 @@ fn a_launch_says_what_it_is_and_what_its_time_cost() {
 }
 
 #[test]
-fn the_deadline_is_that_of_the_simulated_clock() {
+fn the_deadline_counts_simulated_time() {
     let tasks = (0..50).map(|id| compare(id, allreduce(1 << 20), &[Candidate::Default]));
     let mut bench = Bench::new(tasks.collect());
     let done = |records: &[Record]| -> f64 {
@@ -226,9 +226,9 @@ fn a_call_that_outlasts_the_watchdog_hangs() {
     assert_eq!(measured, [0, 2]);
 }
 
-/// As the measuring program does, with the same words; the default is measured whatever it takes.
+/// The measuring program does the same, with the same words; the default is always measured.
 #[test]
-fn what_a_cell_cannot_afford_is_left_out() {
+fn candidates_that_a_cell_cannot_afford_are_left_out() {
     let slow = || Candidate::Ours {
         algorithm: "allreduce/pipelined_tree".to_owned(),
         parameters: Parameters {
@@ -239,7 +239,7 @@ fn what_a_cell_cannot_afford_is_left_out() {
     let fast = || ours("allreduce/recursive_doubling");
     for candidates in [[slow(), fast()], [fast(), slow()]] {
         let mut bench = Bench::new(vec![compare(0, allreduce(2048), &candidates)]);
-        // Hundreds of messages one after the other, where each takes 10 ms, against a few.
+        // One algorithm takes hundreds of messages of 10 ms one after the other, the other takes a few.
         let network = bench.machine.network.as_mut().expect("a network");
         (network.alpha, network.overhead) = (10e-3, None);
         let bench = bench.with_noise(Noise::default());
@@ -263,10 +263,10 @@ fn what_a_cell_cannot_afford_is_left_out() {
     }
 }
 
-/// Chance makes all calls twenty times as slow, so that the first says enough, though undisturbed the cell
-/// could afford it.
+/// Noise makes all calls twenty times as slow, so that the first call is too long for the cell, although the cell could
+/// afford the undisturbed candidate.
 #[test]
-fn who_is_hopeless_by_its_first_call_is_not_repeated() {
+fn candidates_too_slow_in_their_first_call_are_not_repeated() {
     let slow = Candidate::Ours {
         algorithm: "allreduce/pipelined_tree".to_owned(),
         parameters: Parameters {
@@ -309,7 +309,7 @@ fn who_is_hopeless_by_its_first_call_is_not_repeated() {
 }
 
 #[test]
-fn what_cannot_be_simulated_is_left_out() {
+fn candidates_that_cannot_be_simulated_are_left_out() {
     let unknown = ours("allreduce/magic");
     let bench = Bench::new(vec![compare(
         0,
@@ -333,7 +333,7 @@ fn what_cannot_be_simulated_is_left_out() {
     assert_eq!(measured, [1]);
 }
 
-/// As colltune 0.1.0 called them.
+/// These are the versions of colltune 0.1.0.
 #[test]
 fn machines_keep_their_versions() {
     let all = "name: all\nranks_per_node: 2\n\
@@ -353,7 +353,7 @@ fn machines_keep_their_versions() {
 }
 
 #[test]
-fn plans_for_others_are_refused() {
+fn plans_for_other_machines_and_versions_are_refused() {
     let tasks = || vec![compare(0, allreduce(8), &[Candidate::Default])];
     let mut bench = Bench::new(tasks());
     bench.plan.version += 1;
@@ -374,7 +374,7 @@ fn plans_for_others_are_refused() {
 
 #[test]
 fn nothing_is_written_after_a_kill() {
-    // Hours of work.
+    // These tasks would take hours.
     let tasks = (0..20_000).map(|id| compare(id, allreduce(8), &[Candidate::Default]));
     let mut bench = Bench::new(tasks.collect());
     (bench.plan.repetition.minimum, bench.plan.repetition.maximum) = (200_000, 200_000);

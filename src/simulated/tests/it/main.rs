@@ -1,4 +1,4 @@
-//! Plans go in, records come out, as with the driver.
+//! Launches from the plan to the records, as with the driver.
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
@@ -11,7 +11,7 @@ mod noise;
 mod patterns;
 mod shared;
 
-/// What generates the report on fat nodes.
+/// The code that generates the report on fat nodes.
 #[expect(dead_code, reason = "the whole report takes minutes")]
 #[path = "../../examples/nodes/study/mod.rs"]
 mod study;

@@ -1,4 +1,4 @@
-//! The report on fat nodes against what it says: some of its rows and claims.
+//! Some rows and claims of the report on fat nodes, computed again.
 
 use model::Placement;
 use schedule::Collective;
@@ -45,15 +45,16 @@ fn the_report_on_fat_nodes_says_how_much_longer_the_gap_makes_calls() {
 #[test]
 fn the_report_on_fat_nodes_has_the_rows_that_are_simulated() {
     let [block, cyclic] = [Placement::Block, Placement::Cyclic];
-    // Short broadcasts: trees with a larger radix, also between leaders.
+    // Trees with a larger radix are best for short broadcasts, also between leaders.
     let short = row(Collective::Bcast, 8, block);
     assert!(short.flat.seconds > 1.1 * short.aware.seconds);
-    // Gathers: the order makes a difference to flat trees alone.
+    // In gathers the order of ranks matters only to flat trees.
     let [first, second] = [block, cyclic].map(|order| row(Collective::Gather, 512, order));
     assert_eq!(first.flat.seconds, first.aware.seconds);
     assert_eq!(first.aware.seconds, second.aware.seconds);
     assert!(second.flat.seconds > 1.3 * second.aware.seconds);
-    // The vendors' message rates. A rank that sends to three at once waits longer than one that sends to one.
+    // The gap follows the vendors' message rates: a rank that sends to three others at once waits longer than one that
+    // sends to one.
     let row = row(Collective::Allreduce, 8, block);
     assert!(row.flat.seconds > row.without_gap[0]);
     assert!(row.flat.seconds < 1.03 * row.without_gap[0]);

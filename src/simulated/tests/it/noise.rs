@@ -1,4 +1,4 @@
-//! The noise is what the machine file says, and drawn from the seed.
+//! Noise follows the machine file and is drawn from the seed.
 
 use model::Noise;
 use statistics::median;
@@ -14,7 +14,7 @@ const QUIET: Noise = Noise {
     slow_launch_factor: 1.0,
 };
 
-/// A task whose candidate is repeated a thousand times.
+/// A task that repeats its candidate a thousand times.
 fn thousand(noise: Noise, seed: u64) -> Vec<f64> {
     let tasks = vec![compare(0, allreduce(1024), &[Candidate::Default])];
     let mut bench = Bench::new(tasks).with_noise(noise);
@@ -40,7 +40,7 @@ fn jitter_is_log_normal() {
     let count = logs.len() as f64;
     let mean = logs.iter().sum::<f64>() / count;
     let deviation = (logs.iter().map(|l| (l - mean).powi(2)).sum::<f64>() / count).sqrt();
-    // A thousand draws: standard errors 0.0032 and 0.0022.
+    // For a thousand draws the standard errors are 0.0032 and 0.0022.
     assert!(mean.abs() < 0.013, "{mean}");
     assert!((deviation - 0.1).abs() < 0.009, "{deviation}");
     let beyond = logs.iter().filter(|l| l.abs() > 0.2).count();
@@ -51,7 +51,7 @@ fn jitter_is_log_normal() {
 }
 
 #[test]
-fn spikes_are_as_frequent_and_as_long_as_asked_for() {
+fn spikes_have_the_given_frequency_and_factor() {
     let noise = Noise {
         spike_probability: 0.05,
         spike_factor: 7.0,
@@ -97,7 +97,7 @@ fn launches_are_slow_as_a_whole() {
 }
 
 #[test]
-fn noise_depends_on_seed_subject_and_candidate_and_on_nothing_else() {
+fn noise_depends_only_on_seed_subject_and_candidate() {
     let noise = Noise {
         jitter: 0.1,
         ..QUIET
@@ -107,7 +107,7 @@ fn noise_depends_on_seed_subject_and_candidate_and_on_nothing_else() {
     let whole = Bench::new(vec![task(0, 4096), task(1, 8192)]).with_noise(noise);
     let all = whole.seconds();
     assert_eq!(all, whole.seconds());
-    // The same in pieces, under another number.
+    // The same task alone, with another number.
     let piece = Bench::new(vec![task(0, 8192)]).with_noise(noise);
     let of = |all: &[((u32, u32), Vec<f64>)], key| -> Vec<f64> {
         all.iter()
@@ -117,7 +117,7 @@ fn noise_depends_on_seed_subject_and_candidate_and_on_nothing_else() {
             .clone()
     };
     assert_eq!(of(&piece.seconds(), (0, 1)), of(&all, (1, 1)));
-    // The default is the very same algorithm, but has luck of its own.
+    // The default is the same algorithm, but has its own random numbers.
     assert_ne!(of(&all, (0, 0)), of(&all, (0, 1)));
     let mut other = Bench::new(vec![task(0, 4096)]).with_noise(noise);
     assert_eq!(of(&other.seconds(), (0, 0)), of(&all, (0, 0)));

@@ -6,7 +6,7 @@ use vocabulary::{Candidate, Cell, CommShape, Datatype, ExperimentKind};
 
 use crate::bench::{Bench, compare, experiment, ours};
 
-/// Short messages: what they take are the gaps between them.
+/// The time of short messages consists of the gaps between them.
 #[test]
 fn gaps_keep_messages_of_a_node_apart() {
     let (bytes, gap) = (8, 2e-6);
@@ -29,7 +29,7 @@ fn gaps_keep_messages_of_a_node_apart() {
         let expected = [
             2.0 * alpha + message,
             2.0 * alpha + gaps * (port + gap) + port,
-            // A rank's messages are further apart by themselves than on two rails.
+            // The rank's own port separates messages more than two rails do.
             2.0 * alpha + message + 3.0 * (port + gap) / f64::from(rails),
         ];
         for (expected, ((task, _), seconds)) in expected.iter().zip(bench.seconds()) {
@@ -79,7 +79,7 @@ fn patterns_of_messages_show_the_machine() {
 }
 
 #[test]
-fn who_sends_to_a_late_receiver_waits_unless_the_message_is_eager() {
+fn senders_wait_for_late_receivers_unless_the_message_is_eager() {
     let check = |shape: (u32, u32), bytes: u64, waits: bool| {
         let bench = Bench::new(vec![experiment(0, ExperimentKind::Late, shape, bytes)]);
         let link = bench.machine.link(Level::of_nodes(shape.0));
@@ -103,10 +103,10 @@ fn who_sends_to_a_late_receiver_waits_unless_the_message_is_eager() {
     check((1, 2), 8192, true);
 }
 
-/// There is a schedule in which the root deals with all others at once. That is a fan without its
-/// empty messages, of which one takes its time alone.
+/// The schedule in which the root communicates with all others at once is a fan without its empty messages; only one of
+/// these takes additional time.
 #[test]
-fn a_fan_is_a_schedule_and_an_empty_message() {
+fn a_fan_takes_the_time_of_a_schedule_and_an_empty_message() {
     let check = |kind: ExperimentKind, collective: Collective, (nodes, ppn): (u32, u32)| {
         let bytes = 1 << 20;
         let cell = Cell {

@@ -43,7 +43,7 @@ fn bench(shared: Option<Link>) -> Bench {
 }
 
 #[test]
-fn messages_through_shared_memory_take_what_the_machine_says() {
+fn messages_through_shared_memory_follow_the_machine() {
     let shared = Link {
         alpha: 1e-7,
         beta: 3e-11,
@@ -65,7 +65,7 @@ fn messages_through_shared_memory_take_what_the_machine_says() {
 }
 
 #[test]
-fn a_machine_that_says_nothing_of_them_refuses_them() {
+fn messages_through_shared_memory_need_the_shared_link() {
     let (_, records) = bench(None).run();
     let refused = records.iter().filter_map(|record| match record {
         Record::Failed { task, message, .. } => Some((*task, message.as_str())),

@@ -1,4 +1,4 @@
-//! Statistics of known values.
+//! Statistics of values with known results.
 
 mod sign;
 
@@ -14,7 +14,7 @@ fn means_of_ratios_are_geometric() {
 }
 
 #[test]
-fn this_clock_moves() {
+fn the_clock_of_this_machine_advances() {
     let clock = clock::examine();
     assert!(clock.overhead_seconds > 0.0 && clock.resolution_seconds >= 1e-9);
 }

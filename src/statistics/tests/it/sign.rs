@@ -3,7 +3,7 @@
 use statistics::{holm, sign_test, values_for_sign_test};
 
 #[test]
-fn tails_are_those_of_coins() {
+fn sign_tests_are_tails_of_the_binomial_distribution() {
     let check = |above, count, expected: f64| {
         let found = sign_test(above, count);
         assert!(
@@ -17,13 +17,13 @@ fn tails_are_those_of_coins() {
     check(7, 8, 9.0 / 256.0);
     check(3, 4, 5.0 / 16.0);
     check(2, 3, 0.5);
-    // More than there are is all of them.
+    // A count of successes above the total counts as the total.
     check(9, 5, 1.0 / 32.0);
     assert!(sign_test(600, 1000) < 1e-9 && sign_test(600, 1000) > 0.0);
 }
 
 #[test]
-fn a_stricter_level_or_more_contrary_values_need_more() {
+fn a_stricter_level_or_more_contrary_values_need_more_values() {
     assert_eq!(values_for_sign_test(0.05, 0), 5);
     assert_eq!(values_for_sign_test(0.05, 1), 8);
     assert_eq!(values_for_sign_test(0.05 / 3.0, 1), 10);
@@ -34,7 +34,7 @@ fn a_stricter_level_or_more_contrary_values_need_more() {
 }
 
 #[test]
-fn the_first_that_is_not_refuted_ends_it() {
+fn holm_stops_at_the_first_hypothesis_that_is_not_rejected() {
     assert!(holm(&[], 0.05).is_empty());
     assert_eq!(holm(&[0.05], 0.05), [true]);
     assert_eq!(holm(&[0.04, 0.02], 0.05), [true, true]);

@@ -3,9 +3,9 @@
 use schedule::Collective;
 use vocabulary::{Cell, CommShape, Datatype};
 
-/// Also what was written before there were others.
+/// Files written before other collectives could be measured remain readable.
 #[test]
-fn cells_of_all_that_is_measured_are_told_by_name() {
+fn cells_of_all_measured_collectives_are_read_and_written_by_name() {
     let told = [
         (Collective::Gather, "gather 2x4 8 bytes a rank"),
         (Collective::Alltoall, "alltoall 2x4 8 bytes a block"),

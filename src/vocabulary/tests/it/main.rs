@@ -1,4 +1,4 @@
-//! The words that all stages share, as they are written and read.
+//! Reading and writing the types that all stages share.
 
 mod cell;
 mod order;

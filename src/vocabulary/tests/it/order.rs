@@ -20,12 +20,12 @@ fn the_order_follows_from_the_nodes_of_the_ranks() {
     check(&[0, 0, 1, 1], Block);
     check(&[0, 1, 0, 1], Cyclic);
     check(&[0, 1, 1, 0], Other);
-    // The last node has fewer, or the first.
+    // The last node has fewer ranks, or the first has.
     check(&[0, 0, 0, 1, 1, 1, 2], Block);
     check(&[0, 0, 1, 1, 1], Block);
     check(&[0, 1, 2, 0, 1, 2, 0], Cyclic);
     check(&[0, 1, 2, 0, 1, 2, 1], Other);
-    // In pairs, as with two ranks a socket.
+    // Ranks are in pairs, as with two ranks per socket.
     check(&[0, 0, 1, 1, 0, 0, 1, 1], Other);
 }
 
@@ -43,7 +43,7 @@ fn unknown_orders_may_be_any() {
 }
 
 #[test]
-fn orders_are_told_by_name() {
+fn orders_are_read_and_written_by_name() {
     for order in RankOrder::KNOWN.into_iter().chain([Unknown]) {
         let json = serde_json::to_string(&order).expect("written");
         assert_eq!(json, format!("\"{order}\""));

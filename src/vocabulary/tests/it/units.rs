@@ -6,7 +6,7 @@ use vocabulary::units::{
 };
 
 #[test]
-fn thousands_are_set_apart() {
+fn thousands_are_separated() {
     for (number, text) in [
         (0, "0"),
         (999, "999"),
@@ -18,7 +18,7 @@ fn thousands_are_set_apart() {
 }
 
 #[test]
-fn times_have_three_digits_and_the_unit_that_fits() {
+fn times_have_three_digits_and_a_suitable_unit() {
     let check = |seconds: f64, text: &str| assert_eq!(format_seconds(seconds), text);
     check(0.0, "0.00 ns");
     check(340e-9, "340 ns");
@@ -30,7 +30,7 @@ fn times_have_three_digits_and_the_unit_that_fits() {
 }
 
 #[test]
-fn what_is_no_size_or_duration_is_refused() {
+fn texts_that_are_no_size_or_duration_are_refused() {
     for text in [
         "",
         "K",
@@ -54,7 +54,7 @@ fn what_is_no_size_or_duration_is_refused() {
 }
 
 #[test]
-fn what_nobody_can_have_or_wait_for_is_refused_with_the_range() {
+fn impossible_sizes_and_durations_are_refused_with_the_range() {
     let sizes = [
         "1025T",
         "1125899906842625",
@@ -83,7 +83,7 @@ fn what_nobody_can_have_or_wait_for_is_refused_with_the_range() {
 }
 
 #[test]
-fn sizes_survive_being_written_and_read() {
+fn sizes_are_unchanged_after_writing_and_reading() {
     for bytes in [0, 1, 1000, 1024, 65536, 3 << 20, BYTES.most()] {
         assert_eq!(parse_bytes(&format_bytes(bytes)), Ok(bytes));
     }

@@ -34,8 +34,8 @@ fn the_shortest_exchange_bounds_the_offset() {
     assert_eq!(Offset::by_shortest(&[]), None);
 }
 
-/// Learns many times; the clock must be right within half the asymmetry and `noise` when it is
-/// learned and a second later, the drift within `drift_noise`, and neither by more than it says.
+/// Synchronises many times. The clock must be right within half the asymmetry and `noise`, immediately and a second
+/// later, the drift within `drift_noise`, and neither error may exceed the stated one.
 fn check(skew: (f64, f64), delays: Delays, noise_seconds: f64, drift_noise: f64) {
     let client = Skew {
         offset_seconds: skew.0,
@@ -71,7 +71,7 @@ fn offsets_of_seconds_and_drifts_are_recovered() {
 }
 
 #[test]
-fn a_disturbed_batch_says_little() {
+fn a_disturbed_batch_has_little_weight() {
     let client = Skew {
         offset_seconds: 2.0,
         drift: 20e-6,
@@ -89,7 +89,7 @@ fn a_disturbed_batch_says_little() {
 }
 
 #[test]
-fn clocks_are_shared_where_they_are_the_same_and_only_there() {
+fn only_identical_clocks_are_treated_as_shared() {
     let check = |offset_seconds, drift, expected| {
         let skew = Skew {
             offset_seconds,
@@ -103,12 +103,12 @@ fn clocks_are_shared_where_they_are_the_same_and_only_there() {
     check(0.0, 0.0, true);
     check(10e-6, 0.0, false);
     check(-10e-6, 0.0, false);
-    // By now, at 1000 seconds, it has become 10 milliseconds.
+    // At 1000 seconds the difference has grown to 10 milliseconds.
     check(0.0, 10e-6, false);
 }
 
 #[test]
-fn global_and_local_times_are_each_others_inverse_after_years() {
+fn global_and_local_times_are_inverse_even_after_years() {
     let years = 3 * 365 * 86_400 * 1_000_000_000;
     let offsets: Vec<Offset> = (0..10)
         .map(|batch| Offset {

@@ -3,7 +3,7 @@
 use benchmarking::clocks::{Clock, Exchange, Learning, Nanoseconds, Offset};
 use fastrand::Rng;
 
-/// A clock by the true time.
+/// A clock as a function of the true time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Skew {
     pub(crate) offset_seconds: f64,
@@ -23,14 +23,14 @@ impl Skew {
     }
 }
 
-/// How long messages take.
+/// The delays of messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delays {
-    /// At least, there and back, in nanoseconds.
+    /// The shortest delays there and back, in nanoseconds.
     pub(crate) least: [f64; 2],
     /// The mean of an exponential tail.
     pub(crate) tail: f64,
-    /// How many of a thousand take 50 microseconds more.
+    /// The number of messages in a thousand that take 50 microseconds more.
     pub(crate) spikes: u32,
 }
 
@@ -46,7 +46,7 @@ impl Delays {
     }
 }
 
-/// The true time, and chance.
+/// The true time, and a source of random numbers.
 pub(crate) struct Machine {
     pub(crate) now: Nanoseconds,
     pub(crate) delays: Delays,
@@ -94,7 +94,7 @@ impl Machine {
         Offset::by_shortest(&self.batch(client, reference, 10)).expect("there were exchanges")
     }
 
-    /// By how many seconds a learned clock is wrong now.
+    /// The present error of a learned clock in seconds.
     pub(crate) fn error_seconds(&self, clock: &Clock, client: Skew, reference: Skew) -> f64 {
         let global = clock.global(client.read(self.now));
         benchmarking::clocks::seconds(global - reference.read(self.now)).abs()

@@ -1,11 +1,10 @@
-//! Windows find their length.
+//! The length of windows.
 
 use benchmarking::clocks::{Judged, Pace, Readings, RepetitionTimes, Windows, judge};
 use fastrand::Rng;
 use vocabulary::Pattern;
 
-/// Two ranks that keep to windows: rank 1 does something else for a while now and then, and plans
-/// reach it late.
+/// Two ranks that keep to windows; rank 1 is disturbed now and then, and plans reach it late.
 struct Ranks {
     now: i64,
     rng: Rng,
@@ -79,8 +78,8 @@ fn check(call: fn(&mut Rng) -> i64, plan_takes: i64, most_invalid: usize, most_l
 }
 
 #[test]
-fn windows_fit_what_is_measured() {
-    // Steady; a tail; one in fifty ten times as long; from a microsecond to seconds.
+fn windows_fit_the_calls() {
+    // Calls are steady, have a tail, or take ten times as long once in fifty, from a microsecond to seconds.
     check(|_| 1000, 20_000, 0, 3600);
     check(|rng| 2000 + rng.i64(0..500), 20_000, 0, 6000);
     let outliers: fn(&mut Rng) -> i64 = |rng| match rng.u32(0..50) {
@@ -91,10 +90,10 @@ fn windows_fit_what_is_measured() {
     check(|_| 3_000_000_000, 20_000, 0, 4_600_000_000);
 }
 
-/// One of four repetitions loses milliseconds to other work, as on a busy machine: windows do not
-/// grow so much that all the more is lost while waiting.
+/// One of four repetitions loses milliseconds to other work, as on a busy machine. Windows must not grow so much that
+/// more is lost while waiting.
 #[test]
-fn windows_do_not_grow_with_what_disturbs() {
+fn windows_do_not_grow_with_disturbances() {
     let busy: fn(&mut Rng) -> i64 = |rng| match rng.u32(0..4) {
         0 => 6_000_000,
         _ => 15_000,
@@ -104,7 +103,7 @@ fn windows_do_not_grow_with_what_disturbs() {
 
 #[test]
 fn plans_are_made_early_enough() {
-    // They take two milliseconds to arrive: nearly every series begins with a late repetition.
+    // Plans take two milliseconds to arrive, so nearly every series begins with a late repetition.
     let mut ranks = ranks(|_| 5000, 2_000_000);
     let mut pace = Pace::default();
     let late: Vec<bool> = (0..12)

@@ -1,4 +1,4 @@
-//! Models that have gone bad are noticed, good ones are left alone.
+//! Clocks that have become wrong are noticed, correct ones are kept.
 
 use benchmarking::clocks::{Clock, Offset};
 
@@ -10,7 +10,7 @@ const SKEW: Skew = Skew {
 };
 
 #[test]
-fn what_is_right_is_left_alone() {
+fn correct_clocks_are_kept() {
     for seed in 0..200 {
         let mut machine = Machine::new(NOISY, seed);
         let clock = machine.learn(SKEW, Skew::NONE);
@@ -26,7 +26,7 @@ fn jumps_and_changed_drifts_are_noticed() {
         let clock = machine.learn(SKEW, Skew::NONE);
         let since = machine.now;
         machine.now += 1_000_000_000;
-        // The reading goes on from where it is, at another pace.
+        // The clock continues from its present reading at another rate.
         let changed = Skew {
             offset_seconds: SKEW.offset_seconds + jump_seconds
                 - drift_change * benchmarking::clocks::seconds(since),
@@ -39,7 +39,7 @@ fn jumps_and_changed_drifts_are_noticed() {
             "{jump_seconds:e} {drift_change:e}: {fresh:?}"
         );
         if expected {
-            assert!(!clock.is_stale(&fresh, 1.0), "the reference is to blame");
+            assert!(!clock.is_stale(&fresh, 1.0), "the error is the reference's");
         }
     };
     check(0.0, 0.0, false);
@@ -50,7 +50,7 @@ fn jumps_and_changed_drifts_are_noticed() {
 }
 
 #[test]
-fn a_clock_is_looked_at_again_before_its_drift_may_matter() {
+fn a_clock_is_checked_again_before_its_drift_may_matter() {
     let check = |drift_error, age_seconds, expected| {
         let actual = Clock::may_have_gone_astray(drift_error, age_seconds);
         assert_eq!(actual, expected, "{drift_error:e} {age_seconds}");
@@ -63,7 +63,7 @@ fn a_clock_is_looked_at_again_before_its_drift_may_matter() {
 }
 
 #[test]
-fn the_residual_is_disagreement_and_what_the_round_trip_leaves_open() {
+fn the_residual_is_the_disagreement_and_the_uncertainty_of_the_round_trip() {
     let fresh = Offset {
         at: 1000,
         offset: -3000,

@@ -1,4 +1,4 @@
-//! Who learns from whom, and what errors that adds up.
+//! The pairs of ranks that synchronise, and the sum of their errors.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ fn nodes(counts: &[u32]) -> Vec<Vec<u32>> {
 }
 
 #[test]
-fn everybody_learns_once_from_one_who_knows() {
+fn each_rank_synchronises_once_with_a_synchronised_one() {
     let check = |counts: &[u32], expected: usize| {
         let nodes = nodes(counts);
         let rounds = rounds(&nodes);
@@ -49,7 +49,7 @@ fn everybody_learns_once_from_one_who_knows() {
 }
 
 #[test]
-fn between_nodes_only_first_ranks_learn() {
+fn between_nodes_only_first_ranks_synchronise() {
     let nodes = nodes(&[2, 3, 3]);
     let node_of = |rank: u32| nodes.iter().position(|node| node.contains(&rank));
     for ClockPair { reference, client } in rounds(&nodes).concat() {
@@ -60,7 +60,7 @@ fn between_nodes_only_first_ranks_learn() {
     }
 }
 
-/// All ranks learn along the tree. The ranks of a node have one clock.
+/// All ranks synchronise along the tree. The ranks of a node have one clock.
 #[test]
 fn errors_stay_small_over_several_levels() {
     let nodes = nodes(&[4, 4, 3, 4, 1, 4, 4, 2, 4]);
@@ -82,14 +82,14 @@ fn errors_stay_small_over_several_levels() {
             learned[client as usize] = Some(pair.then(&known));
         }
         for rank in 0..30 {
-            let clock = learned[rank as usize].expect("everybody has learned");
+            let clock = learned[rank as usize].expect("all ranks have learned");
             let error = machine.error_seconds(&clock, skew(rank), skew(0));
             let said = clock.error_seconds(skew(rank).read(machine.now));
             assert!(
                 error <= said,
                 "seed {seed}, rank {rank}: {error:e} > {said:e}"
             );
-            // Up to four levels, half a second ago and more.
+            // There are up to four levels, synchronised half a second ago or more.
             assert!(error < 6e-6, "seed {seed}, rank {rank}: {error:e}");
         }
         let drifts = |node: &[u32]| -> BTreeSet<u64> {

@@ -1,4 +1,4 @@
-//! Which repetitions kept to their windows.
+//! The repetitions that kept to their windows.
 
 use benchmarking::clocks::{Readings, RepetitionTimes, Windows, judge};
 use vocabulary::Pattern;
@@ -6,8 +6,8 @@ use vocabulary::Pattern;
 #[test]
 fn late_ranks_and_overruns_make_repetitions_invalid() {
     let length = 10_000;
-    // In microseconds: when the last rank was ready, the first and the last one began, and the last
-    // one ended.
+    // The times, in microseconds, at which the last rank was ready, the first and the last rank began, and the last
+    // rank ended.
     let check = |spans: &[(f64, f64, f64, f64)], seconds: &[f64], invalid: &[u32]| {
         let spans: Vec<RepetitionTimes> = spans
             .iter()
@@ -28,13 +28,13 @@ fn late_ranks_and_overruns_make_repetitions_invalid() {
     let good = (-2.0, 0.1, 0.2, 5.1);
     check(&[], &[], &[]);
     check(&[good, good], &[5.0, 5.0], &[]);
-    // Ready in the very moment, or later, is late.
+    // A rank that is ready at the start or later is late.
     check(&[(0.0, 0.1, 0.1, 5.1), good], &[5.0, 5.0], &[0]);
     check(&[good, (3.0, 0.1, 3.0, 8.1)], &[5.0, 8.0], &[1]);
-    // Beginning a little late after having waited is part of the time, beginning very late is not.
+    // A slightly late start after waiting is part of the time; a very late one makes the repetition invalid.
     check(&[(-2.0, 0.0, 4.9, 9.0)], &[9.0], &[]);
     check(&[(-2.0, 0.0, 5.1, 9.0)], &[9.0], &[0]);
-    // Not done when the next is due, which usually makes that one late.
+    // The repetition has not ended when the next one is due, which usually makes the next one late.
     let overrun = (-2.0, 0.0, 0.0, 10.1);
     check(
         &[overrun, (0.1, 0.1, 0.1, 4.1), good],
@@ -42,7 +42,7 @@ fn late_ranks_and_overruns_make_repetitions_invalid() {
         &[0, 1],
     );
     check(&[(-2.0, 0.0, 0.0, 10.0), good], &[10.0, 5.0], &[]);
-    // After the last one nothing is due.
+    // After the last repetition no other is due.
     check(&[good, (-2.0, 0.0, 0.0, 99.0)], &[5.0, 99.0], &[]);
 }
 
@@ -83,7 +83,7 @@ fn ranks_agree_by_maxima() {
     check(all.seconds(Pattern::Together), 2.99e-6);
     check(all.seconds(Pattern::Repeated), 2e-6);
     check(all.seconds(Pattern::Skewed), 2.5e-6);
-    // The second rank is to arrive 4 us later, and does so 0.1 us late, having waited since 2 us.
+    // The second rank should arrive 4 us later. It does so 0.1 us late, having waited since 2 us.
     let skewed = together([
         windows.span(3, 0, readings([1_029_000, 1_030_010, 1_030_010, 1_031_000])),
         windows.span(

@@ -1,4 +1,4 @@
-//! Two ways to fold away the ranks beyond a power of two.
+//! Two ways to fold the ranks to a power of two.
 
 use model::{Level, Line, Machine, Placement, PostAhead};
 use schedule::Cost;
@@ -10,14 +10,14 @@ use super::pipelines::table::Table;
 use super::pipelines::wording::{factor, length};
 use super::pipelines::{Fallible, hydra, reference};
 
-/// Nodes and ranks on each, of one level and of two: none a power of two in all.
+/// Nodes and ranks per node, with one level and with two; no total is a power of two.
 pub(crate) const ONE_LEVEL: [(u32, u32); 4] = [(1, 3), (1, 12), (3, 1), (36, 1)];
 const TWO_LEVELS: [(u32, u32); 2] = [(3, 8), (36, 8)];
 
 /// Lengths of vectors in elements.
 const ELEMENTS: [u64; 7] = [1, 1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 18, 1 << 23];
 
-/// How many times as long as a message one way an exchange may take.
+/// Factors by which an exchange takes longer than a message in one direction.
 pub(crate) const EXCHANGES: [f64; 5] = [1.0, 1.1, 1.25, 1.5, 2.0];
 
 /// A long vector.
@@ -25,7 +25,7 @@ pub(crate) const LONG: u64 = 1 << 23;
 
 const KINDS: [&str; 2] = ["reduce/rabenseifner_unbalanced", "reduce/rabenseifner"];
 
-/// What the unbalanced fold takes, divided by what the balanced one does.
+/// The time of the unbalanced fold divided by that of the balanced one.
 pub(crate) fn gain(cluster: &Cluster, elements: u64) -> Fallible<f64> {
     let mut seconds = [0.0; 2];
     for (seconds, name) in seconds.iter_mut().zip(KINDS) {
@@ -34,7 +34,7 @@ pub(crate) fn gain(cluster: &Cluster, elements: u64) -> Fallible<f64> {
     Ok(seconds[0] / seconds[1])
 }
 
-/// The same by the closed forms, for so long a vector that starts do not count.
+/// The same by the closed forms, for vectors so long that start-ups do not matter.
 pub(crate) fn expected(ranks: u32, gamma_to_beta: f64) -> Fallible<f64> {
     let mut times = [0.0; 2];
     for (time, name) in times.iter_mut().zip(KINDS) {
@@ -61,7 +61,7 @@ pub(crate) fn break_even(machine: &Machine, level: Level) -> Fallible<f64> {
     Ok(2.0 * machine.link(level).ok_or("no link")?.alpha / gamma)
 }
 
-/// Bytes from which on it is, in simulation: what halving finds.
+/// Bytes from which on the balanced fold is faster in simulation, found by bisection.
 pub(crate) fn crossing(cluster: &Cluster) -> Fallible<u64> {
     let (mut low, mut high) = (1, LONG);
     while high - low > 1 {
@@ -79,7 +79,7 @@ pub(crate) fn without_eager(machine: &Machine) -> Machine {
     changed(machine, |link| link.eager_limit = None)
 }
 
-/// A machine whose messages take `factor` times as long while two ranks exchange them.
+/// A machine on which messages take `factor` times as long while two ranks exchange them.
 pub(crate) fn with_exchanges(machine: &Machine, factor: f64) -> Machine {
     changed(machine, |link| {
         let line = link.line(0);
@@ -168,7 +168,7 @@ fn exchanges() -> Fallible<Table> {
     Ok(table)
 }
 
-/// On 3 nodes of 8 ranks of reference, cyclic, with the links that nodes share and without.
+/// The gains on 3 nodes of 8 ranks of the reference machine in cyclic order, with shared links and without.
 pub(crate) fn by_sharing() -> Fallible<[f64; 2]> {
     let shared = reference()?;
     let alone = Machine {
@@ -218,7 +218,7 @@ pub(crate) fn report() -> Fallible<String> {
              a message one way, the balanced fold costs (d-1)/2 beta m more, and is even at d = 1 + gamma/beta. \
              Gains of 32 MiB; all exchanges take d times as long, also those after the fold, which are the same \
              in both. Reports on measurements say in their section on the machine what d is there. Where combining \
-             is quick beside the network, as with gamma/beta = 0.05, balance is worth nothing from d = 1.05 on.\n\n{}",
+             is quick beside the network, as with gamma/beta = 0.05, balance gains nothing from d = 1.05 on.\n\n{}",
             exchanges()?
         ),
     ];

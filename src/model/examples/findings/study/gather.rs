@@ -19,17 +19,17 @@ const NODES: [u32; 6] = [1, 2, 4, 8, 16, 32];
 pub(crate) const RANKS_PER_NODE: u32 = 16;
 pub(crate) const MOST_NODES: u32 = 32;
 
-/// Bytes a rank.
+/// Bytes per rank.
 pub(crate) const SHORT: u64 = 1 << 10;
 pub(crate) const LONG: u64 = 1 << 20;
 
 /// Bytes of all ranks together.
 const TOGETHER: u64 = 1 << 20;
 
-/// What algorithms that take chunks are given.
+/// The chunk size of the algorithms that take chunks.
 const CHUNK: u64 = 64 << 10;
 
-/// All of the catalogue that neither know nodes nor have a radix, as those did not that others measured.
+/// All gathers that neither know nodes nor have a radix, as in the published measurements.
 pub(crate) fn ids() -> Vec<&'static str> {
     schedule::parts_of(Collective::Gather)
         .filter(|algorithm| !algorithm.takes(Parameter::Radix))
@@ -37,7 +37,7 @@ pub(crate) fn ids() -> Vec<&'static str> {
         .collect()
 }
 
-/// Seconds of a gather of `bytes` a rank.
+/// The seconds of a gather of `bytes` per rank.
 pub(crate) fn seconds(cluster: &Cluster, id: &str, bytes: u64) -> Fallible<f64> {
     let entry = named(&format!("gather/{id}"))?;
     let entry = match entry.algorithm.takes(Parameter::Blocks) {
@@ -51,7 +51,7 @@ pub(crate) fn seconds(cluster: &Cluster, id: &str, bytes: u64) -> Fallible<f64> 
     Ok(in_bytes.run(entry, bytes)?.seconds)
 }
 
-/// The time of the fastest.
+/// The time of the fastest of these algorithms.
 pub(crate) fn best(cluster: &Cluster, ids: &[&str], bytes: u64) -> Fallible<f64> {
     let mut best = f64::INFINITY;
     for id in ids {
@@ -60,7 +60,7 @@ pub(crate) fn best(cluster: &Cluster, ids: &[&str], bytes: u64) -> Fallible<f64>
     Ok(best)
 }
 
-/// What others take at least, divided by what some do.
+/// The best time of the other algorithms divided by the best time of these.
 fn lead(cluster: &Cluster, of: &[&str], bytes: u64) -> Fallible<f64> {
     let others: Vec<_> = ids().into_iter().filter(|id| !of.contains(id)).collect();
     Ok(best(cluster, &others, bytes)? / best(cluster, of, bytes)?)
@@ -103,7 +103,7 @@ fn found() -> Fallible<Table> {
     )
 }
 
-/// The times on ever more ranks, block placement.
+/// The times on increasing numbers of ranks, in block order.
 fn scaling(machine: &Machine, bytes: impl Fn(u32) -> u64) -> Fallible<Table> {
     let mut header = vec!["algorithm".to_owned()];
     header.extend(NODES.map(|nodes| format!("{nodes}x{RANKS_PER_NODE} us")));
@@ -122,7 +122,7 @@ fn scaling(machine: &Machine, bytes: impl Fn(u32) -> u64) -> Fallible<Table> {
     Ok(table)
 }
 
-/// What cyclic placement takes, divided by what block placement does.
+/// The time in cyclic order divided by the time in block order.
 pub(crate) fn by_mapping(machine: &Machine, id: &str, bytes: u64) -> Fallible<f64> {
     let cluster = Cluster::new(machine, MOST_NODES, RANKS_PER_NODE);
     let cyclic = cluster.clone().placed(Placement::Cyclic);

@@ -1,4 +1,4 @@
-//! A report each on what others found about a collective, beside simulations.
+//! Reports, each on published findings about a collective, compared with simulations.
 
 pub(crate) mod folding;
 pub(crate) mod gather;
@@ -14,7 +14,7 @@ use pipelines::table::Table;
 use pipelines::wording::{factor, wrapped};
 use pipelines::{Fallible, hydra, reference};
 
-/// What makes a report.
+/// A function that makes a report.
 type Maker = fn() -> Fallible<String>;
 
 /// The reports by the names of their files.
@@ -43,7 +43,7 @@ fn changed(machine: &Machine, change: impl Fn(&mut Link)) -> Machine {
     machine
 }
 
-/// What was found, and a ratio of times that is above 1 where it holds.
+/// A finding, with a ratio of times that is above 1 if the finding holds.
 pub(crate) type Finding<'a> = (
     &'static str,
     &'static str,
@@ -76,7 +76,7 @@ fn verdict(ratio: f64) -> String {
     format!("{holds}, {}", factor(ratio))
 }
 
-/// The command that writes a report, and what is true of all of them.
+/// The command that writes a report, and the explanations that all reports share.
 fn about(name: &str) -> String {
     format!(
         "No time here was measured. All are simulated from the schedules that would be executed, on the \

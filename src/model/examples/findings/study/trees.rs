@@ -12,7 +12,7 @@ use super::{changed, findings, settings};
 
 pub(crate) const TREES: [&str; 3] = ["binomial", "fibonacci", "binary"];
 
-/// What a library may have for long vectors.
+/// Algorithms that a library may use for long vectors.
 const OTHERS: [&str; 3] = ["binary_pipelined", "chain", "rabenseifner"];
 
 pub(crate) const NODES: u32 = 36;
@@ -30,7 +30,7 @@ fn seconds(cluster: &Cluster, id: &str, elements: u64) -> Fallible<f64> {
     Ok(cluster.run(entry, elements)?.seconds)
 }
 
-/// In the order of the ids.
+/// The seconds of three reduces, in the order of the ids.
 fn times(cluster: &Cluster, ids: [&str; 3], elements: u64) -> Fallible<[f64; 3]> {
     let mut times = [0.0; 3];
     for (time, id) in times.iter_mut().zip(ids) {
@@ -39,7 +39,7 @@ fn times(cluster: &Cluster, ids: [&str; 3], elements: u64) -> Fallible<[f64; 3]>
     Ok(times)
 }
 
-/// What the next one takes, divided by what the binomial tree does.
+/// The time of the next best tree divided by that of the binomial tree.
 pub(crate) fn lead_of_binomial(cluster: &Cluster) -> Fallible<f64> {
     let [binomial, fibonacci, binary] = times(cluster, TREES, SHORT)?;
     Ok(fibonacci.min(binary) / binomial)
@@ -50,7 +50,7 @@ pub(crate) fn lead_of_binary(cluster: &Cluster, elements: u64) -> Fallible<f64> 
     Ok(fibonacci / binary)
 }
 
-/// What the best of the trees takes, divided by what the best of the others does.
+/// The time of the best tree divided by that of the best other algorithm.
 pub(crate) fn lead_of_others(cluster: &Cluster, elements: u64) -> Fallible<f64> {
     let best = |ids| -> Fallible<f64> {
         Ok(times(cluster, ids, elements)?
@@ -60,7 +60,7 @@ pub(crate) fn lead_of_others(cluster: &Cluster, elements: u64) -> Fallible<f64> 
     Ok(best(TREES)? / best(OTHERS)?)
 }
 
-/// Steps by the formula: messages one after the other.
+/// The steps by the formula, which are messages one after the other.
 pub(crate) fn steps(id: &str) -> Fallible<u64> {
     let algorithm = named(&format!("reduce/{id}"))?.algorithm;
     match algorithm.cost(NODES * RANKS_PER_NODE) {
@@ -69,8 +69,8 @@ pub(crate) fn steps(id: &str) -> Fallible<u64> {
     }
 }
 
-/// Edges on the longest way to the root, or only those between nodes: the time where an edge takes one second, and
-/// ports and processors none.
+/// The number of edges on the longest path to the root, or only of those between nodes. It is the time if an edge takes
+/// one second and ports and processors take none.
 pub(crate) fn edges(id: &str, within_nodes: bool, placement: Placement) -> Fallible<u64> {
     let link = |is_counted| Link {
         alpha: f64::from(u8::from(is_counted)),
@@ -114,7 +114,7 @@ fn shapes() -> Fallible<Table> {
     Ok(table)
 }
 
-/// A machine as the formula has it, and what is added to it, one after the other.
+/// The machine that the formula describes, and the machines that result from adding one property after the other.
 pub(crate) fn steps_to(machine: &Machine) -> Fallible<[(&'static str, Cluster); 5]> {
     let network = machine.link(Level::Network).ok_or("no network")?;
     let gamma = machine.gamma.ok_or("no gamma")?;
@@ -168,7 +168,7 @@ fn causes() -> Fallible<Table> {
     Ok(table)
 }
 
-/// What one machine takes over from another.
+/// A function that copies some parameters of one machine to another.
 type Taking = fn(&mut Machine, &Machine);
 
 pub(crate) const TAKEN: [(&str, Taking); 5] = [
@@ -186,7 +186,8 @@ pub(crate) const TAKEN: [(&str, Taking); 5] = [
     ("gamma", |to, from| to.gamma = from.gamma),
 ];
 
-/// Fibonacci divided by binary on each machine with something of the other, hydra first.
+/// The time of the Fibonacci tree divided by that of the binary tree, on each machine with some parameters of the
+/// other; hydra first.
 pub(crate) fn exchanged(taking: Taking) -> Fallible<[f64; 2]> {
     let (hydra, reference) = (hydra()?, reference()?);
     let lead = |to: &Machine, from: &Machine| {
@@ -262,7 +263,7 @@ pub(crate) fn report() -> Fallible<String> {
         format!(
             "## 1. Do the simulations say the same?\n\n\
              Ratios of simulated times, with 1000 elements in the first two rows and 100 000 in the third; above 1 \
-             the simulation agrees. For the library, whose algorithms are not known here, stands the best of \
+             the simulation agrees. The library's algorithms are not known here; it is represented by the best of \
              binary_pipelined, chain and rabenseifner, pipelines with the lemma's blocks.\n\n{found}"
         ),
         format!(

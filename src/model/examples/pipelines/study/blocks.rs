@@ -1,4 +1,4 @@
-//! What the lemma's best block gains over a fixed one.
+//! The gain of the lemma's best block over a fixed one.
 
 use model::{Call, Level, predict};
 use schedule::{Blocks, Parameters};
@@ -24,8 +24,7 @@ pub(crate) const ELEMENTS: [u64; 8] = [
 /// The longest vector that is simulated on many ranks: a minute's work.
 const LONGEST_ON_MANY: u64 = 1 << 20;
 
-/// How many times the lemma's number of blocks is tried for a better one: powers of the square root
-/// of two.
+/// The factors on the lemma's number of blocks that are tried, as powers of the square root of two.
 const TRIED: std::ops::RangeInclusive<i32> = -4..=6;
 
 /// One algorithm with one length.
@@ -37,7 +36,7 @@ pub(crate) struct Row {
     pub(crate) lemma: Outcome,
     /// The best of several numbers of blocks, where that is affordable.
     pub(crate) found: Option<Outcome>,
-    /// What the closed form says of the gain.
+    /// The gain by the closed form.
     pub(crate) expected: Option<f64>,
 }
 
@@ -72,7 +71,7 @@ impl Row {
         Ok(row)
     }
 
-    /// How many times faster the lemma's blocks are than the fixed ones.
+    /// The time with fixed blocks divided by the time with the lemma's blocks.
     pub(crate) fn gain(&self) -> f64 {
         self.fixed.seconds / self.lemma.seconds
     }
@@ -83,7 +82,7 @@ impl Row {
         self.lemma.seconds / found.seconds - 1.0
     }
 
-    /// Whether the best blocks are so short that no message of one waits for its receiver.
+    /// Whether the best blocks are so short that their messages do not wait for receivers.
     fn is_eager(&self, cluster: &Cluster) -> bool {
         let blocks = self.found.unwrap_or(self.lemma).blocks;
         let bytes = self.elements.div_ceil(blocks.into()) * ELEMENT_BYTES;

@@ -20,18 +20,18 @@ pub(crate) struct Cluster {
     pub(crate) unit_bytes: u64,
 }
 
-/// How an algorithm takes part.
+/// An algorithm with its parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) algorithm: &'static Algorithm,
     pub(crate) parameters: Parameters<'static>,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub(crate) seconds: f64,
-    /// Of a pipeline; 1 elsewhere.
+    /// The number of blocks of a pipeline; 1 otherwise.
     pub(crate) blocks: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The three pipelines as combining becomes slower against sending.
+//! The three pipelines as combining becomes slower relative to sending.
 
 use model::Level;
 use schedule::{Blocks, Cost};
@@ -18,7 +18,7 @@ pub(crate) const ELEMENTS: [u64; 2] = [1 << 16, 1 << 23];
 /// Ranks of the paper.
 const RANKS: u32 = 288;
 
-/// What a byte of a long vector costs once the pipeline is full, in multiples of beta.
+/// The cost of a byte of a long vector once the pipeline is full, in multiples of beta.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Steady {
     /// `c2 + g2 gamma/beta`.
@@ -65,7 +65,7 @@ pub(crate) fn times(ratio: f64, elements: u64) -> Fallible<[f64; 3]> {
     Ok(times)
 }
 
-/// The fastest first.
+/// The algorithms in the order of their times, the fastest first.
 pub(crate) fn order(times: [f64; 3]) -> [&'static str; 3] {
     let mut order = [0, 1, 2];
     order.sort_by(|a, b| times[*a].total_cmp(&times[*b]));
@@ -102,7 +102,7 @@ pub(crate) fn crossing(first: usize, second: usize, elements: u64) -> Fallible<O
     Ok(Some((low + high) / 2.0))
 }
 
-/// The steady state of all, and by how much the simulation differs from the closed form at most.
+/// The steady states of all, and the largest difference between the simulation and the closed form.
 fn steady_states() -> Fallible<(Table, f64)> {
     let mut header = vec!["gamma/beta".to_owned()];
     for id in PIPELINED {

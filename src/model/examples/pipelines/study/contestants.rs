@@ -6,10 +6,10 @@ use schedule::{Blocks, Parameter, Parameters};
 use super::Fallible;
 use super::cluster::{Cluster, ELEMENT_BYTES, Entry, Outcome};
 
-/// The paper's question: two ways to pipeline, and what the second owes to its two roots.
+/// Two ways to pipeline, as in the paper's question, and the second way with one root instead of two.
 pub(crate) const PIPELINED: [&str; 3] = ["pipelined_tree", "doubly_pipelined_tree", "dual_root"];
 
-/// What libraries use instead.
+/// The algorithms that libraries use instead.
 pub(crate) const OTHERS: [&str; 3] = ["ring", "rabenseifner", "recursive_doubling"];
 
 /// An allreduce with the default of every parameter.

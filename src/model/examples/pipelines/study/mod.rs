@@ -1,4 +1,4 @@
-//! The questions, each with its answer: sentences whose numbers are computed, and tables.
+//! The questions and their answers: sentences with computed numbers, and tables.
 
 pub(crate) mod blocks;
 pub(crate) mod cluster;
@@ -24,11 +24,11 @@ const HYDRA: &str = include_str!("../../../../../tuning/machines/hydra.yaml");
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) question: &'static str,
-    /// For the top of the report.
+    /// The sentence for the top of the report.
     pub(crate) summary: String,
     /// Two or three sentences.
     pub(crate) sentences: String,
-    /// Tables, and what must be known to read them.
+    /// Tables, and the explanations needed to read them.
     pub(crate) body: String,
 }
 

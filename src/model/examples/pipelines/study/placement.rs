@@ -1,4 +1,4 @@
-//! Neighbours on one node against neighbours on different nodes.
+//! Neighbours on one node compared with neighbours on different nodes.
 
 use model::Placement;
 
@@ -79,7 +79,7 @@ fn on_many() -> Fallible<Vec<Row>> {
         Cluster::new(&hydra()?, 12_500, 8),
         Cluster::new(&reference()?, 3125, 32),
     ];
-    // A ring would send ten thousand million messages.
+    // A ring would send ten billion messages.
     let others = OTHERS.into_iter().filter(|id| *id != "ring");
     let ids: Vec<_> = PIPELINED.into_iter().chain(others).collect();
     rows(&clusters, &ELEMENTS_ON_MANY, &ids)
@@ -97,7 +97,7 @@ fn rows(clusters: &[Cluster], elements: &[u64], ids: &[&'static str]) -> Fallibl
     Ok(rows)
 }
 
-/// Where dealing costs most, in words.
+/// The case in which the cyclic order costs most, in words.
 fn worst(rows: &[Row], of: impl Fn(&Row) -> bool) -> Fallible<String> {
     let rows: Vec<_> = rows.iter().filter(|row| of(row)).cloned().collect();
     let worst = greatest(&rows, Row::ratio).ok_or("no rows")?;

@@ -1,4 +1,4 @@
-//! The simulated machine against the published measurements.
+//! The simulated machine compared with the published measurements.
 
 use model::{Level, Machine};
 use schedule::{Blocks, Parameter};
@@ -9,8 +9,8 @@ use super::table::Table;
 use super::wording::{factor, greatest, least, length, list, microseconds, percent};
 use super::{Answer, Fallible, hydra};
 
-/// Some of table 2 of Träff 2021, in microseconds: `MPI_Allreduce`, `MPI_Reduce` and `MPI_Bcast`,
-/// one tree, two trees, for a number of elements.
+/// A part of table 2 of Träff 2021, in microseconds for each number of elements: `MPI_Allreduce`, `MPI_Reduce` followed
+/// by `MPI_Bcast`, one tree, two trees.
 pub(crate) const PUBLISHED: [(u64, [f64; 4]); 7] = [
     (1, [16.75, 24.44, 29.95, 33.6]),
     (250, [25.27, 32.17, 41.82, 44.25]),
@@ -23,15 +23,16 @@ pub(crate) const PUBLISHED: [(u64, [f64; 4]); 7] = [
 
 const CURVES: [&str; 3] = ["native", "pipelined_tree", "dual_root"];
 
-/// Up to which size the decision function of Open MPI 4.0.5 takes recursive doubling; from there on, the ring.
+/// The size below which the decision function of Open MPI 4.0.5 chooses recursive doubling; from there on it chooses
+/// the ring.
 const DOUBLING_BELOW: u64 = 10_000;
 
 /// A reduce and a broadcast, each with its blocks.
 type Calls = [(&'static str, Blocks); 2];
 
-/// What that function takes for a reduce and a broadcast on 288 ranks, from this many bytes on to the next row: our
-/// algorithm that sends the same messages, and its blocks. It has others between 2 KiB and 488 KB, binomial trees
-/// with segments and split binary trees, which are not simulated here.
+/// That function's choices for a reduce and a broadcast on 288 ranks, from this many bytes up to the next row: our
+/// equivalent algorithm, and its blocks. Between 2 KiB and 488 KB the function chooses binomial trees with segments and
+/// split binary trees, which are not simulated here.
 const REDUCE_BCAST: [(u64, Option<Calls>); 4] = [
     (
         0,
@@ -119,31 +120,31 @@ impl Row {
         cells
     }
 
-    /// How many times as fast as two roots the library's allreduce is, published and simulated.
+    /// The time of two roots divided by that of the library's allreduce, published and simulated.
     pub(crate) fn leads(&self) -> [f64; 2] {
         [self.published, self.simulated].map(|[native, _, dual]| dual / native)
     }
 
-    /// Whether the faster of the two is not the same in simulation.
+    /// Whether the simulation is wrong about which of the two is faster.
     pub(crate) fn is_misjudged(&self) -> bool {
         let [published, simulated] = self.leads();
         (published > 1.0) != (simulated > 1.0)
     }
 
-    /// What two roots gain over one, published and simulated.
+    /// The gain of two roots over one, published and simulated.
     pub(crate) fn gains(&self) -> [f64; 2] {
         [self.published, self.simulated].map(|[_, single, dual]| single / dual)
     }
 }
 
-/// What the library takes for a reduce and a broadcast, if we have it.
+/// The library's choice for a reduce and a broadcast, if we have an equivalent.
 fn chosen(elements: u64) -> Option<Calls> {
     let bytes = elements * ELEMENT_BYTES;
     let row = REDUCE_BCAST.iter().rev().find(|(from, _)| *from <= bytes);
     row.and_then(|(_, calls)| *calls)
 }
 
-/// Of a reduce and a broadcast.
+/// The table for a reduce followed by a broadcast.
 fn reduce_bcast(rows: &[Row]) -> Table {
     let mut table = Table::new(
         3,
@@ -174,7 +175,7 @@ fn reduce_bcast(rows: &[Row]) -> Table {
     table
 }
 
-/// At which lengths the simulation is wrong about the faster of the library and two roots.
+/// The lengths at which the simulation is wrong about which is faster, the library or two roots.
 fn misjudged(rows: &[Row]) -> String {
     let wrong = rows.iter().filter(|row| row.is_misjudged());
     let wrong: Vec<_> = wrong.map(|row| row.elements.to_string()).collect();
@@ -217,7 +218,7 @@ fn gains(rows: &[Row]) -> Fallible<Table> {
     Ok(table)
 }
 
-/// From the least to the greatest ratio of a curve.
+/// The range of a curve's ratios.
 fn range(rows: &[Row], curve: usize) -> Fallible<String> {
     let ratio = |row: &Row| row.ratio(curve);
     let [low, high] = [least(rows, ratio), greatest(rows, ratio)];
@@ -231,7 +232,7 @@ fn range(rows: &[Row], curve: usize) -> Fallible<String> {
     ))
 }
 
-/// What the library's allreduce takes with 2500 elements, divided by its time with 2125.
+/// The time of the library's allreduce with 2500 elements divided by its time with 2125.
 fn jump(rows: &[Row], seconds: impl Fn(&Row) -> f64) -> Fallible<f64> {
     let of = |elements| -> Fallible<f64> {
         let mut of_length = rows.iter().filter(|row| row.elements == elements);

@@ -1,4 +1,4 @@
-//! One against several ranks on a node, whose link they share.
+//! One rank on a node compared with several that share the node's link.
 
 use model::Machine;
 
@@ -24,7 +24,7 @@ pub(crate) struct Row {
     pub(crate) elements: u64,
     /// Seconds for each of [`RANKS_PER_NODE`].
     pub(crate) shared: Vec<f64>,
-    /// The same if every rank had the link for itself.
+    /// The seconds if every rank had its own link.
     pub(crate) alone: Vec<f64>,
 }
 
@@ -53,12 +53,12 @@ impl Row {
         names.into_iter().chain(times).chain(end).collect()
     }
 
-    /// How many times longer the most ranks on a node take than one.
+    /// The time with the most ranks on a node divided by that with one.
     fn growth(&self) -> f64 {
         self.last() / self.shared.first().copied().unwrap_or(f64::NAN)
     }
 
-    /// How many times longer sharing makes it, with as many ranks as suffer most.
+    /// The largest factor by which sharing lengthens the time.
     fn slow_down(&self) -> f64 {
         let ratios = self.shared.iter().zip(&self.alone);
         ratios
@@ -81,7 +81,7 @@ fn rows(machine: &Machine) -> Fallible<Vec<Row>> {
         .collect()
 }
 
-/// What holds of the longest vector.
+/// Sentences on the longest vector.
 fn of_longest(rows: &[Row]) -> Fallible<String> {
     let longest = ELEMENTS[ELEMENTS.len() - 1];
     let rows: Vec<_> = rows
@@ -116,7 +116,7 @@ fn of_longest(rows: &[Row]) -> Fallible<String> {
     ))
 }
 
-/// Which algorithms the shared link delays by more than a hundredth, somewhere.
+/// The algorithms that the shared link delays by more than 1 % in any case.
 fn delayed(rows: &[Row]) -> String {
     let ids = PIPELINED.into_iter().chain(OTHERS);
     let slow = |id: &&str| {

@@ -1,4 +1,4 @@
-//! How numbers are written, and the extremes that sentences name.
+//! The format of numbers, and the extremes for sentences.
 
 use super::cluster::ELEMENT_BYTES;
 

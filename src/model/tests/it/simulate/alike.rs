@@ -29,7 +29,7 @@ fn nodes() -> Machine {
 }
 
 #[test]
-fn what_is_alike_takes_the_same_time_on_every_rank() {
+fn schedules_that_are_alike_take_the_same_time_on_every_rank() {
     let grid = Grid {
         ranks: 2..=64,
         blocks: vec![1, 3],

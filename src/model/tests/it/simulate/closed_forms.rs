@@ -1,4 +1,4 @@
-//! The simulator against the closed forms, and the lemma against brute force, on flat machines.
+//! The simulator compared with the closed forms, and the lemma with brute force, on flat machines.
 
 use model::{BlocksBy, Call, Level, Setting, Topology, best_blocks, predict, simulate};
 use schedule::{ALGORITHMS, Algorithm, Cost, Parameter, Parameters, Request, Schedule};
@@ -8,7 +8,7 @@ use super::flat;
 #[derive(Clone, Copy, Debug)]
 struct Case {
     ranks: u32,
-    /// None of its own if the algorithm takes none.
+    /// `None` if the algorithm takes no blocks.
     blocks: Option<u32>,
     units: u64,
 }
@@ -76,8 +76,8 @@ fn exact(algorithm: &'static Algorithm) -> Vec<Case> {
     cases
 }
 
-/// The one algorithm whose critical path is another where combining is slow: it combines one block
-/// while the next is under way.
+/// The only algorithm with another critical path if combining is slow: it combines one block while the next is under
+/// way.
 const OVERLAPPING: &str = "allreduce/doubly_pipelined_tree";
 
 /// Whether combining two blocks takes no longer than a message of one.
@@ -114,10 +114,9 @@ fn the_simulator_agrees_with_the_closed_forms_to_rounding() {
     assert!(compared > 10_000, "{compared}");
 }
 
-/// On six ranks from two combinations a message on, otherwise once combining takes longer than a
-/// message.
+/// On six ranks this begins when two combinations take longer than a message, otherwise when one does.
 #[test]
-fn where_combining_is_slow_the_doubly_pipelined_tree_takes_longer_than_its_closed_form() {
+fn with_slow_combining_the_doubly_pipelined_tree_takes_longer_than_its_closed_form() {
     let algorithm = schedule::find(OVERLAPPING).unwrap();
     for (gamma, all) in [(0.6, false), (1.0, false), (1.5, true)] {
         let rates = [0.0, 1e-7, gamma * 1e-7];
@@ -134,10 +133,10 @@ fn where_combining_is_slow_the_doubly_pipelined_tree_takes_longer_than_its_close
     }
 }
 
-/// The time with the lemma's number of blocks against the best of all numbers, or of as many as
-/// suffice to have the best among them where vectors are long.
+/// The time with the lemma's number of blocks is compared with the best of all numbers; for long vectors, with enough
+/// numbers to include the best.
 #[test]
-fn the_lemmas_number_of_blocks_is_nearly_the_best() {
+fn the_number_of_blocks_by_the_lemma_is_nearly_the_best() {
     let mut lemmas = 0;
     let pipelined = ALGORITHMS.iter().filter(|a| a.takes(Parameter::Blocks));
     for algorithm in pipelined.filter(|a| !a.knows_nodes()) {

@@ -1,4 +1,4 @@
-//! Ports, eager messages, levels and shared nodes, by hand.
+//! Ports, eager messages, levels and shared nodes, compared with hand calculations.
 
 use model::{Level, Link, Machine, Placement, Setting, SimulationError, Topology, simulate, trace};
 use schedule::{Parameters, Request, Schedule};
@@ -9,7 +9,7 @@ const ALPHA: f64 = 4.0;
 const OVERHEAD: f64 = 1.0;
 const BETA: f64 = 0.5;
 const BYTES: u64 = 16;
-/// What a port is busy for, and what the receiver waits for.
+/// The time for which a port is busy; below, the time until the receiver has the message.
 const BUSY: f64 = OVERHEAD + BETA * BYTES as f64;
 const MESSAGE: f64 = ALPHA + BETA * BYTES as f64;
 
@@ -70,13 +70,13 @@ fn ports_are_busy_for_the_overhead_and_the_bytes() {
         5,
         3.0 * BUSY + MESSAGE,
     );
-    // Receiving in turn, each ends before the next begins.
+    // With receives in turn, each message ends before the next begins.
     check(&machine, "gather/linear", 5, 4.0 * MESSAGE);
-    // In turn, the sender is free before the data are there.
+    // With sends in turn, the sender is free before the data has arrived.
     check(&machine, "bcast/linear", 5, 3.0 * BUSY + MESSAGE);
     // The second sender is asked while the first sends, and waits for the root to be done.
     check(&machine, "gather/linear_sync", 3, ALPHA + 2.0 * MESSAGE);
-    // Full duplex: both directions at once.
+    // Ports are full duplex: both directions work at once.
     check(&machine, "allgather/ring", 2, MESSAGE);
 }
 
@@ -88,7 +88,7 @@ fn eager_messages_do_not_wait_for_the_receiver() {
 }
 
 #[test]
-fn levels_are_where_the_ranks_are() {
+fn levels_follow_the_placement_of_ranks() {
     let mut machine = machine();
     machine.node = Some(Link {
         alpha: 1.0,
@@ -102,7 +102,7 @@ fn levels_are_where_the_ranks_are() {
         let topology = Topology::of_ranks(4, 2, placement);
         check_on(&machine, topology, "bcast/binomial", 4, expected);
     };
-    // 0 to 2, then 0 to 1 and 2 to 3.
+    // Rank 0 sends to 2, then 0 to 1 and 2 to 3.
     check(Placement::Block, MESSAGE + near);
     check(Placement::Cyclic, near + MESSAGE);
     let flat = Topology::of_ranks(4, 4, Placement::Block);
@@ -125,7 +125,7 @@ fn levels_are_where_the_ranks_are() {
 fn the_ranks_of_a_node_share_its_port() {
     let mut machine = machine();
     machine.node = machine.network.clone();
-    // All of one node send to all of the other in the first round of this.
+    // In the first round of this algorithm all ranks of one node send to the other node.
     let topology = Topology::of_ranks(8, 4, Placement::Block);
     let mut check = |injection_beta, injection_gap, rails, expected: f64| {
         machine.injection_beta = injection_beta;
@@ -153,13 +153,13 @@ fn the_ranks_of_a_node_share_its_port() {
     };
     let bytes = BYTES as f64;
     check(None, None, None, MESSAGE);
-    // Enough for four at full speed; half of that; and less than one needs.
+    // The port suffices for four messages at full speed, for two, or for less than one.
     check(Some(BETA / 4.0), None, None, MESSAGE);
     check(Some(BETA / 2.0), None, None, ALPHA + 2.0 * BETA * bytes);
     check(Some(BETA * 2.0), None, None, ALPHA + 8.0 * BETA * bytes);
-    // Two at a time.
+    // Two messages at a time.
     check(Some(BETA), None, Some(2), ALPHA + 2.0 * BETA * bytes);
-    // The last one waits for three gaps, or on two rails for one.
+    // The last message waits for three gaps, or with two rails for one.
     let gap = Some(2.0 * BETA * bytes);
     check(None, gap, None, ALPHA + 6.0 * BETA * bytes);
     check(None, gap, Some(2), ALPHA + 2.0 * BETA * bytes);
@@ -169,7 +169,7 @@ fn the_ranks_of_a_node_share_its_port() {
 }
 
 #[test]
-fn what_the_machine_does_not_say_is_told() {
+fn missing_parameters_are_reported() {
     let machine = machine();
     let run = |machine: &Machine, topology, name: &str| {
         let setting = Setting {
@@ -210,7 +210,7 @@ fn what_the_machine_does_not_say_is_told() {
     ));
 }
 
-/// A million messages whose rounds are never held at once.
+/// A million messages; their rounds are never in memory at the same time.
 #[test]
 fn pipelines_of_many_blocks_take_no_more_memory_than_short_ones() {
     let request = Request {

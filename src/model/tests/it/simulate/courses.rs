@@ -1,11 +1,11 @@
-//! Calls that follow each other, and ranks that do not begin together, by hand.
+//! Calls that follow each other, and ranks that begin at different times, compared with hand calculations.
 
 use model::{Placement, PostAhead, Setting, Topology, simulate, simulate_from, simulate_repeated};
 use schedule::{Parameters, Request, Schedule};
 
 use super::flat;
 
-/// What a message takes; both ports are busy for all of it.
+/// The time of a message; both ports are busy for all of it.
 const MESSAGE: f64 = 4.0 + 0.5 * 16.0;
 
 fn schedule(name: &str, ranks: u32) -> Schedule {
@@ -40,7 +40,7 @@ fn repeated_calls_overlap_as_far_as_ranks_leave_early() {
 }
 
 #[test]
-fn ranks_wait_for_who_is_late() {
+fn ranks_wait_for_late_ranks() {
     let machine = flat(4.0, 0.5, 0.0);
     let setting = Setting {
         machine: &machine,
@@ -55,7 +55,7 @@ fn ranks_wait_for_who_is_late() {
     check([0.0, 0.0, 0.0], [MESSAGE, 2.0 * MESSAGE, 2.0 * MESSAGE]);
     // The last rank of the chain is late, and only its message is still to come.
     check([0.0, 0.0, 100.0], [12.0, 112.0, 112.0]);
-    // The root is late, and all are.
+    // If the root is late, all ranks are.
     check([100.0, 0.0, 0.0], [112.0, 124.0, 124.0]);
 }
 

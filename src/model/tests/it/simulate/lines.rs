@@ -9,7 +9,7 @@ const ALPHA: f64 = 1e-6;
 const BETA: f64 = 1e-9;
 const GAMMA: f64 = 2e-10;
 const LENGTH: u64 = 4000;
-/// A message of all of it.
+/// The time of a message of the whole vector.
 const ONE: f64 = ALPHA + BETA * LENGTH as f64;
 
 fn machine(change: impl Fn(&mut Link)) -> Machine {
@@ -81,19 +81,19 @@ fn an_exchange_takes_longer_and_a_message_one_way_does_not() {
 }
 
 #[test]
-fn a_shift_is_told_from_an_exchange() {
+fn a_shift_is_distinguished_from_an_exchange() {
     let machine = machine(|link| {
         link.lines[0].exchange = Some(1.5);
         link.shift = Some(3.0);
     });
-    // Of three ranks in a ring each has two partners.
+    // In a ring of three ranks each has two partners.
     let slow = seconds(&machine, "allgather/ring", 3, 1);
     let plain = seconds(&self::machine(|_| {}), "allgather/ring", 3, 1);
     assert!((slow / plain - 3.0).abs() < 1e-9, "{slow} and {plain}");
 }
 
 #[test]
-fn what_the_sender_has_received_takes_longer() {
+fn data_that_the_sender_has_received_takes_longer() {
     let machine = machine(|link| link.lines[0].fresh = Some(2.0));
     check(&machine, ("bcast/chain", 2, 1), ONE);
     check(&machine, ("bcast/chain", 4, 1), ONE + 2.0 * 2.0 * ONE);

@@ -12,7 +12,7 @@ mod tiers;
 
 use model::{Link, Machine, PostAhead};
 
-/// A machine with one kind of link, whose ports are busy for all of a message.
+/// A machine with one kind of link; ports are busy for the whole time of a message.
 fn flat(alpha: f64, beta: f64, gamma: f64) -> Machine {
     let link = Link {
         alpha,

@@ -1,12 +1,12 @@
-//! What is recorded, and critical paths.
+//! Recorded events, and critical paths.
 
 use model::{Event, Placement, Setting, SimulationError, Topology, simulate, trace};
 use schedule::{ALGORITHMS, Request, Schedule};
 
 use super::flat;
 
-/// On machines where everything happens: what is recorded adds up to the same end, and a critical
-/// path leads there from the start without a gap.
+/// On machines with all properties, the recorded events add up to the same end, and a critical path leads from the
+/// start to the end without a gap.
 #[test]
 fn a_critical_path_has_no_gaps() {
     let mut contended = flat(2e-6, 1e-9, 5e-10);

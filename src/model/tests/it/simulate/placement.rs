@@ -1,4 +1,4 @@
-//! On which nodes ranks stand, and what that says of their messages.
+//! The nodes of ranks, and the levels of their messages.
 
 use model::{Level, Placement, Topology};
 
@@ -14,9 +14,9 @@ fn ranks_are_dealt_in_blocks_or_in_turn() {
     check(Placement::Cyclic, [0, 1, 2, 0, 1, 2, 0]);
 }
 
-/// By brute force over all pairs.
+/// The result is compared with brute force over all pairs.
 #[test]
-fn one_level_is_noticed() {
+fn communicators_with_one_level_are_recognised() {
     for placement in Placement::ALL {
         for (nodes, ranks_per_node) in [(1, 1), (1, 4), (4, 1), (3, 2), (2, 3)] {
             let topology = Topology::new(nodes, ranks_per_node, placement);

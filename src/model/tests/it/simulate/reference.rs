@@ -1,5 +1,5 @@
-//! The simulator against one that is slow and obviously right: it goes from instant to instant and
-//! looks at everything each time.
+//! The simulator compared with a slow and obviously correct one, which goes from instant to instant and examines
+//! everything each time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,11 +18,11 @@ use schedule::{
 struct Message {
     bytes: u64,
     place: usize,
-    /// When the ends reached their rounds, and when the receive was posted.
+    /// The times at which the ends reached their rounds, and at which the receive was posted.
     sent: Option<f64>,
     awaited: Option<f64>,
     posted: Option<f64>,
-    /// Whether it is the only one of its sender's round, and of its receiver's.
+    /// Whether it is the only message of its sender's round, and of its receiver's.
     is_only: [bool; 2],
     freed: Option<f64>,
     delivered: Option<f64>,
@@ -31,18 +31,18 @@ struct Message {
 struct Process {
     program: Box<dyn Program>,
     next: u64,
-    /// When the local work of the current round ends.
+    /// The time at which the local work of the current round ends.
     worked: f64,
     /// Rounds of a call.
     call: u64,
-    /// When each round began.
+    /// The time at which each round began.
     began: Vec<f64>,
     /// The messages of the current round: sender, receiver, and number among the pair's.
     sends: Vec<(Rank, Rank, usize)>,
     recvs: Vec<(Rank, Rank, usize)>,
     send_free: f64,
     recv_free: f64,
-    /// A number of rounds, and when they had ended.
+    /// A number of rounds, and the time at which they had ended.
     mark: (u64, f64),
 }
 
@@ -67,7 +67,7 @@ struct Slow<'a> {
     /// Sends and receives posted by each pair.
     posted: BTreeMap<(Rank, Rank), [usize; 2]>,
     issued: usize,
-    /// When each rail of a node's port is free for sending, or for receiving.
+    /// The time at which each rail of a node's port is free for sending, or for receiving.
     nodes: BTreeMap<(u32, bool), Vec<f64>>,
     /// Whether messages that are the only ones of their rounds meet no others: then they start as soon as
     /// their ends are known.
@@ -85,7 +85,7 @@ impl Slow<'_> {
         link.unwrap()
     }
 
-    /// When the rank's current round ends, if that is known.
+    /// The time at which the rank's current round ends, if known.
     fn end(&self, rank: Rank) -> Option<f64> {
         let process = &self.processes[rank as usize];
         let sends = process.sends.iter().map(|key| self.messages[key].freed);
@@ -95,7 +95,7 @@ impl Slow<'_> {
             .try_fold(process.worked, |end, ends| Some(end.max(ends?)))
     }
 
-    /// Begins the next round if it is known when the current one ends.
+    /// Begins the next round if the end of the current one is known.
     fn go_on(&mut self, rank: Rank) -> bool {
         let Some(began) = self.end(rank) else {
             return false;
@@ -152,7 +152,7 @@ impl Slow<'_> {
         place.units() * self.setting.unit_bytes
     }
 
-    /// What a round does, but for what moves nothing.
+    /// The actions of a round, except those that move nothing.
     fn moves(&self, rank: Rank, index: u64) -> Vec<Action> {
         let mut round = Round::default();
         self.processes[rank as usize]
@@ -170,8 +170,9 @@ impl Slow<'_> {
         round.actions().iter().filter(moves).copied().collect()
     }
 
-    /// When the receives of a round that begins are posted: with the last round of the call before it that moves
-    /// anything, if those that may be have 8 KiB together and not a unit of memory in common with that one.
+    /// The time at which the receives of a beginning round are posted. They are posted with the last earlier round of
+    /// the call that moves anything, if those that may be posted ahead have 8 KiB together and share no unit of memory
+    /// with that round.
     fn posted(&self, rank: Rank, this: u64) -> f64 {
         let process = &self.processes[rank as usize];
         let began = process.began[this as usize];
@@ -238,8 +239,8 @@ impl Slow<'_> {
         limit.is_some_and(|limit| bytes <= limit)
     }
 
-    /// Starts the first of what has met by `now`, has not started, and finds both ports free; or without a time the
-    /// first of what nothing can be in the way of. Whether there was any.
+    /// Starts the first message that has met by `now`, has not started, and finds both ports free; without a time, the
+    /// first message that nothing can delay. Returns whether there was one.
     fn start_first(&mut self, now: Option<f64>) -> bool {
         let first = self.first(now);
         first.map(|key| self.start(key)).is_some()
@@ -392,7 +393,7 @@ fn slowly(
         .unwrap_or_else(|| slow(false).run().unwrap())
 }
 
-/// Few different values, so that much is ready at the same time.
+/// Few different values, so that many messages are ready at the same time.
 fn links() -> impl Strategy<Value = Link> {
     let eager = prop_oneof![
         Just(None),
@@ -481,7 +482,7 @@ proptest! {
         schedule in schedules(),
         machine in machines(),
         ranks_per_node in 1u32..5,
-        // Receives are posted ahead from 8 KiB.
+        // Receives are posted ahead from 8 KiB on.
         unit_bytes in prop::sample::select(&[4, 512, 4096][..]),
         placement in prop::sample::select(&Placement::ALL[..]),
         starts in prop::collection::vec(0u32..20, 14),

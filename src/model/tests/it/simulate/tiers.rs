@@ -1,4 +1,4 @@
-//! The simulator against the closed forms of algorithms that know nodes.
+//! The simulator compared with the closed forms of algorithms that know nodes.
 
 use model::{Call, Level, Machine, Placement, Setting, Topology, predict, simulate};
 use schedule::{ALGORITHMS, Algorithm, Among, Parameter, Parameters, Request, Schedule};
@@ -7,7 +7,7 @@ use super::flat;
 
 const UNIT_BYTES: u64 = 8;
 
-/// Nodes whose ranks are near each other, and whose port two messages at once can fill.
+/// A machine with fast links within nodes, and a port per node that two simultaneous messages can fill.
 fn nodes() -> Machine {
     let mut machine = flat(2e-6, 1e-10, 1e-10);
     let mut node = machine.network.clone().unwrap();
@@ -36,7 +36,7 @@ fn compositions(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
     nodes.chain(networks).chain(leaders).collect()
 }
 
-/// Predicted by simulated times, of all calls that have a closed form.
+/// Predicted times divided by simulated ones, for all calls that have a closed form.
 fn ratios(
     algorithm: &'static Algorithm,
     shape: (u32, u32),
@@ -90,8 +90,8 @@ fn ratios(
 
 /// Kinds of algorithms, with the least and the greatest ratio of the closed form's time to the simulated one.
 ///
-/// Phases one after the other cost what they say. Several leaders that do not send at once share the port less than
-/// the closed form takes for granted. Where phases overlap, a block also waits for messages of other blocks.
+/// Phases one after the other agree with the closed form. Leaders that do not send at once share the port less than the
+/// closed form assumes. Where phases overlap, a block also waits for messages of other blocks.
 const BOUNDS: [(&str, [f64; 2]); 3] = [
     ("one leader", [0.995, 1.005]),
     ("several leaders", [0.95, 1.7]),
@@ -114,7 +114,7 @@ fn kind(algorithm: &Algorithm, parameters: &Parameters<'_>) -> usize {
 }
 
 #[test]
-fn costs_of_parts_add_up() {
+fn the_costs_of_parts_add_up() {
     let mut all: [Vec<(f64, String)>; 3] = [const { Vec::new() }; 3];
     for algorithm in ALGORITHMS.iter().filter(|a| a.knows_nodes()) {
         for shape in [(2, 8), (4, 4), (8, 8), (16, 4), (5, 6)] {

@@ -1,4 +1,4 @@
-/* A rank without libcolltune.so among others that have it: these wait in MPI_Init, until it gives up.
+/* A rank without libcolltune.so among others that have it: these wait in MPI_Init until it ends.
  *
  * usage: apart SECONDS
  */

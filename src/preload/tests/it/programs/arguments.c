@@ -1,9 +1,9 @@
-/* Random arguments for the C interface: nulls, negative counts, roots and shapes beyond all bounds. Wrong
- * ones must be refused with an error code, right ones served.
+/* Random arguments for the C interface: nulls, negative counts, roots and shapes out of range. Invalid calls
+ * must be refused with an error code, valid ones carried out.
  *
  * usage: arguments SEED CALLS TABLE BROKEN
  *
- * All ranks draw the same, since what only one rank refuses is waited for by the others.
+ * All ranks draw the same arguments, since the other ranks would wait for a call that only one refuses.
  */
 #include <colltune.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* What is passed on: intercommunicators, threads, error handlers, wrong arguments.
+/* Calls that are passed on: intercommunicators, threads, error handlers, wrong arguments.
  *
  * usage: corners [threads|truncated]
  */
@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
     expect(sum == expected, "intercommunicator");
     MPI_Comm_free(&inter);
 
-    /* No data, with addresses that are none. */
+    /* No data, with invalid addresses. */
     MPI_Bcast(NULL, 0, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Allreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 
@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
     expect(numbers[0] == ranks - 1 && numbers[3] == ranks - 1, "absolute address");
     MPI_Type_free(&absolute);
 
-    /* Datatypes whose handles come back as others'. */
+    /* Datatypes that get the handles of freed ones. */
     for (int elements = 1; elements < 50; elements++) {
         MPI_Datatype type;
         int data[100];
@@ -91,7 +91,7 @@ int main(int argc, char **argv) {
     code = MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, own);
     expect(code == MPI_SUCCESS && sum == ranks && handled == expected_handled, "after errors");
     if (argc > 1 && !strcmp(argv[1], "truncated")) {
-        /* Found by us before anything is sent: an error of every rank. */
+        /* libcolltune.so finds the error on every rank before anything is sent. */
         int *all = malloc(sizeof(int) * (size_t)ranks), two[2] = {1, 2};
         code = MPI_Allgather(two, 2, MPI_INT, all, 1, MPI_INT, own);
         expect(code != MPI_SUCCESS && handled == expected_handled + 1, "too long for its place");

@@ -1,5 +1,5 @@
-/* Ranks stand on nodes as NODE_OF says, as far as libcolltune.so can see: a letter for the node of each
- * rank. Link with -rdynamic, so that the library's calls come by here.
+/* Places ranks on the nodes named by NODE_OF, as seen by libcolltune.so: a letter for the node of each rank.
+ * Link with -rdynamic, so that this program intercepts the library's calls.
  */
 #include <mpi.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Starts a program of which one rank is, or all are, refused a system call, as sandboxes do.
+/* Starts a program in which a system call is refused to one rank or to all, as in sandboxes.
  * usage: deny RANK|all memfd_create|fallocate PROGRAM ARGUMENTS... */
 #define _GNU_SOURCE
 #include <errno.h>

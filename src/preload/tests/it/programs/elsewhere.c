@@ -1,4 +1,4 @@
-/* Goes to another folder before it starts MPI, and tells what memory a rank took at most.
+/* Changes to another folder before it starts MPI, and prints the peak memory of a rank.
  *
  * usage: elsewhere FOLDER
  */

@@ -17,7 +17,7 @@ static void expect(int condition, const char *what, int round) {
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* Every other number of a few: as many as the round says. */
+/* Every other number; the round determines how many. */
 static MPI_Datatype spread(int numbers) {
     MPI_Datatype type;
     MPI_Type_vector(numbers, 1, 2, MPI_INT, &type);
@@ -38,7 +38,7 @@ static void move(MPI_Datatype type, int numbers, int round) {
     }
 }
 
-/* How many datatypes have had the handle of an earlier one. */
+/* The number of datatypes that have had the handle of an earlier one. */
 static int count_seen(MPI_Datatype type) {
     static MPI_Datatype seen[1024];
     static int types, again;

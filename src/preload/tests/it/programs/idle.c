@@ -1,5 +1,5 @@
 /*
- * More communicators than have shared memory. Later ones get that of such as are idle, and those leave their calls
+ * More communicators than have shared memory. Later ones get the memory of idle ones, which then leave their calls
  * to the library.
  */
 #include <mpi.h>

@@ -84,7 +84,7 @@ int main(int argc, char **argv) {
     /* A rank that reads another file than the rest. */
     int differs = colltune_load(argv[rank == 0 ? 2 : 1], MPI_COMM_WORLD, &none);
     EXPECT(differs == (rank == 0 ? COLLTUNE_ERR_TABLE : COLLTUNE_ERR_DIFFERS) && none == NULL);
-    /* A rank with other settings than the rest, and settings that there are not. */
+    /* A rank with other settings than the rest, and invalid settings. */
     if (rank == 0) setenv("COLLTUNE_UNCONFIRMED", "1", 1);
     EXPECT(colltune_load(argv[1], MPI_COMM_WORLD, &none) == COLLTUNE_ERR_DIFFERS && none == NULL);
     unsetenv("COLLTUNE_UNCONFIRMED");

@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
     MPI_Comm_create_keyval(copied, deleted, &keyval, NULL);
     MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, NULL);
     use(MPI_COMM_WORLD);
-    /* Programs see nothing of what we make of a communicator. */
+    /* Programs do not see the communicators that we create. */
     if (copies != 0) MPI_Abort(MPI_COMM_WORLD, 2);
     MPI_Comm comms[AT_ONCE];
     for (int round = 0; round < rounds; round++) {
@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
         for (int i = 0; i < AT_ONCE; i++) MPI_Comm_free(&comms[(i * 13 + round) % AT_ONCE]);
     }
     if (copies != rounds * AT_ONCE / 2 || deletions != copies) MPI_Abort(MPI_COMM_WORLD, 3);
-    /* More at a time than we keep private ones for. */
+    /* More communicators at a time than have private ones. */
     MPI_Comm many[300];
     for (int i = 0; i < 300; i++) MPI_Comm_dup(MPI_COMM_WORLD, &many[i]), use(many[i]);
     for (int i = 0; i < 300; i += 3) MPI_Comm_free(&many[i]);

@@ -1,9 +1,9 @@
-/* Some ranks stand on nodes of another type, as far as libcolltune.so can see.
+/* Places some ranks on nodes of another type, as seen by libcolltune.so.
  *
  * usage: node CPUINFO
  *
  * Ranks from 1 on find the file CPUINFO in place of the kernel's description of the CPU. Link with
- * -rdynamic, so that the library's calls come by here.
+ * -rdynamic, so that this program intercepts the library's calls.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

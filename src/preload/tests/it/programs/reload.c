@@ -2,8 +2,8 @@
  *
  * usage: reload TABLE STEP...
  *
- * Begins in the folder of TABLE. A step changes the file, and a new duplicate of MPI_COMM_WORLD makes broadcasts: the first step's one,
- * the next one's 4, then 16, and so on, so that the summary tells which table each has used.
+ * Begins in the folder of TABLE. A step changes the file, and a new duplicate of MPI_COMM_WORLD makes broadcasts:
+ * one in the first step, 4 in the next, then 16, and so on, so that the summary shows which table each step used.
  *   put:FILE   a copy of FILE takes TABLE's place
  *   half:FILE  the first half of FILE is written into it
  *   cut        it is removed

@@ -1,6 +1,6 @@
-/* What libcolltune.so allocates in calls that have been made before: nothing.
+/* Checks that libcolltune.so allocates nothing in calls that have been made before.
  *
- * Allocations are told apart by their callers: the libraries have reasons of their own.
+ * Allocations are distinguished by their callers, because MPI libraries also allocate.
  */
 #define _GNU_SOURCE
 #include <errno.h>

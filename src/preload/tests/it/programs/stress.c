@@ -1,13 +1,13 @@
 /* Random collectives, each made twice: by MPI's name, which libcolltune.so intercepts, and with single
- * messages. The results must be the same, byte by byte, and nothing else be written. The library's own
- * collectives are no measure: MPICH 4.0 takes MPI_IN_PLACE for an address where the root is not rank 0,
- * and goes beyond buffers of datatypes with gaps; Open MPI 4.1 cuts messages by elements, of which ranks
- * may count differently many.
+ * messages. The results must be the same, byte by byte, and no other memory may be written. The library's
+ * own collectives cannot be compared: MPICH 4.0 mistakes MPI_IN_PLACE for an address if the root is not
+ * rank 0, and exceeds buffers of datatypes with gaps; Open MPI 4.1 cuts messages by elements, of which
+ * ranks may have different numbers.
  *
  * usage: stress SEED CALLS [odd]
  *
- * With `odd`, communicators with an odd number of ranks get plain calls only, which the library does
- * rightly too: an algorithm for even numbers of ranks leaves them to it.
+ * With `odd`, communicators with an odd number of ranks get plain calls only, which the library carries
+ * out correctly too: an algorithm for even numbers of ranks leaves them to the library.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@ static uint64_t next(uint64_t *state) { /* splitmix64 */
     return z ^ (z >> 31);
 }
 
-/* The same on all ranks, and of this rank only. */
+/* Random numbers that are equal on all ranks, and those of this rank only. */
 static int any(int below) { return (int)(next(&shared_state) % (uint64_t)below); }
 static int mine(int below) { return (int)(next(&own_state) % (uint64_t)below); }
 
@@ -96,7 +96,7 @@ static void remake(int place) {
 
 enum { MARGIN = 64 };
 
-/* Memory for elements, filled with what is reproducible. */
+/* Memory for elements, filled with reproducible data. */
 static char *memory(MPI_Datatype type, int64_t count, size_t *bytes, uint64_t seed) {
     MPI_Aint lower, extent;
     MPI_Type_get_extent(type, &lower, &extent);
@@ -112,7 +112,7 @@ static void complain(const char *what, uint64_t call, int collective, int bytes)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* The elements of a reduction: what is small and whole, so that order does not show in sums. */
+/* The elements of a reduction: small whole numbers, so that the order does not affect sums. */
 static void fill(char *data, MPI_Datatype type, int64_t count) {
     if (type == MPI_DOUBLE) for (int64_t i = 0; i < count; i++) ((double *)data)[i] = mine(1000);
     if (type == MPI_FLOAT) for (int64_t i = 0; i < count; i++) ((float *)data)[i] = (float)mine(1000);
@@ -297,7 +297,7 @@ static void movement(uint64_t call, MPI_Comm comm) {
         void *from = send + MARGIN, *to = results[i] + MARGIN;
         MPI_Datatype st = send_type, rt = recv_type;
         int sc = send_count, rc = recv_count;
-        /* What is of no significance is nonsense. */
+        /* Insignificant arguments are invalid. */
         if (collective == 3 && rank != root) to = NULL, rt = MPI_DATATYPE_NULL, rc = -1;
         if (collective == 4 && rank != root) from = NULL, st = MPI_DATATYPE_NULL, sc = -1;
         if (in_place && collective == 4) to = MPI_IN_PLACE;

@@ -1,4 +1,4 @@
-/* Several threads at a time, each with a communicator of its own and collectives on it, as MPI allows with
+/* Several threads at a time, each with its own communicator and collectives on it, as MPI allows with
  * MPI_THREAD_MULTIPLE.
  *
  * usage: threads THREADS CALLS

@@ -1,5 +1,5 @@
-/* Ranks that differ in what MPI does not make equal on all: where a buffer is given twice, and which release
- * of the library a rank believes to have, whether it has loaded a driver of accelerators.
+/* Ranks that differ in properties that MPI does not require to be equal on all: whether a buffer is given twice,
+ * the release of the library that a rank sees, and whether it has loaded a driver of accelerators.
  *
  * usage: unlike aliased | unlike release | unlike devices DRIVER
  */
@@ -30,7 +30,7 @@ int MPI_Get_library_version(char *version, int *length) {
     return code;
 }
 
-/* As programs do that have forgotten MPI_IN_PLACE: on rank 0 both buffers are one. */
+/* As in programs that should use MPI_IN_PLACE: on rank 0 both buffers are the same. */
 static void aliased(void) {
     double x[4] = {1, 2, 3, 4}, y[2] = {-1, -1};
     x[2 * rank] = x[2 * rank + 1] = 10 + rank;
@@ -41,7 +41,7 @@ static void aliased(void) {
     expect(rank || (x[0] == 20 && x[1] == 20 && x[2] == 21 && x[3] == 21), "gather");
     MPI_Scatter(x, 2, MPI_DOUBLE, rank ? y : x, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     expect(rank ? y[0] == 21 && y[1] == 21 : x[0] == 20 && x[1] == 20, "scatter");
-    /* Nothing is received where they are one. */
+    /* No data is received where they are the same. */
     double a[4] = {1, 2, 3, 4}, b[4] = {0};
     int counts[2] = {4, 0};
     MPI_Reduce_scatter(a, rank ? a : b, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

@@ -1,4 +1,4 @@
-//! The best flat algorithm, the best that knows nodes, and what the published thresholds choose, call by call.
+//! For each call: the best flat algorithm, the best one that knows nodes, and the choice of the published thresholds.
 
 pub(crate) mod report;
 #[path = "../../../../model/examples/pipelines/study/table.rs"]
@@ -16,12 +16,13 @@ use crate::rules::Rules;
 
 pub(crate) type Fallible<T> = Result<T, Box<dyn Error>>;
 
-/// A machine and the nodes that are used of it.
+/// A machine and the number of nodes in use.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) file: &'static str,
     pub(crate) nodes: u32,
-    /// Bytes of calls that are counted by the whole vector, and of those that are counted by one rank's part.
+    /// Bytes of calls with a length that counts the whole vector, and of calls with a length that counts one rank's
+    /// part.
     pub(crate) sizes: [&'static [u64]; 2],
     pub(crate) orders: &'static [Placement],
     /// Radices of trees and exchanges.
@@ -60,7 +61,7 @@ pub(crate) const PLACES: [Place; 3] = [
     },
 ];
 
-/// Those of which there are algorithms that know nodes.
+/// The collectives for which there are algorithms that know nodes.
 pub(crate) const COLLECTIVES: [Collective; 7] = [
     Collective::Bcast,
     Collective::Reduce,
@@ -71,7 +72,7 @@ pub(crate) const COLLECTIVES: [Collective; 7] = [
     Collective::Scatter,
 ];
 
-/// Bytes of the blocks that are tried where there is no closed form.
+/// The block sizes in bytes that are tried if there is no closed form.
 const BLOCKS: [u64; 3] = [8 << 10, 32 << 10, 128 << 10];
 
 /// One call in one order of ranks.
@@ -91,9 +92,9 @@ pub(crate) struct Timed {
     pub(crate) seconds: f64,
 }
 
-/// What came of a call.
+/// The results of a call.
 pub(crate) struct Row {
-    /// `None` if it is too long to be simulated.
+    /// `None` if the schedule is too long to be simulated.
     pub(crate) published: Option<Timed>,
     pub(crate) flat: Timed,
     pub(crate) aware: Timed,
@@ -294,7 +295,7 @@ impl Case<'_> {
 }
 
 impl Timed {
-    /// Its id with what was chosen, where that is not the default.
+    /// The algorithm's id, with the parameters that differ from the default.
     pub(crate) fn name(&self, unit_bytes: u64) -> String {
         let Parameters {
             node,

@@ -1,4 +1,4 @@
-//! What the kernel tells of the machine that the tests run on.
+//! The kernel's data about the machine that runs the tests.
 
 use environment::{available_bytes, last_level_bytes, node, own_cpus};
 

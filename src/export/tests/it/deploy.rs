@@ -537,7 +537,7 @@ fn what_was_left_half_written_is_cleaned_up() {
 }
 
 #[test]
-fn what_is_not_ours_is_left_alone() {
+fn other_files_are_left_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let refused = |what: &str| {

@@ -306,7 +306,7 @@ fn radices_are_tried_if_they_make_different_trees() {
     check("parameters: {radix: 64}\n", 6, &[6]);
 }
 
-/// The reason why wide radices are one candidate.
+/// This is why all wide radices are one candidate.
 #[test]
 fn radices_from_the_number_of_ranks_on_make_the_same_tree() {
     let wide = schedule::ALGORITHMS

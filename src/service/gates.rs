@@ -128,7 +128,7 @@ impl Service {
                 format!("the table was made for {made_for} and for nodes with `{known}`")
             }
             None => format!(
-                "the table was made for {made_for}; no earlier table tells which CPU `{machine}` has"
+                "the table was made for {made_for}; the CPU of `{machine}` is not known from an earlier table"
             ),
         };
         Ok(gate("library", true, reason))

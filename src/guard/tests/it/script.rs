@@ -7,7 +7,7 @@ use table::Table;
 use testkit::tables;
 use vocabulary::{Candidate, Cell, CommShape, RankOrder};
 
-/// A table of one collective, measured at powers of ten.
+/// A table of one collective with three rules.
 pub(crate) fn table() -> Table {
     let collectives = "
   bcast:

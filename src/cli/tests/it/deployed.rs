@@ -181,7 +181,7 @@ fn deploy_says_why_it_cannot_deploy() {
         &[&to[..], &["night.yaml"]].concat(),
         1,
         &[
-            "nothing of the table can be deployed",
+            "no rule of the table can be deployed",
             "there is nothing to do",
         ],
     );

@@ -13,7 +13,7 @@ fn collectives(lines: &str) -> Vec<Collective> {
 }
 
 #[test]
-fn they_are_measured_if_their_native_algorithms_are_candidates() {
+fn library_only_collectives_are_measured_if_native_algorithms_are_candidates() {
     assert_eq!(collectives(""), Collective::ALL);
     assert_eq!(
         collectives("candidates: {include: ['*', 'mockup:*']}\n"),
@@ -106,7 +106,7 @@ fn invalid_keys_of_theirs_are_refused_with_a_remedy() {
 }
 
 #[test]
-fn they_are_not_simulated() {
+fn library_only_collectives_are_not_simulated() {
     let simulated = "launcher: simulated\nshapes: 4x1\ncandidates: {include: ['*', 'native:*']}\n";
     assert_eq!(collectives(simulated), Collective::ALL);
     check(

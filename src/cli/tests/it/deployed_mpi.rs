@@ -8,7 +8,7 @@ use table::{Confidence, Rule};
 use vocabulary::{Candidate, Pattern, Subject};
 
 use crate::guarded_mpi::{CAMPAIGN, TABLE, native, set_rules};
-use crate::mpi::{assert_nobody_left, command, place_with, wait};
+use crate::mpi::{assert_no_process_left, command, place_with, wait};
 use crate::run::{Place, Ran, driver_of};
 
 /// A classic file of rules: every broadcast of 1000 bytes and more goes through a pipeline of 256 bytes.
@@ -118,7 +118,7 @@ fn rules_that_variables_deploy_are_not_measured_under_openmpi() {
     };
     site.tune(Collective::Bcast, pipelined());
     site.assert_holds();
-    assert_nobody_left(&site.place);
+    assert_no_process_left(&site.place);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn rules_that_a_file_of_settings_deploys_are_not_measured_under_openmpi() {
     // Without the deployed rules the default is several times as fast.
     let speedup = site.speedup(1 << 20);
     assert!(speedup.is_some_and(|speedup| speedup < 0.8), "{speedup:?}");
-    assert_nobody_left(&site.place);
+    assert_no_process_left(&site.place);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_deployed_selection_file_is_not_measured_under_mpich() {
     let is_faster = (0..3).any(|_| is_faster());
     assert!(is_faster, "{seen:?}");
     site.assert_holds();
-    assert_nobody_left(&site.place);
+    assert_no_process_left(&site.place);
 }
 
 /// The library that a site preloads into every program is not loaded into the programs that measure.

@@ -106,7 +106,7 @@ fn a_command_ends_like_an_interrupted_one_when_its_reader_goes_away() {
 }
 
 #[test]
-fn it_also_ends_while_it_has_nothing_to_print() {
+fn a_command_also_ends_while_it_has_nothing_to_print() {
     let place = Place::with_mpirun(SLEEPER);
     place.write("campaign.yaml", made::CAMPAIGN);
     let mut child = place

@@ -11,7 +11,7 @@ use store::{LaunchOutcome, Store};
 use vocabulary::{Library, Pattern};
 use wire::FailureKind;
 
-use crate::mpi::{assert_nobody_left, place_with, run};
+use crate::mpi::{assert_no_process_left, place_with, run};
 use crate::run::Place;
 
 const LIBRARY: &str = r"
@@ -147,7 +147,7 @@ fn check(place: &Place, faults: &[Fault]) -> Store {
     }
     let table = table::Table::load(&place.path("tables/real.yaml")).unwrap();
     assert_eq!(table.collectives.len(), 3);
-    assert_nobody_left(place);
+    assert_no_process_left(place);
     store
 }
 

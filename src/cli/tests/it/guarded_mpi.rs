@@ -11,7 +11,7 @@ use serde_json::Value;
 use table::{Confidence, Deployments, Rule, Table};
 use vocabulary::{Candidate, Parameters};
 
-use crate::mpi::{assert_nobody_left, command, place_with, run, wait};
+use crate::mpi::{assert_no_process_left, command, place_with, run, wait};
 use crate::run::{Place, Ran};
 
 /// Measures the library's own algorithms in a few seconds.
@@ -126,7 +126,7 @@ fn an_exported_table_is_validated_and_repaired_under_openmpi() {
     let lenient = [&check[..], &["--materiality", "5"]].concat();
     let checked = run(&place, &lenient);
     assert_eq!(checked.code, Some(0), "{checked:?}");
-    assert_nobody_left(&place);
+    assert_no_process_left(&place);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn an_exported_table_is_in_place_under_mpich() {
     // Launches differ, so fresh ones must confirm the result.
     let is_in_place = (0..3).any(|_| agree());
     assert!(is_in_place, "{seen:?}");
-    assert_nobody_left(&place);
+    assert_no_process_left(&place);
 }
 
 /// Runs the binary in a process group of its own. If it takes too long, the group is asked to end, and killed if it
@@ -253,5 +253,5 @@ fn a_probe_finds_a_rule_that_is_slower_between_measured_sizes_under_openmpi() {
     // Launches differ, so fresh ones must confirm the result.
     let is_found = (0..3).any(|_| is_found());
     assert!(is_found, "{seen:#?}");
-    assert_nobody_left(&place);
+    assert_no_process_left(&place);
 }

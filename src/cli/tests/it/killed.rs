@@ -55,7 +55,7 @@ struct Tally {
 
 /// Kills one process of a running campaign and, if that was not colltune itself, colltune somewhat later; no process
 /// remains.
-fn kill_somebody(place: &Place, launcher: &str, random: &mut Rng, tally: &mut Tally) {
+fn kill_one_process(place: &Place, launcher: &str, random: &mut Rng, tally: &mut Tally) {
     let child = start(place, &["tune", "campaign.yaml"]);
     thread::sleep(Duration::from_millis(random.u64(100..2000)));
     let colltune = Pid::from_raw(child.id() as i32);
@@ -192,7 +192,7 @@ fn check(library: &str, launcher: &str, kills: u32) {
     let mut random = Rng::with_seed(seed);
     let (mut tally, mut held) = (Tally::default(), Held::default());
     for _ in 0..kills {
-        kill_somebody(&place, launcher, &mut random, &mut tally);
+        kill_one_process(&place, launcher, &mut random, &mut tally);
         held = check_store(&place, &held);
         if place.path("tables/real.yaml").exists() {
             break;

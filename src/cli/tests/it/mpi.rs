@@ -145,7 +145,7 @@ fn wait_for_cells_of(place: &Place, launch: u32) {
     });
 }
 
-pub(crate) fn assert_nobody_left(place: &Place) {
+pub(crate) fn assert_no_process_left(place: &Place) {
     wait_until("ranks and launcher end", || {
         processes(place, "colltune-driver").is_empty() && processes(place, "mpi").is_empty()
     });
@@ -196,7 +196,7 @@ fn a_campaign_becomes_a_table_under_either_library() {
         let candidate = decision["candidate"].as_str().unwrap();
         let id = decision["algorithm"].as_str().unwrap();
         assert!(candidate == "default" || candidate.starts_with(&format!("allreduce/{id}")));
-        assert_nobody_left(&place);
+        assert_no_process_left(&place);
     }
 }
 
@@ -240,7 +240,7 @@ fn collectives_with_only_the_librarys_algorithms_become_a_table_under_either_lib
             let native = format!("native:{}/", question[0]);
             assert!(ranking(&question).contains(&native), "{question:?}");
         }
-        assert_nobody_left(&place);
+        assert_no_process_left(&place);
     }
 }
 
@@ -255,11 +255,11 @@ fn a_killed_colltune_leaves_no_rank_and_continues_where_it_was() {
             child.wait().unwrap();
             // The next command starts at once; the ranks of the killed one must still end.
             if milliseconds == 1900 {
-                assert_nobody_left(&place);
+                assert_no_process_left(&place);
             }
         }
         finish(&place);
-        assert_nobody_left(&place);
+        assert_no_process_left(&place);
     }
 }
 
@@ -271,7 +271,7 @@ fn an_interrupt_ends_the_ranks_and_the_same_command_continues() {
         wait_for_cells(&place);
         kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
         assert_eq!(wait(&place, child).code, Some(130));
-        assert_nobody_left(&place);
+        assert_no_process_left(&place);
         finish(&place);
     }
 }
@@ -293,7 +293,7 @@ fn a_killed_mpirun_is_started_again() {
             ran.err
         );
         assert_eq!(finish(&place)["failures"], 0);
-        assert_nobody_left(&place);
+        assert_no_process_left(&place);
     }
 }
 
@@ -340,7 +340,7 @@ fn a_rank_that_dies_or_hangs_costs_only_its_candidate() {
             &["tune", "campaign.yaml", "--retry-failed", "--json"],
         );
         assert_eq!(again.json()["failures"], 0, "{}", again.err);
-        assert_nobody_left(&place);
+        assert_no_process_left(&place);
     }
 }
 

@@ -181,7 +181,7 @@ fn keys_occur_once_and_have_a_value() {
 
 /// Places count characters, not bytes, and tabs stay tabs.
 #[test]
-fn carets_stand_under_the_value() {
+fn carets_are_under_the_value() {
     let shown = read("text: a\nmany: [ä,\tö, 1.5]\n")
         .expect_err("refused")
         .to_string();

@@ -151,7 +151,7 @@ fn candidates_are_not_mixed_where_the_rule_changes() {
 }
 
 #[test]
-fn a_rule_without_points_goes_by_its_own_speedup() {
+fn a_rule_without_points_uses_its_own_speedup() {
     let points = [point(512, 1.0, 2.0), point(2048, 8.0, 8.0)];
     let with = |speedup| {
         [

@@ -385,7 +385,7 @@ fn rules_too_uncertain_for_the_campaign_are_only_in_the_table() {
 }
 
 #[test]
-fn where_the_default_is_best_the_evidence_suffices() {
+fn the_evidence_suffices_if_the_default_is_best() {
     let desk = Desk::new("");
     let mut at = desk.workplace();
     let text = at

@@ -28,7 +28,7 @@ pub(crate) struct LaunchFailure {
     pub(crate) at_candidate: Option<(String, Outcome)>,
     /// The deadline passes before the first task.
     pub(crate) too_late: bool,
-    /// Nothing is written at all.
+    /// Nothing is written.
     pub(crate) silent: Option<Outcome>,
     /// The order of ranks on their nodes.
     pub(crate) order: RankOrder,

@@ -97,7 +97,7 @@ fn call(elements: u64) -> Call<'static> {
 /// A machine of one level, fitted to the closed forms of both pipelines, on which an exchange takes `exchange` times
 /// as long as a message in one direction.
 ///
-/// With one size of block start-up times and times per byte cannot be told apart where blocks are full:
+/// With one block size, start-up times and times per byte cannot be distinguished if blocks are full:
 /// `alpha` is the median over the short vectors, which have one block. With it, `beta` and `gamma`
 /// have the least squares of relative errors over the long vectors.
 pub(crate) fn rates(rows: &[Row], exchange: f64) -> Fallible<Rates> {

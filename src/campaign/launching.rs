@@ -9,7 +9,7 @@ use model::Placement;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "a campaign has one, which is not moved about"
+    reason = "a campaign has one, which is rarely moved"
 )]
 pub enum LauncherConfig {
     /// Ranks on this machine, or on hosts that the MPI launcher reaches.

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_a_bug_can_cause_is_internal() {
+    fn errors_that_only_a_bug_can_cause_are_internal() {
         let panicked = guard(|| panic!("on purpose"), false);
         assert_eq!(panicked, ExitCode::from(ErrorKind::Internal as u8));
         let what = "reported task 2, which its plan does not have".to_owned();

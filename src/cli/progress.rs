@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_to_come_is_never_more_than_is_left_of_the_budget() {
+    fn the_estimated_remaining_time_is_limited_by_the_rest_of_the_budget() {
         let (now, seconds) = (Instant::now(), Duration::from_secs);
         let end = End::default();
         assert_eq!(end.bound(seconds(660), now), seconds(660));

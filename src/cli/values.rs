@@ -57,7 +57,7 @@ pub(crate) fn collective() -> impl TypedValueParser<Value = Collective> {
 
 /// The name of a collective that has schedules.
 pub(crate) fn collective_with_schedules() -> impl TypedValueParser<Value = Collective> {
-    // The others are hidden, and refused with an own message.
+    // The others are hidden, and refused with another message.
     let known = |known: Collective| PossibleValue::new(known.name()).hide(!known.has_algorithms());
     PossibleValuesParser::new(Collective::MEASURED.map(known)).try_map(|name| {
         let collective: Collective = name.parse()?;

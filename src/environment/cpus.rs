@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_stand_on_cores_of_their_own_or_not() {
+    fn ranks_have_cores_of_their_own_or_share_them() {
         // Two cores of two threads each.
         let pairs = [(0, "0,2"), (1, "1,3"), (2, "0,2"), (3, "1,3")];
         let topology = Topology::new(pairs.map(|(cpu, list)| (cpu, list.to_owned())));

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terminals_have_nothing_to_obey() {
+    fn control_characters_are_escaped() {
         let text = "a\u{1b}[2Jb\u{9b}c\td\r\ne\u{202e}f\0";
         let shown = "a\\u001b[2Jb\\u009bc\td\\u000d\ne\\u202ef\\u0000";
         assert_eq!(Plain(text).to_string(), shown);

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_not_read() {
+    fn files_that_are_too_large_are_not_read() {
         let file = tempfile::tempfile().expect("a file");
         file.set_len(MOST_BYTES).expect("grown");
         assert_eq!(
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_begin_without_a_mark_and_errors_name_the_line() {
+    fn byte_order_marks_are_removed_and_errors_name_the_line() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("text");
         let text = |bytes: &[u8]| {

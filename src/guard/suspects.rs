@@ -39,19 +39,19 @@ mod tests {
     use super::{LEVEL, confirmed, is_suspicious, launches_to_decide};
 
     #[test]
-    fn suspicion_needs_no_certainty() {
+    fn suspects_need_no_significance() {
         assert!(is_suspicious(&[1.2, 0.9, 1.1], 1.05));
         assert!(!is_suspicious(&[1.2, 0.9, 1.04], 1.05));
         assert!(!is_suspicious(&[], 1.05));
     }
 
     #[test]
-    fn as_many_launches_as_are_asked_for_can_decide_and_one_less_cannot() {
+    fn the_requested_number_of_launches_can_decide_and_one_less_cannot() {
         for suspects in [1, 3, 30] {
             let launches = launches_to_decide(suspects) as usize;
             let all = |launches| {
                 let mut ratios = vec![1.1; launches];
-                // One may say the opposite.
+                // One launch may contradict the suspicion.
                 ratios[0] = 0.9;
                 vec![(ratios, 1.05); suspects]
             };
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn one_suspect_is_slower_where_the_interval_says_so() {
+    fn one_suspect_is_slower_if_its_interval_lies_above_the_bound() {
         let launches = launches_to_decide(1) as usize;
         for contrary in 0..=2 {
             let mut ratios = vec![1.1; launches];
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_on_the_bound_or_was_not_measured_is_not_slower() {
+    fn ratios_at_the_bound_and_missing_ones_are_not_slower() {
         assert_eq!(
             confirmed(&[(vec![1.05; 20], 1.05), (Vec::new(), 1.05)]),
             [false, false]

@@ -111,7 +111,7 @@ impl BatchLauncher {
         }
         place.record(&allocation.submission)?;
         place.order(&allocation.folder, job.timeout)?;
-        // If the job closed at this moment, it may or may not have taken the order, which the stage tells.
+        // If the job closed at this moment, it may or may not have taken the order; the stage shows which.
         let stage = allocation.folder.stage(&place.number)?;
         if matches!(stage, Stage::Waiting { closed: Some(_) })
             && allocation.folder.withdraw(&place.number)?

@@ -160,7 +160,7 @@ mod tests {
     use super::{cell, prose};
 
     #[test]
-    fn what_files_hold_is_text_in_markdown() {
+    fn texts_from_files_are_escaped_in_markdown() {
         for (text, shown) in [
             (
                 "use `--bind-to core`, or fewer",

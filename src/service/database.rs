@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_or_panics_leaves_no_trace() {
+    fn work_that_fails_or_panics_changes_nothing() {
         let (_folder, database) = database();
         database
             .write(|transaction| add(transaction, "a"))
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_see_one_state_and_wait_for_no_one() {
+    fn readers_see_one_state_and_do_not_wait() {
         let (_folder, database) = database();
         // More than are kept, all at once, while the writer is at work.
         let readers = 2 * MOST_IDLE;
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_cannot_write_and_rows_name_what_is_there() {
+    fn readers_cannot_write_and_rows_reference_existing_rows() {
         let (_folder, database) = database();
         let written = database.read(|connection| {
             Ok(connection.execute("INSERT INTO machine (name) VALUES ('a')", [])?)

@@ -52,7 +52,7 @@ impl Service {
     /// Evaluates the gates of a release of a table to a channel:
     /// - `readable`: the table deploys at least one rule;
     /// - `library`: it was made for the channel's library, and for the CPU of the channel's machine if an earlier
-    ///   release or version tells that CPU;
+    ///   release or version names that CPU;
     /// - `confirmed`: all its rules are confirmed, as others are not used;
     /// - `validated`: the newest validation of this digest on the machine is at most
     ///   [`crate::Gating::validation_days`] old and found nothing significantly slower;
@@ -128,7 +128,7 @@ impl Service {
                 format!("the table was made for {made_for} and for nodes with `{known}`")
             }
             None => format!(
-                "the table was made for {made_for}; no earlier table tells which CPU `{machine}` has"
+                "the table was made for {made_for}; the CPU of `{machine}` is not known from an earlier table"
             ),
         };
         Ok(gate("library", true, reason))

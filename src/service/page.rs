@@ -27,7 +27,7 @@ impl Slice {
         before.and_then(Result::ok).unwrap_or(i64::MAX)
     }
 
-    /// The number of rows to query: one more than a page shows, which tells whether there is a next page.
+    /// The number of rows to query: one more than a page shows, to find out whether there is a next page.
     pub(crate) fn rows_and_one(self) -> i64 {
         i64::from(self.rows()) + 1
     }

@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_was_away_for_too_long_notices_and_leaves_the_other_alone() {
+    fn a_holder_that_did_not_renew_its_lease_leaves_the_new_one_alone() {
         let folder = tempfile::tempdir().expect("temporary folder");
         let lease = Lease::acquire(folder.path()).expect("free");
         let path = folder.path().join("lease");

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn full_disk_loses_nothing_and_goes_on_once_there_is_space() {
+    fn a_full_disk_loses_nothing_and_storing_continues_once_there_is_space() {
         let folder = tempfile::tempdir().expect("temporary folder");
         let path = folder.path().join("full.db");
         let mut store = Store::open_or_create(&path).expect("created");

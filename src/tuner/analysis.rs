@@ -1,4 +1,4 @@
-//! The analysis of a store's samples, computed anew each time.
+//! The analysis of a store's samples, computed again each time.
 
 pub(crate) mod stored;
 

@@ -119,7 +119,7 @@ pub enum TunerError {
         store.display()
     )]
     OtherConditions { store: PathBuf, library: Library },
-    /// There is no level whose start-up time and time per byte are both known.
+    /// No level has a known start-up time and time per byte.
     #[error(
         "the measurements in {} do not suffice for a machine: there is no level whose alpha and beta are known",
         store.display()

@@ -20,7 +20,7 @@ const SHARE_OF_CELLS: f64 = 0.6;
 /// The requests of a search at its present state.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Search {
-    /// The measurements that are worth making.
+    /// The measurements that may change a decision.
     pub(crate) requests: Vec<MeasurementRequest>,
     /// Tasks left over from an interrupted launch, which come first so that the search takes the same course as without
     /// the interrupt.

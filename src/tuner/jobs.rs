@@ -57,7 +57,7 @@ pub fn jobs(launches: &Path, path: &OsStr) -> Result<Vec<JobRow>, TunerError> {
 }
 
 /// Cancels the jobs of a folder `STORE.launches`, or `only` those with these ids, waits until they have ended, and adds
-/// their measurements to the store. No jobs at all is not an error.
+/// their measurements to the store. It is no error if there are no jobs.
 ///
 /// # Errors
 /// A batch system that does not answer; another colltune that keeps following the jobs; a store that cannot be written.

@@ -61,7 +61,7 @@ pub struct SubmittedJob {
 ///
 /// # Errors
 /// [`TunerError::Interrupted`] or [`TunerError::Left`]; a store that cannot be written; a launcher or driver
-/// that does not work at all. Candidates that fail are not errors: they are recorded and left out.
+/// that does not work. Candidates that fail are not errors: they are recorded and left out.
 pub fn measure(
     at: &MeasurementContext,
     observer: &mut dyn Observer,

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_the_user_is_taken_that_hosts_do_not_share() {
+    fn the_users_folder_is_used_if_hosts_do_not_share_it() {
         let of_user = format!("/var/tmp/colltune-{}", Uid::effective());
         let is_shared = |path: &Path| path.starts_with("/shared");
         for (state, home, expected) in [
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn each_campaign_has_a_file_of_its_own() {
+    fn each_campaign_has_its_own_file() {
         let place = |named: &str| {
             let path = elsewhere(Path::new(named), &homes(None, "/home/a"), &|_| false);
             path.expect("a path").display().to_string()
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_somebody_else_is_not_used() {
+    fn folders_of_other_users_are_not_used() {
         let folder = tempfile::tempdir().expect("temporary folder");
         let own = folder.path().join("new/own");
         assert!(is_ours(&own));

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_wrong_tokens_are_listened_to_and_then_one_every_six_seconds() {
+    fn ten_wrong_tokens_are_checked_and_then_one_every_six_seconds() {
         let (failures, start) = (Failures::default(), Instant::now());
         for _ in 0..BURST {
             assert_eq!(failures.wait(peer(1), start), None);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bounded_number_of_peers_is_remembered() {
+    fn the_number_of_remembered_peers_is_bounded() {
         let (failures, start) = (Failures::default(), Instant::now());
         for _ in 0..BURST {
             failures.note(peer(0), start);

@@ -21,7 +21,7 @@ pub enum DeployError {
     )]
     Unconfirmed { withheld: Vec<Withheld> },
     /// No rule is left.
-    #[error("nothing of the table can be deployed{}", reasons(withheld))]
+    #[error("no rule of the table can be deployed{}", reasons(withheld))]
     Nothing { withheld: Vec<Withheld> },
     /// All rules need colltune inside the program.
     #[error("the table has no rule for the settings of {library} itself")]

@@ -59,7 +59,7 @@ impl Size {
     }
 }
 
-/// Whether an algorithm is written at all. Algorithms that serve only calls in place, or take parameters that tables do
+/// Whether an algorithm may be written. Algorithms that serve only calls in place, or take parameters that tables do
 /// not have, are not.
 pub(super) fn is_writable(collective: Collective, native: &Native) -> bool {
     let is_plain = match (collective, native.id.as_str()) {

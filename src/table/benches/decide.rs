@@ -1,7 +1,7 @@
-//! How long a decision takes: `cargo bench -p table --bench decide`.
+//! The time of a decision: `cargo bench -p table --bench decide`.
 //!
-//! Prints nanoseconds a decision, the median of several runs, for tables of 1 to 1000 rules a
-//! communicator, asked for sizes that cannot be foreseen. What the loop itself takes is not deducted.
+//! Prints nanoseconds per decision, the median of several runs, for tables of 1 to 1000 rules for a communicator and
+//! unpredictable sizes. The time of the loop itself is included.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -32,7 +32,7 @@ fn main() {
 
 fn median(compiled: &CommunicatorRules) -> f64 {
     let mut random = fastrand::Rng::with_seed(8);
-    // As many small as large sizes.
+    // Sizes are distributed evenly on a logarithmic scale.
     let sizes: Vec<u64> = (0..DECISIONS)
         .map(|_| random.u64(..) >> random.u32(40..64))
         .collect();

@@ -107,7 +107,7 @@ impl CommunicatorRules {
         &self.groups[place(collective, operators)].1
     }
 
-    /// A checksum that tells apart rules that were interpolated by processors with different rounding; 0 if no rule is
+    /// A checksum that differs between rules interpolated by processors with different rounding; 0 if no rule is
     /// interpolated.
     pub fn rounding(&self) -> u32 {
         let is_interpolated =

@@ -1,9 +1,8 @@
-//! How large a store gets, how fast it takes in what drivers report, and how fast that is read and
-//! summarised again.
+//! The size of a store, and the time of storing drivers' reports and of reading and summarising them.
 //!
 //! `cargo bench -p tuner --bench samples` fills a store with 10^5 samples of 100 repetitions each, that
-//! is 10^7 repetitions, through the spool files of six launches, and prints what that took. The store is
-//! in the system's folder for temporary files.
+//! is 10^7 repetitions, through the spool files of six launches, and prints the times. The store is in the system's
+//! folder for temporary files.
 
 #![expect(
     clippy::expect_used,
@@ -152,7 +151,7 @@ fn plan(launch: u32, folder: &Path) -> Plan {
     }
 }
 
-/// Writes what a driver would; returns the bytes.
+/// Writes the records that a driver would write; returns their size in bytes.
 fn write_spool(plan: &Plan) -> u64 {
     let mut chance = fastrand::Rng::with_seed(plan.launch.into());
     let mut spool = BufWriter::new(File::create(&plan.spool).expect("created"));

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_taken_with_what_lies_between_them() {
+    fn sizes_are_selected_with_the_probes_between_them() {
         assert_eq!(sizes(&STAKES, &alike(1.0), &[], 4.0), [128, 256, 512]);
         assert_eq!(
             sizes(&STAKES, &alike(1.0), &[], 6.0),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_begun_is_brought_to_an_end_first() {
+    fn begun_cells_are_finished_first() {
         assert_eq!(sizes(&STAKES, &alike(1.0), &[8, 16, 32], 3.5), [8, 16, 32]);
         let five = sizes(&STAKES, &alike(1.0), &[8, 16, 32], 6.0);
         assert!(
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_begun_pays_only_for_the_launches_that_it_still_needs() {
+    fn begun_cells_are_charged_only_for_the_launches_that_they_need() {
         const LAUNCHES: u32 = 7;
         let sizes = [(8, 3.0, 0.0), (16, 2.0, 0.0), (32, 1.0, 0.0)];
         let (starting, turn) = (2.0, 2.8);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn something_new_pays_for_further_launches() {
+    fn new_cells_are_charged_for_further_launches() {
         let rest = |launches: u32, is_begun: bool| Rest {
             seconds: 1.0,
             launches,
@@ -273,13 +273,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_finished_costs_nothing_and_counts_as_a_neighbour() {
+    fn finished_cells_cost_nothing_and_count_as_neighbours() {
         let rest = [(8, 1.0), (16, 1.0), (32, 1.0), (256, 1.0), (512, 1.0)];
         assert_eq!(sizes(&STAKES, &rest, &[], 2.5), [256, 512]);
     }
 
     #[test]
-    fn what_there_is_no_time_for_makes_room_for_others() {
+    fn cells_that_take_too_long_leave_time_for_others() {
         let mut seconds = alike(1.0);
         for dear in &mut seconds[4..] {
             dear.1 = 10.0;
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_at_stake_nothing_is_taken() {
+    fn nothing_is_selected_without_a_stake() {
         assert!(sizes(&[(8, 0.0, 0.0), (16, 0.0, 0.0)], &[(8, 1.0)], &[], 9.0).is_empty());
     }
 }

@@ -54,11 +54,11 @@ fn content(before: &Digest, after: &Digest, diff: &Diff) -> Markup {
         &[("to", after.as_str())],
     );
     html! {
-        p { "From " (table_link(before)) " to " (table_link(after)) ". " a href=(reverse) { "The other way round" } }
+        p { "From " (table_link(before)) " to " (table_link(after)) ". " a href=(reverse) { "Exchange the two tables" } }
         section aria-labelledby="changes-head" {
             h2 #changes-head { "Choices" }
             @if diff.changes.is_empty() {
-                p { "Where both have rules they choose alike." }
+                p { "Where both have rules, they make the same choices." }
             } @else {
                 p { "Changed ranges of sizes: " (diff.changes.len()) "." @if shown < diff.changes.len() { " The first " (shown) " are shown." } }
                 (wide("Choices that changed", &changed_choices(&diff.changes[..shown]).html()))

@@ -1,4 +1,4 @@
-//! The digest changes exactly with what is asked for.
+//! The digest changes exactly if the requested measurements change.
 
 use campaign::Campaign;
 use sha2::{Digest, Sha256};
@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use crate::campaign;
 
 #[test]
-fn the_way_of_writing_makes_no_difference() {
+fn the_digest_does_not_depend_on_notation() {
     let plain = campaign("sizes: [8, 64]\nlaunches: 6\n").digest();
     for same in [
         "launches: 6\nsizes: [8, 64]\n",
@@ -33,8 +33,8 @@ fn the_way_of_writing_makes_no_difference() {
     assert!(hex.chars().all(|c| c.is_ascii_hexdigit()));
 }
 
-/// Stores know campaigns by their digest: a new key must not change that of a campaign that asks for the
-/// same.
+/// Stores know campaigns by their digest: a new key must not change the digest of a campaign that asks for the same
+/// measurements.
 #[test]
 fn campaigns_keep_the_digest_under_which_they_were_measured() {
     let check = |lines: &str, digest: &str| assert_eq!(campaign(lines).digest(), digest, "{lines}");
@@ -117,10 +117,10 @@ fn every_key_makes_a_difference() {
     }
 }
 
-/// Digests are those of these texts, in which a key without a value leaves no trace. If this test fails,
-/// stores do not know their campaigns any more: restore the text, or raise the version.
+/// Digests are those of these texts, in which keys without a value do not appear. If this test fails, stores no longer
+/// find their campaigns: restore the text, or raise the version.
 #[test]
-fn the_text_of_this_version_stays_as_it_is() {
+fn the_text_of_this_version_never_changes() {
     let check = |lines: &str, expected: &str| {
         let text = format!("name: a\nshapes: 1x2\ncollectives: bcast\nsizes: [8, 1K]\n{lines}");
         let campaign = Campaign::parse_stored(&text).expect("valid");

@@ -1,4 +1,4 @@
-//! Every mistake is named with its place and a remedy.
+//! Errors name the place of a mistake and a remedy.
 
 use campaign::{Campaign, CampaignError};
 use insta::assert_snapshot;
@@ -117,7 +117,7 @@ fn keys_are_strict() {
 }
 
 #[test]
-fn forms_are_strict() {
+fn types_of_values_are_strict() {
     check("", (1, 1), "", "one mapping", "colltune init");
     check("- a\n- b\n", (1, 1), "", "one mapping", "colltune init");
     check(
@@ -228,7 +228,7 @@ fn forms_are_strict() {
 }
 
 #[test]
-fn nothing_but_plain_yaml_is_read() {
+fn only_plain_yaml_is_read() {
     for (text, place, field, feature) in [
         ("name: x\nbudget: &a 1h\n", (2, 9), "budget", "an anchor"),
         ("name: x\nbudget: !!str 1h\n", (2, 9), "budget", "a tag"),
@@ -254,7 +254,7 @@ fn nothing_but_plain_yaml_is_read() {
 }
 
 #[test]
-fn errors_are_shown_as_a_compiler_shows_them() {
+fn errors_are_shown_like_those_of_a_compiler() {
     let texts = [
         "name: x\nrepetitions:\n  minimun: 5\n",
         "name: x\nshapes: [1x2, 2x4]\n",
@@ -285,7 +285,7 @@ fn a_missing_file_is_named() {
 proptest! {
     /// Whatever a file contains, the answer is a campaign or an error that points into the file.
     #[test]
-    fn no_text_is_too_strange(
+    fn any_text_is_read_or_refused(
         lines in prop::collection::vec("(name|sizes|shapes|library|launcher|candidates|parameters|x)?(: ?|- |\\{|\\[)?[a-z0-9*&!'\"\\[\\]{},:. é-]{0,12}", 0..6),
     ) {
         let text = lines.join("\n");

@@ -1,4 +1,4 @@
-//! Which experiments show a machine to a campaign.
+//! The experiments on the machine of a campaign.
 
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ fn messages_are_not_much_longer_than_vectors() {
     check("1G", 4 << 20);
 }
 
-/// The kinds of experiments with their shapes, but for those that need no partner.
+/// The kinds of experiments with their shapes, except those that need no partner.
 fn kinds(lines: &str) -> String {
     let lines = format!("launcher: simulated\n{lines}\n");
     let experiments = campaign(&lines).experiments();
@@ -110,7 +110,7 @@ fn the_gap_is_measured_where_candidates_know_nodes() {
 }
 
 #[test]
-fn one_pair_and_as_many_as_there_are_send_at_once() {
+fn one_pair_and_all_pairs_send_at_once() {
     let check = |shapes: &str, expected: &[u32]| {
         let lines = format!("launcher: simulated\nshapes: {shapes}\n");
         let experiments = campaign(&lines).experiments();
@@ -126,7 +126,7 @@ fn one_pair_and_as_many_as_there_are_send_at_once() {
     check("[8x1, 1x8]", &[]);
 }
 
-/// What is measured through MPI is the same with them and without.
+/// The experiments through MPI are the same with and without them.
 #[test]
 fn messages_through_shared_memory_are_measured_where_candidates_use_it() {
     let experiments =
@@ -153,7 +153,7 @@ fn messages_through_shared_memory_are_measured_where_candidates_use_it() {
 }
 
 #[test]
-fn what_needs_no_partner_is_measured_once() {
+fn experiments_without_a_partner_are_made_once() {
     let check = |lines: &str, expected: &[&str]| {
         let experiments = campaign(&format!("launcher: simulated\n{lines}\n")).experiments();
         let kinds: BTreeSet<String> = experiments

@@ -1,4 +1,4 @@
-//! The files in `tuning/` and what `colltune init` writes.
+//! The files in `tuning/` and those that `colltune init` writes.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(path(name)).expect("the file is part of the repository")
 }
 
-/// As if the virtual cluster, where a campaign is for it, were up, in the folder above `tuning`.
+/// As if the virtual cluster, which some campaigns need, were running in the folder above `tuning`.
 fn parse_with_hosts(text: &str, place: &Path) -> Result<Campaign, CampaignError> {
     let hosts = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(&hosts, "a\nb\nc\nd\n").expect("written");
@@ -34,7 +34,7 @@ fn parse_with_hosts(text: &str, place: &Path) -> Result<Campaign, CampaignError>
 fn every_file_loads() {
     for entry in std::fs::read_dir(path(".")).expect("a directory") {
         let path = entry.expect("an entry").path();
-        // Machines stand in a folder of their own; the service's configuration is no campaign.
+        // Machines are in another folder; the service's configuration is no campaign.
         if path.is_dir() || path.ends_with("service.yaml") {
             continue;
         }
@@ -87,7 +87,7 @@ fn the_examples_in_the_reference_are_valid() {
     }
 }
 
-/// All keys below `prefix`, learned by asking for one that does not exist.
+/// All keys below `prefix`, from the error about a key that does not exist.
 fn keys(prefix: &[&str]) -> BTreeSet<Vec<String>> {
     let nested: String = prefix.iter().map(|key| format!("{key}: {{")).collect();
     let text = format!(
@@ -145,7 +145,7 @@ fn the_reference_has_every_key() {
         );
     }
     let known = keys(&[]);
-    // Guards the way in which the keys are learned.
+    // Checks the method by which the keys are found.
     for expected in [
         "launcher local oversubscribe",
         "launcher pbs job template text",
@@ -157,7 +157,7 @@ fn the_reference_has_every_key() {
         let path: Vec<String> = expected.split(' ').map(str::to_owned).collect();
         assert!(known.contains(&path), "{expected} is not in {known:?}");
     }
-    // What is said of jobs is the same for all batch systems, as far as they have it.
+    // Keys of jobs are described once for all batch systems that have them.
     let of_any = |path: &Vec<String>| {
         let systems = launcher::BATCH_SYSTEMS.map(|system| system.name().to_owned());
         let mut others = systems.iter().map(|system| {

@@ -8,7 +8,7 @@ use crate::errors::check;
 use crate::{campaign, parse};
 
 #[test]
-fn host_files_are_checked_where_they_are_named() {
+fn errors_about_host_files_have_the_place_of_their_name() {
     let fakes = Fakes::new();
     let text = |file: &std::path::PathBuf, further: &str| {
         let file = file.display();
@@ -42,7 +42,7 @@ fn host_files_are_checked_where_they_are_named() {
     check(&alone, (5, 10), "shapes[0]", "at least two ranks", "");
     let many = text(&file, "shapes: 3x1025\n");
     check(&many, (5, 9), "shapes", "1024 ranks on a node", "fewer");
-    // This machine has four cores; how many they have is for the launcher to find out.
+    // This machine has four cores; the launcher finds out the hosts' cores.
     let many_cores = text(&file, "    oversubscribe: never\nshapes: 2x5\n");
     let many_cores = parse(&many_cores).expect("valid");
     assert_eq!(many_cores.warnings(None), []);
@@ -97,7 +97,7 @@ fn a_launch_has_room_for_every_shape() {
 }
 
 #[test]
-fn options_tell_the_order_of_ranks_unless_there_are_further_ones() {
+fn options_determine_the_order_of_ranks_unless_there_are_further_ones() {
     let fakes = Fakes::new();
     let file = host_file(&fakes, "a\nb\n").display().to_string();
     let check = |launcher: &str, expected: RankOrder| {

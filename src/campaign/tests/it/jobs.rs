@@ -1,4 +1,4 @@
-//! What batch systems are asked for is read as strictly as the rest, wherever it stands.
+//! Job specifications are read as strictly as the rest, in the campaign and in files.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn file(fakes: &Fakes, name: &str, text: &str) -> PathBuf {
 }
 
 #[test]
-fn little_needs_to_be_said() {
+fn few_keys_are_required() {
     for text in [
         "launcher: slurm\n",
         "launcher: {slurm: {}}\n",
@@ -52,7 +52,7 @@ fn little_needs_to_be_said() {
 }
 
 #[test]
-fn everything_can_be_said() {
+fn all_keys_are_accepted() {
     let fakes = Fakes::new();
     let template = file(&fakes, "t.j2", "#!/bin/bash\n{{ serve }}\n");
     let job = format!(
@@ -87,7 +87,7 @@ fn everything_can_be_said() {
 }
 
 #[test]
-fn mistakes_are_shown_where_they_stand() {
+fn errors_have_the_place_of_the_mistake() {
     let check = |keys: &str, column: usize, field: &str, message: &str, help: &str| {
         check(
             &slurm(keys),
@@ -262,7 +262,7 @@ fn nodes_are_named() {
 }
 
 #[test]
-fn mistakes_in_files_are_shown_there() {
+fn errors_about_job_files_have_a_place_in_the_file() {
     let fakes = Fakes::new();
     let check = |text: &str, place: (usize, usize), field: &str, message: &str, help: &str| {
         let path = file(&fakes, "job.yaml", text);
@@ -315,7 +315,7 @@ fn mistakes_in_files_are_shown_there() {
     assert_eq!((found.path, found.line), (template, 3));
 }
 
-/// A store has kept a campaign; its files have changed since, or are gone.
+/// A store has the text of a campaign, but its files have changed or no longer exist.
 #[test]
 fn a_stored_campaign_needs_no_job_files() {
     let fakes = Fakes::new();

@@ -1,4 +1,4 @@
-//! Collectives of which only MPI libraries have algorithms.
+//! Collectives for which only MPI libraries have algorithms.
 
 use schedule::Collective;
 use vocabulary::Cell;
@@ -13,7 +13,7 @@ fn collectives(lines: &str) -> Vec<Collective> {
 }
 
 #[test]
-fn they_take_part_where_native_algorithms_of_theirs_do() {
+fn library_only_collectives_are_measured_if_native_algorithms_are_candidates() {
     assert_eq!(collectives(""), Collective::ALL);
     assert_eq!(
         collectives("candidates: {include: ['*', 'mockup:*']}\n"),
@@ -69,7 +69,7 @@ fn a_barrier_is_one_cell_and_the_others_have_sizes() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_a_remedy() {
+fn invalid_keys_of_theirs_are_refused_with_a_remedy() {
     for (sizes, place) in [
         ("{barrier: 8}", (2, 9)),
         ("{default: 8, barrier: 8}", (2, 21)),
@@ -106,7 +106,7 @@ fn what_makes_no_sense_is_refused_with_a_remedy() {
 }
 
 #[test]
-fn they_are_not_simulated() {
+fn library_only_collectives_are_not_simulated() {
     let simulated = "launcher: simulated\nshapes: 4x1\ncandidates: {include: ['*', 'native:*']}\n";
     assert_eq!(collectives(simulated), Collective::ALL);
     check(

@@ -46,7 +46,7 @@ fn found(lines: &str, library: &str, cell: &Cell, natives: &[NativeAlgorithm]) -
 }
 
 #[test]
-fn patterns_with_a_colon_are_about_those_that_have_one() {
+fn patterns_with_a_colon_match_only_names_with_a_colon() {
     let natives = [
         native(Collective::Bcast, "chain", (false, false)),
         native(Collective::Reduce, "chain", (false, false)),
@@ -73,7 +73,7 @@ fn patterns_with_a_colon_are_about_those_that_have_one() {
         "{include: ['native:*', 'mockup:*'], exclude: 'native:bcast/*'}",
         &both[1..],
     );
-    // Without any of ours there are still all collectives, and those of libraries alone beside.
+    // Without our algorithms there are all collectives, including those without algorithms of ours.
     let only = campaign("candidates: {include: 'native:*'}\n");
     assert_eq!(only.sizes.len(), Collective::MEASURED.len());
     let few = campaign("candidates: {include: 'native:*reduce/*'}\n");
@@ -81,10 +81,10 @@ fn patterns_with_a_colon_are_about_those_that_have_one() {
     assert_eq!(few, [Collective::Reduce, Collective::Allreduce]);
 }
 
-/// Neither what gives wrong results, nor what leaves such operators to another algorithm, nor mock-ups; and of a
-/// library that is not known nothing.
+/// Algorithms that would give wrong results or use another algorithm for such operators are left out, and so are
+/// mock-ups and algorithms of unknown libraries.
 #[test]
-fn operators_that_do_not_commute_get_what_combines_in_order_itself() {
+fn noncommutative_operators_get_algorithms_that_combine_in_order() {
     let ids = ["ring", "rabenseifner", "recursive_doubling", "unheard_of"];
     let natives = ids.map(|id| native(Collective::Allreduce, id, (false, false)));
     let sum = cell(Collective::Allreduce, 4, 1 << 20);
@@ -99,7 +99,7 @@ fn operators_that_do_not_commute_get_what_combines_in_order_itself() {
         ["native:allreduce/recursive_doubling"]
     );
     assert!(found(lines, "unknown", &function, &natives).is_empty());
-    // Of ours all that combine in rank order whatever the root.
+    // Our candidates are those that combine in rank order for every root.
     let both = campaign(
         "shapes: 1x4\noperator: [sum, noncommutative]\ncollectives: [reduce, allreduce, bcast]\n",
     );
@@ -124,7 +124,7 @@ fn operators_that_do_not_commute_get_what_combines_in_order_itself() {
 }
 
 #[test]
-fn segments_and_fanouts_reach_what_takes_them() {
+fn segments_and_fanouts_are_given_to_algorithms_that_take_them() {
     let lines = "candidates: {include: 'native:*'}\nparameters: {block_bytes: [1K, 4K, 64K], radix: [2, 4]}\n";
     let cell = cell(Collective::Bcast, 8, 64 << 10);
     let names = |takes| {
@@ -147,7 +147,7 @@ fn segments_and_fanouts_reach_what_takes_them() {
     assert_eq!(names((true, true)).len(), 9);
 }
 
-/// Asserts whether an algorithm is a candidate under a library, as it is where nothing is known.
+/// Asserts whether an algorithm is a candidate for a library; for an unknown library it is.
 #[track_caller]
 fn check_possible(library: &str, cell: &Cell, id: &str, segment: Option<&str>, expected: bool) {
     let natives = [native(cell.collective, id, (segment.is_some(), false))];
@@ -165,7 +165,7 @@ fn check_possible(library: &str, cell: &Cell, id: &str, segment: Option<&str>, e
 }
 
 #[test]
-fn what_open_mpi_replaces_silently_is_left_out() {
+fn algorithms_that_open_mpi_replaces_silently_are_left_out() {
     let check = |collective, id: &str, ranks, bytes, expected| {
         let cell = cell(collective, ranks, bytes);
         check_possible("openmpi", &cell, id, None, expected);
@@ -213,7 +213,7 @@ fn what_open_mpi_replaces_silently_is_left_out() {
 }
 
 #[test]
-fn what_mpich_refuses_is_left_out() {
+fn algorithms_that_mpich_refuses_are_left_out() {
     let check = |collective, id: &str, ranks, bytes, expected| {
         let cell = cell(collective, ranks, bytes);
         check_possible("mpich", &cell, id, None, expected);

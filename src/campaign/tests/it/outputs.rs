@@ -1,4 +1,4 @@
-//! Outputs never replace files that the campaign is read from.
+//! Outputs never replace the files from which a campaign is read.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::path::Path;
 use campaign::{Campaign, CampaignError};
 use tempfile::TempDir;
 
-/// Each way to name a file that is read, and the lines that name `IN`.
+/// The keys that name input files, each with lines that name `IN`.
 const INPUTS: [(&str, &str, &str); 6] = [
     (
         "`library.launcher`",
@@ -55,7 +55,7 @@ fn folder(content: &str) -> TempDir {
     folder
 }
 
-/// That the text is refused for its `output.key`, which is the same file as `input`.
+/// Asserts that the text is refused because `output.key` is the same file as `input`.
 #[track_caller]
 fn check(text: &str, path: &Path, key: &str, input: &str) {
     let found = match Campaign::parse_for(text, path, 4) {
@@ -85,7 +85,7 @@ fn no_output_is_an_input_by_any_name() {
                 Campaign::parse_stored(&text).expect("it writes nothing any more");
             }
         }
-        // Beside the report, under no name of its own.
+        // The page beside the report, which has no key.
         let report = format!("{text}output: {{report: {}}}\n", at("page.md"));
         check(&report, campaign, "report", input);
     }
@@ -105,7 +105,7 @@ fn no_output_is_the_job_or_the_campaign_itself() {
             check(&text, &at("in"), key, "the campaign");
         }
     }
-    // By a default, which stands nowhere in the file.
+    // By a default, which is not written in the file.
     let error = Campaign::parse_for("name: x\n", Path::new("tables/x.yaml"), 4);
     let error = error.expect_err("the table would replace it").to_string();
     assert!(

@@ -1,4 +1,4 @@
-//! Campaigns that a store has kept, and what they have in common with others.
+//! Campaigns from a store, and comparing their conditions with others.
 
 use campaign::Campaign;
 use launcher::cores;
@@ -29,7 +29,7 @@ fn a_stored_campaign_is_read_on_any_machine() {
 }
 
 #[test]
-fn a_stored_campaign_is_read_as_strictly_as_any() {
+fn a_stored_campaign_is_read_as_strictly_as_a_file() {
     for wrong in ["name: x\nlanches: 6\n", "name: x\nshapes: 1x1025\n", ""] {
         let error = Campaign::parse_stored(wrong).expect_err("refused");
         assert!(error.to_string().contains("(stored campaign):"), "{error}");

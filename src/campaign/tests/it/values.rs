@@ -1,11 +1,11 @@
-//! Values that make no sense are refused where they stand.
+//! Invalid values are refused with their place.
 
 use std::path::Path;
 
 use crate::errors::check;
 
 #[test]
-fn values_make_sense() {
+fn invalid_values_are_refused() {
     check(
         "name: a/b\n",
         (1, 7),
@@ -360,7 +360,7 @@ fn shapes_are_possible() {
 }
 
 #[test]
-fn patterns_select_something() {
+fn patterns_must_match_an_algorithm() {
     let candidates = |keys: &str| format!("name: x\ncandidates: {{{keys}}}\n");
     let check = |keys: &str, column: usize, field: &str, message: &str, help: &str| {
         check(&candidates(keys), (2, column), field, message, help);
@@ -541,7 +541,7 @@ fn results_go_to_three_files() {
         each,
     );
     check("store: ./reports/x.html", 17, "output.store", page, each);
-    // Equal to a default, which stands nowhere in the file.
+    // Equal to a default, which is not written in the file.
     check("store: tables/x.yaml", 17, "output.store", table, each);
     check("table: ./.colltune/x.db", 17, "output.table", store, each);
 

@@ -1,4 +1,4 @@
-//! Which cells, candidates and experiments a campaign asks for.
+//! The cells and candidates that a campaign asks for.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ fn texts<T: ToString>(items: impl IntoIterator<Item = T>) -> Vec<String> {
     items.into_iter().map(|item| item.to_string()).collect()
 }
 
-/// The algorithms of a cell, whether they differ there or not.
+/// The algorithms of a cell, including those with the same schedule.
 fn algorithms(campaign: &Campaign, cell: &Cell) -> BTreeSet<String> {
     let Candidates { distinct, merged } = campaign.candidates(cell, &|_| None);
     let merged = merged.into_iter().map(|(candidate, _)| candidate);
@@ -42,7 +42,7 @@ fn candidates(campaign: &Campaign, cell: &Cell, predicted: Option<u64>) -> Vec<S
 }
 
 #[test]
-fn messages_within_nodes_go_through_shared_memory_where_that_is_asked_for() {
+fn messages_within_nodes_go_through_shared_memory_on_request() {
     let check = |lines: &str, shape: (u32, u32), bytes: u64, expected: &[&str]| {
         let lines = format!("candidates: {{include: allreduce/r*}}\n{lines}");
         let cell = Cell {
@@ -127,7 +127,7 @@ fn cells_go_from_small_to_large_in_whole_elements() {
 }
 
 #[test]
-fn sizes_are_those_of_a_part_where_every_rank_has_one() {
+fn sizes_are_those_of_a_part_if_every_rank_has_one() {
     let campaign = campaign(
         "shapes: [1x2, 1x4]\ncollectives: [gather, reduce_scatter, reduce_scatter_block]\n\
          sizes: [9, 20]\n",
@@ -150,7 +150,7 @@ fn sizes_are_those_of_a_part_where_every_rank_has_one() {
 }
 
 #[test]
-fn sizes_go_less_far_where_every_rank_has_a_part() {
+fn sizes_are_smaller_if_every_rank_has_a_part() {
     let sizes = campaign("").sizes;
     assert_eq!(sizes.len(), Collective::ALL.len());
     for (collective, sizes) in sizes {
@@ -198,7 +198,7 @@ fn blocks_as_large_as_the_vector_are_one_candidate() {
 }
 
 #[test]
-fn a_prediction_means_the_power_of_two_that_is_nearest_as_a_ratio() {
+fn a_prediction_is_rounded_to_the_power_of_two_with_the_smallest_ratio() {
     let campaign = campaign("candidates: {include: bcast/chain}\nparameters: {block_bytes: 4K}\n");
     for (predicted, expected) in [
         (0, "block_bytes=1"),
@@ -245,7 +245,7 @@ fn predictions_can_be_switched_off() {
 }
 
 #[test]
-fn compositions_are_cut_only_where_an_inner_algorithm_cares() {
+fn compositions_have_blocks_only_if_an_inner_algorithm_takes_them() {
     let campaign = campaign(
         "candidates: {include: \"*/reduce_broadcast\"}\n\
          parameters: {block_bytes: 4K, bcast: [chain, binomial]}\n",
@@ -260,7 +260,7 @@ fn compositions_are_cut_only_where_an_inner_algorithm_cares() {
 }
 
 #[test]
-fn blocks_are_cut_from_what_an_algorithm_cuts() {
+fn blocks_are_cut_from_the_piece_that_an_algorithm_cuts() {
     let lines = "candidates: {include: [gather/binary_streamed, \"*/gather_broadcast\"]}\n\
                  parameters: {block_bytes: [4K, 8K], bcast: chain}\n";
     let campaign = campaign(lines);
@@ -283,7 +283,7 @@ fn blocks_are_cut_from_what_an_algorithm_cuts() {
 }
 
 #[test]
-fn radices_are_tried_as_far_as_they_make_different_trees() {
+fn radices_are_tried_if_they_make_different_trees() {
     let check = |lines: &str, ppn, expected: &[u32]| {
         let campaign = campaign(&format!("candidates: {{include: bcast/knomial}}\n{lines}"));
         let shape = CommShape { nodes: 1, ppn };
@@ -306,7 +306,7 @@ fn radices_are_tried_as_far_as_they_make_different_trees() {
     check("parameters: {radix: 64}\n", 6, &[6]);
 }
 
-/// What makes one candidate of wide radices.
+/// This is why all wide radices are one candidate.
 #[test]
 fn radices_from_the_number_of_ranks_on_make_the_same_tree() {
     let wide = schedule::ALGORITHMS
@@ -345,7 +345,7 @@ fn radices_from_the_number_of_ranks_on_make_the_same_tree() {
 }
 
 #[test]
-fn radices_concern_compositions_with_a_part_that_has_one() {
+fn radices_are_for_compositions_with_a_part_that_takes_one() {
     let campaign = campaign(
         "candidates: {include: \"*/gather_broadcast\"}\n\
          parameters: {bcast: [binomial, knomial], radix: [2, 4]}\n",
@@ -385,7 +385,7 @@ fn algorithms_for_even_numbers_of_ranks_are_left_out_elsewhere() {
     }
 }
 
-/// Of what is done within and between nodes one is varied at a time.
+/// Either the part within nodes or the one between nodes varies, never both.
 #[test]
 fn algorithms_that_know_nodes_are_tried_with_a_few_parts() {
     let campaign = campaign("candidates: {include: allreduce/lanes}\n");
@@ -416,9 +416,9 @@ fn algorithms_that_know_nodes_are_tried_with_a_few_parts() {
     assert_eq!(candidates(&campaign, &on(20, 1), None), ["default"]);
 }
 
-/// What `Schedule::new` refuses for the order of the ranks would be a call of the library.
+/// The library would carry out calls that `Schedule::new` refuses for the order of ranks.
 #[test]
-fn algorithms_that_know_nodes_are_left_out_where_the_order_of_ranks_does_not_suit_them() {
+fn algorithms_that_know_nodes_are_left_out_if_they_do_not_support_the_order_of_ranks() {
     for (placement, placed) in [
         ("block", Placed::Block { per_node: 4 }),
         ("cyclic", Placed::Cyclic { nodes: 3 }),
@@ -451,9 +451,9 @@ fn algorithms_that_know_nodes_are_left_out_where_the_order_of_ranks_does_not_sui
     }
 }
 
-/// A candidate is measured with the blocks that its own parts want.
+/// A candidate is measured with the blocks that are predicted for its own parts.
 #[test]
-fn predictions_are_asked_for_with_the_parts() {
+fn blocks_are_predicted_for_the_parts() {
     let campaign = campaign(
         "candidates: {include: \"*/reduce_broadcast\"}\n\
          parameters: {block_bytes: 4K, bcast: [binary_pipelined, chain]}\n",
@@ -478,9 +478,9 @@ fn predictions_are_asked_for_with_the_parts() {
     assert_eq!(found.len(), 5, "{found:?}");
 }
 
-/// Those that know nodes have to be named.
+/// Algorithms that know nodes must be named.
 #[test]
-fn every_algorithm_competes_by_default_and_none_that_is_excluded() {
+fn by_default_every_algorithm_is_a_candidate_unless_excluded() {
     const ALL: &str = r#"["*", "*/leaders", "*/leaders_pipelined", "*/lanes"]"#;
     let all = campaign("");
     let named = campaign(&format!("candidates: {{include: {ALL}}}\n"));
@@ -536,7 +536,7 @@ fn default_sizes_end_where_vectors_become_too_long() {
 }
 
 #[test]
-fn the_placebo_takes_part_where_it_is_asked_for() {
+fn the_placebo_is_a_candidate_on_request() {
     let cell = cell(Collective::Bcast, 64);
     let with = campaign("candidates: {include: [bcast/linear, \"placebo:default\"]}\n");
     let expected = ["default", "placebo:default", "bcast/linear"];
@@ -550,7 +550,7 @@ fn the_placebo_takes_part_where_it_is_asked_for() {
 /// The candidates of the default campaign in a cell on two ranks, with blocks as large as the vector, and
 /// the candidates that were merged into them.
 #[test]
-fn on_two_ranks_the_simplest_stands_for_what_is_the_same_schedule() {
+fn on_two_ranks_the_simplest_of_equal_schedules_is_measured() {
     let check = |lines: &str, collective, distinct: &[&str], merged: usize| {
         let found = campaign(lines).candidates(&cell(collective, 1024), &|_| None);
         let expected = ["default"].into_iter().chain(distinct.iter().copied());
@@ -574,7 +574,7 @@ fn on_two_ranks_the_simplest_stands_for_what_is_the_same_schedule() {
     let distinct = ["bcast/linear", scatters, splits];
     check("", Collective::Bcast, &distinct, 10);
     check("", Collective::Scatter, &["scatter/linear"], 5);
-    // Those that the campaign names, also if it names them one by one.
+    // The candidates that the campaign names, also if it names each of them.
     let only = "candidates: {include: [bcast/chain, bcast/binomial]}\n";
     check(only, Collective::Bcast, &["bcast/binomial"], 1);
     let others = "candidates: {exclude: [bcast/linear*, bcast/mst]}\n";
@@ -582,10 +582,10 @@ fn on_two_ranks_the_simplest_stands_for_what_is_the_same_schedule() {
     check(others, Collective::Bcast, &distinct, 7);
 }
 
-/// A candidate with blocks goes by the simplest name that the campaign has for these, also where that was
-/// not to be tried with them.
+/// A candidate with blocks has the simplest name in the campaign, also if the campaign does not ask for that name with
+/// these blocks.
 #[test]
-fn blocks_that_are_the_same_have_one_name_at_all_sizes() {
+fn equal_blocks_have_one_name_at_all_sizes() {
     let campaign = campaign(
         "candidates: {include: [bcast/chain, bcast/binary_pipelined]}\nparameters: {block_bytes: 4K}\n",
     );

@@ -153,7 +153,7 @@ impl Args {
                 }
             }
         }
-        // The root has the whole vector in one of its buffers, if not all ranks do.
+        // At least the root has the whole vector in one of its buffers.
         let layout = schedule.layout(schedule.shape().root);
         let mut cuts: Vec<Vec<u64>> = partitions
             .into_iter()

@@ -1,4 +1,4 @@
-//! The sound files that are damaged, made by colltune itself where it makes them.
+//! The intact files that are damaged later; colltune makes those that it can make.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -142,7 +142,7 @@ impl Fixture {
                 .prefix("colltune-torture-")
                 .tempdir()?,
         };
-        // Another user runs cases in it, too.
+        // Cases also run in it as another user.
         set_mode(fixture.folder.path(), 0o755)?;
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let own = std::env::current_exe()?;
@@ -217,7 +217,7 @@ impl Fixture {
         self.folder.path().join(name)
     }
 
-    /// Compiles an MPI program, with which `libcolltune.so` reads tables; without the library there is none.
+    /// Compiles an MPI program, in which `libcolltune.so` reads tables. There is none without that library.
     fn install_preloaded(&self) -> Result<(), Box<dyn Error>> {
         let libraries = std::env::var_os("COLLTUNE_LIBDIR").map(PathBuf::from);
         let installed = fs::read_dir(libraries.unwrap_or_default())
@@ -258,7 +258,7 @@ impl Fixture {
             ("XDG_STATE_HOME", folder.join("state").into()),
             ("TMPDIR", folder.join("tmp").into()),
             ("LC_ALL", "C.UTF-8".into()),
-            // Fewer threads and arenas, which take address space.
+            // Threads and arenas take address space, which is limited.
             ("POLARS_MAX_THREADS", "2".into()),
             ("MALLOC_ARENA_MAX", "2".into()),
         ]
@@ -269,7 +269,7 @@ impl Fixture {
         self.limited(&[self.path("bin/colltune").as_os_str()], folder)
     }
 
-    /// A program with its first arguments, to be run in a folder as colltune is.
+    /// A program with its first arguments, to be run in a folder like colltune.
     pub(crate) fn limited<S: AsRef<std::ffi::OsStr>>(&self, words: &[S], folder: &Path) -> Command {
         let mut command = Command::new(words[0].as_ref());
         command

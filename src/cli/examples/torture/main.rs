@@ -19,10 +19,10 @@ use clap::Parser;
 use fixture::Fixture;
 use trial::{Finding, Trial};
 
-/// Damages files with a seed, runs what reads them, and keeps what is found
+/// Damages files by a seed, runs the verbs that read them, and keeps the findings
 #[derive(Debug, Parser)]
 struct Args {
-    /// How long
+    /// The duration
     #[arg(default_value_t = 60)]
     seconds: u64,
     /// The same seed gives the same cases; by default a new one
@@ -31,7 +31,7 @@ struct Args {
     /// Run this case alone, and keep its folder
     #[arg(long)]
     case: Option<u64>,
-    /// Where the folders of findings are kept
+    /// The folder for the folders of findings
     #[arg(long, default_value = "target/torture")]
     keep: PathBuf,
 }

@@ -73,7 +73,7 @@ const EXTREMES: &[&str] = &[
     "16E",
 ];
 
-/// What replaces a file.
+/// Replacements of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Special {
     Fifo,
@@ -120,7 +120,7 @@ fn replace(path: &Path, special: Special) -> io::Result<()> {
     let mode = Mode::from_bits_truncate(0o666);
     match special {
         Special::Fifo => mkfifo(path, mode)?,
-        // A device of its own for root, who could replace the system's.
+        // A device made for this, since root could replace the system's.
         Special::Zeros if geteuid().is_root() => mknod(path, SFlag::S_IFCHR, mode, makedev(1, 5))?,
         Special::Zeros => symlink("/dev/zero", path)?,
         Special::Folder => fs::create_dir(path)?,
@@ -158,7 +158,7 @@ fn damage_bytes(content: &mut Vec<u8>, rng: &mut Rng) -> String {
             let count = 1 + rng.usize(..32);
             let at = rng.usize(..length);
             for _ in 0..count {
-                // Near each other: far apart they would all hit different pages of a store.
+                // Near each other, since bits far apart would all be on different pages of a store.
                 let place = (at + rng.usize(..512)).min(length - 1);
                 content[place] ^= 1 << rng.u8(..8);
             }

@@ -58,7 +58,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
         } else if kind.is_file() {
             fs::copy(path, &place).map(drop)
         } else {
-            // The list of damages names what is not a file.
+            // The list of damages names everything that is not a file.
             Ok(())
         }
     })
@@ -71,7 +71,7 @@ pub(crate) fn give(folder: &Path, owner: u32) -> io::Result<()> {
     walk(folder, &mut |path| give(path))
 }
 
-/// Takes the right to write from everybody, or gives it back to the owner.
+/// Withdraws all write permissions, or gives the owner's back.
 pub(crate) fn set_writable(folder: &Path, writable: bool) -> io::Result<()> {
     let set = |path: &Path| {
         let meta = fs::symlink_metadata(path)?;
@@ -90,8 +90,8 @@ pub(crate) fn set_writable(folder: &Path, writable: bool) -> io::Result<()> {
     walk(folder, &mut |path| set(path))
 }
 
-/// Visits everything below a folder, folders before what is in them. Files that disappear meanwhile, as by a
-/// process that was killed late, are passed over.
+/// Visits everything below a folder, folders before what is in them. Skips files that disappear meanwhile, for example
+/// because a process was killed late.
 fn walk(folder: &Path, visit: &mut dyn FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

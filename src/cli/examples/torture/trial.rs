@@ -18,9 +18,9 @@ use crate::mutation::damage;
 use crate::snapshot::{Snapshot, copy, give, set_writable, snapshot};
 use crate::verbs::{PRELOADED, Reading};
 
-/// The longest that a verb may take: far more than any needs, also on a busy machine.
+/// The longest time that a verb may take: far more than any verb needs, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(40);
-/// Address space in KiB, and the length of files in blocks of 512 bytes.
+/// The limits of address space in KiB, and of file lengths in blocks of 512 bytes.
 const LIMITS: &str = "ulimit -v 2097152 && ulimit -f 1048576 && ulimit -c 0 && exec \"$@\"";
 /// A user and a group without rights: `nobody`.
 const OTHER: u32 = 65534;
@@ -43,7 +43,7 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    /// Findings of one kind have one cause, as far as that can be told.
+    /// The kind: findings of one kind probably have the same cause.
     pub(crate) fn kind(&self) -> String {
         let verb = self.command.split(' ').next().unwrap_or_default();
         format!("{} read by {verb}: {}", self.file, self.what)
@@ -67,7 +67,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What all cases share.
+/// The parts that all cases share.
 pub(crate) struct Trial<'a> {
     fixture: &'a Fixture,
     readings: Vec<Reading>,
@@ -75,7 +75,7 @@ pub(crate) struct Trial<'a> {
     keep: &'a Path,
 }
 
-/// How a case is run.
+/// The way in which a case is run.
 struct Conditions {
     as_other: bool,
     read_only: bool,
@@ -105,9 +105,9 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Runs a case; `keep` leaves its folder, as the verb finds it, where that can be looked at.
+    /// Runs a case; `keep` preserves its folder, as the verb finds it, for inspection.
     pub(crate) fn run(&self, case: u64, keep: bool) -> io::Result<Vec<Finding>> {
-        // Cases differ in all bits, so that neighbours have nothing in common.
+        // Seeds of neighbouring cases differ in many bits, so that the cases are unrelated.
         let mut rng = Rng::with_seed(self.seed ^ case.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let reading = &self.readings[(case % self.readings.len() as u64) as usize];
         if reading.is_preloaded() && !self.fixture.has_preloaded() {
@@ -125,7 +125,7 @@ impl<'a> Trial<'a> {
         let folder = place.join(name);
         copy(&self.fixture.base(), &folder)?;
         let is_root = geteuid().is_root();
-        // Drawn for every user, so that the damage does not depend on it.
+        // Drawn also if the user is not root, so that the damage does not depend on the user.
         let (as_other, read_only) = (rng.bool(), rng.u8(..8) == 0);
         let as_other = is_root && (as_other || read_only || reading.steers());
         let conditions = Conditions {
@@ -279,7 +279,7 @@ fn changes(before: &Snapshot, after: &Snapshot, writes: &[&str], damaged: &str) 
     faults
 }
 
-/// Whether a snapshot tells of a regular file.
+/// Whether a snapshot has a regular file there.
 fn is_file(identity: &str) -> bool {
     identity.starts_with(|c: char| c.is_ascii_digit())
 }

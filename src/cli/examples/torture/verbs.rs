@@ -1,7 +1,7 @@
-//! Which verbs read which files.
+//! The verbs that read each file.
 
-/// A line for each file and verb: the file that is damaged; what is run, one after the other as long as it ends with 0;
-/// and beginnings of the paths that may be written, `measured` for what measuring writes.
+/// A line for each file and verb: the file that is damaged; the commands to run, one after the other until one does not
+/// exit with 0; and beginnings of the paths that may be written, where `measured` stands for the outputs of measuring.
 const LINES: &str = "\
 campaign.yaml | plan campaign.yaml
 campaign.yaml | tune campaign.yaml | measured
@@ -68,10 +68,10 @@ deployed/history | deploy example.yaml --to deployed --preload | deployed
 .colltune/small.db.launches/0001.spool | jobs --json
 .colltune/small.db.launches/0001.spool | cancel campaign.yaml | measured";
 
-/// What measuring writes.
+/// The outputs of measuring.
 const MEASURED: [&str; 4] = [".colltune", "tables", "reports", "state"];
 
-/// Files that may name outputs, or what is started.
+/// Files that may name outputs, or programs to start.
 const STEERING: [&str; 8] = [
     "campaign.yaml",
     "reference.yaml",
@@ -83,16 +83,16 @@ const STEERING: [&str; 8] = [
     ".colltune/small.db.launches/0001.job.json",
 ];
 
-/// An MPI program with `libcolltune.so`; all else that is run is colltune.
+/// An MPI program with `libcolltune.so`; all other commands are colltune's.
 pub(crate) const PRELOADED: &str = "preloaded";
 
-/// A file, and what reads it.
+/// A file, and the commands that read it.
 pub(crate) struct Reading {
     /// The file that is damaged.
     pub(crate) file: &'static str,
-    /// What is run, one after the other as long as it ends with 0.
+    /// The commands, run one after the other until one does not exit with 0.
     pub(crate) commands: Vec<&'static str>,
-    /// What may be written: beginnings of paths.
+    /// Beginnings of the paths that may be written.
     pub(crate) writes: Vec<&'static str>,
 }
 
@@ -116,7 +116,7 @@ impl Reading {
         LINES.lines().map(reading).collect()
     }
 
-    /// Whether root must not run it: outputs are wherever the file says.
+    /// Whether root must not run it, because the file says where outputs are.
     pub(crate) fn steers(&self) -> bool {
         STEERING.contains(&self.file)
     }

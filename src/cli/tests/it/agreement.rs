@@ -1,4 +1,4 @@
-//! Whether a campaign that is run twice comes to the same decisions.
+//! A campaign that is run twice comes to nearly the same decisions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use vocabulary::{Candidate, Cell, Subject};
 
 use crate::run::Place;
 
-/// Many cells, few of them easy: up to 20 algorithms within a few percent of each other.
+/// Many cells, most of them difficult to decide: up to 20 algorithms differ by a few percent only.
 const CAMPAIGN: &str = "\
 name: twice
 launcher: {simulated: {machine: machine.yaml, seed: SEED}}
@@ -24,7 +24,7 @@ budget: 10h
 
 const MACHINE: &str = "fat-tree.yaml";
 
-/// What a campaign with this seed finds, on the machine as `edit` makes it.
+/// The results of a campaign with this seed, on the machine as changed by `edit`.
 fn analysis(seed: u32, edit: impl Fn(String) -> String) -> CampaignAnalysis {
     let place = Place::new();
     let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tuning/machines");
@@ -37,8 +37,8 @@ fn analysis(seed: u32, edit: impl Fn(String) -> String) -> CampaignAnalysis {
     CampaignAnalysis::of(&store, None, None).unwrap()
 }
 
-/// What is chosen in each cell of the campaign for commutative operators. Between these, runs confirm what
-/// they have chosen, each at other sizes.
+/// The choice in each cell of the campaign for commutative operators. Between these sizes, each run confirms its
+/// choices at other sizes.
 fn choices(analysis: &CampaignAnalysis) -> BTreeMap<Cell, Candidate> {
     let is_explored = |cell: Cell| {
         let summaries = &analysis.found.summaries;
@@ -54,9 +54,9 @@ fn choices(analysis: &CampaignAnalysis) -> BTreeMap<Cell, Candidate> {
 }
 
 #[test]
-fn two_runs_on_a_noisy_machine_choose_alike() {
+fn two_runs_on_a_noisy_machine_choose_nearly_the_same() {
     let (one, other) = (analysis(1, |m| m), analysis(2, |m| m));
-    // Without noise: how long everything really takes.
+    // Without noise, so that times are the true ones.
     let noiseless = analysis(1, |machine| {
         let (before, _) = machine.split_once("noise:").expect("a noisy machine");
         before.to_owned()

@@ -1,4 +1,4 @@
-//! What `--json` prints is as `colltune schema` says.
+//! The output of `--json` conforms to the schemas that `colltune schema` prints.
 
 use std::process::Command;
 

@@ -5,12 +5,12 @@ use service::{Configuration, Service};
 use crate::run::Place;
 
 #[test]
-fn a_state_is_copied_and_brought_back() {
+fn backup_copies_a_state_and_restore_brings_it_back() {
     let place = Place::new();
     let configuration = Configuration::of_folder(&place.path("")).unwrap();
     let service = Service::open(configuration, "colltune".into()).unwrap();
     let secret = service.owner_token().unwrap();
-    // Also while a service uses it.
+    // A backup may be made while a service uses the state.
     let ran = place.run(&["backup", "service", "copy/monday"]).good();
     assert!(ran.out.contains("copy/monday is complete"), "{}", ran.out);
     for (path, bytes) in place.files() {

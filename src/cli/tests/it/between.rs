@@ -1,4 +1,4 @@
-//! A shape between two measured ones: `lookup`, `explain`, programs and exported files have one answer.
+//! For a shape between two measured ones `lookup`, `explain`, programs and exported files give the same answer.
 
 use schedule::Collective;
 use table::dispatch::CommunicatorRules;
@@ -13,7 +13,7 @@ use crate::unmodified::calls;
 
 const NATIVE: &str = "native:bcast/chain";
 const OURS: &str = "bcast/chain";
-/// Sizes, and whether chain is chosen there on 1x4.
+/// Sizes, each with whether chain is chosen for it on 1x4.
 const SIZES: [(u64, bool); 5] = [
     (8, false),
     (401, false),
@@ -76,8 +76,9 @@ fn lookup_explain_programs_and_exports_have_one_answer_between_shapes() {
     }
 }
 
-/// Broadcasts on four ranks with a table of two and of eight: each rank checks what it receives, and rank 0 tells what
-/// carried them out. If ranks chose differently, those in a chain would wait for the others.
+/// Broadcasts on four ranks with a table of two and of eight: each rank checks the data that it receives, and rank 0
+/// prints which candidates carried out the calls. If ranks chose differently, those that chose a chain would wait for
+/// the others.
 fn check_ranks(place: &Place, library: Option<Library>, name: &str, launcher: &[&str]) {
     let library = library.expect("its driver was built");
     write_table(place, name, &library.version, OURS);
@@ -107,7 +108,7 @@ fn check_ranks(place: &Place, library: Option<Library>, name: &str, launcher: &[
 }
 
 #[test]
-fn ranks_of_openmpi_run_what_is_interpolated() {
+fn ranks_of_openmpi_run_interpolated_choices() {
     let Some(place) = place_with("openmpi", "") else {
         return;
     };
@@ -117,7 +118,7 @@ fn ranks_of_openmpi_run_what_is_interpolated() {
 }
 
 #[test]
-fn ranks_of_mpich_run_what_is_interpolated() {
+fn ranks_of_mpich_run_interpolated_choices() {
     let Some(place) = place_with("mpich", "") else {
         return;
     };

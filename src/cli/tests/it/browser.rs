@@ -1,4 +1,4 @@
-//! The service as a person uses it, with a real browser: from logging in to a table that jobs have, and back.
+//! The service as a person uses it, with a real browser: from logging in to a table that jobs use, and to its rollback.
 
 mod pages;
 mod site;
@@ -11,7 +11,7 @@ use crate::chromium::{Browser, ENTER, TAB};
 use crate::run::Place;
 use crate::{guarded_mpi, mpi, unmodified};
 
-/// Watches a task's page to its good end. The page renews itself: nothing is clicked, and it is not loaded again.
+/// Watches a task's page until the task is done. The page updates itself, without clicks or reloading.
 fn follow(browser: &Browser) {
     let state = || browser.text("#state .badge");
     let first = state();
@@ -26,7 +26,7 @@ fn follow(browser: &Browser) {
     assert_eq!(browser.evaluate("return window.isThisVeryPage"), true);
 }
 
-/// What a table's page shows of the table itself.
+/// Checks what a table's page shows of the table itself.
 fn assert_table_is_shown(browser: &Browser) {
     let area =
         "const box = document.querySelector('.report figure svg.map').getBoundingClientRect();
@@ -38,7 +38,7 @@ fn assert_table_is_shown(browser: &Browser) {
     }
 }
 
-/// Releases the table whose page is shown to production, with a reason, though gates are closed; comes to the
+/// Releases the table whose page is shown to production, with a reason, although gates are closed; ends on the
 /// channel's page.
 fn release(browser: &Browser, reason: &str) {
     browser.click("//nav[@aria-label='Channel']//a[.='production']");
@@ -58,7 +58,7 @@ fn release(browser: &Browser, reason: &str) {
     });
 }
 
-/// A node whose launcher says what it is given.
+/// A node with a launcher that prints its arguments and environment.
 fn node() -> Place {
     let node = Place::with_mpirun("echo \"$@\"");
     node.write("lib/openmpi-4.1.4/libcolltune.so", "");
@@ -185,7 +185,7 @@ fn a_user_goes_the_whole_way_on_real_ranks_of_openmpi() {
 }
 
 #[test]
-fn without_scripts_the_pages_do_the_same() {
+fn the_pages_work_without_scripts() {
     let Some(browser) = Browser::start() else {
         return;
     };
@@ -211,7 +211,8 @@ fn without_scripts_the_pages_do_the_same() {
     assert_eq!(browser.complaints(), [] as [&str; 0]);
 }
 
-/// Goes from element to element until a selector is met. The way must be short, and every stop must be seen.
+/// Presses Tab until an element that matches a selector has the focus. That must take few steps, and the focus must be
+/// visible at each of them.
 #[track_caller]
 fn tab_to(browser: &Browser, selector: &str) {
     let stop = format!(
@@ -230,7 +231,7 @@ fn tab_to(browser: &Browser, selector: &str) {
 }
 
 #[test]
-fn by_keyboard_alone_one_logs_in_and_submits() {
+fn logging_in_and_submitting_need_only_the_keyboard() {
     let Some(browser) = Browser::start() else {
         return;
     };
@@ -244,7 +245,7 @@ fn by_keyboard_alone_one_logs_in_and_submits() {
     tab_to(&browser, "main button");
     browser.press(ENTER);
     browser.wait("logged in", || browser.has("form[action=\"/logout\"]"));
-    // The first stop of a page leads past its navigation.
+    // The first focusable element of a page is a link that skips its navigation.
     browser.press(TAB);
     browser.press(ENTER);
     tab_to(&browser, "main a[href=\"/queue#submit\"]");

@@ -15,11 +15,11 @@ use tempfile::TempDir;
 use testkit::process;
 use ureq::Agent;
 
-/// Seconds after which `timeout` ends the browser, also if the test was killed and cannot.
+/// Seconds after which `timeout` ends the browser, in case the test was killed and cannot end it.
 const LIFE: &str = "170";
-/// What one command to the browser may take: it waits for the page that it leads to.
+/// The time limit for one command to the browser, which waits until the page that it opens is loaded.
 const COMMAND: Duration = Duration::from_secs(40);
-/// How long something that is to appear on a page may take.
+/// The time limit for something to appear on a page.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const ARGUMENTS: [&str; 11] = [
@@ -33,7 +33,7 @@ const ARGUMENTS: [&str; 11] = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    // Not even the browser itself leaves this machine.
+    // The browser itself cannot connect to other machines either.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
 
@@ -62,7 +62,7 @@ impl Browser {
             .args(["--kill-after=5", LIFE])
             .arg(driver)
             .arg("--port=0")
-            // What the browser forgets here goes with the profile.
+            // Files that the browser leaves here are removed with the profile.
             .env("TMPDIR", profile.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -102,7 +102,7 @@ impl Browser {
         self.ask(path, body).unwrap_or_else(|why| panic!("{why}"))
     }
 
-    /// What the driver answers to a command; or what kind of error it is and why.
+    /// The driver's answer to a command, or the kind and the message of its error.
     fn ask(&self, path: &str, body: &Value) -> Result<Value, String> {
         let answer = self.agent.post(format!("{}{path}", self.session));
         let mut answer = answer.send_json(body).map_err(|error| error.to_string())?;
@@ -129,7 +129,7 @@ impl Browser {
         self.post("/url", &json!({"url": address}));
     }
 
-    /// What a function with this body returns.
+    /// The value that a function with this body returns.
     pub(crate) fn evaluate(&self, script: &str) -> Value {
         self.post("/execute/sync", &json!({"script": script, "args": []}))
     }
@@ -191,7 +191,7 @@ impl Browser {
         });
     }
 
-    /// Types into a field what replaces its value.
+    /// Types a text into a field, in place of its value.
     #[track_caller]
     pub(crate) fn fill(&self, selector: &str, text: &str) {
         self.with(selector, |element| {
@@ -221,7 +221,7 @@ impl Browser {
         self.post("/actions", &json!({"actions": [keyboard]}));
     }
 
-    /// Waits until something holds, and shows the page if it never does.
+    /// Waits until a condition holds; if it does not in time, panics with the page's text.
     #[track_caller]
     pub(crate) fn wait(&self, what: &str, holds: impl Fn() -> bool) {
         let begun = Instant::now();
@@ -232,7 +232,7 @@ impl Browser {
         }
     }
 
-    /// Makes the window so wide, as a phone's where it is narrow, for a colour scheme: `light` or `dark`.
+    /// Sets the window's width, like that of a phone if it is narrow, and the colour scheme: `light` or `dark`.
     pub(crate) fn show_as(&self, width: u32, scheme: &str) {
         let height = if width < 600 { 844 } else { 900 };
         let size = json!({
@@ -243,7 +243,7 @@ impl Browser {
         self.devtools("Emulation.setEmulatedMedia", json!({"features": [feature]}));
     }
 
-    /// The page as a picture (PNG), so high as it is but at most so high.
+    /// A picture of the page (PNG), cut off at this height.
     pub(crate) fn picture(&self, width: u32, most: u32) -> Vec<u8> {
         let height = self.evaluate("return document.documentElement.scrollHeight");
         let height = height.as_u64().unwrap().min(most.into());
@@ -255,7 +255,7 @@ impl Browser {
             .unwrap()
     }
 
-    /// What the console was told, by pages and about them, that is a warning or an error, since this was asked last.
+    /// The warnings and errors that pages caused in the console since the last call.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let entries = self.post("/se/log", &json!({"type": "browser"}));
         let entries = entries.as_array().unwrap().iter();
@@ -266,7 +266,7 @@ impl Browser {
             .collect()
     }
 
-    /// The addresses that were asked for since this was asked last, also those that were refused or never answered.
+    /// The addresses that were requested since the last call, also if the request was refused or never answered.
     pub(crate) fn requests(&self) -> Vec<String> {
         let entries = self.post("/se/log", &json!({"type": "performance"}));
         let address = |entry: &Value| {
@@ -280,7 +280,7 @@ impl Browser {
             Some(url.as_str()?.to_owned())
         };
         let addresses = entries.as_array().unwrap().iter().filter_map(address);
-        // The latter are of the empty page that the browser begins with: no page of others can ask for them.
+        // The latter belong to the empty page with which the browser begins; other pages cannot request them.
         let is_inside = |url: &String| {
             ["data:", "chrome://"]
                 .iter()
@@ -289,7 +289,7 @@ impl Browser {
         addresses.filter(|url| !is_inside(url)).collect()
     }
 
-    /// No page had anything to complain about, and none asked anybody but the one at this address.
+    /// Asserts that no page caused a warning, and that all requests went to this address.
     #[track_caller]
     pub(crate) fn assert_quiet(&self, address: &str) {
         assert_eq!(self.complaints(), [] as [&str; 0], "the console");
@@ -302,7 +302,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It removes what it keeps elsewhere; whether or not that works, the group ends.
+        // The driver removes its other files; whether or not that works, the process group is killed.
         let _ = self.agent.delete(&self.session).call();
         let group = Pid::from_raw(self.driver.id().cast_signed());
         let _ = killpg(group, Signal::SIGKILL);

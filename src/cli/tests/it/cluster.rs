@@ -19,14 +19,14 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Four hosts; `None` where there cannot be any, or no measuring program for them.
+    /// Four hosts; `None` if they cannot be made here, or there is no measuring program for them.
     fn up() -> Option<Self> {
         driver_of("openmpi")?;
-        // Another test, or a developer, may have clusters of their own.
+        // Other tests and developers may have clusters at the same time.
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let id = (100 + (2 * std::process::id() + count) % 150).to_string();
-        // Fast links: this is about shapes, not about times.
+        // Fast links, since this tests shapes, not times.
         let (code, printed) = script(
             "virtual-cluster",
             &["up", "4", "--rate", "2gbit", "--id", &id],
@@ -116,7 +116,7 @@ fn several_hosts_under_openmpi_become_shapes_of_a_table() {
     let expected = [1, 2].map(|ppn| CommShape { nodes: 4, ppn });
     assert_eq!(shapes, expected);
 
-    // MPI takes the hosts for different nodes, and both kinds of link were measured.
+    // MPI sees the hosts as different nodes, and both kinds of link were measured.
     let outcome: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(outcome["failures"], 0, "{outcome}");
     let library: Library = serde_json::from_value(outcome["library"].clone()).unwrap();
@@ -143,7 +143,7 @@ fn several_hosts_under_openmpi_become_shapes_of_a_table() {
     let orders = store.rank_orders(&library).unwrap();
     assert_eq!(orders.get(&expected[1]), Some(&RankOrder::Block));
 
-    // Ranks that are numbered in another way are another measurement.
+    // Measurements with ranks in another order are different ones.
     place.write("campaign.yaml", cluster.campaign("cyclic"));
     let other = start(&place, &["tune", "campaign.yaml"])
         .wait_with_output()
@@ -173,8 +173,8 @@ fn a_killed_colltune_leaves_no_rank_on_any_host_under_openmpi() {
     wait_until("ranks and daemons end", || cluster.processes().is_empty());
 }
 
-/// Tunes on two shapes with this way of coming to common starts; the samples of cells, and what the
-/// last launch told of itself.
+/// Tunes on two shapes with this method for common starts; returns the samples of cells, and the environment that the
+/// last launch reported.
 fn tune(cluster: &Cluster, place: &Place, way: &str) -> (Vec<Sample>, Environment) {
     let text = cluster
         .campaign("block")
@@ -202,7 +202,7 @@ fn median(sample: &Sample) -> f64 {
     seconds[seconds.len() / 2]
 }
 
-/// Clocks are learned over TCP, first by first ranks from hosts to hosts, then on each host.
+/// Clocks are synchronised over TCP, first between the first ranks of all hosts, then on each host.
 #[test]
 fn hosts_agree_on_starts_by_a_common_clock_under_openmpi() {
     let Some(cluster) = Cluster::up() else { return };
@@ -212,7 +212,7 @@ fn hosts_agree_on_starts_by_a_common_clock_under_openmpi() {
     let (in_windows, environment) = tune(&cluster, &place, "window");
     assert_eq!(environment.clocks.len(), 8, "all ranks of 4x2");
     for clock in &environment.clocks {
-        // All hosts have this machine's clock; what was learned may be wrong by a slice of time.
+        // All hosts have this machine's clock; the estimated differences may be wrong by a scheduler's time slice.
         assert!(clock.offset_seconds.abs() < 0.1, "{clock:?}");
         assert!((0.0..0.1).contains(&clock.error_seconds), "{clock:?}");
     }

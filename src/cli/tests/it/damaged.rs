@@ -12,7 +12,7 @@ use crate::made;
 const STORE: &str = ".colltune/made.db";
 const TABLE: &str = "before.yaml";
 
-/// The verbs that read a store, each damaged store with the next one.
+/// The verbs that read a store; each damaged store is read by the next one.
 const VERBS: [&str; 8] = [
     "decide STORE",
     "report STORE --format html",
@@ -24,7 +24,7 @@ const VERBS: [&str; 8] = [
     "explain TABLE -c allreduce -n 1 -k 2 -b 8K",
 ];
 
-/// Overwrites some bytes behind the file's header, here and there.
+/// Overwrites some bytes at random places behind the file's header.
 fn damage(store: &mut [u8], random: &mut Rng) {
     for _ in 0..random.usize(1..4) {
         let length = random.usize(1..17);
@@ -39,13 +39,13 @@ fn damage(store: &mut [u8], random: &mut Rng) {
     }
 }
 
-/// A number that `COLLTUNE_...` gives, to repeat or prolong a test.
+/// The number in a variable `COLLTUNE_...`, to repeat or prolong a test.
 fn given(name: &str) -> Option<u64> {
     env::var(name).ok()?.parse().ok()
 }
 
 #[test]
-fn damaged_stores_are_understood_or_refused() {
+fn verbs_answer_or_refuse_damaged_stores() {
     let place = made::place();
     place.run(&["decide", STORE, "-o", TABLE]).good();
     let sound = fs::read(place.path(STORE)).unwrap();

@@ -30,7 +30,7 @@ fn table(rules: &[&str]) -> String {
         .replace("warnings: []", "warnings: [\"The machine was busy.\"]")
 }
 
-/// Runs a command that ends well, with warnings.
+/// Runs a command that succeeds with warnings.
 fn warned(place: &Place, args: &[&str]) -> Ran {
     let ran = place.run(args);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
@@ -53,7 +53,7 @@ const UNCERTAIN: &str =
 const DEPLOY: [&str; 4] = ["deploy", "night.yaml", "--to", "site"];
 
 #[test]
-fn a_table_is_deployed_changed_and_taken_back() {
+fn a_table_is_deployed_replaced_and_rolled_back() {
     let place = place(&[DEFAULT, CONFIRMED]);
     let current = || {
         let link = fs::read_link(place.path("site/current")).unwrap();
@@ -129,7 +129,7 @@ fn a_table_is_deployed_changed_and_taken_back() {
 }
 
 #[test]
-fn what_is_unconfirmed_is_refused_left_out_or_used() {
+fn unconfirmed_rules_are_refused_left_out_or_used() {
     let place = place(&[DEFAULT, CONFIRMED, UNCONFIRMED, UNCERTAIN]);
     let before = place.files();
     let ran = place.run(&DEPLOY);
@@ -163,7 +163,7 @@ fn what_is_unconfirmed_is_refused_left_out_or_used() {
 }
 
 #[test]
-fn what_cannot_be_deployed_is_said() {
+fn deploy_says_why_it_cannot_deploy() {
     let place = place(&[DEFAULT]);
     let check = |args: &[&str], code: i32, parts: &[&str]| {
         place.run(&[&["deploy"], args].concat()).bad(code, parts);
@@ -181,7 +181,7 @@ fn what_cannot_be_deployed_is_said() {
         &[&to[..], &["night.yaml"]].concat(),
         1,
         &[
-            "nothing of the table can be deployed",
+            "no rule of the table can be deployed",
             "there is nothing to do",
         ],
     );
@@ -192,7 +192,7 @@ fn what_cannot_be_deployed_is_said() {
     );
     check(&[&to[..], &["none.yaml"]].concat(), 2, &["none.yaml"]);
     check(&[&to[..], &["--list"]].concat(), 2, &["cannot list site"]);
-    // Beside this test there may be one for 4.1.4.
+    // Other tests may have built one for 4.1.4.
     let of_another = table(&[DEFAULT, CONFIRMED]).replace("4.1.4", "4.1.99");
     place.write("night.yaml", of_another);
     check(
@@ -207,7 +207,7 @@ fn what_cannot_be_deployed_is_said() {
     );
 }
 
-/// Programs decide by the table themselves only if that is asked for.
+/// Programs decide by the table themselves only with `--preload`.
 #[test]
 fn the_runtime_is_preloaded_only_if_asked_for() {
     let place = place(&[DEFAULT, CONFIRMED]);
@@ -236,7 +236,7 @@ fn the_runtime_is_preloaded_only_if_asked_for() {
         text.contains("COLLTUNE_TABLE=DIR/site/night-2026-11-20-"),
         "{text}"
     );
-    // The release that the rules are written for is the one that the programs have.
+    // The rules are written for the release that the programs have.
     let text = with(&["--library-version", "4.1.99"]);
     assert!(
         text.contains("LD_PRELOAD=DIR/lib/openmpi-4.1.99/libcolltune.so\""),
@@ -244,7 +244,8 @@ fn the_runtime_is_preloaded_only_if_asked_for() {
     );
 }
 
-/// Whatever is released while it runs: the link, and a folder that has one, stand for what is current now.
+/// The link and a folder with the link stand for the version that is current at the job's start, whatever is released
+/// later.
 #[test]
 fn a_job_uses_one_version_of_a_folder_of_releases() {
     let place = place(&[DEFAULT, CONFIRMED]);
@@ -275,7 +276,7 @@ fn a_job_uses_one_version_of_a_folder_of_releases() {
 }
 
 #[test]
-fn everybody_can_read_what_is_deployed() {
+fn all_users_can_read_deployed_files() {
     let place = place(&[DEFAULT, CONFIRMED]);
     let output = Command::new("sh")
         .args([
@@ -296,7 +297,7 @@ fn everybody_can_read_what_is_deployed() {
 }
 
 #[test]
-fn what_cannot_be_used_together_is_refused() {
+fn options_that_conflict_are_refused() {
     let place = Place::new();
     for action in ["--list", "--rollback"] {
         for ignored in [
@@ -317,9 +318,10 @@ fn what_cannot_be_used_together_is_refused() {
     }
 }
 
-/// Both are withheld by default, with one sentence for all of them, here and in the file.
+/// Unconfirmed rules and rules of low confidence are left out by default, with one sentence for all of them, in the
+/// output and in the file.
 #[test]
-fn export_leaves_out_what_is_not_confirmed() {
+fn export_leaves_out_unconfirmed_rules() {
     let place = place(&[DEFAULT, CONFIRMED, UNCONFIRMED, UNCERTAIN]);
     let export = ["export", "night.yaml", "--format", "openmpi"];
     let ran = warned(&place, &export);

@@ -8,17 +8,17 @@ use table::{Confidence, Rule};
 use vocabulary::{Candidate, Pattern, Subject};
 
 use crate::guarded_mpi::{CAMPAIGN, TABLE, native, set_rules};
-use crate::mpi::{assert_nobody_left, command, place_with, wait};
+use crate::mpi::{assert_no_process_left, command, place_with, wait};
 use crate::run::{Place, Ran, driver_of};
 
 /// A classic file of rules: every broadcast of 1000 bytes and more goes through a pipeline of 256 bytes.
 const PIPELINE: &str = "1\n7\n1\n0\n2\n0 0 0 0\n1000 3 0 256\n";
 
-/// A place in which a library is measured, with what a site has set there.
+/// A place in which a library is measured under the settings of a site.
 struct Site {
     place: Place,
     variables: Vec<(String, String)>,
-    /// The note that names what is overridden.
+    /// The note that names the overridden settings.
     told: String,
 }
 
@@ -34,7 +34,7 @@ impl Site {
         ran
     }
 
-    /// Measures the campaign, and has a table with these rules alone for every deployment.
+    /// Measures the campaign, and writes a table with only these rules for every deployment.
     fn tune(&self, collective: Collective, rules: Vec<Rule>) {
         let tuned = self.run(&["tune", "campaign.yaml", "--json"]);
         assert_eq!(tuned.code, Some(0), "{tuned:?}");
@@ -88,7 +88,8 @@ impl Site {
     }
 }
 
-/// The rules of [`PIPELINE`] as rules of a table. They are slow: a measured speed-up shows whether they are in force.
+/// The rules of [`PIPELINE`] as rules of a table. They are slow, so that a measured speed-up shows whether they are
+/// active.
 fn pipelined() -> Vec<Rule> {
     vec![
         Rule::new(0, Candidate::Default, None, Confidence::High),
@@ -117,7 +118,7 @@ fn rules_that_variables_deploy_are_not_measured_under_openmpi() {
     };
     site.tune(Collective::Bcast, pipelined());
     site.assert_holds();
-    assert_nobody_left(&site.place);
+    assert_no_process_left(&site.place);
 }
 
 #[test]
@@ -139,7 +140,7 @@ fn rules_that_a_file_of_settings_deploys_are_not_measured_under_openmpi() {
     // Without the deployed rules the default is several times as fast.
     let speedup = site.speedup(1 << 20);
     assert!(speedup.is_some_and(|speedup| speedup < 0.8), "{speedup:?}");
-    assert_nobody_left(&site.place);
+    assert_no_process_left(&site.place);
 }
 
 #[test]
@@ -187,8 +188,8 @@ fn a_deployed_selection_file_is_not_measured_under_mpich() {
         "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=DIR/selection.json is set in the environment"
             .to_owned();
     site.tune(Collective::Allreduce, rules);
-    // Times of launches differ, and on a busy machine the number of calls that are timed together: one of three
-    // attempts has to show it.
+    // Times differ between launches, and on a busy machine so does the number of calls that are timed together. One of
+    // three attempts must show it.
     let mut seen = Vec::new();
     let mut is_faster = || {
         seen.push(site.speedup(64));
@@ -197,7 +198,7 @@ fn a_deployed_selection_file_is_not_measured_under_mpich() {
     let is_faster = (0..3).any(|_| is_faster());
     assert!(is_faster, "{seen:?}");
     site.assert_holds();
-    assert_nobody_left(&site.place);
+    assert_no_process_left(&site.place);
 }
 
 /// The library that a site preloads into every program is not loaded into the programs that measure.
@@ -215,7 +216,7 @@ fn a_preloaded_table_is_not_measured_under_openmpi() {
         "{} is built with the driver",
         library.display()
     );
-    // A program that uses it warns that it cannot be read.
+    // A program that loads it warns that it cannot read the table.
     place.write("table.yaml", "not a table");
     let table = place.path("table.yaml").display().to_string();
     let site = Site {

@@ -1,9 +1,10 @@
-//! The README and the chapters in `docs/`: links lead somewhere, and commands do what is said.
+//! The README and the chapters in `docs/`: the targets of links exist, and commands do what the text says.
 //!
-//! The word after `console` says who runs a block's commands. None: [`commands_run`]. `mpi`:
-//! [`commands_run_under_openmpi`]. `build`: continuous integration, whose own commands they are. `program`: the tests
-//! of `run` and the C interface, with programs of their own. `service`: the tests of the service and the browser.
-//! `cluster`: no test, as they need a cluster. Every command, of whichever kind, is checked for options that do not exist.
+//! The word after `console` says which test runs a block's commands. No word: [`commands_run`]. `mpi`:
+//! [`commands_run_under_openmpi`]. `build`: continuous integration, which has these commands. `program`: the tests of
+//! `run` and of the C interface, with other programs. `service`: the tests of the service and the browser. `cluster`:
+//! no test, as they need a cluster. In commands of all kinds the test [`options_of_all_commands_exist`] checks the
+//! options.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use crate::mpi;
 use crate::run::Place;
 
-/// What the chapters call their campaign; a few seconds under MPI.
+/// The campaign that the chapters name; it takes a few seconds under MPI.
 const NIGHT: &str = "
 name: night
 library: openmpi
@@ -27,7 +28,7 @@ launches: 2
 budget: 20s
 ";
 
-/// The parts of the large simulated campaign that the chapter asks about.
+/// The parts of the large simulated campaign that the chapter queries.
 const FAT_TREE: &str = "
 name: simulated-fat-tree
 launcher: {simulated: {machine: tuning/machines/fat-tree.yaml}}
@@ -99,7 +100,7 @@ fn has_anchor(text: &str, wanted: &str) -> bool {
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn the_targets_of_links_exist() {
     let others = [
         "CONTRIBUTING.md",
         "CHANGELOG.md",
@@ -232,7 +233,7 @@ fn run_all(place: &Place, kind: &str, environment: impl Fn(&mut Command)) -> usi
             command.args(["-euc", line]).current_dir(place.path(""));
             environment(&mut command);
             let ended = testkit::process::run(&mut command, Duration::from_secs(100));
-            // What these measure may be that the table does not hold.
+            // These may find that the table does not hold.
             let may_say_no = ["colltune validate ", "colltune check "];
             let no = may_say_no.iter().any(|verb| line.starts_with(verb));
             let good = ended.status.success() || no && ended.status.code() == Some(1);
@@ -243,7 +244,7 @@ fn run_all(place: &Place, kind: &str, environment: impl Fn(&mut Command)) -> usi
     count
 }
 
-/// The folder of the binary, before all others.
+/// A search path with the binary's folder first.
 fn search_path() -> std::ffi::OsString {
     let mut path = Path::new(env!("CARGO_BIN_EXE_colltune"))
         .parent()

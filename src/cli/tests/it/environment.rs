@@ -5,7 +5,7 @@ use std::fs;
 use crate::made;
 use crate::run::{Place, keys};
 
-/// Runs what needs MPI in a place that lacks it, and sees that nothing is written.
+/// Runs commands that need MPI in a place without it, and checks that nothing is written.
 fn check(place: &Place, parts: &[&str]) {
     place.write("campaign.yaml", made::CAMPAIGN);
     let before = place.files();
@@ -73,7 +73,7 @@ fn another_library_is_installed() {
 #[test]
 fn the_driver_is_not_built() {
     let place = Place::new();
-    // A version without a driver, whatever stands beside the binary.
+    // No driver beside the binary is built for this version.
     place.add_mpirun_of("4.0.99", "exit 1");
     check(
         &place,
@@ -93,7 +93,7 @@ fn the_driver_is_not_built() {
 }
 
 #[test]
-fn doctor_finds_what_is_there() {
+fn doctor_finds_libraries_and_drivers() {
     let place = Place::with_mpirun("exit 1");
     let findings = place.run(&["doctor", "--json"]).good().json();
     assert_eq!(
@@ -159,7 +159,7 @@ fn doctor_finds_what_is_there() {
     assert!(ran.out.contains("DIR/bin/mpirun: unusable"), "{}", ran.out);
 }
 
-/// Runs the doctor with these environment variables, for people and for programs.
+/// Runs the doctor with these environment variables, as text and as JSON.
 fn doctor(place: &Place, variables: &[(&str, &str)]) -> (String, serde_json::Value) {
     let print = |args: &[&str]| {
         let mut command = place.command(args);
@@ -172,7 +172,7 @@ fn doctor(place: &Place, variables: &[(&str, &str)]) -> (String, serde_json::Val
 }
 
 #[test]
-fn doctor_tells_before_measuring_what_makes_times_doubtful() {
+fn doctor_warns_before_measuring_of_conditions_that_disturb_times() {
     let place = Place::with_mpirun("exit 1");
     let settings = [
         ("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "tree"),
@@ -180,7 +180,7 @@ fn doctor_tells_before_measuring_what_makes_times_doubtful() {
         ("UNRELATED", "1"),
     ];
     let (text, json) = doctor(&place, &settings);
-    // It depends on the machine whether there are other warnings.
+    // Other warnings depend on the machine.
     let told = |json: &serde_json::Value| {
         let sentences = json["warnings"].as_array().unwrap().iter();
         let about = sentences.filter(|sentence| sentence.as_str().unwrap().contains("`default`"));
@@ -238,14 +238,14 @@ fn the_launcher_fails() {
     );
     assert_eq!(place.read("tables/made.yaml"), old);
     assert_eq!(place.read("reports/made.md"), "old report");
-    // What failed is on record, and hinders nothing.
+    // The failed launch is stored, and prevents nothing.
     place
         .run(&["fit", ".colltune/made.db"])
         .bad(2, &["holds no measurements"]);
 }
 
 #[test]
-fn a_campaign_that_leaves_the_library_open_gets_one_that_can_be_measured() {
+fn a_campaign_without_a_library_uses_one_that_can_be_measured() {
     let place = Place::new();
     // Open MPI would come first, but its measuring program is not built.
     place.add_mpirun_of("4.0.99", "exit 1");

@@ -1,4 +1,4 @@
-//! Decisions judged at points that were kept from them.
+//! Decisions judged at points that were held out.
 
 use serde_json::json;
 
@@ -79,9 +79,9 @@ fn evaluate_shows_regrets_beside_baselines() {
     assert_eq!(default["within_5_percent"], 0.0);
 }
 
-/// Two sizes on one shape have nothing between them.
+/// Of two sizes on one shape, none can be held out.
 #[test]
-fn a_store_without_inner_points_is_refused_with_what_to_do() {
+fn a_store_without_inner_points_is_refused_with_a_remedy() {
     let place = Place::new();
     place.write(
         "times.csv",

@@ -12,7 +12,7 @@ use crate::interrupt::{SLEEPER, wait_for_pids};
 use crate::made;
 use crate::run::Place;
 
-/// Takes some seconds; an interrupted run comes to the very same table.
+/// Takes some seconds; an interrupted run, continued, gives the same table.
 const CAMPAIGN: &str = "\
 name: small
 launcher: {simulated: {machine: fat-tree.yaml, seed: 7}}
@@ -34,11 +34,11 @@ fn place() -> Place {
     place
 }
 
-/// The events of a run, and what its last line tells.
+/// The events of a run, and the outcome in its last line.
 #[track_caller]
 fn watched(place: &Place, args: &[&str]) -> (Vec<Value>, Value) {
     let ran = place.run(args);
-    // What is found may be that something is slower.
+    // The verb may find that a rule is slower, and exit with 1.
     assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
     let lines = ran.out.lines();
     let mut events: Vec<Value> = lines
@@ -82,7 +82,7 @@ fn each_event_is_a_line_and_the_outcome_is_the_last() {
 }
 
 #[test]
-fn a_command_whose_reader_goes_away_ends_as_by_an_interrupt() {
+fn a_command_ends_like_an_interrupted_one_when_its_reader_goes_away() {
     let place = place();
     let mut child = place
         .command(&["tune", "campaign.yaml", "--events"])
@@ -106,7 +106,7 @@ fn a_command_whose_reader_goes_away_ends_as_by_an_interrupt() {
 }
 
 #[test]
-fn it_ends_so_also_while_it_has_nothing_to_tell() {
+fn a_command_also_ends_while_it_has_nothing_to_print() {
     let place = Place::with_mpirun(SLEEPER);
     place.write("campaign.yaml", made::CAMPAIGN);
     let mut child = place

@@ -17,7 +17,7 @@ fn write_table(place: &Place, library: &str, version: &str, collectives: &str) -
     Table::load(&place.path("tables/night.yaml")).unwrap()
 }
 
-/// The entry of a shape on one node for some operators: thresholds with the names of what begins there.
+/// The entry of a shape on one node for some operators: thresholds with the names of the candidates that begin there.
 fn entry(ranks: u32, operators: Option<&str>, rules: &[(u64, String)]) -> String {
     let operators = operators.map_or_else(String::new, |of| format!("        operators: {of}\n"));
     let rules: Vec<String> = rules
@@ -36,16 +36,16 @@ fn entry(ranks: u32, operators: Option<&str>, rules: &[(u64, String)]) -> String
     )
 }
 
-/// A call for the program to carry out.
+/// A call that the program carries out.
 #[derive(Clone, Debug, PartialEq)]
 struct Call {
     collective: schedule::Collective,
     bytes: u64,
-    /// As the program calls it.
+    /// The program's name for the collective.
     variant: &'static str,
 }
 
-/// The calls as the program reads them.
+/// The calls in the format that the program reads.
 fn lines(calls: &[Call]) -> String {
     let line = |call: &Call| format!("{} {} {}\n", call.collective, call.bytes, call.variant);
     calls.iter().map(line).collect()

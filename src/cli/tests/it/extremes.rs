@@ -1,4 +1,4 @@
-//! Extreme numbers: every reader refuses them with their range, or what follows from them is finite.
+//! Extreme numbers: every reader refuses them and names the range, or the results are finite.
 
 use std::ops::Range;
 use std::path::Path;
@@ -29,7 +29,7 @@ const EXTREMES: [&str; 13] = [
     "17",
 ];
 
-/// The places of the numbers in a text, comments apart: what begins with a digit and no letter before it.
+/// The places of the numbers in a text, without its comments: words that begin with a digit and follow no letter.
 fn numbers(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -57,7 +57,7 @@ fn numbers(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The text with one number after the other replaced by each of the extremes.
+/// Texts in which one number each is replaced by each of the extremes.
 fn replaced(text: &str) -> impl Iterator<Item = String> {
     numbers(text).into_iter().flat_map(move |range| {
         EXTREMES.map(|extreme| {
@@ -89,7 +89,7 @@ fn campaigns_have_no_endless_times() {
 }
 
 #[test]
-fn what_machines_take_is_finite() {
+fn simulated_times_are_finite() {
     let ring = schedule::find("allreduce/ring").unwrap();
     let check = |machine: &Machine| {
         let request = Request {
@@ -212,7 +212,7 @@ fn imported_numbers_have_bounds() {
     let ranks = "the shape 2147483648x2 does not have a number of ranks from 1 to 2147483647";
     refuse("default,,2147483648,2,64,,1,1", &[" ppn: ", ranks]);
 
-    // What is still allowed is reported on.
+    // Numbers at the bounds are accepted, and reports can be made of them.
     let mut text = HEADER.to_owned();
     for launch in 1..=6 {
         for (shape, bytes) in [
@@ -298,7 +298,7 @@ fn options_have_bounds() {
     }
 }
 
-/// Simulated times outside of the bounds become the nearest within.
+/// Simulated times outside the bounds are replaced by the nearest bound.
 #[test]
 fn machines_without_delay_are_measured() {
     let place = Place::new();

@@ -1,8 +1,8 @@
 //! A campaign on real Open MPI with a library in which one candidate crashes, one hangs, one gives
 //! wrong results, and one takes so long that no budget suffices.
 //!
-//! The candidates are mock-ups: each calls a collective that nothing else here calls, and that a
-//! preloaded library replaces.
+//! The candidates are mock-ups: each calls a collective that no other candidate here calls, and that a preloaded
+//! library replaces.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use store::{LaunchOutcome, Store};
 use vocabulary::{Library, Pattern};
 use wire::FailureKind;
 
-use crate::mpi::{assert_nobody_left, place_with, run};
+use crate::mpi::{assert_no_process_left, place_with, run};
 use crate::run::Place;
 
 const LIBRARY: &str = r"
@@ -59,7 +59,7 @@ launches: 2
 confirmation: off
 ";
 
-/// What fails, as what, and what the message says.
+/// A failing candidate, the kind of its failure, and a part of the message.
 type Fault = (&'static str, FailureKind, &'static str);
 
 const CRASH: Fault = (
@@ -79,7 +79,7 @@ const WRONG: Fault = (
 );
 const SLOW: &str = "mockup:allreduce/reduce+bcast";
 
-/// A place where ranks are started with the library; `None` where there is no MPI.
+/// A place where ranks are started with the library; `None` without MPI.
 fn sabotaged(slow_milliseconds: u32, watchdog: &str) -> Option<Place> {
     let place = place_with("openmpi", CAMPAIGN)?;
     place.write("faulty.c", LIBRARY);
@@ -99,7 +99,7 @@ fn sabotaged(slow_milliseconds: u32, watchdog: &str) -> Option<Place> {
     Some(place)
 }
 
-/// Tunes to the end and asserts that these failed, as is said, and nothing else.
+/// Tunes to the end and asserts that exactly these candidates failed, with these kinds and messages.
 #[track_caller]
 fn check(place: &Place, faults: &[Fault]) -> Store {
     let ran = run(place, &["tune", "campaign.yaml", "--json"]);
@@ -139,7 +139,7 @@ fn check(place: &Place, faults: &[Fault]) -> Store {
         );
         assert!(ran.err.contains(kind.name()), "{}", ran.err);
     }
-    // Candidates that did not fail were measured in every launch, those that did in none.
+    // Candidates that did not fail were measured in every launch, the others in none.
     for ((subject, candidate), launches) in store.counts(&library, Pattern::Together).unwrap() {
         let name = candidate.to_string();
         assert!(faults.iter().all(|(faulty, ..)| *faulty != name), "{name}");
@@ -147,18 +147,18 @@ fn check(place: &Place, faults: &[Fault]) -> Store {
     }
     let table = table::Table::load(&place.path("tables/real.yaml")).unwrap();
     assert_eq!(table.collectives.len(), 3);
-    assert_nobody_left(place);
+    assert_no_process_left(place);
     store
 }
 
 #[test]
-fn candidates_that_crash_hang_err_or_take_too_long_under_openmpi_cost_only_themselves() {
+fn failing_candidates_under_openmpi_do_not_affect_other_candidates() {
     let Some(place) = sabotaged(1500, "5s") else {
         return;
     };
     let slow = (SLOW, FailureKind::TooSlow, "one call took 1.5");
     let store = check(&place, &[CRASH, HANG, WRONG, slow]);
-    // A crash and a deadlock take a launch with them, the others take none.
+    // A crash and a deadlock each cost a launch, the other failures none.
     let launches = store.launches().unwrap();
     let died =
         |outcome: &Option<LaunchOutcome>| matches!(outcome, Some(LaunchOutcome::Died { .. }));

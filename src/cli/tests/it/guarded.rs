@@ -1,4 +1,4 @@
-//! Tables that are measured again: `validate` and `check`, on a simulated machine.
+//! `validate` and `check` measure tables again, on a simulated machine.
 
 use std::fs;
 use std::path::Path;
@@ -38,7 +38,7 @@ fn place() -> Place {
     place
 }
 
-/// Has the table choose, for long broadcasts, what is far slower than the default.
+/// Makes the table choose, for long broadcasts, a candidate that is far slower than the default.
 fn spoil(place: &Place) {
     let path = place.path(TABLE);
     let mut table = Table::load(&path).unwrap();
@@ -58,7 +58,8 @@ fn spoil(place: &Place) {
     table.save(&path).unwrap();
 }
 
-/// Asserts how a run ended; that all is simulated is all that it warned of, and nothing is left behind.
+/// Asserts the exit code of a run, that its only warning is that times are simulated, and that no temporary files are
+/// left.
 #[track_caller]
 fn ended(place: &Place, ran: Ran, code: i32) -> Ran {
     assert_eq!(ran.code, Some(code), "{ran:?}");
@@ -161,7 +162,7 @@ fn a_table_that_holds_passes_its_check() {
     );
     assert_eq!(place.read(TABLE), before);
 
-    // The same answer comes of the same seed; and of the table alone, beside which the campaign stands.
+    // The same seed gives the same answer, and so does the table alone if the campaign is beside it.
     let again = ended(&place, place.run(&args), 0).json();
     assert_eq!(again, found);
     fs::rename(place.path(".colltune"), place.path("moved")).unwrap();
@@ -202,7 +203,7 @@ fn a_table_that_no_longer_holds_fails_its_check() {
 }
 
 #[test]
-fn another_machine_is_no_place_for_a_check_unless_it_is_asked_for() {
+fn a_check_on_another_machine_needs_an_option() {
     let place = place();
     let slower = place.read("fat-tree.yaml").replace("1.6e-6", "3.2e-6");
     place.write("fat-tree.yaml", slower);
@@ -221,7 +222,7 @@ fn another_machine_is_no_place_for_a_check_unless_it_is_asked_for() {
         "{}",
         ran.out
     );
-    // A larger tolerance finds nothing.
+    // With a larger tolerance nothing is found.
     let ran = place.run(&[
         "check",
         TABLE,
@@ -258,7 +259,7 @@ fn a_table_for_another_order_of_ranks_is_not_judged() {
 }
 
 #[test]
-fn without_the_tables_library_nothing_can_be_said() {
+fn without_the_tables_library_a_check_gives_no_answer() {
     let place = made::place();
     place
         .run(&["decide", ".colltune/made.db", "--output", "table.yaml"])
@@ -268,7 +269,7 @@ fn without_the_tables_library_nothing_can_be_said() {
         let ran = place
             .run(&[verb, "table.yaml"])
             .bad(3, &["the launcher exited with code 1"]);
-        // It names a log, which is there.
+        // The error names a log, which exists.
         let (_, log) = ran.err.split_once("log: DIR/").unwrap();
         assert!(place.path(log.trim()).exists(), "{log}");
     }
@@ -278,16 +279,16 @@ fn without_the_tables_library_nothing_can_be_said() {
     place.run(&["check", "table.yaml"]).bad(3, &["MPI"]);
 }
 
-/// The example of a job is one that the command understands.
+/// The command accepts the campaign of the example job.
 #[test]
-fn the_example_of_a_job_is_sound() {
+fn the_example_of_a_job_is_accepted() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../jobs/check.yml");
     let job = fs::read_to_string(path).unwrap();
     let (_, script) = job.split_once("- colltune ").unwrap();
     let (script, _) = script.split_once("allow_failure").unwrap();
     let args: Vec<&str> = script.split_whitespace().collect();
     assert_eq!(args[..2], ["check", "tables/night.yaml"]);
-    // All that is missing is the table.
+    // Only the table is missing.
     Place::new()
         .run(&args)
         .bad(2, &["cannot read", "tables/night.yaml"]);
@@ -338,7 +339,7 @@ fn a_good_table_is_validated() {
 }
 
 #[test]
-fn what_is_slower_than_the_default_is_found_and_turned_back() {
+fn rules_slower_than_the_default_are_found_and_turned_back() {
     let place = place();
     spoil(&place);
     let before = place.read(TABLE);
@@ -378,7 +379,7 @@ fn what_is_slower_than_the_default_is_found_and_turned_back() {
     assert!(!told.contains("significantly slower"), "{told}");
 }
 
-/// Makes the store claim that a linear broadcast of long messages takes hardly any time.
+/// Changes the store so that a linear broadcast of long messages seems to take hardly any time.
 fn doctor(place: &Place) {
     let store = rusqlite::Connection::open(place.path(STORE)).unwrap();
     store.execute_batch("DROP TRIGGER sample_update").unwrap();
@@ -417,7 +418,7 @@ fn has_linear(place: &Place) -> bool {
     choices(place).iter().any(|(_, id)| id == "linear")
 }
 
-/// A place whose store and table claim that a slow algorithm is fast.
+/// A place with a store and a table in which a slow algorithm seems fast.
 fn deceived() -> Place {
     let place = Place::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tuning/machines");
@@ -439,7 +440,7 @@ fn deceived() -> Place {
 }
 
 #[test]
-fn what_was_repaired_stays_repaired_when_the_table_is_made_again() {
+fn repaired_rules_stay_repaired_when_the_table_is_made_again() {
     let place = deceived();
     let before = place.read(TABLE);
     place.write("tables/before.yaml", &before);
@@ -466,7 +467,7 @@ fn what_was_repaired_stays_repaired_when_the_table_is_made_again() {
     place.run(&["decide", STORE, "--output", TABLE]).good();
     assert_eq!(place.read(TABLE), repaired);
 
-    // A change back to the default has no worth.
+    // For a change back to the default no worth is given.
     let diff = place.run(&["diff", "tables/before.yaml", TABLE]).good().out;
     assert!(diff.contains("default (turned back)"), "{diff}");
     assert!(diff.contains(" expected before"), "{diff}");
@@ -524,7 +525,7 @@ fn without_a_store_verdicts_stay_in_the_tables_file() {
 }
 
 #[test]
-fn what_validating_finds_good_is_confirmed() {
+fn rules_that_validate_finds_faster_are_confirmed() {
     let place = place();
     let before = place.read(TABLE);
     assert!(!before.contains("confirmed: true"), "{before}");

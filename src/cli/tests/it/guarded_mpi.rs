@@ -1,4 +1,4 @@
-//! `validate` and `check` on real MPI: exported files in place, and forced algorithms.
+//! `validate` and `check` on real MPI, with exported files and with forced algorithms.
 
 use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use table::{Confidence, Deployments, Rule, Table};
 use vocabulary::{Candidate, Parameters};
 
-use crate::mpi::{assert_nobody_left, command, place_with, run, wait};
+use crate::mpi::{assert_no_process_left, command, place_with, run, wait};
 use crate::run::{Place, Ran};
 
 /// Measures the library's own algorithms in a few seconds.
@@ -39,7 +39,7 @@ fn place(library: &str, collective: Collective, rules: Vec<Rule>) -> Option<Plac
     Some(place)
 }
 
-/// Gives the table these rules alone for a collective, for every deployment.
+/// Replaces the table's rules for a collective by these, for every deployment.
 pub(crate) fn set_rules(place: &Place, collective: Collective, rules: Vec<Rule>) -> Table {
     let path = place.path(TABLE);
     let mut table = Table::load(&path).unwrap();
@@ -68,7 +68,7 @@ pub(crate) fn native(from_bytes: u64, name: &str, segment_bytes: Option<u64>) ->
 
 #[test]
 fn an_exported_table_is_validated_and_repaired_under_openmpi() {
-    // A pipeline of pieces this short is slow for long messages.
+    // A pipeline with such short segments is slow for long messages.
     let rules = vec![
         Rule::new(0, Candidate::Default, None, Confidence::High),
         native(1000, "bcast/pipeline", Some(256)),
@@ -126,7 +126,7 @@ fn an_exported_table_is_validated_and_repaired_under_openmpi() {
     let lenient = [&check[..], &["--materiality", "5"]].concat();
     let checked = run(&place, &lenient);
     assert_eq!(checked.code, Some(0), "{checked:?}");
-    assert_nobody_left(&place);
+    assert_no_process_left(&place);
 }
 
 #[test]
@@ -160,14 +160,14 @@ fn an_exported_table_is_in_place_under_mpich() {
         seen.push(speedups);
         speedups[0] > 1.15 && speedups[1] < 1.6 * speedups[0]
     };
-    // Launches differ: fresh ones must say the same before it counts.
+    // Launches differ, so fresh ones must confirm the result.
     let is_in_place = (0..3).any(|_| agree());
     assert!(is_in_place, "{seen:?}");
-    assert_nobody_left(&place);
+    assert_no_process_left(&place);
 }
 
-/// Runs the binary in a process group of its own. If it takes too long, the group is told to end, and killed if
-/// it does not.
+/// Runs the binary in a process group of its own. If it takes too long, the group is asked to end, and killed if it
+/// does not.
 fn run_in_time(place: &Place, args: &[&str]) -> Ran {
     const LONGEST: Duration = Duration::from_secs(60);
     const GRACE: Duration = Duration::from_secs(5);
@@ -193,7 +193,7 @@ fn run_in_time(place: &Place, args: &[&str]) -> Ran {
     wait(place, child)
 }
 
-/// The rule that is slower, a pipeline of pieces of 64 bytes, applies to no measured size.
+/// The slower rule, a pipeline with segments of 64 bytes, applies to no measured size.
 #[test]
 fn a_probe_finds_a_rule_that_is_slower_between_measured_sizes_under_openmpi() {
     let Some(place) = place_with("openmpi", "") else {
@@ -250,8 +250,8 @@ fn a_probe_finds_a_rule_that_is_slower_between_measured_sizes_under_openmpi() {
         seen.push(found);
         is_found
     };
-    // Launches differ: fresh ones must say the same before it counts.
+    // Launches differ, so fresh ones must confirm the result.
     let is_found = (0..3).any(|_| is_found());
     assert!(is_found, "{seen:#?}");
-    assert_nobody_left(&place);
+    assert_no_process_left(&place);
 }

@@ -1,4 +1,4 @@
-//! The reference of the command line, and what is generated from it.
+//! The help of the command line, and what is generated from it.
 
 use crate::run::Place;
 
@@ -53,7 +53,7 @@ fn below() -> impl Iterator<Item = [&'static str; 2]> {
 }
 
 #[test]
-fn every_verb_explains_itself_with_an_example() {
+fn the_help_of_every_verb_has_an_example() {
     let place = Place::new();
     let whole = place.run(&["--help"]).good().out;
     let verbs = VERBS.iter().map(|verb| vec![*verb]);
@@ -98,12 +98,12 @@ fn the_manual_page_has_a_section_for_every_verb() {
         let section = format!("\n.SH COLLTUNE {name}\n");
         assert!(page.contains(&section), "{section}");
     }
-    // Options of verbs, not only of the whole.
+    // It has the options of verbs too, not only the common ones.
     assert!(page.contains("retry\\-failed"), "{page}");
 }
 
 #[test]
-fn wrong_usage_says_what_is_right() {
+fn errors_of_usage_name_the_right_usage() {
     let place = Place::new();
     for (args, part) in [
         (&["tuen"][..], "tune"),

@@ -1,4 +1,4 @@
-//! What the project's own documents promise.
+//! Checks of the project's own documents and names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,21 +8,21 @@ fn root() -> PathBuf {
 }
 
 #[test]
-fn the_example_table_can_be_asked() {
+fn the_example_table_can_be_queried() {
     let table = table::Table::load(&root().join("tables/example.yaml")).unwrap();
     let path = root().join("tuning").join(format!("{}.yaml", table.name));
     let campaign = campaign::Campaign::load(&path).unwrap();
     assert!(table.collectives.keys().eq(campaign.sizes.keys()));
-    // A search looks at some cells more often than the campaign asks for, and at none less.
+    // A guided search measures some cells more often than the campaign asks for, and none less often.
     assert!(table.provenance.launches >= campaign.launches);
-    // Nothing is missing; where patterns of calls disagree, a table says so.
+    // The only warnings are those about patterns of calls that disagree.
     let mut warnings = table.provenance.warnings.iter();
     assert!(warnings.all(|warning| warning.starts_with("the default stays where ")));
     let report = std::fs::read_to_string(root().join("reports/example.md")).unwrap();
     assert!(report.contains(&table.provenance.campaign));
 }
 
-/// The text of the file of a test's module, at whatever depth it is.
+/// The text of the file of a test's module, at any depth.
 fn module(folder: &Path, name: &str) -> Option<String> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let mut paths = entries.map(|entry| entry.path());
@@ -36,7 +36,7 @@ fn module(folder: &Path, name: &str) -> Option<String> {
 }
 
 #[test]
-fn the_threat_model_names_tests_that_are_there() {
+fn the_threat_model_names_existing_tests() {
     let text = std::fs::read_to_string(root().join("docs/service.md")).unwrap();
     let (_, threats) = text.split_once("## Threat model").unwrap();
     let mut named = 0;
@@ -54,7 +54,7 @@ fn the_threat_model_names_tests_that_are_there() {
     assert!(named > 30, "{named}");
 }
 
-/// Names that public types of several crates or files share, and what each stands for.
+/// Names that public types of several crates or files share, with their meanings.
 const SHARED_NAMES: &[(&str, &str)] = &[
     ("Call", "a call on MPI; a call whose time is predicted"),
     ("Manifest", "a client reads what a service writes"),
@@ -94,7 +94,7 @@ fn public_types(folder: &Path, names: &mut BTreeMap<String, BTreeSet<PathBuf>>) 
 }
 
 #[test]
-fn a_public_type_name_stands_for_one_thing() {
+fn public_types_share_only_listed_names() {
     let mut names = BTreeMap::new();
     public_types(&root().join("src"), &mut names);
     let shared = names.iter().filter(|(_, files)| files.len() > 1);

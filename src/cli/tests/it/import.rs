@@ -1,4 +1,4 @@
-//! Other people's measurements, from the file to the answer.
+//! Imported measurements, from the file to the answer.
 
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn place() -> Place {
 }
 
 #[test]
-fn imported_times_are_as_good_as_our_own() {
+fn imported_times_are_used_like_our_own() {
     let place = place();
     let told = place.run(&ARGS).good().out;
     assert_eq!(
@@ -57,7 +57,7 @@ fn imported_times_are_as_good_as_our_own() {
     place
         .run(&["decide", "data/hydra.db", "-o", "t.yaml"])
         .good();
-    // Named as the import named it.
+    // The store has the name that the import gave it.
     place
         .run(&["decide", "--store", "data/hydra.db", "-o", "same.yaml"])
         .good();
@@ -109,9 +109,9 @@ fn imported_times_are_as_good_as_our_own() {
         .bad(2, &["already holds hydra.csv", "name a new store"]);
 }
 
-/// A barrier has no size to ask for, all others have.
+/// A query about a barrier has no size; all other queries have one.
 #[test]
-fn a_table_is_asked_for_a_barrier_without_a_size() {
+fn a_query_about_a_barrier_has_no_size() {
     let place = Place::new();
     place.write(
         "barrier.csv",
@@ -144,7 +144,7 @@ fn a_table_is_asked_for_a_barrier_without_a_size() {
 }
 
 #[test]
-fn what_was_imported_is_told_to_programs_and_warnings_to_people() {
+fn imports_are_reported_as_json_and_warnings_as_text() {
     let place = Place::new();
     place.write("osu.txt", OSU);
     let args = [
@@ -203,7 +203,7 @@ fn what_was_imported_is_told_to_programs_and_warnings_to_people() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_told_with_its_remedy() {
+fn errors_of_imports_name_a_remedy() {
     let place = place();
     let import = |text: &str, more: &[&str]| {
         place.write("times.csv", text);
@@ -245,7 +245,7 @@ fn what_cannot_be_imported_is_told_with_its_remedy() {
 }
 
 #[test]
-fn what_others_forced_in_a_library_is_exported_for_it() {
+fn imported_times_of_forced_algorithms_can_be_exported() {
     let place = Place::new();
     place.write(
         "times.csv",

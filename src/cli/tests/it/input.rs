@@ -1,4 +1,4 @@
-//! Mistakes in what the command is given: the error says what and where, and nothing is touched.
+//! Mistakes in arguments and files: the error says what is wrong and where, and no file changes.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -7,7 +7,7 @@ use crate::answers;
 use crate::made;
 use crate::run::Place;
 
-/// Runs something that must fail with 2 and change no file.
+/// Runs a command that must exit with 2 and change no file.
 #[track_caller]
 fn check(place: &Place, args: &[&str], parts: &[&str]) {
     let before = place.files();
@@ -91,7 +91,7 @@ fn a_campaign_error_is_shown_with_its_line() {
 }
 
 #[test]
-fn no_campaign_is_there() {
+fn the_campaign_is_absent() {
     let place = Place::with_mpirun("exit 1");
     check(
         &place,
@@ -141,7 +141,7 @@ fn the_store_is_newer() {
 fn the_store_is_damaged() {
     let place = made::place();
     let length = fs::metadata(place.path(".colltune/made.db")).unwrap().len();
-    // All pages but the first, which says that it is ours.
+    // Damages all pages but the first, which identifies the file as a store.
     overwrite(
         &place,
         4096,
@@ -151,7 +151,7 @@ fn the_store_is_damaged() {
     check_campaign_verbs(&place, &["is damaged"]);
 }
 
-/// The verbs that go on from a store leave it alone as well. They may leave their lock.
+/// The verbs that continue a store do not change it either. They may leave their lock.
 fn check_campaign_verbs(place: &Place, parts: &[&str]) {
     let store = fs::read(place.path(".colltune/made.db")).unwrap();
     let old = made::old_table();
@@ -196,7 +196,7 @@ fn outputs_that_cannot_be_written() {
 }
 
 #[test]
-fn tune_finds_out_before_measuring_that_it_cannot_write() {
+fn tune_checks_before_measuring_that_it_can_write() {
     for (key, value) in [
         ("table", "file/made.yaml"),
         ("report", "file/made.md"),
@@ -234,7 +234,7 @@ fn a_table_that_names_an_unknown_algorithm() {
 }
 
 #[test]
-fn no_table_is_there() {
+fn the_table_is_absent() {
     let args = [
         "lookup", "t.yaml", "-c", "bcast", "-n", "1", "-k", "2", "-b", "8",
     ];
@@ -242,7 +242,7 @@ fn no_table_is_there() {
 }
 
 #[test]
-fn a_campaign_or_a_table_in_place_of_a_store_is_told_its_store() {
+fn an_error_about_a_campaign_or_table_in_place_of_a_store_names_its_store() {
     let place = made::place();
     place.write("campaign.yaml", made::CAMPAIGN);
     place
@@ -267,7 +267,7 @@ fn a_campaign_or_a_table_in_place_of_a_store_is_told_its_store() {
 }
 
 #[test]
-fn an_error_for_programs_has_its_kind() {
+fn an_error_as_json_has_its_kind() {
     let place = Place::new();
     for (args, code, kind) in [
         (&["fit", "absent.db", "--json"][..], 2, "input"),

@@ -12,7 +12,8 @@ use store::{LaunchOutcome, Store};
 use crate::made;
 use crate::run::Place;
 
-/// Answers probes, then leaves its process ids and sleeps, as does a process that it starts.
+/// A launcher that answers when asked for its version; otherwise it starts another process, writes both process ids to
+/// a file, and sleeps, as the other one does.
 pub(crate) const SLEEPER: &str = "\
 case \"$*\" in *' true') exit 0;; esac
 /bin/sleep 1000 &

@@ -1,4 +1,4 @@
-//! Jobs as their files tell of them, without any batch system.
+//! The states of jobs by their files, without a batch system.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ const SUBMISSION: &str = r#"{
   "script": "DIR/0001.alloc/script.sh", "output": "DIR/0001.alloc/output", "allocation": "DIR/0001.alloc"
 }"#;
 
-/// A folder with a campaign one of whose launches was a job.
+/// A folder with a campaign of which one launch was a job.
 fn place() -> Place {
     let place = made::place();
     let folder = ".colltune/made.db.launches";
@@ -57,7 +57,7 @@ fn jobs_are_listed_by_their_files() {
         [of("id"), of("state"), of("measured"), of("on")],
         [json!("4711"), json!("done"), json!(2), json!([])]
     );
-    // Not ended, and no batch system to ask.
+    // The job has not ended, and there is no batch system to query.
     let exit = ".colltune/made.db.launches/0001.alloc/0001.exit";
     std::fs::remove_file(place.path(exit)).unwrap();
     assert_eq!(
@@ -67,7 +67,7 @@ fn jobs_are_listed_by_their_files() {
 }
 
 #[test]
-fn where_there_are_no_jobs_there_is_nothing_to_tell_or_to_end() {
+fn without_jobs_there_is_nothing_to_list_or_cancel() {
     let place = made::place();
     assert_eq!(place.run(&["jobs"]).good().out, "no jobs\n");
     assert_eq!(place.run(&["jobs", "--json"]).good().json(), json!([]));
@@ -90,7 +90,7 @@ fn where_there_are_no_jobs_there_is_nothing_to_tell_or_to_end() {
 }
 
 #[test]
-fn only_jobs_go_on_without_the_command() {
+fn only_jobs_continue_without_the_command() {
     let place = made::place();
     for verb in ["tune", "measure"] {
         place
@@ -100,7 +100,7 @@ fn only_jobs_go_on_without_the_command() {
 }
 
 #[test]
-fn whoever_is_second_is_told_who_is_first_and_since_when() {
+fn the_error_about_a_lock_names_its_holder_and_the_time() {
     let place = place();
     let slurm = made::CAMPAIGN.to_owned() + "launcher: {slurm: {}}\n";
     place.write("campaign.yaml", slurm);

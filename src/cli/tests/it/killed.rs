@@ -21,7 +21,7 @@ const KILLS: u32 = 8;
 
 const LAUNCHES: u32 = 5;
 
-/// 8 cells, more than a second a launch on any machine: every candidate uses up its slice.
+/// 8 cells, over a second for each launch on any machine, since every candidate uses all of its time.
 const CAMPAIGN: &str = "
 collectives: [bcast, allreduce, allgather, reduce]
 shapes: [1x2]
@@ -34,7 +34,7 @@ confirmation: off
 launches: 5
 ";
 
-/// How soon ranks end when the command that waits for them is gone.
+/// The time in which ranks end after the command that waits for them has ended.
 const GRACE: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,18 +44,18 @@ enum Victim {
     Rank,
 }
 
-/// What the killing aims at, and what it did.
+/// The kind of process to kill, and the effects so far.
 #[derive(Default)]
 struct Tally {
-    /// Kills of each kind of process while it was at work.
+    /// The number of kills of each kind of process while it was working.
     hits: BTreeMap<Victim, u32>,
-    /// Ranks that were killed by SIGKILL: what a crash looks like.
+    /// The number of ranks killed by SIGKILL, which looks like a crash.
     crashes: usize,
 }
 
-/// Kills one process of a campaign at work and, if that was not colltune itself, somewhat later
-/// colltune; nothing is left alive.
-fn kill_somebody(place: &Place, launcher: &str, random: &mut Rng, tally: &mut Tally) {
+/// Kills one process of a running campaign and, if that was not colltune itself, colltune somewhat later; no process
+/// remains.
+fn kill_one_process(place: &Place, launcher: &str, random: &mut Rng, tally: &mut Tally) {
     let child = start(place, &["tune", "campaign.yaml"]);
     thread::sleep(Duration::from_millis(random.u64(100..2000)));
     let colltune = Pid::from_raw(child.id() as i32);
@@ -77,17 +77,17 @@ fn kill_somebody(place: &Place, launcher: &str, random: &mut Rng, tally: &mut Ta
     }
     if victim != Victim::Colltune {
         thread::sleep(Duration::from_millis(random.u64(300..1000)));
-        // It may have ended by itself; nothing is wrong then.
+        // It may have ended by itself, which is no error.
         let _ = kill(colltune, signals[random.usize(..signals.len())]);
     }
     end(place, child);
 }
 
-/// Waits for colltune's end, which is near; its descendants must have ended soon after.
+/// Waits for colltune to end; its descendants must end soon after.
 fn end(place: &Place, child: Child) {
     let pid = child.id();
     let ran = wait(place, child);
-    // 3 is what it says if the launcher dies before any rank has reported.
+    // The exit code is 3 if the launcher dies before any rank has reported.
     assert!(
         matches!(ran.code, None | Some(0 | 3 | 130)),
         "{pid}: {ran:?}"
@@ -103,7 +103,7 @@ fn end(place: &Place, child: Child) {
     }
 }
 
-/// What a store holds.
+/// The content of a store.
 #[derive(Default)]
 struct Held {
     samples: Vec<Sample>,
@@ -111,7 +111,7 @@ struct Held {
     tasks: BTreeSet<(u32, u32)>,
 }
 
-/// The store is sound, still holds what it held, and nothing was measured oftener than asked.
+/// Asserts that the store is intact, still has its earlier rows, and has no measurement more often than requested.
 fn check_store(place: &Place, before: &Held) -> Held {
     let path = place.path(".colltune/real.db");
     let Some((store, library)) = sound_store(&path) else {
@@ -143,7 +143,7 @@ fn check_store(place: &Place, before: &Held) -> Held {
     held
 }
 
-/// Every task whose end a driver wrote down is stored, and no launch lost more than one.
+/// Asserts that every task that a driver recorded as done is stored, and that no launch lost more than one.
 fn check_spools(place: &Place, held: &Held) {
     for entry in std::fs::read_dir(place.path(".colltune/real.db.launches")).unwrap() {
         let path = entry.unwrap().path();
@@ -153,7 +153,7 @@ fn check_spools(place: &Place, held: &Held) {
         let launch: u32 = path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         let (mut begun, mut done) = (BTreeSet::new(), BTreeSet::new());
-        // The last line may be torn.
+        // The last line may be incomplete.
         for line in text.split_inclusive('\n').filter(|l| l.ends_with('\n')) {
             match serde_json::from_str(line).unwrap() {
                 Record::Trying { task, .. } => _ = begun.insert((launch, task)),
@@ -167,7 +167,7 @@ fn check_spools(place: &Place, held: &Held) {
     }
 }
 
-/// All that the campaign asks for.
+/// The number of measurements that the campaign asks for.
 fn planned(place: &Place) -> BTreeSet<(Subject, Candidate)> {
     let campaign = Campaign::load(&place.path("campaign.yaml")).unwrap();
     let experiments = campaign.experiments().into_iter();
@@ -181,7 +181,7 @@ fn planned(place: &Place) -> BTreeSet<(Subject, Candidate)> {
     experiments.chain(cells).collect()
 }
 
-/// Kills again and again; then the campaign comes to its end, and everything is there.
+/// Kills processes repeatedly; then the campaign completes, and the store has all measurements.
 fn check(library: &str, launcher: &str, kills: u32) {
     let Some(place) = place_with(library, CAMPAIGN) else {
         return;
@@ -192,13 +192,13 @@ fn check(library: &str, launcher: &str, kills: u32) {
     let mut random = Rng::with_seed(seed);
     let (mut tally, mut held) = (Tally::default(), Held::default());
     for _ in 0..kills {
-        kill_somebody(&place, launcher, &mut random, &mut tally);
+        kill_one_process(&place, launcher, &mut random, &mut tally);
         held = check_store(&place, &held);
         if place.path("tables/real.yaml").exists() {
             break;
         }
     }
-    // Otherwise this would be a test of something else.
+    // Otherwise the kills would not have hit working processes.
     assert!(
         tally.hits.values().sum::<u32>() >= kills / 2,
         "{:?}",
@@ -215,7 +215,7 @@ fn check(library: &str, launcher: &str, kills: u32) {
     let library: Library = serde_json::from_value(outcome["library"].clone()).unwrap();
     let store = Store::open(&place.path(".colltune/real.db")).unwrap();
     let failures = store.failures(&library).unwrap();
-    // Only a rank that dies as in a crash is blamed on the candidate in flight.
+    // Only the death of a rank as in a crash is attributed to the candidate that was running.
     let told = failures
         .iter()
         .map(|f| format!("{}: {}", f.kind.name(), f.message));
@@ -240,11 +240,11 @@ fn check(library: &str, launcher: &str, kills: u32) {
 }
 
 #[test]
-fn killing_anybody_at_any_moment_under_openmpi_costs_the_cell_in_flight_and_no_more() {
+fn killing_any_process_at_any_moment_under_openmpi_loses_at_most_the_running_cell() {
     check("openmpi", "mpirun", KILLS);
 }
 
 #[test]
-fn killing_anybody_at_any_moment_under_mpich_costs_the_cell_in_flight_and_no_more() {
+fn killing_any_process_at_any_moment_under_mpich_loses_at_most_the_running_cell() {
     check("mpich", "mpiexec", KILLS / 2);
 }

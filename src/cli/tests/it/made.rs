@@ -1,4 +1,4 @@
-//! A store that looks as if a machine had been measured.
+//! A store with made-up measurements of a machine.
 
 use std::path::Path;
 
@@ -39,8 +39,8 @@ pub(crate) fn place() -> Place {
     place
 }
 
-/// The same, but that in each launch the default and the others are slowed down apart, so that the median of the
-/// paired ratios is not the ratio of the medians.
+/// The same, except that each launch slows the default and the other candidates by different factors, so that the
+/// median of the paired ratios is not the ratio of the medians.
 pub(crate) fn uneven() -> Place {
     let place = Place::with_mpirun("exit 1");
     place.write("campaign.yaml", CAMPAIGN);
@@ -68,7 +68,7 @@ pub(crate) fn uneven() -> Place {
     place
 }
 
-/// Measures the campaign with each of the libraries, in the imagination.
+/// Makes up measurements of the campaign for each of the libraries.
 pub(crate) fn store(path: &Path, libraries: &[&str]) {
     let campaign = parse();
     let mut store = Store::open_or_create(path).unwrap();
@@ -116,7 +116,7 @@ fn named(library: &str) -> Library {
     }
 }
 
-/// Adds a launch of another campaign that has taken its time and measured nothing.
+/// Adds a launch of another campaign that took time and measured nothing.
 pub(crate) fn spend(path: &Path, digest: &str, text: &str) {
     let campaign = parse();
     let mut store = Store::open(path).unwrap();
@@ -155,7 +155,7 @@ pub(crate) fn fail_a_candidate(path: &Path) {
     store.end_launch(number, &LaunchOutcome::Complete).unwrap();
 }
 
-/// What the spool holds of a first launch that dies in its first task.
+/// The spool's records of a first launch that dies in its first task.
 pub(crate) fn started_and_trying(digest: &str) -> String {
     let started = Record::Started(started(digest, 1));
     let trying = Record::Trying {
@@ -264,7 +264,7 @@ fn launch(store: &mut Store, plan: &Plan, disturb: impl Fn(&mut Measurement)) {
         .unwrap();
 }
 
-/// One time a candidate.
+/// One time for each candidate.
 fn times(work: &PlannedWork) -> Vec<f64> {
     match work {
         PlannedWork::Experiment(Experiment {
@@ -290,13 +290,13 @@ fn times(work: &PlannedWork) -> Vec<f64> {
             let bytes = cell.bytes as f64;
             let fastest = ALPHA + (BETA + GAMMA) * bytes;
             let time = |candidate: &Candidate| match candidate {
-                // At small sizes nothing beats the default.
+                // At small sizes no candidate beats the default.
                 Candidate::Default if bytes < 1000.0 => fastest,
                 Candidate::Default => 3.0 * fastest,
                 Candidate::Ours { parameters, .. } => match parameters.block_bytes {
                     Some(65536) => 1.25 * fastest,
                     Some(_) => 1.5 * fastest,
-                    // Where nothing is cut, both algorithms are this schedule.
+                    // If the vector is not cut, both algorithms have this schedule.
                     None => 2.0 * fastest,
                 },
                 other => panic!("{other} is not in the campaign"),
@@ -306,7 +306,7 @@ fn times(work: &PlannedWork) -> Vec<f64> {
     }
 }
 
-/// A table that an earlier campaign may have left.
+/// A table as an earlier campaign may have written it.
 pub(crate) fn old_table() -> String {
     let of_bcast = "  bcast:
     message_size: bytes of one rank's vector

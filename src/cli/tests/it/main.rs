@@ -1,4 +1,4 @@
-//! The command as users run it: the real binary in folders of its own, with made-up launchers.
+//! The command as users run it: the real binary in new folders, with fake launchers.
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 

@@ -1,4 +1,4 @@
-//! Whole campaigns on real MPI, left alone and disturbed.
+//! Whole campaigns on real MPI, undisturbed and disturbed.
 
 use std::path::PathBuf;
 use std::process::{Child, Command};
@@ -31,12 +31,12 @@ launches: 3
 watchdog: 2s
 ";
 
-/// A place with real MPI and a campaign; `None` where there is none to be used.
+/// A place with real MPI and a campaign; `None` without a usable MPI.
 fn place(library: &str) -> Option<Place> {
     place_with(library, CAMPAIGN)
 }
 
-/// The same with a campaign of one's own.
+/// The same with a given campaign.
 pub(crate) fn place_with(library: &str, campaign: &str) -> Option<Place> {
     testkit::require("measuring programs", std::env::var_os("COLLTUNE_LIBDIR"))?;
     let place = Place::new();
@@ -62,8 +62,7 @@ pub(crate) fn command(place: &Place, args: &[&str]) -> Command {
     command
 }
 
-/// The folder for temporary files: launches at the same moment get into each other's way where Open MPI keeps its
-/// sessions.
+/// The folder for temporary files: simultaneous launches would conflict in the folder of Open MPI's sessions.
 pub(crate) fn sessions(place: &Place) -> PathBuf {
     let folder = place.path("tmp");
     std::fs::create_dir_all(&folder).unwrap();
@@ -85,7 +84,7 @@ pub(crate) fn run(place: &Place, args: &[&str]) -> Ran {
     ran
 }
 
-/// Tunes to the end; whatever was disturbed before, everything is measured then, once a launch.
+/// Tunes to the end; everything is measured then, once in each launch, whatever was disturbed before.
 #[track_caller]
 fn finish(place: &Place) -> Value {
     let ran = run(place, &["tune", "campaign.yaml", "--json"]);
@@ -108,7 +107,7 @@ fn finish(place: &Place) -> Value {
     outcome
 }
 
-/// Processes that work in the place's folder, by the end of their program's name.
+/// Processes with the place's folder as working directory, by the end of their program's name.
 pub(crate) fn processes(place: &Place, program: &str) -> Vec<Pid> {
     let folder = std::fs::canonicalize(place.path("")).unwrap();
     let is_ours = |pid: &i32| {
@@ -133,12 +132,12 @@ pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Waits until a cell of the second launch is under way: the first has only experiments.
+/// Waits until the second launch measures a cell; the first has only experiments.
 fn wait_for_cells(place: &Place) {
     wait_for_cells_of(place, 2);
 }
 
-/// The same of any launch.
+/// The same for any launch.
 fn wait_for_cells_of(place: &Place, launch: u32) {
     let spool = place.path(&format!(".colltune/real.db.launches/{launch:04}.spool"));
     wait_until("a cell is measured", || {
@@ -146,7 +145,7 @@ fn wait_for_cells_of(place: &Place, launch: u32) {
     });
 }
 
-pub(crate) fn assert_nobody_left(place: &Place) {
+pub(crate) fn assert_no_process_left(place: &Place) {
     wait_until("ranks and launcher end", || {
         processes(place, "colltune-driver").is_empty() && processes(place, "mpi").is_empty()
     });
@@ -171,7 +170,7 @@ fn a_campaign_becomes_a_table_under_either_library() {
         );
         let begun = Instant::now();
         assert_eq!(finish(&place)["launches"], 0);
-        // Naming the library on the command line makes it no other campaign.
+        // The campaign stays the same if the library is named on the command line.
         let named = run(&place, &["tune", "campaign.yaml", "--library", library]);
         assert_eq!((named.code, named.err.as_str()), (Some(0), ""));
         assert!(
@@ -197,11 +196,11 @@ fn a_campaign_becomes_a_table_under_either_library() {
         let candidate = decision["candidate"].as_str().unwrap();
         let id = decision["algorithm"].as_str().unwrap();
         assert!(candidate == "default" || candidate.starts_with(&format!("allreduce/{id}")));
-        assert_nobody_left(&place);
+        assert_no_process_left(&place);
     }
 }
 
-/// Of these there are only the library's own algorithms.
+/// For these collectives there are only the library's own algorithms.
 const LIBRARY_ONLY: &str = "
 collectives: [alltoall, barrier, scan]
 candidates: {include: 'native:*'}
@@ -214,7 +213,7 @@ watchdog: 2s
 ";
 
 #[test]
-fn what_only_the_library_has_becomes_a_table_under_either_library() {
+fn collectives_with_only_the_librarys_algorithms_become_a_table_under_either_library() {
     for (library, barrier) in [("openmpi", "tree"), ("mpich", "dissemination")] {
         let Some(place) = place(library) else { return };
         place.write(
@@ -241,12 +240,12 @@ fn what_only_the_library_has_becomes_a_table_under_either_library() {
             let native = format!("native:{}/", question[0]);
             assert!(ranking(&question).contains(&native), "{question:?}");
         }
-        assert_nobody_left(&place);
+        assert_no_process_left(&place);
     }
 }
 
 #[test]
-fn a_killed_colltune_leaves_no_rank_and_goes_on_where_it_was() {
+fn a_killed_colltune_leaves_no_rank_and_continues_where_it_was() {
     for library in LIBRARIES {
         let Some(place) = place(library) else { return };
         for milliseconds in [300, 1100, 1900, 2500] {
@@ -254,25 +253,25 @@ fn a_killed_colltune_leaves_no_rank_and_goes_on_where_it_was() {
             std::thread::sleep(Duration::from_millis(milliseconds));
             child.kill().unwrap();
             child.wait().unwrap();
-            // The next one starts at once; the ranks of the killed one must end all the same.
+            // The next command starts at once; the ranks of the killed one must still end.
             if milliseconds == 1900 {
-                assert_nobody_left(&place);
+                assert_no_process_left(&place);
             }
         }
         finish(&place);
-        assert_nobody_left(&place);
+        assert_no_process_left(&place);
     }
 }
 
 #[test]
-fn an_interrupt_ends_the_ranks_and_the_same_command_goes_on() {
+fn an_interrupt_ends_the_ranks_and_the_same_command_continues() {
     for library in LIBRARIES {
         let Some(place) = place(library) else { return };
         let child = start(&place, &["tune", "campaign.yaml"]);
         wait_for_cells(&place);
         kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
         assert_eq!(wait(&place, child).code, Some(130));
-        assert_nobody_left(&place);
+        assert_no_process_left(&place);
         finish(&place);
     }
 }
@@ -294,16 +293,16 @@ fn a_killed_mpirun_is_started_again() {
             ran.err
         );
         assert_eq!(finish(&place)["failures"], 0);
-        assert_nobody_left(&place);
+        assert_no_process_left(&place);
     }
 }
 
 #[test]
-fn a_rank_that_dies_or_hangs_costs_its_candidate_and_no_more() {
+fn a_rank_that_dies_or_hangs_costs_only_its_candidate() {
     let kinds = [FailureKind::Crash, FailureKind::Hang];
     for library in LIBRARIES {
         let Some(place) = place(library) else { return };
-        // Long turns, so that one is under way whenever the signal comes.
+        // Long turns, so that the signal always arrives during one.
         let campaign = place
             .read("campaign.yaml")
             .replace("[64, 4K, 64K, 1M]", "4M")
@@ -317,7 +316,7 @@ fn a_rank_that_dies_or_hangs_costs_its_candidate_and_no_more() {
             campaign.replace("minimum: 10", "minimum: 300"),
         );
         let child = start(&place, &["tune", "campaign.yaml"]);
-        // One rank in the first launch of cells, another one in the launch that takes its place.
+        // One rank in the first launch of cells, another one in the launch that replaces it.
         for (launch, signal) in [(2, Signal::SIGABRT), (3, Signal::SIGSTOP)] {
             wait_for_cells_of(&place, launch);
             let ranks = processes(&place, "/colltune-driver");
@@ -341,13 +340,13 @@ fn a_rank_that_dies_or_hangs_costs_its_candidate_and_no_more() {
             &["tune", "campaign.yaml", "--retry-failed", "--json"],
         );
         assert_eq!(again.json()["failures"], 0, "{}", again.err);
-        assert_nobody_left(&place);
+        assert_no_process_left(&place);
     }
 }
 
-/// Of what stands in a file, no variable tells.
+/// Settings in a file are not in any environment variable.
 #[test]
-fn settings_in_a_file_of_openmpi_are_told_before_and_after_measuring() {
+fn settings_in_a_file_of_openmpi_are_reported_before_and_after_measuring() {
     let Some(place) = place("openmpi") else {
         return;
     };
@@ -392,7 +391,7 @@ fn settings_in_a_file_of_openmpi_are_told_before_and_after_measuring() {
     assert!(facts.contains(&format!("`{setting}`")), "{facts}");
 }
 
-/// What a command prints with this home.
+/// The output of a command with this home directory.
 fn with_home(mut command: std::process::Command, home: &std::path::Path) -> String {
     for name in ["PATH", "COLLTUNE_LIBDIR", "LD_LIBRARY_PATH"] {
         command.env(name, std::env::var_os(name).unwrap_or_default());
@@ -401,9 +400,9 @@ fn with_home(mut command: std::process::Command, home: &std::path::Path) -> Stri
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Open MPI's default goes from one algorithm to another at 4096 bytes, between sizes of the campaign.
+/// Open MPI's default switches its algorithm at 4096 bytes, between sizes of the campaign.
 #[test]
-fn where_a_library_switches_nothing_stands_that_was_not_confirmed() {
+fn rules_where_a_library_switches_are_confirmed() {
     let campaign = "collectives: allreduce\nshapes: 1x2\nsizes: [128, 2K, 32K]\n\
                     candidates: {include: [\"*/dual_root\", \"*/recursive_doubling\"]}\n\
                     repetitions: {slice: 10ms}\nbudget: 2m\n";
@@ -412,7 +411,7 @@ fn where_a_library_switches_nothing_stands_that_was_not_confirmed() {
     };
     let ran = run(&place, &["tune", "campaign.yaml", "--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    // At 32K it is always slower than another, so that what is chosen there is also tried between 2K and 32K.
+    // At 32K it is always slower than another candidate, so that the choice there is also tried between 2K and 32K.
     let table = Table::load(&place.path("tables/real.yaml")).unwrap();
     let measured = table.entries().flat_map(|entry| &entry.measured);
     let sizes: Vec<u64> = measured.map(|point| point.bytes).collect();
@@ -430,10 +429,10 @@ fn where_a_library_switches_nothing_stands_that_was_not_confirmed() {
     }
 }
 
-/// Results are checked, so that what combines in a wrong order would fail; a table has rules for the class, and
-/// none where only sums were measured.
+/// Results are checked, so that an algorithm that combines in a wrong order would fail. A table has rules for
+/// noncommutative operators, except where only sums were measured.
 #[test]
-fn a_campaign_asks_for_operators_that_do_not_commute_on_real_mpi() {
+fn a_campaign_measures_noncommutative_operators_on_real_mpi() {
     for library in LIBRARIES {
         for (operators, has_rules) in [("[sum, noncommutative]", true), ("sum", false)] {
             let campaign = format!(

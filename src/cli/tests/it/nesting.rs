@@ -1,4 +1,4 @@
-//! No reader of files recurses as deep as a file is nested: all of them return, on a small stack.
+//! All readers of files return on a small stack, however deeply a file is nested.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use table::Table;
 use tempfile::TempDir;
 use vocabulary::{Candidate, Library, Subject};
 
-/// What goes one step deeper, in YAML, in JSON, and in the expressions of templates.
+/// Texts that nest one level deeper, in YAML, in JSON, and in the expressions of templates.
 const STEPS: [&str; 24] = [
     "- ",
     "? ",
@@ -40,7 +40,7 @@ const STEPS: [&str; 24] = [
     "{# ",
 ];
 
-/// A text that is read in some way, with the deep part in some place of it.
+/// A text with a deeply nested part, and its reader.
 type Reader = (&'static str, Box<dyn Fn(&str)>);
 
 fn readers(folder: &TempDir) -> Vec<Reader> {
@@ -167,12 +167,12 @@ fn readers(folder: &TempDir) -> Vec<Reader> {
 }
 
 #[test]
-fn no_file_is_too_deep_for_its_reader() {
+fn deeply_nested_files_overflow_no_stack() {
     let folder = tempfile::tempdir().unwrap();
     for (name, read) in readers(&folder) {
         for step in STEPS {
             for depth in [15, 200, 10_000] {
-                // The last words before an overflow, which ends the process.
+                // Printed last if the stack overflows, which ends the process.
                 eprintln!("{name}: {step:?} {depth} times");
                 read(&step.repeat(depth));
             }
@@ -183,7 +183,7 @@ fn no_file_is_too_deep_for_its_reader() {
 }
 
 #[test]
-fn expressions_of_templates_have_an_end() {
+fn expressions_of_templates_have_limits() {
     let check = |template: &str, refused: bool| {
         let found = launcher::check_template(template);
         assert_eq!(found.is_err(), refused, "{found:?}: {template}");
@@ -194,7 +194,7 @@ fn expressions_of_templates_have_an_end() {
     let wide = "#".repeat(40_000);
     let message = "it has more than 32768 bytes".to_owned();
     assert_eq!(launcher::check_template(&wide), Err((1, message)));
-    // Text, strings, comments and lists are as long as they like.
+    // Text, strings, comments and lists may have any length.
     check(&"- ".repeat(300), false);
     check(
         &format!("{{{{ \"{}\\\"}}}}\" }}}}", "- ".repeat(300)),
@@ -210,7 +210,7 @@ fn expressions_of_templates_have_an_end() {
         false,
     );
     check(&"{{ 1 - 1 }}".repeat(300), false);
-    // What stands behind strings, comments, raw text and braces is looked at.
+    // Expressions after strings, comments, raw text and braces are checked.
     let deep = format!("{{{{ {}1 }}}}", "not ".repeat(300));
     for before in [
         "{{ '}}' }}",
@@ -230,7 +230,7 @@ fn expressions_of_templates_have_an_end() {
 }
 
 #[test]
-fn what_yaml_could_multiply_is_refused() {
+fn aliases_that_multiply_yaml_are_refused() {
     let bomb = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n";
     let merged = "base: &base {a: 1}\nname: {<<: *base}\n";
     let path = Path::new("a.yaml");

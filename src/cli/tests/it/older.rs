@@ -1,5 +1,5 @@
-//! What colltune 0.1.0 left, from before campaigns had digests of version 2: `fixtures/v0.1/README.md`
-//! says how it was made. It must be read, reported on and gone on with for ever.
+//! Files of colltune 0.1.0, from before campaigns had digests of version 2; `fixtures/v0.1/README.md` says how they
+//! were made. All later versions must read, report on and continue them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,14 +14,13 @@ use vocabulary::{Candidate, Library, Pattern, RankOrder, Sample, Subject};
 
 use crate::run::Place;
 
-/// Puts files into a place: stores are text, and `@DIR@` stands for the place. `change` has the last word about
-/// the text of a file.
+/// Puts files into a place: stores are text, and `@DIR@` stands for the place. `change` may edit the text of each file.
 fn put(place: &Place, from: &Path, to: &str, change: fn(String) -> String) {
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         if path.is_dir() {
-            // Git does not keep what is called as folders of stores are.
+            // Git ignores folders with the names of stores' folders.
             let name = name.replace("store", ".colltune");
             put(place, &path, &format!("{to}{name}/"), change);
             continue;
@@ -41,7 +40,7 @@ fn put(place: &Place, from: &Path, to: &str, change: fn(String) -> String) {
     }
 }
 
-/// What is in one folder of the fixtures.
+/// A place with one folder of the fixtures.
 fn fixture(name: &str, place: Place) -> Place {
     changed_fixture(name, place, |text| text)
 }
@@ -52,8 +51,8 @@ fn changed_fixture(name: &str, place: Place, change: fn(String) -> String) -> Pl
     place
 }
 
-/// A table without what may differ: remarks, the day, the format's version, and speed-ups at measured sizes, which version 0.1 did not
-/// write.
+/// A table without the parts that may differ: remarks, the day, the format's version, and speed-ups at measured sizes,
+/// which version 0.1 did not write.
 fn content(table: &str) -> Vec<&str> {
     let lines = table.lines();
     lines
@@ -65,8 +64,9 @@ fn content(table: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What a table says but for operators that do not commute: with those that do, version 0.1 measured for all.
-/// Of what holds for the same the first counts, and orders of ranks, which it did not know, do not.
+/// A table without the rules for noncommutative operators: version 0.1 measured commutative ones for both classes.
+/// Of several entries for the same shape only the first counts. Orders of ranks, which version 0.1 did not know, are
+/// ignored.
 fn of_commutative(text: &str) -> Vec<(Collective, ShapeRules)> {
     let table = Table::parse(text, "table.yaml".as_ref()).unwrap();
     let mut found: Vec<(Collective, ShapeRules)> = Vec::new();
@@ -117,7 +117,7 @@ fn decides_for_others(text: &str) -> bool {
     })
 }
 
-/// The lines of a table that tell an order of ranks.
+/// The lines of a table that have an order of ranks.
 fn orders(table: &str) -> Vec<&str> {
     let lines = table.lines().map(str::trim);
     lines.filter(|line| line.starts_with("order:")).collect()
@@ -130,7 +130,7 @@ fn opened(place: &Place, store: &str) -> (Store, Library) {
     (store, library)
 }
 
-/// That a store has one campaign, known by the digest that the version of the fixtures gave it.
+/// Asserts that a store has one campaign, with the digest that the version of the fixtures gave it.
 fn check_campaign(place: &Place, store: &str) {
     let (store, _) = opened(place, store);
     let rows = store.campaigns().unwrap();
@@ -140,7 +140,7 @@ fn check_campaign(place: &Place, store: &str) {
     assert!(table.contains(digests[0]), "{digests:?}");
 }
 
-/// That each measurement was made once a launch.
+/// Asserts that each measurement was made once in each launch.
 fn check_once(samples: &[Sample]) {
     let mut seen = BTreeSet::new();
     for sample in samples {
@@ -153,8 +153,8 @@ fn check_once(samples: &[Sample]) {
 const STORE: &str = ".colltune/sim.db";
 const IMPORTED: &str = ".colltune/imported.db";
 
-/// A line of a report without what the model expects, which may become better: what was measured and what
-/// follows from it must not change.
+/// A line of a report without the model's predictions, which may improve; measurements and conclusions from them must
+/// not change.
 fn without_expectation(line: &str) -> String {
     let columns: Vec<&str> = line.split(',').collect();
     let from_end = columns.len().saturating_sub(3);
@@ -164,7 +164,7 @@ fn without_expectation(line: &str) -> String {
 }
 
 #[test]
-fn an_old_store_is_reported_on_and_decided_from() {
+fn an_old_store_gives_the_same_report_and_table() {
     for (name, store) in [
         ("simulated", STORE),
         ("real", ".colltune/real.db"),
@@ -172,7 +172,7 @@ fn an_old_store_is_reported_on_and_decided_from() {
     ] {
         let place = fixture(name, Place::new());
         let report = place.run(&["report", store, "--format", "csv"]).good();
-        // Operators that do not commute had the times of others.
+        // Noncommutative operators had the times of commutative ones.
         let expected = place.read("expected-report.csv");
         let expected: Vec<String> = expected
             .lines()
@@ -211,7 +211,7 @@ fn an_old_store_is_reported_on_and_decided_from() {
 
 /// As if version 0.1 had measured the gather that it called `binary_chunked`.
 #[test]
-fn an_old_store_and_an_old_table_mean_a_renamed_algorithm_by_its_old_name() {
+fn the_old_name_of_an_algorithm_is_known_in_old_stores_and_tables() {
     let place = changed_fixture("imported", Place::new(), |text| {
         let text = text.replace("bcast/binomial", "gather/binary_chunked");
         text.replace(
@@ -233,7 +233,7 @@ fn an_old_store_and_an_old_table_mean_a_renamed_algorithm_by_its_old_name() {
 }
 
 #[test]
-fn an_old_campaign_is_gone_on_with_where_it_was_interrupted() {
+fn an_interrupted_old_campaign_is_continued() {
     let place = fixture("simulated", Place::new());
     let (store, library) = opened(&place, STORE);
     let (before, launches) = (
@@ -261,12 +261,12 @@ fn an_old_campaign_is_gone_on_with_where_it_was_interrupted() {
     let tasks: BTreeSet<Subject> = of_third.map(|sample| sample.subject).collect();
     assert_eq!(tasks.len(), 9, "as many as its spool had");
     check_campaign(&place, STORE);
-    // As if it had not been interrupted.
+    // The result is that of an uninterrupted campaign.
     let (table, expected) = (
         place.read("tables/sim.yaml"),
         place.read("expected-table.yaml"),
     );
-    // Launches tell the order of ranks by now, and did not then.
+    // Launches report the order of ranks now; those of version 0.1 did not.
     let (told, then) = (orders(&table), orders(&expected));
     assert!(!told.is_empty() && told.iter().all(|line| *line == "order: block"));
     assert!(then.is_empty(), "{then:?}");
@@ -285,7 +285,7 @@ fn an_old_campaign_is_gone_on_with_where_it_was_interrupted() {
 }
 
 #[test]
-fn an_old_table_answers_with_its_evidence() {
+fn an_old_table_is_explained_from_its_store() {
     let place = fixture("real", Place::new());
     place.write("tables/real.yaml", place.read("expected-table.yaml"));
     let ask = |verb, further: &[&str]| {
@@ -298,7 +298,7 @@ fn an_old_table_answers_with_its_evidence() {
     assert_eq!(answer["expected_seconds"], 4.795e-7);
     let evidence = ask("explain", &[]);
     assert_eq!(evidence["decision"], answer);
-    // It knows no orders of ranks, and so holds for all.
+    // It has no orders of ranks, so it holds for all.
     for order in ["block", "cyclic", "other"] {
         let answer = ask("lookup", &["--order", order]);
         assert_eq!(
@@ -315,7 +315,7 @@ fn an_old_table_answers_with_its_evidence() {
 }
 
 #[test]
-fn what_an_old_store_has_imported_is_not_imported_again() {
+fn imports_in_an_old_store_are_not_repeated() {
     let place = fixture("imported", Place::new());
     place
         .run(&[
@@ -361,7 +361,7 @@ fn an_old_machine_file_is_simulated() {
 }
 
 #[test]
-fn a_job_of_before_is_taken_up() {
+fn a_job_of_an_old_version_is_continued() {
     let place = fixture("batch", Place::with_mpirun("exit 1"));
     let jobs = place.run(&["jobs", "--json"]).good().json();
     let told: Vec<_> = jobs.as_array().unwrap().iter().collect();

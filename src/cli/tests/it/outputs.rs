@@ -36,16 +36,16 @@ const MPIRUN: &str = "\
 for word in \"$@\"; do
     case $word in COLLTUNE_LOG=*) echo 'colltune: a summary' > \"${word#*=}\" ;; esac
 done";
-/// What stands in arguments for the output.
+/// The placeholder for the output in arguments.
 const OUT: &str = "OUT";
 
-/// A verb that writes under a name that is given to it.
+/// A verb that writes to a given name.
 struct Writer {
     /// The verb and its option, or the campaign's key.
     name: &'static str,
     /// A command that writes, with [`OUT`] in the place of the name.
     args: &'static str,
-    /// What this command reads.
+    /// The files that this command reads.
     reads: &'static [&'static str],
     /// Whether the name is that of a folder.
     is_folder: bool,
@@ -137,8 +137,8 @@ const WRITERS: &[Writer] = &[
     writer("output.report", "tune campaign.yaml", OF_CAMPAIGNS),
 ];
 
-/// Outputs that replace nothing: a store is only added to, versions and tables are put beside those that are there, and
-/// what is there already is refused.
+/// Outputs that replace nothing: rows are added to a store, versions and tables are added beside existing ones, and
+/// existing outputs are refused.
 const APPENDING: &[&str] = &[
     "output.store",
     "import --store",
@@ -149,10 +149,10 @@ const APPENDING: &[&str] = &[
     "serve folder",
 ];
 
-/// Options of all verbs that ask a service; their files are only read.
+/// Options of all verbs that send requests to a service; their files are only read.
 const OF_CONNECTIONS: &[&str] = &[" --ca", " --token-file"];
 
-/// What is only read.
+/// Paths that are only read.
 const READ: &[&str] = &[
     "backup state",
     "restore backup",
@@ -190,7 +190,7 @@ const READ: &[&str] = &[
 ];
 
 impl Writer {
-    /// The key of a campaign, if this is one.
+    /// The key of a campaign that names the output; `None` for a verb's option.
     fn key(&self) -> Option<&'static str> {
         self.name.strip_prefix("output.")
     }
@@ -201,7 +201,7 @@ impl Writer {
         ran.unwrap()
     }
 
-    /// Has a command started that writes to `out`. A campaign names it as long as that takes.
+    /// Runs a command that writes to `out`. If a campaign names the output, it does so only meanwhile.
     fn start(&self, place: &Place, out: &str, start: &mut dyn FnMut(&[&str])) {
         let args = self.args.split(' ');
         let args: Vec<&str> = args.map(|arg| if arg == OUT { out } else { arg }).collect();
@@ -210,7 +210,7 @@ impl Writer {
         };
         let before = place.read("campaign.yaml");
         let text = format!("{before}output: {{{key}: {out:?}}}\n");
-        // In place: it may have other names.
+        // Written in place, since the file may have other names.
         place.write("campaign.yaml", &text);
         start(&args);
         assert_eq!(place.read("campaign.yaml"), text);
@@ -257,14 +257,14 @@ fn paths_of_all_verbs() -> BTreeSet<String> {
             verb = format!("{above} {name}").trim().to_owned();
         } else if line.contains(":_files") {
             let argument = line.trim_start_matches('\'');
-            // What it conflicts with stands before it.
+            // Arguments that it conflicts with come first.
             let conflicts = argument
                 .strip_prefix('(')
                 .and_then(|rest| rest.split_once(')'));
             let argument = conflicts.map_or(argument, |(_, argument)| argument);
             let argument = argument.trim_start_matches(['*', ':']);
             let name = argument.split([' ', ':', '=', '+']).next().unwrap();
-            // Short options have long ones beside them.
+            // Every short option also has a long form.
             if !name.starts_with('-') || name.starts_with("--") {
                 paths.insert(format!("{verb} {name}"));
             }
@@ -274,7 +274,7 @@ fn paths_of_all_verbs() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_path_that_a_verb_takes_is_known_to_be_read_or_written() {
+fn every_path_argument_is_listed_as_read_or_written() {
     let known = WRITERS.iter().filter(|writer| writer.key().is_none());
     let known = known.map(|writer| writer.name);
     let known = known.chain(READ.iter().copied());
@@ -329,7 +329,7 @@ fn symbolic_links_are_written_through() {
     }
 }
 
-/// Runs a command that writes to a FIFO, and reads that all the while.
+/// Runs a command that writes to a FIFO, and reads from the FIFO meanwhile.
 fn read_while_running(writer: &Writer, place: &Place, name: &str) -> (Ran, String) {
     let mut options = OpenOptions::new();
     let reader = options.read(true).custom_flags(O_NONBLOCK);
@@ -342,7 +342,7 @@ fn read_while_running(writer: &Writer, place: &Place, name: &str) -> (Ran, Strin
             if since.elapsed() > Duration::from_secs(120) {
                 child.kill().unwrap();
             }
-            // That nothing is there yet is an error too.
+            // A missing file is an error too.
             let _ = reader.read_to_end(&mut bytes);
             thread::sleep(Duration::from_millis(2));
         }
@@ -374,7 +374,7 @@ fn fifos_are_written_to_in_place() {
             .unwrap()
             .file_type();
         assert!(kind.is_fifo(), "{context}");
-        // Nothing is put beside it either.
+        // No file is written beside it either.
         assert_eq!(
             names(&place, "out"),
             BTreeSet::from(["fifo".to_owned()]),
@@ -383,7 +383,7 @@ fn fifos_are_written_to_in_place() {
     }
 }
 
-/// Asked of a device that is made for it: a mistake must not cost the machine its `/dev/null`.
+/// Uses a device made for this test, since an error could replace the machine's `/dev/null`.
 #[test]
 fn devices_are_written_to_in_place() {
     let place = place();
@@ -417,16 +417,16 @@ fn devices_are_written_to_in_place() {
 }
 
 #[test]
-fn standard_output_is_written_to_wherever_it_leads() {
+fn standard_output_is_written_to_whatever_it_is() {
     let place = place();
-    // As `/dev/stdout`, which a mistake must not cost the machine.
+    // Like `/dev/stdout`, which an error could replace.
     symlink("/proc/self/fd/1", place.path("stdout")).unwrap();
     for writer in WRITERS.iter().filter(|writer| !writer.is_folder) {
         let piped = writer.run(&place, "stdout");
         assert_eq!(piped.code, Some(0), "{}: {piped:?}", writer.args);
         let about = "stdout is written\n";
         assert!(piped.out.len() > about.len(), "{}: {piped:?}", writer.args);
-        // A file that a shell has opened, with something in it: as much comes to stand behind that.
+        // A file that a shell has opened, with content: the output is appended.
         let mut file = File::create(place.path("caught")).unwrap();
         file.write_all(b"before\n").unwrap();
         writer.start(&place, "stdout", &mut |args| {
@@ -441,7 +441,7 @@ fn standard_output_is_written_to_wherever_it_leads() {
 }
 
 #[test]
-fn what_is_read_is_never_replaced_whatever_it_is_called() {
+fn inputs_are_never_replaced_under_any_name() {
     let place = place();
     for writer in WRITERS {
         for read in writer.reads {
@@ -467,7 +467,7 @@ fn what_is_read_is_never_replaced_whatever_it_is_called() {
 }
 
 #[test]
-fn what_is_kept_beside_a_store_is_never_replaced() {
+fn files_beside_a_store_are_never_replaced() {
     let place = place();
     let before = place.files();
     let of_stores = WRITERS
@@ -486,7 +486,7 @@ fn what_is_kept_beside_a_store_is_never_replaced() {
 }
 
 #[test]
-fn a_store_never_replaces_what_is_read() {
+fn a_store_never_replaces_an_input() {
     let place = place();
     let times = "collective,algorithm,nodes,ppn,bytes,seconds\nallreduce,default,2,2,8,1e-6\n";
     place.write("times.csv", times);
@@ -545,9 +545,9 @@ fn two_outputs_are_never_the_same_file() {
     assert_eq!(place.read("a"), "old");
 }
 
-/// What follows a table and has no name of its own.
+/// Outputs that are named after a table.
 #[test]
-fn what_is_written_beside_an_output_replaces_no_input() {
+fn files_written_beside_an_output_replace_no_input() {
     let place = Place::with_mpirun("exit 1");
     for (hosts, output, part) in [
         (
@@ -572,7 +572,7 @@ fn what_is_written_beside_an_output_replaces_no_input() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_before_anything_is_measured() {
+fn outputs_are_checked_before_anything_is_measured() {
     let place = place();
     place.write("file", "in the way");
     fs::create_dir(place.path("folder")).unwrap();
@@ -594,7 +594,7 @@ fn what_cannot_be_written_is_told_before_anything_is_measured() {
     assert_eq!(launches(&place), done);
     assert!(place.files() == before);
 
-    // Nothing is begun, and no store made. No argument can have a NUL.
+    // No launch begins, and no store is made. No argument can have a NUL.
     let fresh = CAMPAIGN.replace("name: small", "name: fresh");
     for key in ["store", "table", "report"] {
         for name in [
@@ -628,7 +628,7 @@ fn a_missing_summary_replaces_an_older_one() {
     place.add_mpirun("exit 0");
     place.write("calls", "colltune: of an earlier run\n");
     let before = place.files();
-    // What cannot be started leaves it.
+    // A command that cannot be started leaves the file.
     let missing = place.run_line("run none.yaml --log calls -- mpirun program");
     missing.bad(2, &["none.yaml"]);
     assert!(place.files() == before);

@@ -19,14 +19,14 @@ fn attributes<'p>(page: &'p str, name: &str) -> BTreeSet<&'p str> {
         .collect()
 }
 
-/// The parser of a browser finds the whole page sound, and the page asks for nothing.
+/// A browser's parser finds no error in the whole page, and the page loads nothing.
 #[track_caller]
 fn check(browser: &Browser, place: &Place, page: &str, parts: &[&str]) {
     let address = format!("file://{}", place.path(page).display());
     browser.open(&address);
     browser.assert_quiet(&address);
     let dom = &browser.source();
-    // As it understood the page, every picture still is in a figure.
+    // In the parsed page every picture is still in a figure.
     let pictures = dom.matches("<svg").count();
     assert_eq!(pictures, dom.matches("<figure").count() + 1);
     for part in parts {

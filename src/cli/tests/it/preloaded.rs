@@ -1,4 +1,4 @@
-//! `colltune run`: programs with a table at work.
+//! `colltune run`: programs with a table.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -13,7 +13,7 @@ use testkit::tables;
 use crate::mpi::{place_with, run};
 use crate::run::Place;
 
-/// What a table decides on two ranks.
+/// A table's decisions on two ranks.
 const COLLECTIVES: &str = "
   allreduce:
     message_size: bytes of one rank's vector
@@ -30,7 +30,7 @@ fn table_for(version: &str) -> String {
     tables::yaml("by-hand", "openmpi", version, COLLECTIVES)
 }
 
-/// Tells what it was given, and leaves the summary that a rank would have left.
+/// A launcher that prints its arguments and writes the summary that a rank would write.
 const MPIRUN: &str = "\
 echo \"$@\"
 echo \"launcher: ${LD_PRELOAD:-nothing} preloaded\"
@@ -47,7 +47,7 @@ fn prepared(script: &str) -> Place {
 }
 
 #[test]
-fn ranks_and_nothing_else_are_given_the_table() {
+fn only_ranks_are_given_the_table() {
     let place = prepared(MPIRUN);
     let before = place.files();
     let ran = place.run(&["run", "table.yaml", "--", "mpirun", "-n", "2", "./program"]);
@@ -96,7 +96,7 @@ fn ranks_and_nothing_else_are_given_the_table() {
 }
 
 #[test]
-fn summaries_replace_files_alone() {
+fn summaries_replace_only_files() {
     let place = prepared("exit 0");
     let run = |log: &str| place.run(&["run", "table.yaml", "--log", log, "--", "mpirun", "a"]);
     mkfifo(&place.path("fifo"), Mode::S_IRWXU).unwrap();
@@ -137,7 +137,7 @@ fn summaries_replace_files_alone() {
 }
 
 #[test]
-fn ranks_are_given_the_policy_and_a_table_that_it_does_not_use_is_told_of() {
+fn ranks_are_given_the_policy_and_tables_without_deployed_rules_cause_a_warning() {
     let place = prepared(MPIRUN);
     let run = |options: &[&str]| {
         let args = [&["run", "table.yaml"], options, &["--", "mpirun", "a"]].concat();
@@ -226,7 +226,7 @@ for word in \"$@\"; do echo \"argument: $word\"; done
 echo 'colltune: a summary' > \"$COLLTUNE_LOG\"";
 
 #[test]
-fn srun_preloads_into_ranks_alone() {
+fn srun_preloads_only_into_ranks() {
     let place = prepared("exit 1");
     place.add_launcher("srun", "slurm 22.05.8", SRUN);
     let out = |command: &[&str]| {
@@ -244,7 +244,7 @@ fn srun_preloads_into_ranks_alone() {
          colltune: a summary\n"
     );
     assert_eq!(told, expected);
-    // What the user exports is exported.
+    // Variables that the user exports stay exported.
     let told = out(&["srun", "-n2", "--export=A=1,B", "./program"]);
     let line =
         format!("argument: --export=A=1,B,{library},{names}\nargument: -n2\nargument: ./program\n");
@@ -260,7 +260,7 @@ fn srun_preloads_into_ranks_alone() {
         "./program",
     ];
     place.run(&none).bad(2, &["--export=NONE", "remove it"]);
-    // srun does not tell the MPI library.
+    // The MPI library is not known from srun.
     let other = [
         "run",
         "table.yaml",
@@ -291,7 +291,7 @@ fn a_command_may_begin_with_variables() {
     let ran = place.run(&command);
     assert!(ran.out.starts_with("mode a b\n-x LD_PRELOAD="), "{ran:?}");
     assert!(ran.out.ends_with(" a\n"), "{ran:?}");
-    // Ours comes before what is assigned.
+    // Our library comes before those of the assignment.
     let preloading = [
         "run",
         "table.yaml",
@@ -328,7 +328,7 @@ fn a_command_may_begin_with_variables() {
         .bad(3, &["does not begin with a launcher"]);
 }
 
-/// What a shell makes of the lines that are printed.
+/// The effect of the printed lines in a shell.
 #[test]
 fn variables_are_printed_for_any_launcher() {
     let place = prepared("exit 1");
@@ -364,7 +364,7 @@ fn variables_are_printed_for_any_launcher() {
     );
     let mut lines = printed.lines();
     assert!(lines.all(|line| line.starts_with("export ")), "{printed}");
-    // Nothing is started, and no log is there unless one is asked for.
+    // Nothing is started, and there is no log unless one is requested.
     assert!(!place.path("calls.txt").exists());
     let plain = place.run(&args[..3]).good().out;
     assert!(!plain.contains("COLLTUNE_LOG"), "{plain}");
@@ -382,7 +382,7 @@ fn variables_are_printed_for_any_launcher() {
 }
 
 #[test]
-fn a_program_that_was_not_intercepted_is_told_of() {
+fn a_program_that_was_not_intercepted_causes_a_warning() {
     let place = prepared("exit 0");
     let ran = place.run(&["run", "table.yaml", "--", "mpirun", "./program"]);
     assert_eq!(ran.code, Some(0));
@@ -404,7 +404,7 @@ fn the_exit_code_is_the_programs() {
 }
 
 #[test]
-fn who_ends_colltune_ends_the_program() {
+fn a_signal_that_ends_colltune_ends_the_program() {
     let place = prepared("trap 'exit 42' TERM; echo > started; while :; do :; done");
     let args = ["run", "table.yaml", "--", "mpirun", "./program"];
     let mut running = place.command(&args).spawn().expect("started");
@@ -418,7 +418,7 @@ fn who_ends_colltune_ends_the_program() {
 }
 
 #[test]
-fn what_cannot_be_set_up_is_refused() {
+fn runs_that_cannot_be_set_up_are_refused() {
     let place = prepared(MPIRUN);
     let check = |args: &[&str], code, parts: &[&str]| {
         place.run(args).bad(code, parts);
@@ -503,7 +503,7 @@ fn a_program_of_open_mpi_runs_with_a_table() {
 }
 
 #[test]
-fn a_command_without_a_launcher_is_refused_with_what_to_do() {
+fn a_command_without_a_launcher_is_refused_with_a_remedy() {
     let place = crate::made::place();
     place
         .run(&["decide", ".colltune/made.db", "-o", "t.yaml", "--quiet"])

@@ -26,7 +26,7 @@ fn table(name: &str) -> String {
     tables::yaml(name, "openmpi", "4.1.4", RULES)
 }
 
-/// A service with a channel, which is away while the flag is set.
+/// A service with a channel, unavailable while the flag is set.
 fn service() -> (Site, String, Arc<AtomicBool>) {
     let (site, is_away) = (Site::default(), Arc::new(AtomicBool::new(false)));
     let (own, flag) = (site.clone(), Arc::clone(&is_away));
@@ -38,7 +38,7 @@ fn service() -> (Site, String, Arc<AtomicBool>) {
 }
 
 #[test]
-fn pull_says_what_is_there_and_whether_it_is_new() {
+fn pull_says_which_table_is_current_and_whether_it_is_new() {
     let place = Place::new();
     let (site, url, is_away) = service();
     let pull = ["pull", &url, "--to", "tables"];
@@ -76,7 +76,7 @@ fn pull_says_what_is_there_and_whether_it_is_new() {
 }
 
 #[test]
-fn an_older_table_that_is_lost_is_an_error_after_the_new_one_is_current() {
+fn an_older_table_that_cannot_be_pulled_is_an_error_after_the_new_one_is_current() {
     let (site, old) = (Site::default(), Site::default().release(table("first")));
     let (own, lost) = (site.clone(), format!("/api/v1/blobs/{old}"));
     let server = Server::start(move |request| match request.path == lost {
@@ -133,7 +133,7 @@ fn a_pull_that_is_killed_at_any_moment_leaves_a_whole_table() {
 }
 
 #[test]
-fn run_resolves_a_channel_once_and_uses_the_last_table_when_the_service_is_away() {
+fn run_resolves_a_channel_once_and_uses_the_last_table_if_the_service_is_unavailable() {
     let place = Place::new();
     place.write("lib/openmpi-4.1.4/libcolltune.so", "");
     let (site, url, is_away) = service();
@@ -155,7 +155,7 @@ fn run_resolves_a_channel_once_and_uses_the_last_table_when_the_service_is_away(
         "{variable}"
     );
     assert!(variable.ends_with(&format!("/{digest}.yaml")), "{variable}");
-    // The path is that of the table itself, so it stays when another one is released.
+    // The path is that of the table itself, so it stays valid when another one is released.
     site.release(table("second"));
     let path = variable.split('=').nth(1).unwrap().trim_matches('\'');
     let path = path.replace(

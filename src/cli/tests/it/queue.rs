@@ -1,4 +1,4 @@
-//! The service's queue with real children, which measure simulated machines.
+//! The service's queue with real child processes, which measure simulated machines.
 
 mod kills;
 mod process;

@@ -1,4 +1,4 @@
-//! A machine is simulated with noise, measured and fitted, and must be found again.
+//! A machine is simulated with noise, measured and fitted; the fit must give the machine back.
 
 use model::{Level, Machine};
 
@@ -9,7 +9,7 @@ const NOISE: &str = "noise: {jitter: 0.1, spike_probability: 0.01, spike_factor:
 
 const LEVELS: [Level; 3] = [Level::Node, Level::Network, Level::Shared];
 
-/// How far a value may be off.
+/// The largest error of a value.
 const TOLERANCE: f64 = 0.05;
 
 #[track_caller]
@@ -21,7 +21,7 @@ fn near(what: &str, found: f64, truth: f64) {
     );
 }
 
-/// Measures a machine with these shapes, fits it, and compares what the file says with the truth.
+/// Measures a machine with these shapes, fits it, and compares the written file with the true parameters.
 fn check(machine: &str, shapes: &str) {
     let place = Place::new();
     let truth = Machine::from_yaml(machine).unwrap();
@@ -96,7 +96,7 @@ fn split(candidate: &str) -> (&str, &str) {
     candidate.split_once('[').unwrap_or((candidate, ""))
 }
 
-/// What is predicted of a measured cell is what the written machine gives in a simulation.
+/// The predicted time of a measured cell is the one that the written machine gives in a simulation.
 fn check_predictions(place: &Place, store: &str, through: &str) {
     let fit = place.run(&["fit", store, "--json"]).good().json();
     let is_simulated = |of: &&serde_json::Value| {
@@ -119,7 +119,7 @@ fn check_predictions(place: &Place, store: &str, through: &str) {
         );
         let args: Vec<&str> = args.split(' ').collect();
         let simulated = place.run(&args).good().json()["results"][0].clone();
-        // Longer ones have the time of their closed form.
+        // For longer schedules the closed form is used.
         if simulated["messages"].as_f64().unwrap() < 1e4 {
             let [simulated, predicted] = [&simulated["seconds"], &block["predicted"]["seconds"]]
                 .map(|seconds| seconds.as_f64().unwrap());
@@ -130,7 +130,7 @@ fn check_predictions(place: &Place, store: &str, through: &str) {
     assert!(compared > 0, "{blocks:?}");
 }
 
-/// A simulated rank sends and receives at the same time, and to several one after the other.
+/// A simulated rank sends and receives at the same time, but sends to several ranks one after the other.
 fn check_factors(place: &Place, store: &str, truth: &Machine) {
     let fit = place.run(&["fit", store, "--json"]).good().json();
     let parameters = fit["parameters"].as_array().unwrap();
@@ -143,7 +143,7 @@ fn check_factors(place: &Place, store: &str, truth: &Machine) {
             parameter["unit"] == "1" && name.starts_with(level.name())
         };
         let factors: Vec<_> = parameters.iter().filter(of_level).collect();
-        // Latency and bandwidth of exchanges and shifts, and two kinds of fans.
+        // Start-up times and times per byte of exchanges and shifts, and two kinds of fans.
         assert_eq!(factors.len(), 6, "{factors:?}");
         for factor in factors {
             assert_eq!(factor["identified"], true, "{factor}");
@@ -153,7 +153,7 @@ fn check_factors(place: &Place, store: &str, truth: &Machine) {
 }
 
 #[test]
-fn one_node_is_found_again() {
+fn the_fit_recovers_one_node() {
     let machine = "\
 name: one-node
 ranks_per_node: 16
@@ -165,7 +165,7 @@ copy: 0.07e-9
 }
 
 #[test]
-fn fat_nodes_are_found_again() {
+fn the_fit_recovers_fat_nodes() {
     let machine = "\
 name: fat-nodes
 ranks_per_node: 64
@@ -180,7 +180,7 @@ copy: 0.05e-9
 }
 
 #[test]
-fn shared_memory_is_found_again() {
+fn the_fit_recovers_shared_memory() {
     let machine = "\
 name: shared
 ranks_per_node: 8
@@ -193,7 +193,7 @@ copy: 0.05e-9
 }
 
 #[test]
-fn a_slow_network_is_found_again() {
+fn the_fit_recovers_a_slow_network() {
     let machine = "\
 name: slow-network
 ranks_per_node: 4
@@ -206,9 +206,9 @@ copy: 0.2e-9
     check(machine, "[6x4]");
 }
 
-/// What the measurements do not tell is a comment, and what they do not tell at all an error.
+/// Parameters that the measurements do not identify are comments; if no level is identified, that is an error.
 #[test]
-fn what_is_not_identified_is_not_written() {
+fn unidentified_parameters_are_not_written() {
     let place = crate::made::place();
     let store = ".colltune/made.db";
     place.run(&["fit", store, "--machine", "made.yaml"]).good();

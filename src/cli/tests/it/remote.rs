@@ -1,11 +1,11 @@
-//! `colltune remote`: what is asked, what is printed, and how it ends.
+//! `colltune remote`: its requests, output and exit codes.
 
 use serde_json::{Value, json};
 use testkit::web::{HttpRequest, Reply, Server};
 
 use crate::run::{Place, Ran};
 
-/// Runs `colltune remote` against a server that answers so.
+/// Runs `colltune remote` against a server with these answers.
 fn ask(
     args: &[&str],
     answer: impl Fn(&HttpRequest) -> Reply + Send + Sync + 'static,
@@ -34,7 +34,7 @@ fn body(request: &HttpRequest) -> Value {
 }
 
 #[test]
-fn a_task_is_submitted_as_asked_for() {
+fn a_task_is_submitted_with_the_given_options() {
     let args = [
         "submit",
         "tune",
@@ -61,7 +61,7 @@ fn a_task_is_submitted_as_asked_for() {
 }
 
 #[test]
-fn waiting_ends_as_the_task_does() {
+fn waiting_exits_like_the_task() {
     for (state, code, expected) in [
         ("done", Some(0), 0),
         ("done", Some(1), 1),
@@ -92,7 +92,7 @@ fn waiting_ends_as_the_task_does() {
 }
 
 #[test]
-fn no_and_away_and_wrong_have_exit_codes_of_their_own() {
+fn no_unreachable_and_wrong_have_different_exit_codes() {
     for (status, code) in [
         (409, 1),
         (412, 1),
@@ -139,7 +139,7 @@ fn no_and_away_and_wrong_have_exit_codes_of_their_own() {
 }
 
 #[test]
-fn url_and_token_may_stand_in_the_environment() {
+fn url_and_token_may_be_in_the_environment() {
     let server = Server::start(|_| Reply::json(200, "{\"items\": []}"));
     let mut command = Place::new().command(&["remote", "tasks"]);
     command
@@ -236,7 +236,7 @@ fn releases_name_the_release_that_they_follow() {
 }
 
 #[test]
-fn lists_are_shown_as_columns_or_as_they_are() {
+fn lists_are_printed_as_columns_or_as_json() {
     let page = json!({"items": [task("running", None)], "next": 7});
     let text = page.to_string();
     let (ran, asked) = ask(
@@ -275,7 +275,7 @@ fn a_long_log_is_put_together() {
 }
 
 #[test]
-fn a_new_token_is_all_that_is_printed() {
+fn only_the_new_token_is_printed() {
     let args = [
         "tokens",
         "--make",
@@ -295,7 +295,7 @@ fn a_new_token_is_all_that_is_printed() {
 }
 
 #[test]
-fn a_lookup_asks_what_colltune_lookup_asks() {
+fn remote_lookup_sends_the_query_of_colltune_lookup() {
     let args = [
         "lookup",
         "--machine",
@@ -330,7 +330,7 @@ fn a_lookup_asks_what_colltune_lookup_asks() {
 }
 
 #[test]
-fn whatever_a_service_answers_is_no_bug_of_the_command() {
+fn no_answer_of_a_service_is_reported_as_a_bug() {
     for text in [
         "",
         "null",

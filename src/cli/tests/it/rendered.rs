@@ -1,4 +1,4 @@
-//! What would be submitted to a batch system is shown before it is.
+//! `plan --render` shows the scripts that `tune` would submit to a batch system.
 
 use crate::made;
 use crate::run::Place;
@@ -49,7 +49,7 @@ fn scripts_are_printed_and_nothing_is_submitted() {
 }
 
 #[test]
-fn a_template_without_the_line_that_takes_orders_is_warned_of() {
+fn a_template_without_the_serve_line_causes_a_warning() {
     let warned = "the template lacks the line `{{ serve }}`";
     let with = |template: &str| {
         let place = place(&format!("template: {{text: \"{template}\"}}\n"));

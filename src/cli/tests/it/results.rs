@@ -1,4 +1,4 @@
-//! What is asked of stores and tables.
+//! Queries of stores and tables.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn with_table() -> Place {
     place
 }
 
-/// A question to that table.
+/// A query of that table.
 fn ask<'a>(verb: &'a str, bytes: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let question = "tables/made.yaml -c allreduce -n 1 -k 2 -b".split(' ');
     let question = [verb].into_iter().chain(question).chain([bytes]);
@@ -159,7 +159,7 @@ fn explain_shows_the_evidence() {
     assert_eq!(first["algorithm"], "dual_root");
 }
 
-/// The numbers that stand before `times as long`.
+/// The numbers before `times as long`.
 fn ratios(text: &str) -> Vec<&str> {
     let before = text
         .split(" times as long")
@@ -170,7 +170,7 @@ fn ratios(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn an_answer_has_one_ratio() {
+fn an_answer_shows_one_ratio() {
     let place = made::uneven();
     place
         .run(&["decide", STORE, "-o", "tables/made.yaml", "--quiet"])
@@ -207,7 +207,7 @@ fn an_answer_has_one_ratio() {
 }
 
 #[test]
-fn explain_tells_of_batches_and_invalid_repetitions_where_there_are_any() {
+fn explain_mentions_batches_and_invalid_repetitions() {
     let place = with_table();
     let plain = place.run(&ask("explain", "1M", &[])).good().out;
     for word in ["calls", "invalid"] {
@@ -228,7 +228,7 @@ fn explain_tells_of_batches_and_invalid_repetitions_where_there_are_any() {
 }
 
 #[test]
-fn explain_speaks_from_the_table_alone_if_the_store_is_gone() {
+fn explain_answers_from_the_table_alone_without_a_store() {
     let place = with_table();
     std::fs::rename(place.path(STORE), place.path("moved.db")).unwrap();
     let told = place.run(&ask("explain", "1M", &["--json"])).good().json();
@@ -249,14 +249,14 @@ fn explain_speaks_from_the_table_alone_if_the_store_is_gone() {
         .good()
         .out;
     assert!(text.contains("At 1M bytes"), "{text}");
-    // A store that is named must be there.
+    // A named store must exist.
     place
         .run(&ask("explain", "1M", &["--store", "nowhere.db"]))
         .bad(2, &["there is no store at nowhere.db"]);
 }
 
 #[test]
-fn fit_finds_the_machine_again() {
+fn fit_recovers_the_machine() {
     let place = made::place();
     let args = ["fit", STORE];
     insta::assert_snapshot!(place.run(&args).good().out);
@@ -429,7 +429,7 @@ fn report_comes_in_three_forms() {
 }
 
 #[test]
-fn report_tells_what_the_table_alone_knows_if_the_store_is_gone() {
+fn report_uses_the_table_alone_without_a_store() {
     let place = with_table();
     std::fs::rename(place.path(STORE), place.path("moved.db")).unwrap();
     for (format, text) in [
@@ -443,7 +443,7 @@ fn report_tells_what_the_table_alone_knows_if_the_store_is_gone() {
         assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
         assert!(ran.err.contains("the store .colltune/made.db is not here"));
     }
-    // A store that is named must be there.
+    // A named store must exist.
     place
         .run(&["report", "tables/made.yaml", "--store", "nowhere.db"])
         .bad(2, &["there is no nowhere.db", "--store"]);
@@ -452,7 +452,7 @@ fn report_tells_what_the_table_alone_knows_if_the_store_is_gone() {
 }
 
 #[test]
-fn several_libraries_in_a_store_must_be_told_apart() {
+fn one_of_several_libraries_in_a_store_must_be_named() {
     let place = Place::new();
     made::store(&place.path("both.db"), &["openmpi", "mpich"]);
     for verb in ["fit", "decide", "report", "evaluate"] {
@@ -473,7 +473,7 @@ fn several_libraries_in_a_store_must_be_told_apart() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_error() {
+fn a_reader_that_closes_the_output_is_no_error() {
     let place = Place::new();
     let args = [
         "schedule",
@@ -492,7 +492,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 }
 
 #[test]
-fn diff_tells_what_changed_and_what_it_is_worth() {
+fn diff_shows_changes_and_their_worth() {
     let place = with_table();
     let path = "tables/made.yaml";
     let same = place.run(&["diff", path, path, "--exit-code"]).good();
@@ -502,7 +502,7 @@ fn diff_tells_what_changed_and_what_it_is_worth() {
         "{}",
         same.out
     );
-    // Without the largest blocks, and without the rules of an operator class.
+    // Another table, without the largest blocks and without the rules of one class of operators.
     let table = place.read(path);
     let other = table.replace("block_bytes: 64K", "block_bytes: 16K");
     assert_ne!(table, other);
@@ -543,12 +543,12 @@ fn diff_tells_what_changed_and_what_it_is_worth() {
             "speedup"
         ]
     );
-    // The times are those of the tables, which are the same.
+    // Both tables have the same times.
     assert_eq!(change["worth"], json!(1.0));
 }
 
 #[test]
-fn decide_can_be_told_what_a_shorter_table_may_cost() {
+fn decide_takes_the_largest_regret_of_a_shorter_table() {
     let place = Place::new();
     let mut rows = "collective,library,algorithm,bytes,launch,seconds\n".to_owned();
     // The tree is best at the first size, the chain by 3 % at the second.

@@ -1,4 +1,4 @@
-//! Running the binary in a folder that nothing else uses.
+//! Runs the binary in a folder that nothing else uses.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,12 +15,12 @@ use vocabulary::Library;
 
 use crate::answers;
 
-/// A folder to run in, with a search path and drivers of its own.
+/// A folder to run in, with its own search path and drivers.
 pub(crate) struct Place {
     folder: TempDir,
 }
 
-/// What a run of the binary left.
+/// The output and exit code of a run of the binary.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -63,7 +63,7 @@ impl Place {
         self.add_launcher("mpirun", &format!("mpirun (Open MPI) {version}"), script);
     }
 
-    /// A launcher that says `version` of itself, and otherwise does what `script` says.
+    /// A launcher that prints `version` as its version, and otherwise does what `script` says.
     pub(crate) fn add_launcher(&self, name: &str, version: &str, script: &str) {
         let text = format!(
             "#!/bin/sh\nif [ \"$1\" = --version ]; then echo '{version}'; exit 0; fi\n{script}\n"
@@ -87,7 +87,7 @@ impl Place {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// What a shell exports after it has read a file of commands.
+    /// The variables that a shell exports after it has read a file of commands.
     pub(crate) fn sourced(&self, name: &str) -> Vec<(String, OsString)> {
         let output = Command::new("/bin/sh")
             .args(["-euc", ". \"$1\"; PATH=/usr/bin:/bin env", "sh"])
@@ -162,8 +162,7 @@ pub(crate) fn driver_of(library: &str) -> Option<PathBuf> {
     testkit::require("measuring programs", paths.find(is_of))
 }
 
-/// Runs one of this repository's scripts, for at most two minutes; its exit code and all that it
-/// prints.
+/// Runs one of this repository's scripts, for at most two minutes; returns its exit code and output.
 pub(crate) fn script(name: &str, args: &[&str]) -> (Option<i32>, String) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts");
     let output = Command::new("timeout")
@@ -188,7 +187,7 @@ fn collect(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
 }
 
 impl Ran {
-    /// Asserts that it went well without a word on standard error.
+    /// Asserts that it succeeded and printed nothing to standard error.
     #[track_caller]
     pub(crate) fn good(self) -> Self {
         assert_eq!(
@@ -220,7 +219,7 @@ impl Ran {
     }
 }
 
-/// A store, which is not damaged, with the library measured into it, if there is one by now.
+/// The store, opened without damage, and the library measured into it; `None` if there is no store yet.
 pub(crate) fn sound_store(path: &Path) -> Option<(Store, Library)> {
     if !path.exists() {
         return None;

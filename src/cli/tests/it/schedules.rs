@@ -1,4 +1,4 @@
-//! The catalogue, the text form, pictures, traces and the proofs.
+//! `colltune schedule`: the list, text, pictures, traces and proofs.
 
 mod exports;
 mod replays;
@@ -143,7 +143,7 @@ fn show_prints_rounds() {
 
 /// Messages that wrap around, parts in chunks, signals, compositions, calls in place.
 #[test]
-fn show_knows_the_whole_language() {
+fn show_prints_every_kind_of_action() {
     let place = Place::new();
     for (args, lines) in [
         (
@@ -216,7 +216,7 @@ fn show_draws() {
     let picture = place.run(&words(args)).good().out;
     insta::assert_snapshot!(picture);
 
-    // However many blocks, each of them moves, and is seen to.
+    // The picture shows the messages of every block, whatever their number.
     let args = "schedule show bcast/chain --ranks 3 --blocks 5 --format svg";
     let picture = place.run(&words(args)).good().out;
     assert!(picture.contains("10 messages in 6 steps"), "{picture}");
@@ -228,7 +228,7 @@ fn show_draws() {
 }
 
 #[test]
-fn show_refuses_what_an_algorithm_cannot_do() {
+fn show_refuses_calls_that_an_algorithm_does_not_support() {
     let place = Place::new();
     for (args, parts) in [
         (

@@ -1,4 +1,4 @@
-//! `colltune serve` as a process: what it prints, whom it tells that it is ready, how it ends.
+//! `colltune serve` as a process: its output, its message to systemd when it is ready, and its end.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -105,7 +105,7 @@ fn a_folder_is_served_with_an_address_and_a_token() {
             ),
             "200"
         );
-        // It is the only one in this folder, and at this address.
+        // A second service in this folder, or at this address, is refused.
         for args in [
             ["serve", "--listen", "127.0.0.1:0"],
             ["serve", "--listen", &address],
@@ -118,7 +118,7 @@ fn a_folder_is_served_with_an_address_and_a_token() {
 }
 
 #[test]
-fn what_cannot_be_served_is_said() {
+fn serve_says_why_it_cannot_start() {
     let place = Place::new();
     place.write("service.yaml", "listen: 0.0.0.0:0\n");
     place.write("other.yaml", "colour: red\n");
@@ -141,7 +141,7 @@ fn what_cannot_be_served_is_said() {
 }
 
 #[test]
-fn systemd_hands_over_the_socket_and_is_told() {
+fn a_socket_of_systemd_is_used_and_systemd_is_notified() {
     if Command::new("systemd-socket-activate")
         .arg("--version")
         .output()

@@ -24,7 +24,7 @@ const COLLECTIVES: &str = "
           - {from: 0, candidate: default, confidence: high}
 ";
 
-/// A place whose measuring program tells these control variables, with values, beside those of `tuned`.
+/// A place with a measuring program that prints these control variables, with values, beside those of `tuned`.
 fn place(more: &str) -> Place {
     let place = Place::with_mpirun("exit 1");
     let tuned = ["bcast", "allreduce", "alltoall"];
@@ -45,7 +45,7 @@ fn place(more: &str) -> Place {
 }
 
 #[test]
-fn doctor_says_who_comes_first() {
+fn doctor_names_the_component_with_the_highest_priority() {
     let place = place(", \"coll_han_priority\": \"35\"");
     let text = place.run(&["doctor"]).good().out;
     for line in [
@@ -57,7 +57,7 @@ fn doctor_says_who_comes_first() {
     ] {
         assert!(text.contains(line), "no `{line}` in:\n{text}");
     }
-    // What launches set aside is no reason to distrust them.
+    // Settings that launches override cause no warning.
     assert!(!text.contains("`default` is not"), "{text}");
     let found = place.run(&["doctor", "--json"]).good().json();
     let serving = found["libraries"][0]["serving"].as_array().unwrap();
@@ -72,7 +72,7 @@ fn doctor_says_who_comes_first() {
 }
 
 #[test]
-fn export_says_what_stands_before_its_file() {
+fn export_names_components_that_do_not_read_its_file() {
     let export = |place: &Place| {
         let ran = place.run(&["export", "table.yaml", "--format", "openmpi"]);
         assert_eq!(ran.code, Some(0), "{ran:?}");

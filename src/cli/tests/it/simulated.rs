@@ -28,7 +28,7 @@ repetitions: {slice: 20ms}
 budget: 10h
 ";
 
-/// Something small.
+/// A small campaign.
 const SMALL: &str = "\
 name: small
 launcher: {simulated: {machine: fat-tree.yaml, placement: cyclic, seed: 7}}
@@ -50,7 +50,7 @@ fn place(campaign: &str) -> Place {
     place
 }
 
-/// Asserts that a run went well, and that its only warning is that all of it is simulated.
+/// Asserts that a run succeeded, and that its only warning is that times are simulated.
 #[track_caller]
 fn simulated(ran: Ran) -> Ran {
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -64,7 +64,7 @@ fn simulated(ran: Ran) -> Ran {
 }
 
 #[test]
-fn agreed_starts_are_told_of() {
+fn explain_and_reports_mention_starts_on_a_global_clock() {
     let place = place(&format!("{SMALL}synchronisation: window\n"));
     simulated(place.run(&["tune", "campaign.yaml"]));
     let report = place.read("reports/small.md");
@@ -80,7 +80,7 @@ fn agreed_starts_are_told_of() {
 }
 
 #[test]
-fn unconfirmed_choices_end_with_1_on_demand_and_name_the_budget() {
+fn unconfirmed_choices_exit_with_1_on_demand_and_name_the_budget() {
     let text = SMALL.replace("confirmation: off\n", "launches: 1\n");
     let place = place(&text);
     let whole = simulated(place.run(&["tune", "--require-confirmed", "campaign.yaml"]));
@@ -99,7 +99,7 @@ fn unconfirmed_choices_end_with_1_on_demand_and_name_the_budget() {
     let [seconds, confirming] =
         ["measuring_seconds", "confirming_seconds"].map(|key| cost[key].as_f64().unwrap());
 
-    // Exploring takes its time, and little is left.
+    // Exploring uses most of the budget.
     let budget = (1000.0 * (seconds - 0.9 * confirming)).max(1700.0 * (seconds - confirming));
     let short = text
         .replace("budget: 10h", &format!("budget: {budget:.0}ms"))
@@ -120,7 +120,7 @@ fn unconfirmed_choices_end_with_1_on_demand_and_name_the_budget() {
 }
 
 #[test]
-fn tables_say_in_which_order_ranks_stood() {
+fn tables_have_the_order_of_ranks() {
     let place = place(SMALL);
     simulated(place.run(&["tune", "campaign.yaml"]));
     let ask = |verb, further: &[&str]| {
@@ -208,7 +208,7 @@ fn the_whole_pipeline_runs_on_a_simulated_machine() {
         ran.out
     };
     let found = told(place.run(&query("lookup")));
-    // Just above 2K, the default is too early with what is best for large vectors.
+    // Just above 2K, the default already uses the algorithm that is best for large vectors only.
     assert!(
         found.starts_with("allreduce/recursive_multiplying"),
         "{found}"
@@ -216,7 +216,7 @@ fn the_whole_pipeline_runs_on_a_simulated_machine() {
     let evidence = told(place.run(&query("explain")));
     assert!(evidence.contains("default"), "{evidence}");
 
-    // What follows from the store alone is the same.
+    // Decisions from the store alone are the same.
     place
         .run(&["decide", ".colltune/small.db", "--output", "again.yaml"])
         .good();
@@ -229,7 +229,7 @@ fn the_whole_pipeline_runs_on_a_simulated_machine() {
     assert_eq!(place.read("again.yaml"), "format: colltune-table 2\n");
     place.run(&["fit", ".colltune/small.db"]).good();
 
-    // Nothing is left to do, and a second run elsewhere comes to the same.
+    // Nothing is left to measure, and a second run in another folder gives the same table.
     let again = simulated(place.run(&["measure", "campaign.yaml", "--json"])).json();
     assert_eq!(again["launches"], 0);
     let other = self::place(SMALL);
@@ -260,7 +260,7 @@ fn another_seed_or_machine_is_another_measurement() {
 }
 
 #[test]
-fn a_candidate_that_joins_later_repeats_nobodys_noise() {
+fn the_noise_of_a_candidate_that_joins_later_is_new() {
     let place = place(&format!("{SMALL}candidates: {{exclude: '*/ring'}}\n"));
     simulated(place.run(&["measure", "campaign.yaml"]));
     place.write("campaign.yaml", SMALL);
@@ -276,7 +276,7 @@ fn a_candidate_that_joins_later_repeats_nobodys_noise() {
 }
 
 #[test]
-fn what_cannot_be_simulated_is_refused_with_its_place() {
+fn campaigns_that_cannot_be_simulated_are_refused_with_the_place() {
     let place = place(SMALL);
     let check = |from: &str, to: &str, parts: &[&str]| {
         assert!(SMALL.contains(from), "{from}");
@@ -326,7 +326,7 @@ fn what_cannot_be_simulated_is_refused_with_its_place() {
     assert!(!place.path(".colltune").exists());
 }
 
-/// How often the command is killed.
+/// The number of times that the command is killed.
 const KILLS: u32 = 20;
 
 #[test]
@@ -345,8 +345,7 @@ fn a_killed_tune_of_the_whole_fat_tree_changes_nothing() {
     kill_again_and_again(&whole.replace("name: simulated-fat-tree", "name: fat-tree"));
 }
 
-/// Compares a tune that is killed, terminated and interrupted at random moments with another that is
-/// left alone.
+/// Compares a tune that is killed, terminated and interrupted at random moments with an undisturbed one.
 fn kill_again_and_again(campaign: &str) {
     let undisturbed = place(campaign);
     let begun = Instant::now();
@@ -372,7 +371,7 @@ fn kill_again_and_again(campaign: &str) {
         in_the_middle += u32::from(unfinished && !place.path("tables/fat-tree.yaml").exists());
         stored = check_store(&place, stored);
     }
-    // Otherwise this would be a test of something else.
+    // Otherwise the kills would not have hit a working tune.
     assert!(
         in_the_middle >= KILLS / 2,
         "only {in_the_middle} kills hit a tune at work"
@@ -383,7 +382,7 @@ fn kill_again_and_again(campaign: &str) {
 
     let table = |place: &Place| place.read("tables/fat-tree.yaml");
     assert_eq!(table(&place), table(&undisturbed));
-    // The samples are the same too, wherever the kills fell.
+    // The samples are the same too, whenever the kills happened.
     let mut all: Vec<_> = all.iter().map(without_launch).collect();
     let mut expected: Vec<_> = check_store(&undisturbed, Vec::new())
         .iter()
@@ -402,12 +401,12 @@ fn without_launch(sample: &Sample) -> (String, Vec<f64>) {
 fn end_after(place: &Place, delay: Duration, signal: Signal) {
     let child: Child = place.command(&["tune", "campaign.yaml"]).spawn().unwrap();
     thread::sleep(delay);
-    // It may have ended by itself; nothing is wrong then.
+    // It may have ended by itself, which is no error.
     let _ = kill(Pid::from_raw(child.id() as i32), signal);
     child.wait_with_output().unwrap();
 }
 
-/// The store is sound and still holds what it held, and nothing was measured oftener than asked.
+/// Asserts that the store is intact, still has its earlier rows, and has no measurement more often than requested.
 fn check_store(place: &Place, before: Vec<Sample>) -> Vec<Sample> {
     let Some((store, library)) = sound_store(&place.path(".colltune/fat-tree.db")) else {
         return before;
@@ -419,7 +418,7 @@ fn check_store(place: &Place, before: Vec<Sample>) -> Vec<Sample> {
             .entry((sample.subject, sample.candidate.clone()))
             .or_default() += 1;
     }
-    // A search asks for the default, and for experiments, as long as there is something beside it.
+    // A guided search measures the default, and experiments, as long as other candidates are measured.
     assert!(launches.values().all(|count| *count <= 18), "{launches:?}");
     for sample in &before {
         assert!(

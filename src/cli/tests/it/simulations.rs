@@ -10,7 +10,7 @@ fn simulate(place: &Place, args: &str) -> Ran {
     place.run(&args.split_whitespace().collect::<Vec<_>>())
 }
 
-/// A machine on which times can be seen through: start-up 1 us, 1 ns a byte, combining half of it.
+/// A machine with times that are easy to calculate: start-up 1 us, 1 ns per byte, combining half of that.
 const FLAT: &str = "\
 name: flat
 ranks_per_node: 1
@@ -25,7 +25,7 @@ fn flat() -> Place {
 }
 
 #[test]
-fn an_algorithm_takes_what_its_closed_form_says() {
+fn an_algorithm_takes_the_time_of_its_closed_form() {
     let place = flat();
     let args = "-c bcast -a chain --ranks 5 --bytes 4000 --blocks 4 -m flat.yaml";
     let object = simulate(&place, &format!("{args} --json")).good().json();
@@ -107,7 +107,7 @@ fn the_algorithms_of_a_collective_are_compared() {
     let sweep = "-c allgather --ranks 7 --bytes 1K..16Kx4 -m flat.yaml";
     let ran = simulate(&place, sweep);
     assert_eq!(ran.code, Some(0));
-    // What serves only even numbers of ranks is left out, and said once.
+    // Algorithms for even numbers of ranks only are left out, with one warning.
     assert_eq!(ran.err.matches("left out").count(), 1, "{}", ran.err);
     assert!(ran.err.contains("even number of ranks"), "{}", ran.err);
     let algorithms: Vec<_> = schedule::of(schedule::Collective::Allgather).collect();
@@ -157,7 +157,7 @@ fn blocks_come_from_the_lemma_or_a_search() {
     assert!(by("lemma") > 2 && by("search") > 0, "{object}");
 }
 
-/// Placement and the nodes' shared ports matter on the reference machine, which none is named for.
+/// Placement and the nodes' shared ports matter on the reference machine, which is used if none is named.
 #[test]
 fn placement_matters() {
     let place = Place::new();
@@ -174,7 +174,7 @@ fn placement_matters() {
 }
 
 #[test]
-fn a_trace_tells_what_the_end_waited_for() {
+fn a_trace_shows_the_critical_path() {
     let place = flat();
     let args = "-c reduce -a chain --ranks 3 --bytes 4000 --blocks 2 -m flat.yaml";
     let trace = simulate(&place, &format!("{args} --format trace"))
@@ -189,7 +189,7 @@ fn a_trace_tells_what_the_end_waited_for() {
 }
 
 #[test]
-fn what_was_measured_is_a_machine_too() {
+fn a_store_can_be_the_machine() {
     let place = made::place();
     let store = ".colltune/made.db";
     let args = format!("-c bcast -a binomial --ranks 2 --bytes 1K --json -m {store}");
@@ -213,7 +213,7 @@ fn a_million_ranks_are_simulated() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn errors_say_what_is_wrong() {
     let place = flat();
     place.write("typo.yaml", FLAT.replace("gamma", "gama"));
     place.write("no-gamma.yaml", FLAT.replace("gamma: 0.5e-9\n", ""));

@@ -1,4 +1,4 @@
-//! The verbs that work on a campaign, as far as they go without MPI.
+//! The verbs that work on a campaign, without MPI.
 
 use campaign::Campaign;
 use store::Store;
@@ -7,7 +7,7 @@ use crate::made;
 use crate::run::{Place, keys};
 
 #[test]
-fn init_writes_a_campaign_that_plan_understands() {
+fn init_writes_a_campaign_that_plan_accepts() {
     let place = Place::with_mpirun("exit 1");
     // It asks for the library's own algorithms, which the measuring program lists.
     place.add_driver("echo '[]'");
@@ -37,7 +37,7 @@ fn init_writes_a_campaign_that_plan_understands() {
 }
 
 #[test]
-fn the_reference_is_printed_and_is_a_campaign() {
+fn the_printed_reference_is_a_campaign() {
     let place = Place::new();
     let printed = place.run(&["init", "--reference"]).good().out;
     assert!(place.files().is_empty());
@@ -55,7 +55,7 @@ fn plan_works_without_a_store_and_leaves_none() {
 }
 
 #[test]
-fn plan_knows_what_is_done() {
+fn plan_counts_stored_measurements() {
     let place = made::place();
     insta::assert_snapshot!(place.run(&["plan", "campaign.yaml"]).good().out);
     let plan = place
@@ -130,7 +130,7 @@ fn tune_with_nothing_left_to_measure_writes_table_and_report() {
         page.out.trim_end()
     );
 
-    // No fresh launches have confirmed what replaces the default.
+    // No fresh launches have confirmed the candidates that replace the default.
     let strict = place.run(&["tune", "--require-confirmed", "campaign.yaml"]);
     assert_eq!(strict.code, Some(1), "{strict:?}");
 
@@ -208,7 +208,7 @@ fn plan_and_tune_agree_that_the_budget_is_spent() {
 }
 
 #[test]
-fn more_ranks_than_cores_are_warned_of() {
+fn more_ranks_than_cores_cause_a_warning() {
     let place = Place::with_mpirun("exit 1");
     place.write("campaign.yaml", made::CAMPAIGN.replace("1x2", "1x1000"));
     let ran = place.run(&["plan", "campaign.yaml"]);
@@ -227,7 +227,7 @@ fn more_ranks_than_cores_are_warned_of() {
 }
 
 #[test]
-fn failed_candidates_are_tried_again_only_on_demand() {
+fn failed_candidates_are_measured_again_only_on_demand() {
     let place = made::place();
     let path = place.path(".colltune/made.db");
     made::fail_a_candidate(&path);
@@ -240,7 +240,7 @@ fn failed_candidates_are_tried_again_only_on_demand() {
     };
     place.run(&["measure", "campaign.yaml"]).good();
     assert_eq!(failures(), 1);
-    // It has its measurements from before, so that nothing is left to do then either.
+    // Its measurements are already stored, so that nothing is left to measure then either.
     place
         .run(&["measure", "--retry-failed", "campaign.yaml"])
         .good();
@@ -248,8 +248,8 @@ fn failed_candidates_are_tried_again_only_on_demand() {
 }
 
 #[test]
-fn a_launch_that_dies_is_told_in_a_line_each() {
-    // The first launch dies at its first experiment, the second before anything.
+fn a_launch_that_dies_is_reported_in_one_line() {
+    // The first launch dies in its first experiment, the second before it.
     let place = Place::with_mpirun(
         "\
 case \"$*\" in *' true') exit 0;; esac

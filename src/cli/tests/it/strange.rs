@@ -1,4 +1,5 @@
-//! Files of a wrong kind or content: every verb that reads them says so in time, in few words and in little memory.
+//! Files of a wrong kind or content: every verb that reads them reports that quickly, with a short message and in
+//! little memory.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,16 +16,16 @@ use testkit::process;
 use crate::made;
 use crate::run::Place;
 
-/// What a verb may take, in KiB: the largest file, what it is made into, and the threads of the process.
+/// The memory that a verb may use, in KiB: for the largest file, its parsed content, and the threads of the process.
 const MOST_KIB: u32 = 1 << 20;
 
-/// Far more than any verb takes, unless it waits for a FIFO.
+/// Far more time than any verb takes, unless it waits for a FIFO.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The longest that an error may be with its remedy, in bytes.
+/// The greatest length of an error with its remedy, in bytes.
 const MOST_BYTES: usize = 2000;
 
-/// What a file may be instead.
+/// Things that a file may be instead.
 const KINDS: [&str; 8] = [
     "fifo", "folder", "zero", "empty", "mark", "binary", "latin", "line",
 ];
@@ -47,9 +48,9 @@ fn make(kind: &str, path: &Path) {
 
 /// A verb that reads a file.
 struct Reading {
-    /// Its arguments; `FILE` is the file, and `STORE` the same under a name of stores.
+    /// Its arguments; `FILE` is the file, and `STORE` the same file under the name of a store.
     args: &'static str,
-    /// What `campaign.yaml` says beside what it must, if the file is named there.
+    /// Further lines of `campaign.yaml`, if the file is named there.
     campaign: &'static str,
     /// The kinds that it accepts.
     fine: &'static [&'static str],
@@ -71,7 +72,7 @@ const fn named_in(campaign: &'static str, fine: &'static [&'static str]) -> Read
     }
 }
 
-/// By the reader that they share; the first one of each gets large files, too.
+/// Grouped by the reader that they share; the first verb of each group also gets large files.
 const READINGS: [&[Reading]; 9] = [
     // Campaigns.
     &[
@@ -132,7 +133,7 @@ const READINGS: [&[Reading]; 9] = [
 ];
 
 #[test]
-fn no_file_has_a_verb_wait_or_take_much_memory() {
+fn no_file_makes_a_verb_wait_or_use_much_memory() {
     let place = made::place();
     place
         .run(&["decide", ".colltune/made.db", "-o", "table.yaml"])
@@ -156,7 +157,7 @@ fn no_file_has_a_verb_wait_or_take_much_memory() {
     assert!(!place.path("new.db").exists() && !place.path("site").exists());
 }
 
-/// What a campaign needs beside what names the file.
+/// The lines that a campaign needs beside those that name the file.
 const CAMPAIGN: &str = "\
 name: made
 collectives: [allreduce]
@@ -201,7 +202,7 @@ fn bounded(place: &Place, args: &str) -> Command {
 }
 
 #[test]
-fn a_mark_before_a_text_is_skipped() {
+fn a_byte_order_mark_is_skipped() {
     let place = made::place();
     let marked = |text: &str| format!("\u{feff}{text}");
     place.write("marked.yaml", marked(made::CAMPAIGN));
@@ -245,7 +246,7 @@ fn nothing_is_measured_in_a_folder_whose_name_is_not_utf8() {
 }
 
 #[test]
-fn json_has_no_names_that_are_not_utf8() {
+fn names_that_are_not_utf8_are_not_printed_as_json() {
     let place = made::place();
     let name = OsStr::from_bytes(b"caf\xe9.db");
     fs::copy(place.path(".colltune/made.db"), place.path("").join(name)).unwrap();
@@ -261,7 +262,7 @@ fn json_has_no_names_that_are_not_utf8() {
 
 /// Terminals and Markdown show what a table holds as text.
 #[test]
-fn what_files_hold_is_not_obeyed() {
+fn control_characters_and_markup_in_files_have_no_effect() {
     let place = made::place();
     place
         .run(&["decide", ".colltune/made.db", "-o", "table.yaml"])

@@ -1,5 +1,5 @@
-//! Programs that know nothing of colltune, with a table that chooses our algorithms for everything: they
-//! compute the same, and the summary shows what carried it out.
+//! Unmodified programs, with a table that chooses our algorithms for everything: their results stay the same, and the
+//! summary shows the candidates that carried out the calls.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use testkit::{process, tables};
 use crate::mpi::{place_with, run};
 use crate::run::{Place, Ran};
 
-/// By collective, one of our algorithms; for commutative operators and others.
+/// One of our algorithms for each collective; for commutative operators and others.
 const ALGORITHMS: [(&str, &str); 6] = [
     ("bcast", "binary_pipelined, block_bytes: 1K"),
     ("reduce", "binary"),
@@ -58,7 +58,7 @@ fn twice(place: &Place, command: &[&str]) -> (Ran, Ran) {
     (alone, with)
 }
 
-/// How many calls an algorithm carried out, by the summary.
+/// The number of calls that an algorithm carried out, by the summary.
 #[track_caller]
 pub(crate) fn calls(ran: &Ran, candidate: &str) -> u64 {
     let rows = ran.out.lines().filter(|line| line.starts_with("colltune:"));
@@ -92,7 +92,7 @@ fn executable(path: &Path) {
         .expect("the file is there");
 }
 
-/// The line that tells what was computed.
+/// The line with the result.
 #[track_caller]
 fn checksum(ran: &Ran) -> &str {
     let mut lines = ran.out.lines();
@@ -127,7 +127,7 @@ fn an_allreduce_benchmark_of_mpich_computes_the_same() {
     check_allreduce(&place, &["mpiexec.mpich"]);
 }
 
-/// What HPC Challenge found, without its times.
+/// The results of HPC Challenge, without its times.
 fn verdicts(text: &str) -> Vec<String> {
     let marks = ["Success=", "rror", "residual=", "Err="];
     let lines = text.lines().filter(|line| line.contains('='));
@@ -173,13 +173,13 @@ fn hpc_challenge_under_openmpi_finds_the_same() {
     }
 }
 
-/// IMB-MPI1, where `scripts/benchmarks` has put it.
+/// IMB-MPI1, as installed by `scripts/benchmarks`.
 fn imb() -> Option<PathBuf> {
     let program = process::cached("benchmarks/IMB-MPI1");
     testkit::require("Intel MPI Benchmarks", program)
 }
 
-/// MPICH's library under the name by which its relatives know it.
+/// MPICH's library under the name that libraries with the same ABI use.
 fn libmpi(place: &Place) -> Option<()> {
     let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
     let mut names = folders
@@ -234,7 +234,7 @@ fn the_intel_mpi_benchmarks_under_mpich_run_with_ours() {
     }
 }
 
-/// Takes half as long with a table, and counts its own runs.
+/// A program that takes half as long with a table, and counts its runs.
 const BENCHMARK: &str = "#!/bin/sh
 echo run >> order
 echo '# Size  Avg Latency(us)'
@@ -242,7 +242,7 @@ awk -v faster=\"${1:-1}\" 'BEGIN { print 8, 4 / faster; print 64, 100 / faster }
 echo \"# checksum ${2:-17}\"
 ";
 
-/// What stands in for `colltune run TABLE -- mpirun ...`.
+/// A script in place of `colltune run TABLE -- mpirun ...`.
 fn beside(colltune: &str) -> (Option<i32>, String, String) {
     let place = Place::new();
     for (name, text) in [("mpirun", BENCHMARK), ("colltune", colltune)] {

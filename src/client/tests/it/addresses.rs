@@ -4,7 +4,7 @@ use client::{ChannelAddress, Remote, ServiceUrl, Token};
 use vocabulary::ErrorKind;
 
 #[test]
-fn addresses_are_read_as_people_write_them() {
+fn addresses_are_read_in_all_usual_forms() {
     for (text, shown) in [
         ("https://tables.site", "https://tables.site"),
         ("https://tables.site/", "https://tables.site"),
@@ -78,7 +78,7 @@ fn channels_are_read_with_and_without_the_interface() {
 }
 
 #[test]
-fn a_token_is_not_sent_where_others_can_read_it() {
+fn a_token_is_not_sent_unencrypted_to_other_hosts() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("token");
     let token = |text: &str| {

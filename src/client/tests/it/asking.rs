@@ -1,4 +1,4 @@
-//! Questions, and what becomes of answers.
+//! Requests and the handling of answers.
 
 use client::{Ask, Remote, RemoteError, ServiceUrl, Token};
 use serde_json::json;
@@ -22,7 +22,7 @@ fn refused(status: u16, body: &str) -> RemoteError {
 }
 
 #[test]
-fn what_is_sent_is_what_was_asked() {
+fn requests_are_sent_as_given() {
     let server = Server::start(|request: &HttpRequest| {
         Reply::json(202, &format!("{{\"got\": {}}}", request.body))
     });
@@ -45,7 +45,7 @@ fn what_is_sent_is_what_was_asked() {
 }
 
 #[test]
-fn problems_are_told_as_the_service_tells_them() {
+fn problems_have_the_services_message() {
     for (status, outcome) in [
         (400, ErrorKind::Input),
         (401, ErrorKind::Input),
@@ -81,7 +81,7 @@ fn problems_are_told_as_the_service_tells_them() {
 }
 
 #[test]
-fn answers_without_json_are_strange() {
+fn answers_without_json_are_invalid() {
     let server = Server::start(|_| Reply::new(200, &[], "<html>"));
     let error = remote(&server, None).json(Ask::get("/tasks")).unwrap_err();
     assert!(matches!(error, RemoteError::Unexpected { .. }), "{error}");
@@ -110,7 +110,7 @@ fn tokens_do_not_follow_redirects() {
 }
 
 #[test]
-fn certificates_are_those_of_the_file() {
+fn only_certificates_of_the_file_are_trusted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ca.pem");
     let url = || ServiceUrl::parse("https://127.0.0.1:1").unwrap();

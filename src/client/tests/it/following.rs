@@ -52,7 +52,7 @@ fn a_task_is_followed_to_its_end_across_a_restart_of_the_service() {
 }
 
 #[test]
-fn what_is_wrong_is_told_at_once() {
+fn errors_of_requests_are_returned_at_once() {
     let (_, ended) = follow_these(vec![Reply::problem(404, "there is no task `7`")]);
     assert_eq!(ended.unwrap_err().kind(), ErrorKind::Input);
 }

@@ -10,10 +10,10 @@ use tempfile::TempDir;
 use testkit::tables;
 use testkit::web::{HttpRequest, Reply, Server, Site};
 
-/// Long enough for what goes well.
+/// A time limit that is long enough for a service that works.
 pub(crate) const LIMIT: Duration = Duration::from_secs(5);
 
-/// A table of its own for each name.
+/// A different table for each name.
 pub(crate) fn table(name: &str) -> String {
     tables::yaml(
         name,
@@ -31,16 +31,16 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// A service that does what it should, but for requests of which `mishap` makes something else.
+    /// A service that works, except where `replace` changes its answer to a request.
     pub(crate) fn with(
-        mishap: impl Fn(&HttpRequest, Reply) -> Reply + Send + Sync + 'static,
+        replace: impl Fn(&HttpRequest, Reply) -> Reply + Send + Sync + 'static,
     ) -> Self {
         let site = Site::default();
         let own = site.clone();
         Self {
             folder: tempfile::tempdir().unwrap(),
             site,
-            server: Server::start(move |request| mishap(request, own.answer(request))),
+            server: Server::start(move |request| replace(request, own.answer(request))),
         }
     }
 
@@ -86,7 +86,7 @@ pub(crate) fn pull(url: &str, folder: &Path, limit: Duration) -> Result<Pulled, 
     client::pull(&Remote::new(url, None, None)?, &channel, folder, limit)
 }
 
-/// What a folder has after these tables alone were pulled.
+/// The content of a folder to which only these tables were pulled.
 pub(crate) fn only(digests: &[&str]) -> BTreeSet<String> {
     let tables = digests.iter().map(|digest| format!("{digest}.yaml"));
     tables.chain(["current".to_owned()]).collect()

@@ -1,4 +1,4 @@
-//! `pull`, when all goes well and when it does not.
+//! `pull` with services that work and that fail.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ use vocabulary::ErrorKind;
 use crate::place::{LIMIT, Place, only, pull, table};
 
 #[test]
-fn tables_come_once_and_those_of_running_jobs_stay() {
+fn tables_are_fetched_once_and_those_of_running_jobs_stay() {
     let place = Place::new();
     let first = place.site.release(table("first"));
     let pulled = place.pull().unwrap();
@@ -40,7 +40,7 @@ fn tables_come_once_and_those_of_running_jobs_stay() {
     place.has(&second);
     assert_eq!(place.names(), only(&[&first, &second]));
 
-    // Back to the first one, which is here.
+    // Back to the first one, which is still in the folder.
     place.site.release(table("first"));
     place.pull().unwrap();
     place.has(&first);
@@ -63,7 +63,7 @@ fn a_new_node_gets_the_tables_of_running_jobs_too() {
 }
 
 #[test]
-fn an_older_table_that_cannot_be_had_keeps_nothing_up_and_is_asked_for_again() {
+fn a_missing_older_table_delays_nothing_and_is_requested_again() {
     let is_back = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&is_back);
     let first = Place::new().site.release(table("first"));
@@ -84,7 +84,7 @@ fn an_older_table_that_cannot_be_had_keeps_nothing_up_and_is_asked_for_again() {
     assert_eq!(place.names(), only(&[&first, &second]));
 }
 
-/// Whatever a service does with this request, the last good table stays, and no more time passes than it may.
+/// Checks that the last good table stays, and that the time limit holds, whatever a service does with this request.
 #[track_caller]
 fn keeps(
     what: &str,
@@ -113,7 +113,7 @@ fn keeps(
     );
     place.has(&good);
     assert_eq!(place.names(), only(&[&good]), "{what}: {error}");
-    // Nothing is remembered that would keep the next one from succeeding.
+    // The failure leaves no state that would make the next pull fail.
     is_wrong.store(false, Ordering::Relaxed);
     place.pull().unwrap();
     place.has(&next);
@@ -125,7 +125,7 @@ fn is_blob(request: &HttpRequest) -> bool {
 }
 
 #[test]
-fn whatever_a_service_answers_the_last_good_table_stays() {
+fn the_last_good_table_stays_after_any_answer() {
     type Answer = fn(&HttpRequest, Reply) -> Option<Reply>;
     let cases: &[(&str, Answer, &str)] = &[
         (
@@ -252,7 +252,7 @@ fn whatever_a_service_answers_the_last_good_table_stays() {
 }
 
 #[test]
-fn manifests_that_lead_elsewhere_are_refused() {
+fn manifests_of_other_channels_are_refused() {
     let digest = "0".repeat(64);
     let manifest = |machine: &str, digest: &str, keep: &str| {
         format!(
@@ -283,7 +283,7 @@ fn manifests_that_lead_elsewhere_are_refused() {
 }
 
 #[test]
-fn an_invalid_table_is_refused_by_the_right_digest_too() {
+fn an_invalid_table_with_the_right_digest_is_refused() {
     let place = Place::new();
     let good = place.site.release(table("good"));
     place.pull().unwrap();
@@ -306,9 +306,9 @@ fn an_invalid_table_is_refused_by_the_right_digest_too() {
 }
 
 #[test]
-fn a_service_that_is_away_is_told_from_one_that_says_no() {
+fn an_unreachable_service_is_distinguished_from_one_that_refuses() {
     let place = Place::new();
-    // Nothing was ever released.
+    // The channel has no release.
     let error = place.pull().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Input, "{error}");
     assert!(Folder::last_good(&place.folder()).is_none());
@@ -325,7 +325,7 @@ fn a_service_that_is_away_is_told_from_one_that_says_no() {
 }
 
 #[test]
-fn nothing_has_changed_only_where_something_is_known() {
+fn the_answer_not_modified_needs_a_known_table() {
     let place = Place::with(|_, _| Reply::new(304, &[], ""));
     place.site.release(table("first"));
     let error = place.pull().unwrap_err();
@@ -338,7 +338,7 @@ fn nothing_has_changed_only_where_something_is_known() {
 }
 
 #[test]
-fn two_services_do_not_share_what_is_known() {
+fn two_services_do_not_share_their_state() {
     let (one, other) = (Place::new(), Place::new());
     let first = one.site.release(table("first"));
     let second = other.site.release(table("second"));
@@ -350,7 +350,7 @@ fn two_services_do_not_share_what_is_known() {
 }
 
 #[test]
-fn unix_sockets_are_served_as_well() {
+fn unix_sockets_work_too() {
     let place = Place::new();
     let digest = place.site.release(table("first"));
     let socket = place.folder().with_file_name("socket");
@@ -369,7 +369,7 @@ fn unix_sockets_are_served_as_well() {
 }
 
 #[test]
-fn a_socket_without_an_answer_is_left_in_time() {
+fn a_socket_without_an_answer_is_closed_in_time() {
     let place = Place::new();
     let socket = place.folder().with_file_name("socket");
     serve_at(&socket, |_| {
@@ -386,7 +386,7 @@ fn a_socket_without_an_answer_is_left_in_time() {
 }
 
 #[test]
-fn hosts_wait_for_a_time_of_their_own() {
+fn hosts_wait_for_different_times() {
     let most = Duration::from_secs(60);
     assert!(jitter(most) <= most);
     assert_eq!(jitter(most), jitter(most));

@@ -1,4 +1,4 @@
-//! What a killed process leaves, and what another one does to the same folder.
+//! Files that a killed process leaves, and processes that use the same folder.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -22,21 +22,21 @@ fn begun() -> (Place, String, String) {
 }
 
 #[test]
-fn the_next_pull_goes_on_where_a_killed_one_stopped() {
+fn the_next_pull_continues_where_a_killed_one_stopped() {
     type Step = fn(&Place, &str);
     let steps: &[Step] = &[
-        // In the middle of a table.
+        // Killed in the middle of writing a table.
         |place, _| fs::write(place.folder().join(".part-x"), "format: coll").unwrap(),
-        // Before the link.
+        // Killed before the link was replaced.
         |place, second| {
             let path = place.folder().join(format!("{second}.yaml"));
             fs::write(path, table("second")).unwrap();
         },
-        // In the middle of turning the link.
+        // Killed while replacing the link.
         |place, second| {
             symlink(format!("{second}.yaml"), place.folder().join(".part-y")).unwrap();
         },
-        // Before the answer was remembered.
+        // Killed before the state was written.
         |place, second| {
             fs::write(
                 place.folder().join(format!("{second}.yaml")),
@@ -46,10 +46,10 @@ fn the_next_pull_goes_on_where_a_killed_one_stopped() {
             fs::remove_file(place.folder().join("current")).unwrap();
             symlink(format!("{second}.yaml"), place.folder().join("current")).unwrap();
         },
-        // What is remembered is torn, or not there.
+        // The state is incomplete or missing.
         |place, _| fs::write(place.folder().join(".pulled.json"), "{\"url\":").unwrap(),
         |place, _| fs::remove_file(place.folder().join(".pulled.json")).unwrap(),
-        // A power failure has emptied a table that is to come.
+        // A power failure has emptied the table of the next release.
         |place, second| fs::write(place.folder().join(format!("{second}.yaml")), "").unwrap(),
     ];
     for step in steps {
@@ -63,7 +63,7 @@ fn the_next_pull_goes_on_where_a_killed_one_stopped() {
 }
 
 #[test]
-fn a_damaged_or_lost_table_is_brought_again_though_nothing_has_changed() {
+fn a_damaged_or_lost_table_is_fetched_again_without_a_new_release() {
     type Damage = fn(&Place, &str);
     let damages: &[Damage] = &[
         |place, digest| {
@@ -88,7 +88,7 @@ fn a_damaged_or_lost_table_is_brought_again_though_nothing_has_changed() {
 }
 
 #[test]
-fn what_is_not_ours_is_left_alone() {
+fn other_files_are_left_alone() {
     type Other = fn(&Place);
     let others: &[Other] = &[
         |place| fs::create_dir_all(place.folder().join("current")).unwrap(),
@@ -138,7 +138,7 @@ fn a_folder_that_cannot_be_written_keeps_its_table() {
 }
 
 #[test]
-fn many_pulls_at_once_end_with_one_whole_table() {
+fn simultaneous_pulls_leave_one_whole_table() {
     let place = Arc::new(Place::new());
     place.site.release(table("first"));
     let done = Arc::new(AtomicBool::new(false));
@@ -179,7 +179,7 @@ fn many_pulls_at_once_end_with_one_whole_table() {
 }
 
 #[test]
-fn a_folder_that_stays_taken_is_told() {
+fn a_folder_that_stays_locked_is_an_error() {
     let (place, first, _) = begun();
     let taken = Folder::open(&place.folder(), Duration::ZERO).unwrap();
     let error = place.pull_within(Duration::from_millis(100)).unwrap_err();

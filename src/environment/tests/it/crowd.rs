@@ -33,6 +33,6 @@ fn cores_are_counted_by_node_and_by_machine() {
     check(&one_machine, (2, 2), false);
     check(&one_machine, (3, 2), true);
     check(&one_machine, (3, 1), false);
-    // Whether these are one machine is unknown.
+    // It is unknown whether these hosts are one machine.
     check(&[node("", 4, 0), node("", 4, 0)], (2, 4), false);
 }

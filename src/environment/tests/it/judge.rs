@@ -1,4 +1,4 @@
-//! What is said of machines that make numbers less trustworthy.
+//! Warnings about conditions that make times less reliable.
 
 use environment::judge;
 use vocabulary::{Node, Warning};
@@ -40,14 +40,14 @@ fn check(environment: &Environment, expected: &[Warning]) {
 }
 
 #[test]
-fn nothing_is_said_of_good_machines_or_unknown_ones() {
+fn good_and_unknown_machines_cause_no_warning() {
     check(&quiet(vec![node("a", 4), node("b", 4)]), &[]);
     check(&quiet(vec![node("a", 0)]), &[]);
     check(&Environment::default(), &[]);
 }
 
 #[test]
-fn ranks_that_share_cores_or_wander_are_told() {
+fn ranks_that_share_or_change_cores_cause_a_warning() {
     let oversubscribed = Warning::Oversubscribed { ranks: 6, cores: 4 };
     check(&quiet(vec![node("a", 2), node("b", 6)]), &[oversubscribed]);
     let free = Node {
@@ -68,7 +68,7 @@ fn ranks_that_share_cores_or_wander_are_told() {
         ranks: 2,
     };
     check(&quiet(vec![crowded]), &[told]);
-    // Ranks that outnumber cores are not bound on purpose.
+    // If there are more ranks than cores, ranks are not bound, intentionally.
     let full = Node {
         bound: 0,
         ..node("a", 5)
@@ -80,7 +80,7 @@ fn ranks_that_share_cores_or_wander_are_told() {
 }
 
 #[test]
-fn nodes_that_are_one_machine_or_differ_are_told() {
+fn nodes_that_are_one_machine_or_differ_cause_a_warning() {
     let same = |host| Node {
         boot: "x".to_owned(),
         ..node(host, 2)
@@ -118,7 +118,7 @@ fn nodes_that_are_one_machine_or_differ_are_told() {
 }
 
 #[test]
-fn what_disturbs_times_is_told() {
+fn conditions_that_disturb_times_cause_a_warning() {
     let busy = Environment {
         load: 1.5,
         ..quiet(Vec::new())
@@ -154,7 +154,7 @@ fn what_disturbs_times_is_told() {
 }
 
 #[test]
-fn a_default_that_is_not_the_librarys_is_told() {
+fn a_changed_default_causes_a_warning() {
     let told = |setting: &str| Warning::SteeredDefault {
         settings: vec![setting.to_owned()],
     };

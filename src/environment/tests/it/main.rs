@@ -1,4 +1,4 @@
-//! What is told of machines and of MPI libraries' surroundings.
+//! Properties of machines, settings of MPI libraries, and warnings about both.
 
 mod crowd;
 mod judge;

@@ -1,15 +1,15 @@
-//! What the kernel tells of the machine that the tests run on.
+//! The kernel's data about the machine that runs the tests.
 
 use environment::{available_bytes, last_level_bytes, node, own_cpus};
 
 #[test]
-fn it_has_memory() {
+fn this_machine_has_memory() {
     assert!(available_bytes() > Some(1 << 20));
     assert_ne!(last_level_bytes(), Some(0));
 }
 
 #[test]
-fn it_is_a_node() {
+fn this_machine_is_a_node() {
     let check = |planned, most| {
         let node = node(vec![own_cpus(), own_cpus()], planned);
         assert!(!node.host.is_empty());

@@ -1,4 +1,4 @@
-//! Which variables steer MPI libraries, and which change what they choose.
+//! Variables that affect MPI libraries, and those that change their choices.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ fn variables(names: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn what_steers_mpi_is_kept_and_what_launchers_set_is_not() {
+fn settings_of_mpi_are_kept_and_variables_that_launchers_set_are_not() {
     let kept = variables(&[
         ("OMPI_MCA_btl", "self,tcp"),
         ("OMPI_MCA_orte_launch", "1"),
@@ -26,7 +26,7 @@ fn what_steers_mpi_is_kept_and_what_launchers_set_is_not() {
 }
 
 #[test]
-fn settings_that_change_the_default_are_told() {
+fn settings_that_change_the_default_are_reported() {
     let check = |given: &[(&str, &str)], expected: &[&str]| {
         assert_eq!(deciding(&variables(given), &BTreeMap::new()), expected);
     };
@@ -72,7 +72,7 @@ fn settings_that_change_the_default_are_told() {
 }
 
 #[test]
-fn settings_without_variables_are_told_too() {
+fn settings_without_variables_are_reported_too() {
     let check = |variables: &[(&str, &str)], settings: &[(&str, &str)], expected: &[&str]| {
         let map = |pairs: &[(&str, &str)]| {
             let pairs = pairs.iter();
@@ -91,7 +91,7 @@ fn settings_without_variables_are_told_too() {
         &[forced],
         &[both],
     );
-    // What a variable says is told once.
+    // A setting in a variable is reported once.
     let variable = ("OMPI_MCA_coll", "basic,self");
     check(
         &[variable],
@@ -108,7 +108,7 @@ fn settings_without_variables_are_told_too() {
 }
 
 #[test]
-fn settings_are_about_collectives_and_transports() {
+fn only_settings_of_collectives_and_transports_are_reported() {
     for name in [
         "coll",
         "coll_tuned_priority",
@@ -130,7 +130,7 @@ fn settings_are_about_collectives_and_transports() {
 }
 
 #[test]
-fn files_of_rules_are_told_with_what_goes_with_them() {
+fn files_of_rules_are_reported_with_their_other_settings() {
     let check = |given: &[(&str, &str)], expected: &[&str]| {
         let found = rules(&variables(given));
         assert_eq!(found.keys().collect::<Vec<_>>(), expected);

@@ -1,4 +1,4 @@
-//! Headers, compiled and asked.
+//! Headers, compiled and queried.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -33,7 +33,7 @@ fn a_header_has_the_table_and_the_lookup() {
     );
 }
 
-/// Reads questions as numbers and prints the names of the answers.
+/// Reads queries as numbers and prints the names of the choices.
 const PROGRAM: &str = r#"
 #include "table.h"
 #include <inttypes.h>
@@ -61,7 +61,7 @@ fn options(extrapolate: bool) -> Options {
     }
 }
 
-/// What a compiled header answers to questions.
+/// The answers of a compiled header.
 fn ask(table: &Table, options: &Options, questions: &str) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     let text = export("c-header", table, options).expect("exported").text;
@@ -90,7 +90,7 @@ fn ask(table: &Table, options: &Options, questions: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_compiled_header_answers_as_lookup_does() {
+fn the_compiled_header_answers_like_lookup() {
     let mut random = fastrand::Rng::with_seed(7);
     let tables = [table(), sample::table("openmpi", "4.1.4", "  {}\n")];
     for (table, extrapolate) in tables

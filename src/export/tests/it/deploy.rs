@@ -54,14 +54,14 @@ fn name(deployed: &Deployed) -> String {
     deployed.version.name.clone()
 }
 
-/// Where the link leads.
+/// The target of the link.
 fn current(folder: &Path) -> String {
     let target = fs::read_link(folder.join("current")).expect("a link");
     assert!(folder.join(&target).join("table.yaml").is_file());
     target.into_os_string().into_string().expect("text")
 }
 
-/// What a shell has in a variable after it has read the environment file once more than `before`.
+/// The value of a variable in a shell after it has read the environment file once more than `before`.
 fn sourced(environment: &Path, variable: &str, before: &str) -> String {
     let script = format!("{before} . \"$1\"; printf %s \"${variable}\"");
     let output = Command::new("sh")
@@ -75,7 +75,7 @@ fn sourced(environment: &Path, variable: &str, before: &str) -> String {
 }
 
 #[test]
-fn versions_follow_each_other_and_are_taken_back() {
+fn versions_follow_each_other_and_are_rolled_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path().join("opt/tables");
     let first = put(&table(), &folder).expect("deployed");
@@ -118,7 +118,7 @@ fn versions_follow_each_other_and_are_taken_back() {
         matches!(error, DeployError::NothingBefore { .. }),
         "{error}"
     );
-    // The version is there already, and becomes current again.
+    // The version exists already, and becomes current again.
     assert_eq!(
         name(&put(&changed(), &folder).expect("deployed")),
         name(&second)
@@ -133,7 +133,7 @@ fn versions_follow_each_other_and_are_taken_back() {
 }
 
 #[test]
-fn a_version_holds_what_the_policy_deploys() {
+fn a_version_has_the_rules_that_the_policy_deploys() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut table = table();
     table.provenance.warnings = vec!["12.00 other tasks running on 2 cores.".to_owned()];
@@ -205,14 +205,14 @@ fn a_version_holds_what_the_policy_deploys() {
 }
 
 #[test]
-fn a_table_without_anything_to_use_is_refused() {
+fn a_table_without_usable_rules_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let site = folder.path().join("site");
     let mut empty = table();
     empty.collectives.clear();
     let error = put(&empty, &site).expect_err("refused");
     assert!(matches!(error, DeployError::Nothing { .. }), "{error}");
-    // All that it has needs colltune in the program.
+    // All of its rules need colltune in the program.
     let ours = "
   bcast:
     message_size: bytes of one rank's vector
@@ -269,7 +269,7 @@ fn the_environment_names_the_version_and_not_the_link() {
     assert_eq!(mode & 0o777, 0o555);
     for name in ["README.txt", "environment.sh"] {
         let text = fs::read_to_string(deployed.version.folder.join(name)).expect("readable");
-        // Not by way of the link, which each rank would follow for itself.
+        // Not through the link, which each rank would resolve at another time.
         let command = r#"mpirun -n 4 "$COLLTUNE_WITH_TABLE" ./solver"#;
         assert!(text.lines().any(|line| line.ends_with(command)), "{text}");
     }
@@ -291,7 +291,7 @@ fn the_environment_names_the_version_and_not_the_link() {
     };
     let rest = format!("{place}/table.yaml\n1\n1\nmedium\na b c\n");
     assert_eq!(seen(&[]), format!("/opt/lib/libcolltune.so\n{rest}"));
-    // In front of others.
+    // Before other preloaded libraries.
     assert_eq!(
         seen(&[("LD_PRELOAD", "/other.so"), ("COLLTUNE_TABLE", "/other")]),
         format!("/opt/lib/libcolltune.so:/other.so\n{rest}")
@@ -333,7 +333,7 @@ fn the_environment_leaves_nothing_of_another_version() {
     let [rules, file] = ["use_dynamic_rules", "dynamic_rules_filename"]
         .map(|name| format!("OMPI_MCA_coll_tuned_{name}"));
     assert_eq!(after(&older, &newer, "OMPI_MCA_coll"), "^han");
-    // A site may have a value of its own.
+    // A site may set another value.
     assert_eq!(after(&newer, &older, "OMPI_MCA_coll"), "^han");
     assert_eq!(after(&newer, &older, &rules), "1");
     for second in [&older, &none] {
@@ -391,9 +391,9 @@ fn texts_of_a_table_stay_in_comments() {
     }
 }
 
-/// Environment Modules and Lmod define these commands; here a few lines do.
+/// Environment Modules and Lmod define these commands; a few lines of shell replace them here.
 #[test]
-fn the_module_file_sets_the_same_as_the_environment_file() {
+fn the_module_file_sets_the_variables_of_the_environment_file() {
     let tclsh = testkit::require("Tcl", testkit::process::find("tclsh"));
     let Some(tclsh) = tclsh else { return };
     let folder = tempfile::tempdir().expect("a folder");
@@ -442,7 +442,7 @@ fn the_module_file_sets_the_same_as_the_environment_file() {
     assert_eq!(lines.collect::<Vec<_>>(), set);
 }
 
-/// Lmod takes the file in Lua; the one in Tcl stands alone in the second folder.
+/// Lmod uses the file in Lua; in the second folder there is only the one in Tcl.
 #[test]
 fn lmod_loads_both_module_files() {
     let lmod = Path::new("/usr/share/lmod/lmod/libexec/lmod");
@@ -488,9 +488,9 @@ fn lmod_loads_both_module_files() {
     }
 }
 
-/// Whatever ends a process, `current` leads to a whole version, and the next one cleans up.
+/// Whenever a process is killed, `current` leads to a whole version, and the next process cleans up.
 #[test]
-fn what_was_left_half_written_is_cleaned_up() {
+fn half_written_versions_are_removed() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let first = put(&table(), folder).expect("deployed");
@@ -499,7 +499,7 @@ fn what_was_left_half_written_is_cleaned_up() {
     fs::write(folder.join(".half-written/table.yaml"), "format: coll").expect("written");
     fs::write(folder.join(".half-written/environment.sh"), "").expect("written");
     symlink("nowhere", folder.join(".next")).expect("a link");
-    // Killed when the history was written and the link not yet turned; then in the middle of a line.
+    // Killed after the history was written and before the link was replaced; then in the middle of a line.
     let mut history = fs::read_to_string(folder.join("history")).expect("a history");
     history += &format!(
         "2026-11-22T00:00:00Z bob deploy night-x after {}\n2026-11-22T00:0",
@@ -537,7 +537,7 @@ fn what_was_left_half_written_is_cleaned_up() {
 }
 
 #[test]
-fn what_is_not_ours_is_left_alone() {
+fn other_files_are_left_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let refused = |what: &str| {

@@ -8,7 +8,7 @@ use vocabulary::CommShape;
 use crate::sample::{self, OPEN_MPI, export, refuse};
 
 #[test]
-fn a_rules_file_tells_shapes_apart() {
+fn a_rules_file_distinguishes_shapes() {
     let table = sample::table("openmpi", "6.0.0", OPEN_MPI);
     let exported = export("openmpi-json", &table, &Options::default()).expect("exported");
     insta::assert_snapshot!(exported.text);
@@ -23,9 +23,9 @@ fn a_rules_file_tells_shapes_apart() {
     );
 }
 
-/// Rules of 2x2 are for any distribution, which 4 ranks on one node are of as well.
+/// Rules of 2x2 would be for any distribution of 4 ranks, also for 4 ranks on one node.
 #[test]
-fn rules_of_one_shape_do_not_serve_others_of_as_many_ranks() {
+fn rules_of_one_shape_are_not_used_for_others_with_the_same_ranks() {
     let mut table = sample::table("openmpi", "6.0.0", OPEN_MPI);
     let entries = table
         .collectives

@@ -1,4 +1,4 @@
-//! Tests of exports through the public interface; real libraries have their say in `cli`.
+//! Tests of exports through the public interface; the tests of `cli` use real libraries.
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 

@@ -40,7 +40,7 @@ const TABLE: &str = "
           {from: 0, candidate: 'native:alltoall/pairwise', confidence: high}]}
 ";
 
-/// What a made-up library decides by itself.
+/// The own decisions of a made-up library.
 const STOCK: &str = r#"{"collective=bcast":{"comm_type=intra":{"comm_size<8":{"algorithm=MPIR_Bcast_intra_binomial":{}},"comm_size=any":{"avg_msg_size<12288":{"algorithm=MPIR_Bcast_intra_binomial":{}},"avg_msg_size=any":{"algorithm=MPIR_Bcast_intra_scatter_ring_allgather":{}}}},"comm_type=inter":{"algorithm=MPIR_Bcast_inter_x":{}}},"collective=allreduce":{"comm_type=intra":{"algorithm=MPIR_Allreduce_intra_smp":{}},"comm_type=inter":{"algorithm=MPIR_Allreduce_inter_x":{}}},"collective=allgather":{"comm_type=intra":{"algorithm=MPIR_Allgather_intra_ring":{}}},"collective=alltoall":{"comm_type=intra":{"is_sendbuf_inplace=yes":{"algorithm=MPIR_Alltoall_intra_pairwise_sendrecv_replace":{}},"is_sendbuf_inplace=no":{"algorithm=MPIR_Alltoall_intra_brucks":{}}}},"collective=exscan":{"algorithm=MPIR_Exscan_intra_recursive_doubling":{}}}"#;
 
 const ALGORITHMS: [&str; 10] = [
@@ -84,10 +84,10 @@ fn a_selection_file_is_complete() {
     assert_ne!(exported.text.len() % 4096, 0);
 }
 
-/// The file does not tell operators of scans apart: what is right for all of them is written, whatever operators
-/// were measured.
+/// The file does not distinguish operators of scans: only algorithms that are right for all of them are written,
+/// whatever operators were measured.
 #[test]
-fn scans_go_by_operators_that_commute() {
+fn scans_use_the_rules_of_commutative_operators() {
     let stock = STOCK.replacen(
         '{',
         "{\"collective=scan\":{\"comm_type=intra\":{\"algorithm=MPIR_Scan_intra_smp\":{}},\
@@ -110,7 +110,7 @@ fn scans_go_by_operators_that_commute() {
 }
 
 #[test]
-fn what_is_not_known_is_refused_with_a_remedy() {
+fn unknown_releases_and_decisions_are_refused_with_a_remedy() {
     let table = sample::table("mpich", "4.0.2", TABLE);
     let check = |options: &Options, message: &str, help: &str| {
         let error = export("mpich", &table, options).expect_err("refused");
@@ -206,7 +206,7 @@ fn the_reader_is_strict() {
 
 /// The table of an installed release is found and complete.
 #[test]
-fn the_installed_mpich_tells_what_it_decides() {
+fn the_decisions_of_the_installed_mpich_are_read() {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = export::mpich::SelectionFile.installed("4.0.2", &path);
     let Some(file) = testkit::require("MPICH 4.0", found) else {
@@ -214,7 +214,7 @@ fn the_installed_mpich_tells_what_it_decides() {
     };
     let table = sample::table("mpich", "4.0.2", TABLE);
     let exported = export("mpich", &table, &options(&file)).expect("exported");
-    // Nonblocking collectives included.
+    // Nonblocking collectives are included.
     assert_eq!(exported.text.matches("\"collective=").count(), 44);
     assert!(exported.text.contains("comm_size<=7"));
     assert!(

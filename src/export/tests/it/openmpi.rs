@@ -18,7 +18,7 @@ fn file(options: &Options) -> (File, Vec<String>) {
 }
 
 #[test]
-fn a_rules_file_says_where_it_is_from_and_what_it_is_for() {
+fn a_rules_file_names_its_origin_and_library() {
     let exported = export("openmpi", &table(), &Options::default()).expect("exported");
     insta::assert_snapshot!(exported.text);
     let commutative = Options {
@@ -31,13 +31,13 @@ fn a_rules_file_says_where_it_is_from_and_what_it_is_for() {
     };
     let exported = export("openmpi", &table(), &of_4_1).expect("exported");
     insta::assert_snapshot!(exported.text);
-    // Another series than the one that was measured: nothing is known about it.
+    // Another series than the measured one has no rules.
     let exported = export("openmpi", &table(), &commutative).expect("exported");
     insta::assert_snapshot!(exported.text);
 }
 
 #[test]
-fn han_is_left_out_where_it_would_come_first() {
+fn the_environment_excludes_han_if_it_would_take_precedence() {
     let list = |version: &str| {
         let exported = export("openmpi", &table(), &of(version)).expect("exported");
         let mut variables = exported.variables.into_iter();
@@ -62,7 +62,7 @@ fn row(file: &File, collective: Collective, ranks: u32, bytes: u64) -> Option<[u
 const LIBRARY: Option<[u32; 3]> = Some([0, 0, 0]);
 
 #[test]
-fn every_hazard_is_kept_away() {
+fn rules_that_the_library_would_carry_out_differently_are_left_out() {
     let options = Options {
         policy: Policy {
             extrapolate: true,
@@ -80,13 +80,13 @@ fn every_hazard_is_kept_away() {
         ..options
     });
     use Collective::{Allgather, Allreduce, Barrier, Bcast, Gather, Reduce};
-    // The library's own fanout, where none was forced; more ranks than measured are not spoken of.
+    // The library's own fanout if none was forced; no rules for more ranks than measured.
     assert_eq!(row(&all, Bcast, 2, 1499), LIBRARY);
     assert_eq!(row(&all, Bcast, 2, 1500), Some([2, 4, 0]));
     assert_eq!(row(&all, Bcast, 3, 64 << 10), Some([2, 2, 8192]));
     assert_eq!(row(&all, Bcast, 1, 1 << 20), LIBRARY);
     assert_eq!(row(&all, Bcast, 5, 1 << 20), LIBRARY);
-    // The shape that is assumed, where it was measured; from where halves have a segment each.
+    // The assumed shape, where it was measured; from the size at which each half has a segment.
     assert_eq!(row(&assumed, Allgather, 4, 4000), LIBRARY);
     assert_eq!(row(&assumed, Bcast, 4, 99), Some([6, 0, 0]));
     assert_eq!(row(&assumed, Bcast, 4, 2111), LIBRARY);
@@ -97,7 +97,7 @@ fn every_hazard_is_kept_away() {
             .any(|note| note.contains("rules of 2x2 hold for all communicators of 4 ranks")),
         "{notes:?}"
     );
-    // Without a word about operators, what is right for all of them.
+    // If operators are not distinguished, only algorithms that are right for all of them.
     assert_eq!(row(&all, Reduce, 2, 8), Some([6, 0, 4096]));
     assert_eq!(row(&commutative, Reduce, 2, 8), Some([5, 0, 0]));
     assert_eq!(row(&all, Allreduce, 2, 63), LIBRARY);
@@ -109,13 +109,13 @@ fn every_hazard_is_kept_away() {
         row(&commutative, Allreduce, 2, 1 << 20),
         Some([5, 0, 65536])
     );
-    // What colltune would do is left to the library.
+    // Rules with algorithms of ours are left to the library.
     assert_eq!(row(&all, Allreduce, 3, 4095), LIBRARY);
     assert_eq!(row(&all, Allreduce, 3, 4096), Some([3, 0, 0]));
     // Ranks of a gather may see different sizes.
     assert_eq!(row(&all, Gather, 2, 0), Some([2, 0, 0]));
     assert_eq!(row(&all, Gather, 4, 0), LIBRARY);
-    // Only where they are not replaced; the file counts all ranks' parts.
+    // Only where the library does not replace them; the file counts the parts of all ranks.
     assert_eq!(row(&all, Allgather, 2, 0), Some([6, 0, 0]));
     assert_eq!(row(&all, Allgather, 3, 0), LIBRARY);
     assert_eq!(row(&all, Allgather, 4, 3999), Some([3, 0, 0]));
@@ -128,9 +128,9 @@ fn every_hazard_is_kept_away() {
     assert_eq!(row(&all, Collective::Scan, 2, 0), None);
 }
 
-/// Numbers of ranks between and beyond those that were measured are the library's.
+/// The library decides for numbers of ranks between and beyond the measured ones.
 #[test]
-fn only_numbers_of_ranks_that_were_measured_are_served() {
+fn rules_hold_only_for_measured_numbers_of_ranks() {
     let (file, _) = file(&Options::default());
     let bytes = 64 << 10;
     for (collective, measured) in [
@@ -150,7 +150,7 @@ fn only_numbers_of_ranks_that_were_measured_are_served() {
     }
 }
 
-/// 1x4 and 2x2 have different rules, and the file knows 4 ranks only.
+/// 1x4 and 2x2 have different rules, and the file has only the number of ranks, 4.
 #[test]
 fn shapes_that_disagree_are_left_to_the_library_unless_one_is_assumed() {
     let (file_by_default, notes) = file(&Options::default());
@@ -189,7 +189,7 @@ fn shapes_that_disagree_are_left_to_the_library_unless_one_is_assumed() {
     let message =
         "cannot assume the shape 2x2: 1x4 has the same number of ranks and is assumed too";
     assert_eq!(refused(vec![one, two]), message);
-    // Where they agree there is nothing to ask.
+    // If they agree, no shape need be assumed.
     let mut table = table();
     let entries = table
         .collectives
@@ -206,10 +206,9 @@ fn shapes_that_disagree_are_left_to_the_library_unless_one_is_assumed() {
     );
 }
 
-/// At every threshold and one byte to either side, the file and `lookup` agree where nothing stands
-/// against it.
+/// At every threshold and one byte to either side, the file and `lookup` agree, except where rules are left out.
 #[test]
-fn the_file_decides_as_lookup_does() {
+fn the_file_decides_like_lookup() {
     let table = table();
     let (file, _) = file(&Options::default());
     let numbers = [
@@ -258,7 +257,7 @@ fn the_file_decides_as_lookup_does() {
 }
 
 #[test]
-fn other_releases_and_libraries_are_told_apart() {
+fn other_releases_and_libraries_are_distinguished() {
     let fails = |table: &Table, options: &Options| {
         let error = export("openmpi", table, options).expect_err("refused");
         (error.to_string(), error.help().unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Which rules of a table are exported, and what is said about the others.
+//! The rules of a table that are exported, and the notes about the others.
 
 use export::openmpi::read;
 use export::{Exported, Options};
@@ -8,7 +8,7 @@ use vocabulary::Candidate;
 
 use crate::sample::{self, OPEN_MPI, export};
 
-/// The sample, in which one of broadcast's rules on two ranks was not confirmed and another is uncertain.
+/// The sample, in which one of broadcast's rules on two ranks is unconfirmed and another has low confidence.
 fn table(version: &str) -> Table {
     let mut table = sample::table("openmpi", version, OPEN_MPI);
     table.provenance.warnings = vec![
@@ -42,14 +42,14 @@ fn algorithms(exported: &Exported) -> [u32; 4] {
 }
 
 #[test]
-fn only_confirmed_and_certain_rules_are_written_unless_asked_for() {
+fn only_confirmed_rules_of_enough_confidence_are_written_by_default() {
     let table = table("4.1.4");
     let check = |policy: Policy, algorithms_expected: [u32; 4], note: &str| {
         let exported = export("openmpi", &table, &by(policy)).expect("exported");
         assert_eq!(algorithms(&exported), algorithms_expected, "{policy:?}");
         let found = exported.notes.iter().filter(|known| *known == note).count();
         assert_eq!(found, 1, "{:?}", exported.notes);
-        // The file says so too.
+        // The file has the same note.
         let words = |text: &str| -> Vec<String> {
             let words = text.split_whitespace().filter(|word| *word != "#");
             words.map(str::to_owned).collect()
@@ -95,9 +95,9 @@ fn only_confirmed_and_certain_rules_are_written_unless_asked_for() {
     assert_eq!(algorithms(&exported), [0, 0, 0, 8]);
 }
 
-/// All formats say what made the measurements doubtful, each warning in a line of its own.
+/// All formats contain the warnings about the measurements, one on each line.
 #[test]
-fn warnings_of_the_table_stand_in_every_file() {
+fn warnings_of_the_table_are_in_every_file() {
     for (format, version) in [
         ("openmpi", "4.1.4"),
         ("openmpi-json", "6.0.0"),
@@ -115,10 +115,10 @@ fn warnings_of_the_table_stand_in_every_file() {
     }
 }
 
-/// Rules that only colltune can carry out do not count as withheld in files for the library, but are told, whether
-/// or not they are confirmed.
+/// In files for the library, rules that only colltune can carry out do not count as withheld. They are counted
+/// separately, whether or not they are confirmed.
 #[test]
-fn rules_that_no_library_reads_are_counted_apart() {
+fn rules_that_no_library_reads_are_counted_separately() {
     let mut table = table("4.1.4");
     for rule in table
         .collectives

@@ -46,8 +46,8 @@ fn empty() -> Table {
     table
 }
 
-/// What a job has in some variables after its script has read a file. `nodes` are what `srun` of a fake Slurm says
-/// of them; without it the job is none of Slurm's.
+/// The values of some variables in a job after its script has read a file. `nodes` is the answer of a fake Slurm's
+/// `srun` about the nodes; without it the job does not run under Slurm.
 fn job(script: &Path, nodes: Option<bool>) -> (Vec<String>, String) {
     let print = "set -eu; OMPI_MCA_coll_tuned_dynamic_rules_filename=/of/submission; . \"$1\"; \
                  printf '%s\n' \"$COLLTUNE_RELEASE\" \"$COLLTUNE_WITH_TABLE\" \
@@ -152,9 +152,9 @@ fn a_job_finds_the_table_of_a_release_once() {
     }
 }
 
-/// Whatever has happened to the folder of a channel, the release is there as a whole afterwards.
+/// After any damage to the folder of a channel, the release is complete again.
 #[test]
-fn what_is_damaged_is_mended() {
+fn damaged_folders_are_repaired() {
     type Damage = fn(&Path, &Path);
     let damages: [(&str, Damage); 9] = [
         ("nothing", |_, _| {}),
@@ -247,7 +247,7 @@ fn versions_are_removed_that_no_job_can_use() {
     let hour = jiff::SignedDuration::from_hours(1);
     // All were current within the last hour.
     assert_eq!(prune(folder, now - hour, &[]).expect("pruned"), 0);
-    // From the history's view they are old now.
+    // By the history they are old now.
     assert_eq!(prune(folder, now + hour, &["d1"]).expect("pruned"), 1);
     assert_eq!(names(), ["d1", "d3"]);
     assert_eq!(prune(folder, now + hour, &[]).expect("pruned"), 1);

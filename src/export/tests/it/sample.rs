@@ -4,7 +4,7 @@ use export::{ExportError, Exported, Options};
 use table::Table;
 use testkit::tables;
 
-/// A table of a library with these collectives, as YAML, all of whose rules were confirmed.
+/// A table of a library with these collectives, as YAML, in which all rules are confirmed.
 pub(crate) fn table(library: &str, version: &str, collectives: &str) -> Table {
     let text = tables::yaml("night", library, version, collectives)
         .replace("hosts: [n1]", "hosts: [n1, n2]")
@@ -12,7 +12,7 @@ pub(crate) fn table(library: &str, version: &str, collectives: &str) -> Table {
     tables::confirmed(tables::parsed(&text))
 }
 
-/// Every collective, as Open MPI's algorithms might have been found to do.
+/// Every collective, with made-up results of Open MPI's algorithms.
 pub(crate) const OPEN_MPI: &str = "
   bcast:
     message_size: bytes of one rank's vector
@@ -82,7 +82,7 @@ pub(crate) fn export(
     export::find(name).expect("a format").render(table, options)
 }
 
-/// For this release, even if the table is not about it.
+/// Options for this release, even if the table is for another one.
 pub(crate) fn of(version: &str) -> Options {
     Options {
         version: Some(version.to_owned()),
@@ -91,7 +91,7 @@ pub(crate) fn of(version: &str) -> Options {
     }
 }
 
-/// A text that must not be accepted, with the complaint.
+/// Asserts that a text is refused with this message.
 pub(crate) fn refuse(name: &str, text: &str, complaint: &str) {
     let format = export::find(name).expect("a format");
     match format.validate(text, &Options::default()) {

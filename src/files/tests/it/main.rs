@@ -1,3 +1,3 @@
-//! Files of every kind, written.
+//! Writing files of every kind.
 
 mod write;

@@ -1,4 +1,4 @@
-//! Which files writing replaces, that it follows links, and that it writes to others in place.
+//! Writing replaces regular files, follows links, and writes to other files in place.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read};
@@ -32,7 +32,7 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).expect("read")
 }
 
-/// A FIFO and its reader, which waits for nothing.
+/// A FIFO and its reader, which does not block.
 fn fifo(folder: &TempDir) -> (PathBuf, File) {
     let path = folder.path().join("fifo");
     mkfifo(&path, Mode::from_bits_truncate(0o600)).expect("a FIFO");
@@ -41,7 +41,7 @@ fn fifo(folder: &TempDir) -> (PathBuf, File) {
     (path, reader.expect("opened"))
 }
 
-/// `/dev/null` by another name: no mistake here may cost the machine its own. Nothing where none can be made and used.
+/// A second `/dev/null`, since an error here could replace the machine's. `None` if it cannot be made and used.
 fn null(folder: &TempDir) -> Option<PathBuf> {
     let path = folder.path().join("null");
     let mode = Mode::from_bits_truncate(0o666);
@@ -52,7 +52,7 @@ fn null(folder: &TempDir) -> Option<PathBuf> {
 }
 
 #[test]
-fn a_new_file_is_written_with_its_folder_and_nothing_else() {
+fn a_new_file_is_written_with_its_folder() {
     let at = folder();
     let path = at.path().join("a/b/new");
     probe(&path).expect("possible");
@@ -114,7 +114,7 @@ fn links_are_followed_and_stay() {
     fs::create_dir(path("real")).expect("made");
     fs::write(path("real/file"), "old").expect("written");
     symlink("real", path("folder")).expect("linked");
-    // Relative to where the link stands, through others, and to what does not exist yet.
+    // Links relative to their folder, links to links, and links to missing files.
     symlink("../real/file", path("real/relative")).expect("linked");
     symlink(path("folder/relative"), path("chain")).expect("linked");
     symlink("real/new", path("dangling")).expect("linked");
@@ -171,7 +171,7 @@ fn a_fifo_without_a_reader_is_an_error_after_a_while() {
         since.elapsed() > Duration::from_secs(4),
         "readers may come late"
     );
-    // One that comes late is waited for.
+    // The writer waits for a late reader.
     let name = path.clone();
     let writer = thread::spawn(move || write(&name, b"text"));
     thread::sleep(Duration::from_millis(200));
@@ -197,7 +197,7 @@ fn a_device_is_written_to_in_place() {
 }
 
 #[test]
-fn what_a_process_has_open_is_written_to_in_place() {
+fn open_files_of_a_process_are_written_to_in_place() {
     use std::os::fd::AsRawFd;
     let at = folder();
     let path = at.path().join("file");
@@ -214,7 +214,7 @@ fn what_a_process_has_open_is_written_to_in_place() {
 }
 
 #[test]
-fn what_cannot_be_a_file_is_refused_and_touched_by_nobody() {
+fn paths_that_cannot_be_files_are_refused_and_not_changed() {
     let at = folder();
     fs::write(at.path().join("file"), "in the way").expect("written");
     fs::create_dir(at.path().join("folder")).expect("made");
@@ -264,7 +264,7 @@ fn names_of_the_same_file_are_known() {
             "real/./file",
             "real/../hard",
         ][..],
-        // None of these is there.
+        // None of these exists.
         &[
             "real/new",
             "dangling",

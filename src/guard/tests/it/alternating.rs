@@ -1,4 +1,4 @@
-//! Launches without a table and with it: their environments, and what is compared with what.
+//! Launches with and without a table: their environments, and the comparisons between them.
 
 use std::ffi::OsString;
 use std::num::NonZero;
@@ -16,7 +16,7 @@ use wire::Plan;
 
 use crate::simulation::{Tuned, machine, tuned};
 
-/// A machine on which launches with a table do something else.
+/// A machine on which launches with a table use other algorithms.
 struct Switched {
     without: SimulatedLauncher,
     with: SimulatedLauncher,
@@ -35,7 +35,7 @@ impl Launcher for Switched {
         let plan = std::fs::read(&job.plan).expect("a plan");
         let plan: Plan = serde_json::from_slice(&plan).expect("a plan");
         let mut launches = self.launches.lock().expect("launches");
-        // The first launch chooses how many calls make a repetition, and all others follow it.
+        // The first launch chooses the number of calls in a repetition, and all others use it.
         let chosen = (!launches.is_empty()).then_some(NonZero::<u32>::MIN);
         assert!(
             plan.tasks.iter().all(|task| task.calls == chosen),
@@ -98,7 +98,7 @@ fn the_default_with_the_table_is_compared_with_that_without() {
         let launches = launches.lock().expect("launches").clone();
         (validated, launches)
     };
-    // What the default does with short broadcasts.
+    // The default's algorithm for short broadcasts.
     let default = "bcast/binomial";
     let (slower, launches) = judged(machine().slowed(default, 1.5));
     assert!(
@@ -108,7 +108,7 @@ fn the_default_with_the_table_is_compared_with_that_without() {
             .all(|point| point.judgement == Judgement::Slower),
         "{slower:?}"
     );
-    // Six pairs, and ten for two suspects, in which each comes first in turn.
+    // Six pairs, and ten for two suspects. Launches with and without the table come first in turns.
     assert_eq!(launches.len(), 2 * (6 + 10));
     assert_eq!(launches[..6], [true, false, false, true, true, false]);
     let ratio = slower.points[0].speedup.expect("measured").median;

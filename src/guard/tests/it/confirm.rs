@@ -1,4 +1,4 @@
-//! What validating confirms of a table.
+//! The rules of a table that validating confirms.
 
 use guard::{
     Judgement, Point, Probing, ValidateOptions, add_probes, confirm, points, unconfirmed, validate,
@@ -23,8 +23,8 @@ fn all(table: &Table) -> Vec<Point> {
     all
 }
 
-/// The table after `launches` launches, and what was confirmed. What the table chooses at a point took `seconds`, the
-/// default 1. Only the points that `asked` picks were measured.
+/// The table after `launches` launches, and the confirmed rules. The table's choice at a point took `seconds`, the
+/// default 1. Only the points that `asked` selects were measured.
 fn confirmed_with(
     launches: u32,
     seconds: impl Fn(&Point, u32) -> f64,
@@ -70,7 +70,7 @@ fn stars(table: &Table) -> Vec<u64> {
 }
 
 #[test]
-fn what_is_faster_at_all_points_is_confirmed_up_to_the_largest_measured_size() {
+fn rules_faster_at_all_points_are_confirmed_up_to_the_largest_measured_size() {
     let (table, parts) = confirmed(|point, _| if point.chosen.id() == "a" { 0.5 } else { 0.8 });
     let entry = table.entries().next().expect("an entry");
     let rules: Vec<_> = entry
@@ -87,11 +87,11 @@ fn what_is_faster_at_all_points_is_confirmed_up_to_the_largest_measured_size() {
             ((1 << 20) + 1, "b", false)
         ]
     );
-    // The speed-ups of these launches, not those that the table claimed; and as certain as they are.
+    // The speed-ups and the confidence are those of these launches, not those of the table.
     assert_eq!(entry.rules[1].speedup, Some(2.0));
     assert_eq!(entry.rules[2].speedup, Some(1.25));
     assert_eq!(entry.rules[2].confidence, Confidence::High);
-    // What lies beyond is as it was.
+    // Rules beyond are unchanged.
     assert_eq!(entry.rules[3].speedup, Some(3.0));
     assert!(
         parts[1].contains("native:bcast/b from 10000 to 1048576 bytes, 1.25 times as fast"),
@@ -114,7 +114,7 @@ fn one_point_that_is_not_faster_leaves_its_rule_unconfirmed() {
                 false => good(point),
             };
         assert_eq!(stars(&confirmed(one_slow).0), [10000], "{bad:?}");
-        // Nor is one that was not measured.
+        // A rule with a point that was not measured stays unconfirmed too.
         let is_asked = |point: &Point| point.cell.bytes != bad.cell.bytes;
         let (table, _) = confirmed_with(6, |point, _| good(point), is_asked);
         assert_eq!(stars(&table), [10000], "{bad:?}");

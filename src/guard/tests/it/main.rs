@@ -1,4 +1,4 @@
-//! Tables that are measured again: by scripts, and on simulated machines.
+//! Tables are measured again, by scripts and on simulated machines.
 
 mod alternating;
 mod confirm;
@@ -12,14 +12,14 @@ mod stages;
 
 use guard::{CheckOptions, ValidateOptions};
 
-/// How a table is checked unless a test says otherwise.
+/// The options of checks in most tests.
 const CHECK: CheckOptions = CheckOptions {
     launches: 3,
     materiality: 0.05,
     tolerance: 0.1,
 };
 
-/// How a table is validated unless a test says otherwise.
+/// The options of validations in most tests.
 const VALIDATE: ValidateOptions = ValidateOptions {
     launches: 6,
     materiality: 0.0,

@@ -1,4 +1,4 @@
-//! Which sizes of a table are looked at, and in which order.
+//! The sizes of a table that are measured, and their order.
 
 use guard::{Point, PointKind, points};
 use table::{Deployment, Operators};
@@ -36,7 +36,7 @@ fn one_of_each_algorithm_comes_first_and_the_default_last() {
 }
 
 #[test]
-fn thresholds_are_looked_at_from_both_sides() {
+fn thresholds_have_points_on_both_sides() {
     let mut points = found(true);
     points.sort_by_key(|point| point.cell.bytes);
     let near: Vec<(u64, PointKind, &str)> = points
@@ -58,10 +58,10 @@ fn thresholds_are_looked_at_from_both_sides() {
     );
 }
 
-/// Rules for operators that do not commute are measured with one that does not, those for all with the
+/// Rules for noncommutative operators are measured with a noncommutative one, and rules for all operators with the
 /// campaign's.
 #[test]
-fn entries_that_decide_alike_for_one_operator_are_one_point() {
+fn entries_with_the_same_decision_for_one_operator_are_one_point() {
     let mut table = table();
     let collective = schedule::Collective::Allreduce;
     let entries = table.collectives.remove(&schedule::Collective::Bcast);

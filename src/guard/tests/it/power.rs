@@ -1,4 +1,4 @@
-//! How often a check is wrong: with fixed seeds, on a simulated machine with its usual noise.
+//! The error rates of checks: with fixed seeds, on a simulated machine with its usual noise.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,9 @@ use vocabulary::{Datatype, Operator};
 use crate::CHECK;
 use crate::simulation::{Simulation, Tuned, machine, tuned, with_noise};
 
-/// Checks of the same table.
+/// The number of checks of the same table.
 const RUNS: u64 = 200;
-/// What all of them may come to if each is wrong in 5 % of all cases, but for 1 such series in 100.
+/// The most wrong checks, exceeded in 1 of 100 such series if each check is wrong with a probability of 5 %.
 const MOST_FALSE_ALARMS: usize = 17;
 /// A share of 95 %.
 const FEWEST_FOUND: usize = 190;
@@ -51,7 +51,7 @@ fn run(
 }
 
 #[test]
-fn a_table_that_holds_is_seldom_called_wrong() {
+fn a_table_that_holds_rarely_fails_its_check() {
     let tuned = tuned();
     let (what, machine) = (looked_at(&tuned), machine());
     let mut wrong = Vec::new();
@@ -68,10 +68,10 @@ fn a_table_that_holds_is_seldom_called_wrong() {
     assert!(wrong.len() <= MOST_FALSE_ALARMS, "{wrong:?}");
 }
 
-/// Medians of launches vary by a sixth, and one launch in eight takes almost three times as long: nearly
-/// every run has suspects, so that all depends on the second stage.
+/// Medians of launches vary by a sixth, and one launch in eight takes almost three times as long: nearly every run has
+/// suspects, so that the second stage decides.
 #[test]
-fn nor_where_launches_differ_wildly() {
+fn a_table_that_holds_rarely_fails_with_large_differences_between_launches() {
     let tuned = tuned();
     let what = looked_at(&tuned);
     let machine = with_noise(|noise| Noise {

@@ -1,4 +1,4 @@
-//! Sizes between measured ones: which are drawn, and what is found there.
+//! Probes: the sizes that are drawn between measured ones, and the results there.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -50,7 +50,7 @@ fn probes_lie_between_measured_sizes_where_the_default_is_replaced() {
     assert_ne!(drawn_from(&table, 1, None), drawn_from(&table, 2, None));
     assert!(drawn_from(&table, 1, Some(0)).is_empty());
 
-    // What is looked at already is looked at once.
+    // Sizes that are points already are not drawn again.
     let mut all = points(&table, Deployment::Library, ELEMENTS, true);
     let known = all.len();
     let probing = Probing {
@@ -73,7 +73,7 @@ fn probes_lie_between_measured_sizes_where_the_default_is_replaced() {
 }
 
 #[test]
-fn more_probes_fall_where_more_is_at_stake() {
+fn probes_are_denser_where_more_is_at_stake() {
     let table = table();
     let count = |low: u64, high: u64| {
         let seeds = 0..500;
@@ -81,12 +81,12 @@ fn more_probes_fall_where_more_is_at_stake() {
         all.filter(|bytes| (low..high).contains(bytes)).count() as f64
     };
     let counts = [count(1 << 10, 4 << 10), count(64 << 10, 1 << 20)];
-    // Octaves, times one and the doublings expected in their middle.
+    // Octaves, each weighted by one plus the doublings of speed expected in its middle.
     let weight = |octaves: f64, speedup: f64| octaves * (1.0 + speedup.log2());
     let expected = weight(4.0, f64::sqrt(3.0 * 2.0)) / weight(2.0, f64::sqrt(1.5 * 1.6));
     let ratio = counts[1] / counts[0] / expected;
     assert!((0.9..1.1).contains(&ratio), "{counts:?}, not {expected}");
-    // Each half of these octaves has as many.
+    // Each half of these octaves has the same number.
     let ratio = count(64 << 10, 256 << 10) / count(256 << 10, 1 << 20);
     assert!((0.9..1.1).contains(&ratio), "{ratio}");
 }
@@ -167,8 +167,8 @@ fn tuned(at: &MeasurementContext) -> Tuned {
     tune(at, &mut Silent, &AtomicBool::new(false)).expect("tuned")
 }
 
-/// A table of what was measured in a workplace, without fresh launches, in which what is best at the largest
-/// size is chosen everywhere.
+/// A table from a context's measurements, without fresh launches, which chooses the best candidate of the largest size
+/// everywhere.
 fn spread(at: &MeasurementContext) -> Table {
     let mut table = tuned(at).table;
     let entries = table.collectives.values_mut().flatten();
@@ -180,7 +180,7 @@ fn spread(at: &MeasurementContext) -> Table {
     table
 }
 
-/// Measures with `measure` into a store of its own.
+/// Measures with `measure` into a new store.
 fn apart<T>(at: &mut MeasurementContext, measure: impl FnOnce(&mut Launches<'_>) -> T) -> T {
     let folder = TempDir::new().expect("a folder");
     at.campaign.output.store = folder.path().join("measured.db");
@@ -188,7 +188,7 @@ fn apart<T>(at: &mut MeasurementContext, measure: impl FnOnce(&mut Launches<'_>)
     measure(&mut Launches::new(at, &mut silent, &stop))
 }
 
-/// The points that are no default, with that many probes.
+/// The points at which the table replaces the default, with this number of probes.
 fn looked_at(table: &Table, number: usize, seed: u64) -> Vec<Point> {
     let mut all = points(table, Deployment::Colltune, ELEMENTS, true);
     let probing = Probing {
@@ -201,7 +201,7 @@ fn looked_at(table: &Table, number: usize, seed: u64) -> Vec<Point> {
 }
 
 #[test]
-fn a_default_that_switches_between_measured_sizes_is_found_by_probes_alone() {
+fn only_probes_find_a_default_that_switches_between_measured_sizes() {
     let folder = TempDir::new().expect("a folder");
     let mut at = workplace(&folder, "confirmation: off\n");
     let mut table = spread(&at);
@@ -229,7 +229,7 @@ fn a_default_that_switches_between_measured_sizes_is_found_by_probes_alone() {
         assert!(!is_found || found.point.kind == PointKind::Probe);
     }
 
-    // The default takes over up to the next sizes that are good.
+    // The default replaces the rule up to the next sizes at which nothing is wrong.
     let changes = table.turn_back(&circumstances(Deployment::Colltune).verdicts(&validated.points));
     let [change] = &changes[..] else {
         panic!("{changes:?}");
@@ -246,7 +246,7 @@ fn a_default_that_switches_between_measured_sizes_is_found_by_probes_alone() {
     let after = found(false).filter(|size| Some(*size) > high).min();
     assert_eq!(before, change.sizes.start.checked_sub(1));
     assert_eq!(after, Some(change.sizes.end));
-    // Whatever is drawn by then, no candidate is slower by much.
+    // Whatever is drawn afterwards, no candidate is much slower.
     for seed in 2..5 {
         let again = judge(&looked_at(&table, 4, seed));
         let worst = again.summary().expect("measured").worst;
@@ -255,7 +255,7 @@ fn a_default_that_switches_between_measured_sizes_is_found_by_probes_alone() {
 }
 
 #[test]
-fn a_check_finds_at_probes_what_is_slower_than_the_default() {
+fn a_check_finds_choices_slower_than_the_default_at_probes() {
     let folder = TempDir::new().expect("a folder");
     let mut at = workplace(&folder, "confirmation: off\n");
     let table = spread(&at);
@@ -282,7 +282,7 @@ fn a_check_finds_at_probes_what_is_slower_than_the_default() {
 }
 
 #[test]
-fn what_could_not_be_confirmed_in_time_is_no_runner_up() {
+fn candidates_not_confirmed_in_time_are_no_runners_up() {
     let whole = TempDir::new().expect("a folder");
     let cost = tuned(&workplace(&whole, "launches: 1\n"))
         .analysis

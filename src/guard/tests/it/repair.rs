@@ -1,4 +1,4 @@
-//! What repairing makes of a table.
+//! The effect of repairing on a table.
 
 use guard::{Circumstances, Judgement, NoTimes, PointKind, ValidatedPoint, points};
 use table::{Deployment, Table};
@@ -20,12 +20,12 @@ pub(crate) fn circumstances(deployment: Deployment) -> Circumstances {
     }
 }
 
-/// The table after these sizes were found slower, and what changed.
+/// The table after these sizes were found slower, and the changes.
 fn repaired(wrong: &[u64]) -> (Table, Vec<String>) {
     repaired_with(wrong, &[])
 }
 
-/// The same with probes, each judged so.
+/// The same with probes and their judgements.
 fn repaired_with(wrong: &[u64], probes: &[(u64, Judgement)]) -> (Table, Vec<String>) {
     let mut table = table();
     let elements = (Datatype::Float64, Operator::Sum);
@@ -55,7 +55,7 @@ fn repaired_with(wrong: &[u64], probes: &[(u64, Judgement)]) -> (Table, Vec<Stri
         validated.push(probe);
     }
     let changes = table.turn_back(&circumstances(Deployment::Library).verdicts(&validated));
-    // What is written can be read.
+    // The written table can be read.
     let text = table.to_yaml();
     let same = Table::parse(&text, "repaired.yaml".as_ref()).expect("a table");
     assert_eq!(same, table);
@@ -83,7 +83,7 @@ fn the_surroundings_of_a_wrong_size_are_the_defaults() {
     };
     let unchanged = [(0, "default"), (100, "a"), (10000, "b")];
     check(&[], &unchanged);
-    // Up to 1K and to 9999, which are good.
+    // Up to 1K and to 9999, where nothing is wrong.
     check(
         &[4096],
         &[
@@ -94,7 +94,7 @@ fn the_surroundings_of_a_wrong_size_are_the_defaults() {
             (10000, "b"),
         ],
     );
-    // Neighbours are one.
+    // Neighbouring ranges are merged.
     check(
         &[1024, 4096],
         &[
@@ -105,9 +105,9 @@ fn the_surroundings_of_a_wrong_size_are_the_defaults() {
             (10000, "b"),
         ],
     );
-    // From its threshold on, up to the next.
+    // From the rule's threshold to the next one.
     check(&[100], &[(0, "default"), (1024, "a"), (10000, "b")]);
-    // Everything that a rule was measured at.
+    // All sizes at which a rule was measured.
     check(
         &[10000, 65536, 1 << 20],
         &[(0, "default"), (100, "a"), (10000, "default")],
@@ -119,7 +119,7 @@ fn the_surroundings_of_a_wrong_size_are_the_defaults() {
 }
 
 #[test]
-fn what_was_changed_is_told_and_stands_in_the_table() {
+fn changes_are_reported_and_recorded_in_the_table() {
     let (table, changes) = repaired(&[4096]);
     assert_eq!(
         changes,
@@ -141,7 +141,7 @@ fn what_was_changed_is_told_and_stands_in_the_table() {
 }
 
 #[test]
-fn a_wrong_probe_turns_back_what_nobody_cleared() {
+fn a_wrong_probe_turns_back_the_sizes_up_to_good_ones() {
     use Judgement::{NotMeasured, Same, Slower, TooFew, Undecided};
     let check = |probes: &[(u64, Judgement)], sizes: &str| {
         let (table, changes) = repaired_with(&[], probes);
@@ -149,7 +149,7 @@ fn a_wrong_probe_turns_back_what_nobody_cleared() {
             panic!("{changes:?}");
         };
         assert!(change.ends_with(sizes), "{change}");
-        // What was measured there was not wrong.
+        // The measured sizes and times stay in the table.
         assert_eq!(
             table.entries().next().expect("one").measured,
             script::table().entries().next().expect("one").measured

@@ -1,4 +1,4 @@
-//! Launches whose times are written down beforehand.
+//! Launches with given times.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use table::Table;
 use testkit::tables;
 use vocabulary::{Candidate, Cell, CommShape, RankOrder};
 
-/// A table of one collective; every tenth of a size decides alike.
+/// A table of one collective with three rules.
 pub(crate) fn table() -> Table {
     let collectives = "
   bcast:
@@ -28,9 +28,9 @@ pub(crate) fn table() -> Table {
     tables::parsed(&tables::yaml("absent", "openmpi", "4.1.4", collectives))
 }
 
-/// What a script says of a candidate.
+/// The scripted result of a candidate.
 pub(crate) enum Take {
-    /// It takes so long.
+    /// It takes this time.
     Seconds(f64),
     /// It fails.
     Fails,
@@ -38,12 +38,12 @@ pub(crate) enum Take {
     Nothing,
 }
 
-/// Candidates take what a function of cell, candidate and launch says.
+/// The results of candidates are a function of cell, candidate and launch.
 pub(crate) struct Script<F> {
     pub(crate) seconds: F,
-    /// What was asked for: cells and launches.
+    /// The requests: cells and launches.
     pub(crate) asked: Vec<(Vec<u64>, u32)>,
-    /// How ranks stand.
+    /// The order of ranks.
     pub(crate) orders: BTreeMap<CommShape, RankOrder>,
     /// Whether time was up before everything was measured.
     pub(crate) is_out_of_time: bool,

@@ -1,4 +1,4 @@
-//! Launches on a simulated machine, without a store between.
+//! Launches on a simulated machine, without a store.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -80,7 +80,7 @@ impl Simulation<'_> {
             .zip(0..)
             .map(|((cell, candidates), id)| PlannedTask {
                 id,
-                // What chance is drawn from.
+                // The seed of random draws.
                 round: self.launches,
                 pattern: Pattern::Together,
                 calls: None,
@@ -117,11 +117,11 @@ impl Simulation<'_> {
         }
     }
 
-    /// What a launch writes.
+    /// The records that a launch writes.
     fn launch(&self, plan: &Plan) -> Vec<Record> {
         let file = self.folder.join("plan.json");
         std::fs::write(&file, serde_json::to_vec(plan).expect("JSON")).expect("written");
-        // A spool is appended to.
+        // Launches append to a spool.
         let _ = std::fs::remove_file(&plan.spool);
         let job = Job {
             driver: PathBuf::new(),

@@ -1,4 +1,4 @@
-//! First launches, suspects, and which of them are found.
+//! First launches, suspects, and their confirmation.
 
 use guard::{
     Baseline, CheckOptions, Checked, CheckedPoint, GuardError, Judgement, Misplaced, Point, Rivals,
@@ -17,7 +17,7 @@ fn all() -> Vec<Point> {
     points
 }
 
-/// As the table says.
+/// The time in the table.
 fn recorded(cell: &Cell, candidate: &Candidate) -> f64 {
     let points = table().collectives[&cell.collective][0].measured.clone();
     let found = points
@@ -30,7 +30,7 @@ fn recorded(cell: &Cell, candidate: &Candidate) -> f64 {
     }
 }
 
-/// Checks where everything takes what the table says, times a factor.
+/// A check in which every candidate takes its time in the table, times a factor.
 fn checked(factor: impl Fn(&Cell, &Candidate, u32) -> f64) -> (Checked, Vec<(Vec<u64>, u32)>) {
     let seconds = |cell: &Cell, candidate: &Candidate, launch| {
         Take::Seconds(recorded(cell, candidate) * factor(cell, candidate, launch))
@@ -42,14 +42,14 @@ fn checked(factor: impl Fn(&Cell, &Candidate, u32) -> f64) -> (Checked, Vec<(Vec
 }
 
 #[test]
-fn what_is_as_it_was_is_measured_once() {
+fn an_unchanged_table_is_measured_once() {
     let (checked, asked) = checked(|_, _, _| 1.0);
     assert!(checked.holds() == Some(true) && checked.further_launches == 0);
     assert_eq!(asked, [(vec![1024, 4096, 65536, 1 << 20], 3)]);
 }
 
 #[test]
-fn a_suspect_that_was_unlucky_is_cleared() {
+fn a_suspect_that_is_not_slower_again_is_cleared() {
     // Slow in the first three launches only.
     let unlucky = |cell: &Cell, candidate: &Candidate, launch| match cell.bytes == 4096
         && *candidate != Candidate::Default
@@ -77,7 +77,7 @@ fn a_suspect_that_was_unlucky_is_cleared() {
 }
 
 #[test]
-fn an_algorithm_that_became_slower_is_told_from_a_machine_that_did() {
+fn a_slower_algorithm_is_distinguished_from_a_slower_machine() {
     let reasons = |factor: fn(&Cell, &Candidate, u32) -> f64| {
         let (checked, _) = checked(factor);
         assert_eq!(checked.holds(), Some(false));
@@ -103,7 +103,7 @@ fn an_algorithm_that_became_slower_is_told_from_a_machine_that_did() {
         machine.contains("the library or the machine became slower"),
         "{machine}"
     );
-    // As fast as it was, and yet the default is better by now.
+    // It is as fast as before, but the default is better now.
     let default = reasons(|_, candidate, _| match candidate {
         Candidate::Default => 0.1,
         _ => 1.0,
@@ -112,7 +112,7 @@ fn an_algorithm_that_became_slower_is_told_from_a_machine_that_did() {
 }
 
 #[test]
-fn small_changes_are_no_regressions_however_certain() {
+fn small_changes_are_no_regressions_even_if_significant() {
     let (checked, _) = checked(|_, candidate, _| match candidate {
         Candidate::Default => 1.0,
         _ => 1.09,
@@ -121,7 +121,7 @@ fn small_changes_are_no_regressions_however_certain() {
 }
 
 #[test]
-fn what_fails_is_a_regression_and_what_was_not_measured_is_none() {
+fn failures_are_regressions_and_missing_measurements_are_not() {
     let mut script = Script::new(
         |cell: &Cell, candidate: &Candidate, _| match candidate.id() {
             "b" if cell.bytes == 65536 => Take::Fails,
@@ -150,7 +150,7 @@ fn what_fails_is_a_regression_and_what_was_not_measured_is_none() {
 }
 
 #[test]
-fn validating_tells_faster_from_slower_and_from_neither() {
+fn validating_distinguishes_faster_slower_and_equal_points() {
     let mut script = Script::new(|cell: &Cell, candidate: &Candidate, launch| {
         let wobble = if launch % 2 == 0 { 1.02 } else { 0.98 };
         Take::Seconds(match (cell.bytes, candidate) {
@@ -299,12 +299,12 @@ fn too_few_launches_are_no_verdict() {
     }
     assert_eq!(validated(6, 0.5).1.count("faster"), 4);
     assert_eq!(validated(6, 1.0).1.count("same"), 4);
-    // What seems slower is measured again, in enough launches.
+    // Suspects are measured again, in enough launches.
     assert_eq!(validated(1, 1.5).1.count("slower"), 4);
 }
 
 #[test]
-fn what_is_not_measured_says_why() {
+fn points_that_are_not_measured_have_a_reason() {
     let judged = |take: fn(&Candidate) -> Take, is_out_of_time| {
         let mut script = Script::new(|cell: &Cell, candidate: &Candidate, _| match cell.bytes {
             4096 => take(candidate),

@@ -104,7 +104,7 @@ fn osu_takes_the_slowest_rank_and_every_run_is_a_launch() {
 }
 
 #[test]
-fn averages_of_osu_are_taken_with_a_warning_that_stays() {
+fn averages_of_osu_are_used_with_a_stored_warning() {
     let desk = Desk::new();
     let text = "# OSU MPI Allreduce Latency Test v5.6.3\n# Size       Avg Latency(us)\n\
         4                       1.40\n8                       1.08\n";
@@ -123,7 +123,7 @@ fn averages_of_osu_are_taken_with_a_warning_that_stays() {
 }
 
 #[test]
-fn what_osu_leaves_open_must_be_said() {
+fn shape_and_library_of_osu_must_be_given() {
     let desk = Desk::new();
     let all = options(ImportFormat::Osu);
     let check = |text: &str, options: ImportOptions, part: &str| {
@@ -235,7 +235,7 @@ Reduce            8               8         1000         5.39        17.65      
 ";
 
 #[test]
-fn imb_tables_tell_their_processes_and_sizes() {
+fn imb_tables_have_their_processes_and_sizes() {
     let desk = Desk::new();
     let imported = desk
         .import(IMB, &options(ImportFormat::Imb))

@@ -1,4 +1,4 @@
-//! Folders of what benchmarks print every night.
+//! Folders with the outputs of nightly benchmarks.
 
 use import::{ImportError, ImportFormat, import};
 
@@ -18,7 +18,7 @@ fn write(desk: &Desk, files: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_folder_is_imported_again_and_only_new_files_are_taken() {
+fn importing_a_folder_again_stores_only_new_files() {
     let desk = Desk::new();
     let [first, second, third] = [1.5, 1.25, 1.75].map(night);
     write(
@@ -60,7 +60,7 @@ fn a_folder_is_imported_again_and_only_new_files_are_taken() {
 }
 
 #[test]
-fn a_store_and_links_to_folders_among_the_files_are_passed_over() {
+fn stores_and_links_to_folders_among_the_files_are_skipped() {
     let desk = Desk::new();
     write(&desk, &[("nights/1", &night(1.5)), ("2", &night(1.25))]);
     let (folder, store) = (desk.path("nights"), desk.path("nights/a.db"));
@@ -72,7 +72,7 @@ fn a_store_and_links_to_folders_among_the_files_are_passed_over() {
 }
 
 #[test]
-fn one_wrong_file_of_a_folder_is_told_and_nothing_stored() {
+fn with_one_wrong_file_in_a_folder_nothing_is_stored() {
     let desk = Desk::new();
     let wrong = night(1.5).replace("1.5", "fast");
     write(&desk, &[("1", &night(1.5)), ("2", &wrong)]);

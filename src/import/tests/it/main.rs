@@ -1,4 +1,4 @@
-//! Files of other people's measurements.
+//! Files with measurements made without colltune.
 
 mod benchmarks;
 mod folders;
@@ -39,7 +39,7 @@ impl Desk {
             .expect("samples")
     }
 
-    /// What a refused file says and advises; it must leave no store behind.
+    /// The message and the help for a refused file, which must not create a store.
     fn refusal(&self, text: &str, options: &ImportOptions) -> String {
         let error = self.import(text, options).expect_err(text);
         assert!(!self.path("a.db").exists(), "nothing is created");
@@ -80,7 +80,7 @@ const CSV: &str = "# a comment\n\
     33.6e-6,allreduce,ours,allreduce/dual_root,36,8,4,64000,int32\n";
 
 #[test]
-fn rows_are_repetitions_and_launches_stay_apart() {
+fn rows_are_repetitions_and_launches_are_separate() {
     let desk = Desk::new();
     let text = "collective,algorithm,ppn,bytes,launch,seconds\n\
         bcast,default,4,1K,7,1e-6\nbcast,default,4,1K,7,3e-6\n\
@@ -103,7 +103,7 @@ fn rows_are_repetitions_and_launches_stay_apart() {
 }
 
 #[test]
-fn a_file_is_taken_once_and_another_one_beside_it() {
+fn a_file_is_imported_once_and_another_one_is_added() {
     let desk = Desk::new();
     desk.import(CSV, &csv()).expect("imported");
     let before = desk.samples();
@@ -116,7 +116,7 @@ fn a_file_is_taken_once_and_another_one_beside_it() {
 }
 
 #[test]
-fn without_a_default_a_baseline_must_be_named_that_was_measured_alone() {
+fn without_a_default_a_measured_baseline_must_be_named() {
     let desk = Desk::new();
     let text = "collective,library,algorithm,ppn,bytes,seconds\n\
         bcast,mvapich,ring,4,8,3e-6\nbcast,mvapich,tree,4,8,1e-6\nbcast,ours,binomial,4,8,2e-6\n";
@@ -151,7 +151,7 @@ fn without_a_default_a_baseline_must_be_named_that_was_measured_alone() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_line_field_and_remedy() {
+fn errors_have_line_field_and_remedy() {
     let desk = Desk::new();
     let check = |row: &str, parts: [&str; 2]| {
         let text = format!(
@@ -250,7 +250,7 @@ fn what_is_wrong_is_named_with_line_field_and_remedy() {
 }
 
 #[test]
-fn headers_say_what_is_there() {
+fn headers_name_the_columns() {
     let desk = Desk::new();
     let check = |text: &str, part: &str| {
         let refusal = desk.refusal(text, &csv());
@@ -282,9 +282,9 @@ fn headers_say_what_is_there() {
     );
 }
 
-/// A barrier has no size to be written, and nothing of ours to be compared with.
+/// A barrier has no size, and no algorithms of ours.
 #[test]
-fn a_barrier_has_no_size_and_nothing_of_ours() {
+fn a_barrier_has_no_size_and_no_algorithm_of_ours() {
     let header = "collective,library,algorithm,ppn,bytes,seconds\n";
     let desk = Desk::new();
     desk.refusal(&format!("{header}scan,default,,4,,3e-6\n"), &csv());

@@ -1,4 +1,4 @@
-//! Algorithms of the measured library by its own names.
+//! Algorithms of the measured library, by the library's names.
 
 use import::ImportFormat;
 use vocabulary::{Candidate, Parameters};
@@ -12,7 +12,7 @@ const ROWS: &str = "collective,library,algorithm,nodes,ppn,bytes,segment_bytes,s
     allgather,native,neighbor,1,3,64K,,20e-6\n";
 
 #[test]
-fn what_was_forced_goes_by_the_librarys_name() {
+fn forced_algorithms_have_the_librarys_names() {
     let desk = Desk::new();
     let imported = desk
         .import(ROWS, &options(ImportFormat::Csv))
@@ -36,7 +36,7 @@ fn what_was_forced_goes_by_the_librarys_name() {
 }
 
 #[test]
-fn they_are_known_of_known_libraries_only() {
+fn native_algorithms_need_a_known_library() {
     let desk = Desk::new();
     for library in [None, Some(("mvapich", "2.3"))] {
         let library = library.map(|(name, version)| vocabulary::Library {

@@ -27,7 +27,7 @@ fn refusal<T>(result: Result<T, LaunchError>) -> String {
 }
 
 #[test]
-fn only_an_export_that_is_surely_of_srun_is_taken_for_its_own() {
+fn an_export_option_is_read_only_if_it_is_certainly_one_of_srun() {
     let check = |words: &str, expected: &str| {
         let words: Vec<&str> = words.split(' ').collect();
         let told = step(
@@ -67,7 +67,7 @@ fn only_an_export_that_is_surely_of_srun_is_taken_for_its_own() {
 }
 
 #[test]
-fn what_srun_would_export_is_exported() {
+fn variables_that_srun_would_export_are_exported() {
     let with = |variable: &str, words: &[&str]| {
         step(
             &[
@@ -109,7 +109,7 @@ fn what_srun_would_export_is_exported() {
 }
 
 #[test]
-fn variables_that_env_assigns_count() {
+fn variables_that_env_assigns_are_used() {
     let (fakes, elsewhere) = (Fakes::new(), Fakes::new());
     fakes.launcher("mpirun", OPEN_MPI_4, "exit 0");
     let launcher = elsewhere.launcher("mpirun", OPEN_MPI_4, "exit 0");

@@ -1,4 +1,4 @@
-//! Launches on several nodes: how ranks are dealt to the hosts of a file.
+//! Launches on several nodes: the placement of ranks on the hosts of a file.
 
 use launcher::{
     Binding, Hosts, Job, LaunchError, Launcher, LibraryName, LocalLauncher, LocalOptions, Outcome,
@@ -72,7 +72,7 @@ fn hosts_are_listed_in_several_ways() {
 }
 
 #[test]
-fn ranks_are_dealt_to_hosts_as_each_library_has_it() {
+fn ranks_are_placed_on_hosts_by_each_librarys_options() {
     use LibraryName::{Mpich, OpenMpi};
     use Oversubscribe::{Always, Auto};
     use Placement::{Block, Cyclic};
@@ -106,7 +106,7 @@ fn ranks_are_dealt_to_hosts_as_each_library_has_it() {
 #[test]
 fn cores_are_those_of_a_node() {
     let fakes = Fakes::new();
-    // Nodes of six cores, under the command of a machine of four.
+    // Nodes with six cores; the command runs on a machine with four.
     let binds = "case \"$*\" in *ppr:[7-9]:node*--bind-to\\ core*) exit 1;; esac\n\
                  case \"$*\" in *' true') exit 0;; esac\necho \"$*\"";
     let script = fakes.script("mpirun", binds);
@@ -132,7 +132,7 @@ fn cores_are_those_of_a_node() {
 }
 
 #[test]
-fn hosts_that_are_gone_are_missed_before_the_launch() {
+fn missing_hosts_are_noticed_before_the_launch() {
     let fakes = Fakes::new();
     let script = fakes.launcher("mpiexec", "", "echo \"$*\"");
     let options = on_hosts(&fakes, Placement::Block, Oversubscribe::Always);

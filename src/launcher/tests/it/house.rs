@@ -1,4 +1,4 @@
-//! Adding a batch system takes one file, its template and its row: nothing else names batch systems.
+//! A batch system is one file, a template and a row: other code does not name batch systems.
 
 use std::path::{Path, PathBuf};
 
@@ -18,8 +18,8 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What code says that is about one batch system: its name, its commands, the variables of its jobs.
-/// Comments, help texts and unit tests beside the code do not decide anything.
+/// The words in code that belong to one batch system: its name, its commands, the variables of its jobs.
+/// Comments, help texts and unit tests beside the code may name batch systems.
 fn about(system: &str, code: &str) -> Vec<String> {
     let code = code.split("#[cfg(test)]").next().unwrap_or(code);
     let commands: &[&str] = match system {
@@ -45,8 +45,8 @@ fn about(system: &str, code: &str) -> Vec<String> {
 }
 
 #[test]
-fn nothing_but_its_own_file_and_its_row_names_a_batch_system() {
-    // It writes what users read into their own batch scripts, with Slurm's variables.
+fn a_batch_system_is_named_only_in_its_file_and_row() {
+    // It writes files that users' batch scripts read, with Slurm's variables.
     const WRITES_FOR_JOBS: &str = "export/deploy/files.rs";
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();
@@ -63,7 +63,7 @@ fn nothing_but_its_own_file_and_its_row_names_a_batch_system() {
             |file: &&PathBuf| **file != own && (system != "slurm" || **file != written_for_jobs);
         for file in files.iter().filter(is_apart) {
             let text = std::fs::read_to_string(file).expect("readable");
-            // Its module, and its row with what that imports.
+            // Its module, and its row with the imports.
             let allowed = match file.strip_prefix(source.join("launcher")) {
                 Ok(place) if place == Path::new("lib.rs") => 1,
                 Ok(place) if place == Path::new("batch_system.rs") => 3,

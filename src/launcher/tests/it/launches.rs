@@ -1,4 +1,4 @@
-//! Programs are started as the library needs it, and nothing of them survives.
+//! Programs are started by the library's launcher, and no process of theirs survives.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -120,7 +120,7 @@ fn options_reach_launcher_and_ranks() {
 }
 
 #[test]
-fn rules_that_a_launch_asks_for_are_told_to_ranks() {
+fn ranks_know_the_rules_that_a_launch_sets() {
     let check = |options: &[&str], variables: &[(&str, &str)], expected: &str| {
         let variables = variables.iter();
         let variables = variables.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -140,7 +140,7 @@ fn rules_that_a_launch_asks_for_are_told_to_ranks() {
         "coll_tuned_dynamic_rules_filename",
     );
     check(&[], &[("OMPI_MCA_btl", "self,tcp")], "");
-    // What a site deploys with its rules is not taken for what the launch asks for.
+    // Rules of a site do not count as rules that the launch sets.
     check(&[], &[("OMPI_MCA_coll", "^han")], "OMPI_MCA_coll");
     check(&["--mca", "coll", "^han"], &[], "OMPI_MCA_coll");
     check(&[], &[(variable, "rules.conf")], variable);
@@ -153,7 +153,7 @@ fn rules_that_a_launch_asks_for_are_told_to_ranks() {
 }
 
 #[test]
-fn where_binding_fails_ranks_are_free() {
+fn ranks_are_not_bound_if_binding_fails() {
     let fakes = Fakes::new();
     let launcher = fakes.script(
         "mpirun",
@@ -230,7 +230,7 @@ fn a_failure_shows_the_end_of_the_log() {
 }
 
 #[test]
-fn a_signal_is_told_from_a_code() {
+fn a_signal_is_distinguished_from_an_exit_code() {
     let fakes = Fakes::new();
     let exit = finish(start(&open_mpi(&fakes, "kill -SEGV $$"), &job(&fakes, 2)).as_mut());
     assert_eq!(exit.outcome, Outcome::Signal(11));
@@ -238,9 +238,9 @@ fn a_signal_is_told_from_a_code() {
     assert!(text.contains("signal 11 (SIGSEGV)"), "{text}");
 }
 
-/// A launcher with ranks that are hard to end: in sessions of their own, deaf to requests, one of
-/// them an orphan, one with a child that has another environment. They end by themselves some time,
-/// lest a failing test leave them behind.
+/// A launcher with ranks that are hard to end: in sessions of their own, ignoring signals, one of them an orphan, one
+/// with a child that has another environment. They end by themselves after a while, so that a failing test does not
+/// leave them behind.
 const STUBBORN: &str = "
 deaf='trap \"\" TERM INT HUP; echo $$ > \"$1\"; for i in $(seq 400); do sleep 0.1; done'
 setsid sh -c \"$deaf\" rank \"$dir/own-session\" &
@@ -289,7 +289,7 @@ fn killing_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_polite_launcher_may_clean_up() {
+fn a_launcher_that_handles_the_signal_may_clean_up() {
     let fakes = Fakes::new();
     let body = "trap 'echo clean > \"$dir/cleaned\"; exit 0' TERM\necho $$ > $dir/ready\n\
                 for i in $(seq 800); do sleep 0.05; done";
@@ -371,7 +371,7 @@ fn the_terminals_interrupt_does_not_reach_the_launcher() {
     running.kill().expect("killed");
 }
 
-/// Runs a check with every MPI library of this machine, as many as it has: `cargo test` needs none.
+/// Runs a check with every MPI library of this machine; there may be none.
 fn with_real_launchers(check: impl Fn(&LocalLauncher)) {
     let path = std::env::var_os("PATH").unwrap_or_default();
     for installation in discover(&path).installations {
@@ -384,9 +384,9 @@ fn with_real_launchers(check: impl Fn(&LocalLauncher)) {
     }
 }
 
-/// Open MPI's launchers share a folder for each user. Here it comes and goes all the time.
+/// Open MPI's launchers share a folder for each user, which here is made and removed all the time.
 #[test]
-fn openmpi_launches_at_the_same_moment_do_not_get_into_each_others_way() {
+fn simultaneous_openmpi_launches_do_not_conflict() {
     const ENDED: &str = "ended";
     with_real_launchers(|launcher| {
         let fakes = Fakes::new();
@@ -409,7 +409,7 @@ fn openmpi_launches_at_the_same_moment_do_not_get_into_each_others_way() {
                 while !shared.join(ENDED).exists() {
                     let entries = std::fs::read_dir(&shared).expect("readable");
                     let names = entries.filter_map(|entry| Some(entry.ok()?.path()));
-                    // As launchers do: only if it is empty.
+                    // Like the launchers, only if it is empty.
                     for name in names.filter(|path| path.to_string_lossy().contains("/ompi.")) {
                         let _ = std::fs::remove_dir(name);
                     }

@@ -47,7 +47,7 @@ fn versions_are_recognised() {
 }
 
 #[test]
-fn useless_launchers_are_reported() {
+fn unusable_launchers_are_reported() {
     let fakes = Fakes::new();
     fakes.launcher(
         "mpirun",
@@ -124,7 +124,7 @@ fn the_wanted_library_is_selected() {
 }
 
 #[test]
-fn without_mpi_the_way_to_get_it_is_told() {
+fn without_mpi_the_error_says_how_to_install_it() {
     let empty = Fakes::new();
     let error =
         select(&LibraryChoice::default(), &discover(&empty.search_path())).expect_err("nothing");

@@ -7,7 +7,7 @@ use statistics::{Interval, PairedRatio};
 use table::{Confidence, Operators};
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Parameters};
 
-/// What is there to choose from, beside the default.
+/// The candidates beside the default.
 fn candidates(collective: Collective) -> [Candidate; 4] {
     let named = |id: &str| format!("{collective}/{id}");
     let block = |block_bytes| Parameters {
@@ -33,7 +33,7 @@ fn candidates(collective: Collective) -> [Candidate; 4] {
     ]
 }
 
-/// A time that follows from latency, bandwidth and how many steps there are.
+/// A time from latency, bandwidth and the number of steps.
 fn seconds(index: usize, cell: &Cell) -> f64 {
     let (ranks, bytes) = (f64::from(cell.shape.ranks()), cell.vector_bytes() as f64);
     let [latency, bandwidth] = [

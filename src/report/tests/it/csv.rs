@@ -41,7 +41,7 @@ fn every_cell_has_a_row_for_every_candidate() {
 }
 
 #[test]
-fn what_is_unknown_is_empty_and_texts_are_quoted() {
+fn unknown_values_are_empty_and_texts_are_quoted() {
     let mut view = View {
         cells: cells::view().cells.split_off(120),
         ..cells::empty()

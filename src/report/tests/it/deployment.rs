@@ -1,4 +1,4 @@
-//! How reports mark choices that are not deployed, and tell algorithms with the same name apart.
+//! Reports mark choices that are not deployed, and distinguish algorithms with the same name.
 
 use report::{View, render_markdown};
 use testkit::tables;
@@ -42,7 +42,7 @@ fn last(text: &str, row: &str) -> Vec<String> {
 }
 
 #[test]
-fn markdown_says_what_is_not_deployed() {
+fn markdown_marks_choices_that_are_not_deployed() {
     for (confidence, decision, rule) in [
         ("high, confirmed: true", "chosen", "yes"),
         ("medium, confirmed: true", "chosen", "yes"),
@@ -59,14 +59,14 @@ fn markdown_says_what_is_not_deployed() {
     ] {
         let text = render_markdown(&view(confidence));
         assert_eq!(last(&text, "|    1M |"), [decision], "{text}");
-        // The default needs nothing to be deployed, however little is known.
+        // The default is always deployed, whatever its confidence.
         assert_eq!(last(&text, "|    0 |"), ["-"], "{text}");
         assert_eq!(last(&text, "| 1500 |"), [rule], "{text}");
     }
 }
 
 #[test]
-fn algorithms_that_share_a_name_can_be_told_apart() {
+fn algorithms_that_share_a_name_are_distinguished() {
     let text = render_markdown(&of_rules(&[
         "{from: 1500, candidate: allreduce/ring, confidence: high}",
         "{from: 1M, candidate: \"native:allreduce/ring\", confidence: high}",

@@ -1,4 +1,4 @@
-//! A report such as a small node gives.
+//! A report like that of a small node.
 
 use report::{Basis, Comparison, View};
 use results::{
@@ -184,7 +184,7 @@ fn allreduce() -> Comparison {
     let ring = || ours("allreduce/ring", None);
     let doubling = || ours("allreduce/recursive_doubling", None);
     let dual = |block| ours("allreduce/dual_root", Some(block));
-    // A little slower than the ring, which would make another rule.
+    // A little slower than the ring, so that without merging there would be another rule.
     let mut alike = size(
         262144,
         1.32e-4,

@@ -10,7 +10,7 @@ use vocabulary::{Candidate, CommShape, Parameters};
 
 use crate::{cells, deployment};
 
-/// What holds for every page.
+/// Checks that hold for every page.
 fn check(view: &View) -> String {
     let page = render_html(view);
     testkit::html::check(&page);
@@ -64,7 +64,7 @@ fn a_page_has_all_figures() {
     for text in ["few_steps", "native:of_library"] {
         assert!(page.contains(text), "{text}");
     }
-    // What the model expects of a shape that was not measured stands in parentheses.
+    // Predictions of the model for unmeasured shapes are in parentheses.
     let keys = page.split("<text class=\"key\"").skip(1);
     let in_parentheses =
         keys.filter(|rest| rest.split_once('>').is_some_and(|k| k.1.starts_with('(')));
@@ -72,7 +72,7 @@ fn a_page_has_all_figures() {
 }
 
 #[test]
-fn the_summary_counts_what_the_table_gains() {
+fn the_summary_counts_the_gains_of_the_table() {
     let view = cells::view();
     let page = check(&view);
     let measured = || {
@@ -94,7 +94,7 @@ fn the_summary_counts_what_the_table_gains() {
 #[test]
 fn guidelines_are_judged_before_and_after() {
     let mut view = cells::view();
-    // What the table chooses does not help in one cell.
+    // The table's choice does not remove the violation in one cell.
     let last = view.cells.iter_mut().rfind(|r| r.is_measured());
     last.expect("measured").chosen = Candidate::Default;
     let page = check(&view);
@@ -166,10 +166,10 @@ fn default_times(page: &str, id: &str) -> Vec<(u32, f64)> {
     .collect()
 }
 
-/// A default whose time is that of its bytes alone takes as long for the same bytes in all, and
-/// in proportion to the ranks for the same bytes per rank, whether a size is that of a part or of all.
+/// The time of a default that depends only on its total bytes is constant for the same total, and proportional to the
+/// ranks for the same bytes per rank, whether a size is that of a part or of the whole.
 #[test]
-fn strong_and_weak_scaling_fix_what_they_say() {
+fn strong_and_weak_scaling_fix_total_and_bytes_per_rank() {
     let page = check(&cells::view());
     for collective in ["bcast", "allgather"] {
         let strong = default_times(&page, &format!("{collective}-strong"));
@@ -246,7 +246,7 @@ fn texts_from_outside_are_escaped() {
     assert!(!page.contains("\" onload="), "an attribute is broken open");
 }
 
-/// Cells of a collective of which each chooses the next of some candidates.
+/// Cells of a collective, in which each cell chooses the next candidate of a list.
 fn choosing(candidates: &[Candidate]) -> View {
     let sizes = (0..20).map(|power| 1 << power);
     let mut cells = cells::results(&[Collective::Bcast], 1..=8, sizes);
@@ -260,7 +260,7 @@ fn choosing(candidates: &[Candidate]) -> View {
 }
 
 #[test]
-fn looks_differ_as_long_as_there_are_colours_and_keys_always() {
+fn algorithms_differ_in_colour_if_possible_and_always_in_letter() {
     let parameters = Parameters::default;
     for (count, is_striped) in [(3, false), (60, true)] {
         let candidates = (0..count).map(|number| Candidate::Foreign {
@@ -278,7 +278,7 @@ fn looks_differ_as_long_as_there_are_colours_and_keys_always() {
 }
 
 #[test]
-fn algorithms_are_named_by_whose_they_are() {
+fn algorithms_are_named_with_their_library() {
     let (algorithm, parameters) = (str::to_owned, Parameters::default);
     let page = check(&choosing(&[
         Candidate::Default,
@@ -312,7 +312,7 @@ fn curves(page: &str) -> Vec<Vec<(String, String)>> {
             let (colour, rest) = mark.split_once('"').expect("a colour");
             let (_, path) = rest.split_once(" d=\"M").expect("a path");
             let (path, _) = path.split_once('"').expect("an end");
-            // What follows the start does not tell where the mark stands.
+            // After its start the path is relative, so it is the same at every position.
             let shape = path.trim_start_matches(|c: char| !c.is_ascii_lowercase());
             (colour.to_owned(), shape.to_owned())
         };
@@ -321,8 +321,7 @@ fn curves(page: &str) -> Vec<Vec<(String, String)>> {
     figures.map(of_figure).collect()
 }
 
-/// Any two algorithms of a collective differ where they stand in one picture, however often each is chosen
-/// elsewhere.
+/// Any two algorithms of a collective differ in a picture that has both, however often each is chosen elsewhere.
 #[test]
 fn algorithms_of_one_picture_differ_in_colour_or_mark() {
     let all: Vec<Candidate> = schedule::of(Collective::Allreduce)
@@ -365,7 +364,7 @@ fn algorithms_of_one_picture_differ_in_colour_or_mark() {
 }
 
 #[test]
-fn what_is_not_deployed_is_hatched() {
+fn choices_that_are_not_deployed_are_hatched() {
     let page = check(&deployment::view("high, confirmed: true"));
     assert!(
         !page.contains("url(#hatched)") && !page.contains("not deployed: "),
@@ -377,7 +376,7 @@ fn what_is_not_deployed_is_hatched() {
         ("high", "not confirmed"),
     ] {
         let page = check(&deployment::view(rule));
-        // The one field, and the legend's.
+        // The hatched field, and the one in the legend.
         assert_eq!(page.matches("url(#hatched)").count(), 2);
         for text in [
             "not deployed: low confidence or not confirmed</text>".to_owned(),
@@ -391,7 +390,7 @@ fn what_is_not_deployed_is_hatched() {
 }
 
 #[test]
-fn what_is_code_in_markdown_is_code_here() {
+fn code_in_markdown_is_code_in_the_page() {
     let mut view = cells::view();
     view.provenance.warnings = vec!["a `b<` c".to_owned(), "a ` b".to_owned()];
     let page = check(&view);
@@ -399,7 +398,7 @@ fn what_is_code_in_markdown_is_code_here() {
     assert!(page.contains(">a ` b<"));
 }
 
-/// Of very many cells the page shows what has most at stake, and says what it leaves out.
+/// With very many cells the page shows those with most at stake, and says how many it leaves out.
 #[test]
 fn the_page_of_a_hundred_thousand_cells_is_small() {
     let collectives = [

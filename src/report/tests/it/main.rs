@@ -1,4 +1,4 @@
-//! Reports as people read them.
+//! Reports as text.
 
 mod cells;
 mod csv;
@@ -70,7 +70,7 @@ fn nothing_measured_is_a_report_too() {
 }
 
 #[test]
-fn cold_caches_are_told() {
+fn cold_caches_are_mentioned() {
     let mut view = example::view();
     view.environment.cold = Some(wire::ColdCaches {
         last_level_bytes: 480 << 20,
@@ -87,7 +87,7 @@ fn cold_caches_are_told() {
 }
 
 #[test]
-fn calls_that_do_not_begin_together_are_told() {
+fn calls_that_do_not_begin_together_are_mentioned() {
     let mut view = example::view();
     let text = "pattern: times of repeated calls, without synchronisation between them";
     assert!(!render_markdown(&view).contains("times of"));
@@ -99,7 +99,7 @@ fn calls_that_do_not_begin_together_are_told() {
 }
 
 #[test]
-fn of_older_stores_only_the_time_in_calls_is_known() {
+fn from_older_stores_only_the_time_in_calls_is_known() {
     let mut view = example::view();
     let told = |view: &View| render_markdown(view).contains("measuring, 70.6 % in the calls, in 6");
     assert!(!told(&view));
@@ -108,7 +108,7 @@ fn of_older_stores_only_the_time_in_calls_is_known() {
 }
 
 #[test]
-fn settings_are_told_if_there_are_any() {
+fn settings_are_listed_if_there_are_any() {
     let mut view = example::view();
     let mut told = |settings: Option<&[(&str, &str)]>| {
         let texts = settings.map(|settings| settings.iter());
@@ -151,7 +151,7 @@ fn nodes_are_named_below_their_switches() {
     assert_eq!(told(&[("n1", "")]), None);
 }
 
-/// What stands in a column of the first row that begins so.
+/// The text in a column of the first row that begins like this.
 fn cell(view: &View, row: &str, column: usize) -> String {
     let text = render_markdown(view);
     let mut rows = text.lines().filter(|line| line.starts_with(row));
@@ -209,7 +209,7 @@ fn numbers_have_the_digits_that_matter() {
 }
 
 #[test]
-fn whether_both_directions_are_used_is_said_as_far_as_launches_agree() {
+fn the_use_of_both_directions_is_stated_if_launches_agree() {
     let known = |name: &str, [low, value, high]: [f64; 3], coverage| {
         let estimate = Estimate {
             value,
@@ -275,14 +275,14 @@ fn whether_both_directions_are_used_is_said_as_far_as_launches_agree() {
         view.parameters[2].name = "network.shift_bandwidth".to_owned();
         let text = render_markdown(&view);
         assert!(text.contains("or more, sending to one rank while receiving from another takes"));
-        // Without a line nothing tells which messages are long.
+        // Without a fitted line it is unknown which messages are long.
         view.parameters.remove(1);
         assert!(!render_markdown(&view).contains("one way"));
     }
 }
 
 #[test]
-fn a_default_that_holds_is_said_to_hold() {
+fn a_default_that_was_not_beaten_is_reported() {
     let mut view = example::view();
     for row in view
         .comparisons
@@ -304,7 +304,7 @@ fn a_default_that_holds_is_said_to_hold() {
 }
 
 #[test]
-fn what_has_no_data_has_no_sizes() {
+fn collectives_without_data_have_no_sizes() {
     let mut view = example::view();
     view.comparisons.truncate(1);
     let barrier = &mut view.comparisons[0];
@@ -328,7 +328,7 @@ fn what_has_no_data_has_no_sizes() {
 }
 
 #[test]
-fn verdicts_can_be_told_apart() {
+fn verdicts_are_distinguished() {
     let shape = vocabulary::CommShape { nodes: 2, ppn: 2 };
     let result = || cells::result(Collective::Bcast, shape, 1 << 20);
     let decided = |verdict, chosen: &Candidate| CellDecision {
@@ -370,7 +370,7 @@ fn each_class_of_operators_counts_where_it_was_measured() {
     let mut again = view.comparisons[0].clone();
     again.operators = Operators::Noncommutative;
     view.comparisons.insert(1, again);
-    // What a table alone shows for two classes may come from one measurement.
+    // In a table alone, the entries of two classes may come from one measurement.
     let mut alone = [example::view(), view.clone()];
     for view in &mut alone {
         view.basis = Basis::TableAlone;

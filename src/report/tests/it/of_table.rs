@@ -1,4 +1,4 @@
-//! What a table alone can tell.
+//! Reports from a table alone.
 
 use report::{View, render_csv, render_html, render_markdown};
 use testkit::tables;
@@ -34,12 +34,12 @@ fn view() -> View {
 }
 
 #[test]
-fn markdown_has_rules_and_times_and_says_what_it_lacks() {
+fn markdown_has_rules_and_times_and_names_missing_parts() {
     insta::assert_snapshot!(render_markdown(&view()));
 }
 
 #[test]
-fn page_and_csv_have_them_too() {
+fn page_and_csv_have_rules_and_times_too() {
     let page = render_html(&view());
     for text in [
         "This report is made from a table alone",

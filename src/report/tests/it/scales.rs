@@ -79,7 +79,7 @@ fn ticks_are_round_and_few() {
 }
 
 #[test]
-fn a_single_value_stands_in_the_middle() {
+fn a_single_value_is_in_the_middle() {
     let [sizes, _] = axes(broadcasts(&[1], &[8]), "bcast-time-1x2");
     check(&sizes, &["8"]);
     assert!((sizes[0].0 - 306.0).abs() < 1e-9);

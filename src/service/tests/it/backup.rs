@@ -1,4 +1,4 @@
-//! Backups and what is made of them.
+//! Backups and restoring them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -110,7 +110,7 @@ fn a_backup_of_a_service_in_use_becomes_a_service() {
         fs::read(place.blob(&digests[0])).expect("read"),
         b"one table"
     );
-    // The backup is as it was, and serves again; so does the copy of a service that is not running.
+    // The backup is unchanged and can be restored again; so can the copy of a service that is not running.
     drop(service);
     backup(&place.state(), &place.path("backups/2")).expect("backed up");
     restore(&place.path("backups/2"), &place.path("again")).expect("restored");
@@ -131,7 +131,7 @@ fn a_backup_is_of_one_moment() {
                 token(&service, &number.to_string());
             }
         });
-        // Judged once the other has stopped.
+        // Checked after the other thread has stopped.
         let places = [0, 1, 2, 3, 4].map(|number| {
             let kept = place.path(&format!("b{number}"));
             let restored = place.path(&format!("r{number}"));
@@ -142,7 +142,7 @@ fn a_backup_is_of_one_moment() {
         for (made, restored) in places {
             made.expect("backed up and restored");
             let database = rusqlite::Connection::open(restored.join("service.db")).expect("opened");
-            // A token and its line in the audit are one change.
+            // A token and its line in the audit are added in one transaction.
             let count = |table: &str| {
                 let query = format!("SELECT count(*) FROM {table}");
                 database
@@ -167,7 +167,7 @@ fn a_damaged_backup_is_refused_and_leaves_nothing() {
             Some(bytes)
         };
         let last = bytes.len() - 1;
-        // Bytes of rows among them, which SQLite would not miss.
+        // Also bytes of rows, where SQLite does not detect damage.
         let step = (bytes.len() / 16).max(1);
         let damages = (0..last).step_by(step).chain([last]).map(flipped);
         let damages = damages.chain([Some(bytes[..last].to_vec()), Some(Vec::new()), None]);

@@ -1,4 +1,4 @@
-//! A service in a folder of its own.
+//! A service in a temporary folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -86,7 +86,7 @@ impl Bed {
         self.state().join("channels/local/openmpi-4.1.4/production")
     }
 
-    /// Where its link leads; nothing without one.
+    /// The target of its link; `None` without one.
     pub(crate) fn current(&self) -> Option<String> {
         let target = std::fs::read_link(self.channel().join("current")).ok()?;
         let digest = self.channel().join(&target).join("digest");
@@ -94,25 +94,25 @@ impl Bed {
         Some(digest.trim_end().to_owned())
     }
 
-    /// A connection beside the service's own.
+    /// A second connection to the database.
     pub(crate) fn database(&self) -> Connection {
         Connection::open(self.state().join("service.db")).expect("a database")
     }
 
-    /// Takes a table in.
+    /// Adds a table.
     pub(crate) fn added(&self, text: &str) -> Digest {
         let version = self.service().take_in(&publisher(), MACHINE, text);
         version.expect("taken in").digest
     }
 
-    /// Takes a table in that was validated just now.
+    /// Adds a table with a validation of this moment.
     pub(crate) fn validated(&self, text: &str) -> Digest {
         let digest = self.added(text);
         self.validate(&digest, 0, 0);
         digest
     }
 
-    /// Notes a validation of a table, so many days ago, with so many of ten points slower.
+    /// Adds a validation of a table, made `days` days ago, with `slower` of ten points slower.
     pub(crate) fn validate(&self, digest: &Digest, days: i64, slower: u32) {
         let database = self.database();
         let at = jiff::Timestamp::now().as_millisecond() - days * 24 * 3_600_000;
@@ -177,7 +177,7 @@ pub(crate) fn publisher() -> Actor {
     actor("pub", &[Scope::Read, Scope::Publish])
 }
 
-/// A table of Open MPI whose one rule chooses this algorithm for broadcasts, and is confirmed.
+/// A table of Open MPI with one confirmed rule, which chooses this algorithm for broadcasts.
 pub(crate) fn choosing(algorithm: &str) -> String {
     table("night", algorithm, "confirmed: true")
 }

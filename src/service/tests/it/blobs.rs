@@ -14,7 +14,7 @@ fn place(bed: &Bed, digest: &Digest) -> PathBuf {
 }
 
 #[test]
-fn a_blob_is_a_file_that_nobody_changes() {
+fn a_blob_is_a_read_only_file() {
     let bed = Bed::new();
     let text = choosing("chain");
     let digest = bed.added(&text);
@@ -32,7 +32,7 @@ fn a_blob_is_a_file_that_nobody_changes() {
 }
 
 #[test]
-fn what_is_damaged_is_never_handed_out() {
+fn damaged_blobs_are_never_returned() {
     let bed = Bed::new();
     let text = choosing("chain");
     let digest = bed.added(&text);
@@ -45,7 +45,7 @@ fn what_is_damaged_is_never_handed_out() {
     is_damaged();
     fs::write(&path, text.replace("chain", "pipeline")).expect("written");
     is_damaged();
-    // Its text mends it.
+    // Adding its text again repairs it.
     bed.added(&text);
     assert_eq!(
         bed.service().blob(&digest).expect("a blob"),
@@ -62,7 +62,7 @@ fn what_is_damaged_is_never_handed_out() {
 
 /// As if the service had been killed between the file and its row.
 #[test]
-fn a_file_without_a_row_harms_nothing() {
+fn a_file_without_a_row_is_ignored() {
     let bed = Bed::new();
     let text = choosing("chain");
     let digest = Digest::of(text.as_bytes());
@@ -84,9 +84,9 @@ fn a_file_without_a_row_harms_nothing() {
     );
 }
 
-/// A digest that is no digest cannot be the name of a file.
+/// A text that is no digest cannot name a file.
 #[test]
-fn digests_are_no_paths() {
+fn paths_are_refused_as_digests() {
     for text in [
         "..",
         "",

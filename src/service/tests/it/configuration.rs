@@ -13,7 +13,7 @@ fn load(text: &str) -> Result<Configuration, String> {
     fs::write(&path, text).expect("written");
     match Configuration::load(&path) {
         Ok(configuration) => Ok(configuration),
-        // Without the folder's name, which is another one each time.
+        // Without the folder's name, which differs in each run.
         Err(ServiceError::Configuration(text)) => {
             let folder = folder.path().display().to_string();
             Err(text.replace(&format!("{folder}/"), ""))
@@ -69,7 +69,7 @@ fn the_examples_of_other_values_are_valid_and_every_key_is_shown() {
 }
 
 #[test]
-fn values_are_what_they_say() {
+fn values_are_read_as_documented() {
     let configuration = valid(
         "folder: .\nstate: ./var/../state\nlisten: unix:run/a.sock\nbehind_proxy: true\nlongest_wall_time: 1d12h\n\
          gates: {validation_days: 7}\nmachines:\n- name: 1\n  campaigns: a/*.yaml\n- name: b.c_d-e\n  tasks: 4\n  \
@@ -102,7 +102,7 @@ fn values_are_what_they_say() {
 }
 
 #[test]
-fn reading_is_open_where_only_this_host_connects() {
+fn reading_is_open_if_only_this_host_can_connect() {
     for (text, open) in [
         ("listen: 127.0.0.1:0", true),
         ("listen: 127.9.9.9:1", true),
@@ -123,7 +123,7 @@ fn reading_is_open_where_only_this_host_connects() {
 }
 
 #[test]
-fn refusals_name_line_field_and_remedy() {
+fn refusals_name_line_field_and_help() {
     for (text, expected) in [
         (
             "listen: 0.0.0.0:7878\n",
@@ -204,7 +204,7 @@ fn refusals_name_line_field_and_remedy() {
 }
 
 #[test]
-fn whatever_makes_no_sense_is_refused_at_its_line() {
+fn invalid_values_are_refused_at_their_line() {
     let long = format!("listen: unix:/{}", "a".repeat(107));
     for (text, line, message) in [
         ("", 1, "the configuration of a service is one mapping"),
@@ -300,7 +300,7 @@ fn whatever_makes_no_sense_is_refused_at_its_line() {
 }
 
 #[test]
-fn files_and_folders_that_are_not_there_are_named() {
+fn missing_files_and_folders_are_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("none.yaml");
     let refused = Configuration::load(&path).expect_err("refused").to_string();

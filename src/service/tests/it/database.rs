@@ -32,7 +32,7 @@ fn token(name: &str) -> NewToken {
 }
 
 #[test]
-fn the_state_is_its_owners_alone_except_for_the_way_to_channels() {
+fn only_the_channels_of_the_state_are_readable_by_others() {
     let place = Place::new();
     let service = place.open();
     service.owner_token().expect("a token");
@@ -52,7 +52,7 @@ fn the_state_is_its_owners_alone_except_for_the_way_to_channels() {
 }
 
 #[test]
-fn opening_again_keeps_what_is_there() {
+fn opening_again_keeps_the_content() {
     let place = Place::new();
     place
         .open()
@@ -80,14 +80,14 @@ fn one_service_at_a_time() {
         "{refused}"
     );
     assert!(refused.help().is_some());
-    // The first one goes on, and the folder is free after it.
+    // The first one continues, and the folder is free when it has ended.
     first.make_token(&admin(), &token("a")).expect("made");
     drop(first);
     place.open();
 }
 
 #[test]
-fn other_databases_are_left_alone() {
+fn other_databases_are_refused_and_not_changed() {
     let newer = |path: &Path| {
         let database = Connection::open(path).expect("opened");
         database

@@ -36,12 +36,12 @@ impl Place {
         self.try_open().expect("opened")
     }
 
-    /// The database, past the service.
+    /// A connection to the database that bypasses the service.
     pub(crate) fn database(&self) -> Connection {
         Connection::open(self.state().join("service.db")).expect("a database")
     }
 
-    /// Adds a blob past the service, of which only the state folder must exist.
+    /// Adds a blob without the service; only the state folder must exist.
     pub(crate) fn add_blob(&self, bytes: &[u8]) -> Digest {
         let digest = Digest::of(bytes);
         let path = self.blob(&digest);

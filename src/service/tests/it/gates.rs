@@ -11,8 +11,8 @@ fn closed(gates: &[Gate]) -> Vec<&str> {
     closed.map(|gate| &*gate.name).collect()
 }
 
-/// Adds a table, with a validation (its age in days, and how many points it found slower) if one is given, and checks
-/// which gates are closed and what they say.
+/// Adds a table, with a validation (its age in days, and the number of slower points) if one is given, and checks the
+/// closed gates and their reasons.
 #[track_caller]
 fn check_gates(
     bed: &Bed,
@@ -38,7 +38,7 @@ fn check_gates(
 }
 
 #[test]
-fn gates_say_what_is_missing_and_what_to_do() {
+fn closed_gates_give_a_reason_and_a_remedy() {
     let bed = Bed::new();
     let fresh = Some((0, 0));
     check_gates(
@@ -113,7 +113,7 @@ fn gates_say_what_is_missing_and_what_to_do() {
     );
 }
 
-/// The newest validation counts, whatever earlier ones said.
+/// The newest validation counts, whatever the results of earlier ones.
 #[test]
 fn the_newest_validation_counts() {
     let bed = Bed::new();
@@ -193,7 +193,7 @@ fn closed_gates_are_overridden_by_an_administrator_with_a_reason() {
             "{error}"
         );
     }
-    // Nothing has been done so far.
+    // Nothing has been released so far.
     assert!(bed.service().channels().expect("channels").is_empty());
     assert_eq!(bed.current(), None);
     assert!(bed.service().manifest(&production()).is_err());
@@ -222,9 +222,9 @@ fn closed_gates_are_overridden_by_an_administrator_with_a_reason() {
     );
 }
 
-/// In an emergency no old validation stands in the way.
+/// In an emergency an old validation must not prevent a rollback.
 #[test]
-fn a_rollback_asks_no_gates() {
+fn a_rollback_checks_no_gates() {
     let bed = Bed::new();
     let [a, b] = ["chain", "pipeline"].map(|algorithm| bed.validated(&choosing(algorithm)));
     for digest in [&a, &b] {

@@ -1,4 +1,4 @@
-//! What nodes ask for, and which of them did.
+//! Nodes' requests for tables, and the record of their pulls.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use service::{ChannelKey, ReleaseAction, ReleaseChannel, ServiceError};
 use crate::bed::{Bed, MACHINE, choosing, production};
 
 #[test]
-fn nodes_keep_what_running_jobs_may_use() {
+fn nodes_keep_tables_that_running_jobs_may_use() {
     let bed = Bed::new();
     let [a, b, c] = ["chain", "pipeline", "binary"].map(|a| bed.validated(&choosing(a)));
     let keep = |bed: &Bed| {
@@ -43,7 +43,7 @@ fn nodes_keep_what_running_jobs_may_use() {
     assert_eq!(keep(&bed), [b.clone(), c.clone(), a.clone()]);
     assert_eq!(on_disk(&bed), sorted(&[&a, &b, &c]));
 
-    // Where no job runs longer than a second, nothing else is in use after two.
+    // If no job runs longer than a second, earlier tables are unused after two.
     let mut bed = bed.restarted_with(|new| new.longest_wall_time = Duration::from_secs(1));
     std::thread::sleep(Duration::from_millis(2100));
     assert_eq!(keep(&bed), std::slice::from_ref(&b));
@@ -57,7 +57,7 @@ fn nodes_keep_what_running_jobs_may_use() {
 }
 
 #[test]
-fn pulls_are_noted() {
+fn pulls_are_recorded() {
     let bed = Bed::new();
     let [a, b] = ["chain", "pipeline"].map(|algorithm| bed.validated(&choosing(algorithm)));
     let note = |client: &str, digest| bed.service().note_pull(&production(), client, digest);

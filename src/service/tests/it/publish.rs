@@ -43,14 +43,14 @@ fn released() -> (Bed, [String; 2]) {
 }
 
 #[test]
-fn a_release_has_everything_that_jobs_need() {
+fn a_release_has_all_files_that_jobs_need() {
     let (bed, [_, second]) = released();
     assert_eq!(bed.current(), Some(second));
     let current = bed.channel().join("current");
     let version = bed.channel().join(fs::read_link(&current).expect("a link"));
     contents(&version);
     assert!(String::from_utf8_lossy(&contents(&version)[5]).contains("# pipeline"));
-    // No path that jobs keep leads by way of the link.
+    // The paths in jobs' environments do not contain the link.
     let print = ". \"$1\"; env";
     let output = Command::new("sh")
         .args(["-euc", print, "sh"])
@@ -75,13 +75,13 @@ fn a_release_has_everything_that_jobs_need() {
 }
 
 #[test]
-fn a_start_mends_the_folders() {
+fn a_start_repairs_the_folders() {
     type Damage = fn(&Path);
     let damages: [Damage; 8] = [
         |channel| fs::remove_dir_all(channel).unwrap(),
         |channel| fs::remove_dir_all(channel.ancestors().nth(3).unwrap()).unwrap(),
         |channel| fs::remove_file(channel.join("current")).unwrap(),
-        // Stale: the release before is current.
+        // A stale link, to the release before.
         |channel| {
             export::deploy::rollback(channel, "someone").unwrap();
         },
@@ -95,7 +95,7 @@ fn a_start_mends_the_folders() {
             fs::remove_file(version.join("environment.sh")).unwrap();
         },
         |channel| fs::remove_dir_all(fs::canonicalize(channel.join("current")).unwrap()).unwrap(),
-        // Half-written.
+        // A half-written version.
         |channel| {
             let version = fs::canonicalize(channel.join("current")).unwrap();
             fs::rename(version, channel.join(".half-written")).unwrap();
@@ -111,7 +111,7 @@ fn a_start_mends_the_folders() {
         assert_eq!(bed.service().problems(), [""; 0], "{number}");
         assert_eq!(bed.current(), Some(second.clone()), "{number}");
         assert_eq!(contents(&version), before, "{number}");
-        // And it is as good as before.
+        // The folders are as before.
         let back = bed
             .act(ReleaseAction::Rollback, None, None)
             .expect("rolled back");
@@ -119,9 +119,9 @@ fn a_start_mends_the_folders() {
     }
 }
 
-/// The row counts, and not the link.
+/// The database is authoritative, not the link.
 #[test]
-fn what_was_never_released_is_taken_down() {
+fn tables_that_were_never_released_are_withdrawn() {
     let (mut bed, _) = released();
     let other = bed.state().join("channels/local/openmpi-4.1.4/canary");
     bed.close();
@@ -133,7 +133,7 @@ fn what_was_never_released_is_taken_down() {
 }
 
 #[test]
-fn a_start_goes_on_without_folders_that_cannot_be_written() {
+fn a_start_succeeds_without_folders_that_cannot_be_written() {
     let (mut bed, [_, second]) = released();
     bed.close();
     let channels = bed.state().join("channels");
@@ -163,7 +163,7 @@ fn a_start_goes_on_without_folders_that_cannot_be_written() {
     );
 }
 
-/// Releases, without having changed anything.
+/// Tries to release, which must fail and change nothing.
 #[track_caller]
 fn check_fails(bed: &Bed, what: &str) {
     let third = bed.validated(&choosing("binary"));
@@ -201,7 +201,7 @@ fn a_release_that_fails_changes_nothing() {
     fs::write(&half, "").expect("written");
     check_fails(&bed, "the version");
     fs::remove_file(&half).expect("removed");
-    // The link cannot be turned.
+    // The link cannot be replaced.
     let next = bed.channel().join(".next");
     fs::create_dir(&next).expect("made");
     check_fails(&bed, "the link");
@@ -213,7 +213,7 @@ fn a_release_that_fails_changes_nothing() {
               BEGIN SELECT raise(ABORT, 'full'); END",
     );
     check_fails(&bed, "the row");
-    // Nor can the transaction be committed, after the link was turned.
+    // The transaction cannot be committed, after the link was replaced.
     sabotage(
         "DROP TRIGGER full; \
               CREATE TABLE late (digest TEXT REFERENCES blob DEFERRABLE INITIALLY DEFERRED); \
@@ -227,7 +227,7 @@ fn a_release_that_fails_changes_nothing() {
     assert_eq!(bed.current(), Some(third.to_string()));
 }
 
-/// The same where the channel has no release yet.
+/// The same for a channel without a release.
 #[test]
 fn a_first_release_that_fails_changes_nothing() {
     let bed = Bed::new();

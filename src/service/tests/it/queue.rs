@@ -1,4 +1,4 @@
-//! The queue, with made-up children: what becomes of tasks, however these end.
+//! The queue with fake child processes: the states of tasks for all endings of the children.
 
 mod batch;
 mod campaigns;

@@ -78,7 +78,7 @@ fn only_publishers_of_the_machine_release() {
 }
 
 #[test]
-fn a_release_needs_the_channel_as_it_was_seen() {
+fn a_release_is_refused_if_the_channel_has_changed() {
     let bed = Bed::new();
     let [first, second] =
         ["chain", "pipeline"].map(|algorithm| bed.validated(&choosing(algorithm)));
@@ -120,7 +120,7 @@ fn rollbacks_go_back_step_by_step() {
     for digest in [&a, &b, &c] {
         bed.release(digest).expect("released");
     }
-    // Twice; then forward again, and back over what was rolled back.
+    // Twice; then another release, and back past the table that was rolled back.
     back(&b);
     back(&a);
     bed.release(&d).expect("released");
@@ -128,7 +128,7 @@ fn rollbacks_go_back_step_by_step() {
     let error = bed.act(Rollback, None, None).expect_err("nothing before");
     assert!(matches!(error, ServiceError::Conflict(_)), "{error}");
     assert!(error.to_string().contains("`withdraw`"), "{error}");
-    // To a table by its name: also one that was rolled back.
+    // To a table by its digest: also one that was rolled back.
     bed.act(Rollback, Some(&c), None).expect("rolled back");
     assert_eq!(current(), c);
     let never = bed.validated(&choosing("linear"));
@@ -154,7 +154,7 @@ fn rollbacks_go_back_step_by_step() {
 }
 
 #[test]
-fn a_withdrawn_table_leaves_everything_to_the_library() {
+fn after_a_withdrawal_the_library_decides_every_call() {
     let bed = Bed::new();
     let error = bed
         .act(Withdraw, None, None)
@@ -171,7 +171,7 @@ fn a_withdrawn_table_leaves_everything_to_the_library() {
     );
     let digest = bed.validated(&choosing("chain"));
     bed.release(&digest).expect("released");
-    // Not even if the released table is lost.
+    // This works even if the released table is lost.
     let file = bed
         .state()
         .join("blobs/sha256")

@@ -40,7 +40,7 @@ fn begin(service: &Service, secret: &SecretToken) -> (SecretToken, Duration) {
 }
 
 #[test]
-fn a_token_is_recognised_and_nothing_else() {
+fn only_tokens_are_recognised() {
     let place = Place::new();
     let service = place.open();
     let (secret, _) = make(&service, "ci");
@@ -121,7 +121,7 @@ fn secrets_are_not_kept_nor_shown() {
 }
 
 #[test]
-fn a_scope_that_is_not_known_any_more_permits_nothing_and_harms_nobody() {
+fn an_unknown_scope_permits_nothing_and_affects_no_other() {
     let place = Place::new();
     let service = place.open();
     let (secret, id) = make(&service, "old");
@@ -169,7 +169,7 @@ fn revoking_ends_a_token_and_its_sessions() {
             .to_string();
         assert_eq!(refused, format!("there is no token `{unknown}`"));
     }
-    // The name is free again, and the audit has one line of each.
+    // The name is free again, and the audit has one line for each change.
     make(&service, "ci");
     let audit = service
         .audit(&admin(), service::Slice::default())
@@ -191,7 +191,7 @@ fn revoking_ends_a_token_and_its_sessions() {
 }
 
 #[test]
-fn a_revoked_token_is_refused_while_others_ask() {
+fn a_revoked_token_is_refused_during_concurrent_requests() {
     let place = Place::new();
     let service = place.open();
     let (steady, _) = make(&service, "steady");
@@ -204,7 +204,7 @@ fn a_revoked_token_is_refused_while_others_ask() {
                 }
             });
         }
-        // Judged once the others have stopped.
+        // Checked after the other threads have stopped.
         let rounds: Vec<_> = (0..20)
             .map(|_| {
                 let (secret, id) = make(&service, "brief");
@@ -221,13 +221,13 @@ fn a_revoked_token_is_refused_while_others_ask() {
 }
 
 #[test]
-fn what_has_expired_holds_no_longer() {
+fn expired_tokens_and_sessions_are_refused() {
     let place = Place::new();
     let service = place.open();
     let (secret, _) = make(&service, "ci");
     let (session, _) = begin(&service, &secret);
     drop(service);
-    // In the database's own time.
+    // By the database's clock.
     let expire = |what: &str, milliseconds: i64| {
         let at = jiff::Timestamp::now().as_millisecond() + milliseconds;
         place
@@ -254,7 +254,7 @@ fn what_has_expired_holds_no_longer() {
     assert_eq!(who(&service, &secret).as_deref(), Some("ci"));
     drop(service);
 
-    // It expires while it is known: first the session, then the token.
+    // They expire while they are cached: first the session, then the token.
     expire("token", 60_000);
     expire("session", 1500);
     let service = place.open();
@@ -276,7 +276,7 @@ fn what_has_expired_holds_no_longer() {
             .expect("asked")
             .is_none()
     );
-    // Its name is free.
+    // Its name is free again.
     make(&service, "ci");
 }
 
@@ -300,7 +300,7 @@ fn sessions_end_and_are_bounded() {
 }
 
 #[test]
-fn asking_writes_nothing_and_waits_for_no_writer() {
+fn checking_a_token_writes_nothing_and_waits_for_no_writer() {
     let place = Place::new();
     let service = place.open();
     let (secret, _) = make(&service, "ci");
@@ -424,7 +424,7 @@ fn the_number_of_tokens_is_bounded() {
 }
 
 #[test]
-fn the_owners_token_is_kept_as_long_as_it_is_good() {
+fn the_owners_token_is_kept_while_it_is_valid() {
     let place = Place::new();
     let path = place.state().join("token");
     let first = place.open().owner_token().expect("made");

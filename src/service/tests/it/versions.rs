@@ -12,7 +12,7 @@ fn all(bed: &Bed) -> Vec<Version> {
 }
 
 #[test]
-fn a_table_is_taken_in_once_and_has_a_parent() {
+fn a_table_is_stored_once_and_has_a_parent() {
     let bed = Bed::new();
     let first = bed.added(&choosing("chain"));
     let second = bed.added(&choosing("pipeline"));
@@ -49,7 +49,7 @@ fn a_table_is_taken_in_once_and_has_a_parent() {
 }
 
 #[test]
-fn what_is_no_table_is_refused() {
+fn texts_that_are_no_tables_are_refused() {
     let bed = Bed::new();
     let good = choosing("chain");
     let refused = |text: &str| {
@@ -114,7 +114,7 @@ fn what_is_no_table_is_refused() {
 }
 
 #[test]
-fn tables_of_the_folder_show_up() {
+fn tables_of_the_folder_are_found() {
     let bed = Bed::closed(|_| {});
     let tables = bed.folder().join("tables");
     fs::create_dir(&tables).expect("made");
@@ -125,7 +125,7 @@ fn tables_of_the_folder_show_up() {
     let names = |bed: &Bed| -> Vec<String> { all(bed).into_iter().map(|v| v.name).collect() };
     assert_eq!(names(&bed), ["night"]);
     assert!(bed.service().problems().is_empty());
-    // Again: nothing new.
+    // A second search finds nothing new.
     let bed = bed.restarted();
     assert_eq!(names(&bed), ["night"]);
     assert_eq!(all(&bed)[0].task, None);

@@ -1,4 +1,4 @@
-//! The schema itself refuses to change what was measured, for any program.
+//! The schema itself refuses changes of measurements, by any program.
 
 use rusqlite::Connection;
 use store::Store;

@@ -1,4 +1,4 @@
-//! What launches have cost.
+//! The costs of launches.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use wire::{Finish, Plan};
 
 use crate::fixture::{done, library, plan};
 
-/// A launch: how it ended, if it has; its wall-clock seconds; its completed tasks of 0.25 seconds.
+/// A launch: its outcome, if it has ended; its wall-clock seconds; its completed tasks of 0.25 seconds.
 type Launched = (Option<LaunchOutcome>, i64, u32);
 
 fn complete() -> Option<LaunchOutcome> {
@@ -20,8 +20,8 @@ fn died() -> Option<LaunchOutcome> {
     Some(LaunchOutcome::Died { message })
 }
 
-/// A store with these launches of Open MPI, each of a campaign of its own and with a deadline of
-/// 50 seconds and a watchdog of 30; the clock is turned back for their begin.
+/// A store with these launches of Open MPI, each of another campaign and with a deadline of 50 seconds and a watchdog
+/// of 30; their starts are set back in time.
 fn store_with(path: &Path, launches: &[Launched]) -> Store {
     let mut store = Store::open_or_create(path).expect("created");
     let clock = Connection::open(path).expect("opened");
@@ -97,7 +97,7 @@ fn a_launch_costs_its_tasks_or_the_time_it_took() {
     }
 }
 
-/// A launch that waited in a queue has no lock, and when it began to run is unknown.
+/// A launch that waited in a queue has no lock, and the time at which it began to run is unknown.
 #[test]
 fn waiting_in_a_queue_costs_nothing() {
     let folder = tempfile::tempdir().expect("temporary folder");

@@ -119,7 +119,7 @@ pub(crate) fn in_memory() -> Store {
     Store::open_or_create(Path::new(":memory:")).expect("a store in memory")
 }
 
-/// A store in memory in which launch 1 of `plan` is under way.
+/// A store in memory in which launch 1 of `plan` has begun and not ended.
 pub(crate) fn store_with(plan: &Plan) -> Store {
     let mut store = in_memory();
     store

@@ -1,4 +1,4 @@
-//! What was measured elsewhere.
+//! Measurements made without colltune.
 
 use store::{Import, ImportedLaunch, Store, StoreError};
 use vocabulary::{Candidate, Pattern, Subject};

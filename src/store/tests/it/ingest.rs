@@ -35,7 +35,7 @@ fn sample(launch: u32, subject: Subject, candidate: Candidate, seconds: &[f64]) 
 }
 
 #[test]
-fn what_is_invalid_is_kept_and_not_given_out() {
+fn invalid_times_are_stored_and_not_returned() {
     let plan = first_plan(1);
     let mut store = store_with(&plan);
     let Record::Done(mut record) = done(1, &[vec![1.0, 9.0, 2.0, 8.0], vec![3.0]]) else {
@@ -66,10 +66,10 @@ fn what_is_invalid_is_kept_and_not_given_out() {
 }
 
 #[test]
-fn times_of_different_patterns_are_kept_apart() {
+fn times_of_different_patterns_are_separate() {
     let mut one = first_plan(2);
     one.tasks[2].pattern = Pattern::Repeated;
-    // Experiments have patterns of their own.
+    // Experiments have their own patterns.
     one.tasks[0].pattern = Pattern::Repeated;
     let mut store = store_with(&one);
     let seconds = |seconds: f64| [vec![seconds], vec![seconds]];
@@ -111,7 +111,7 @@ fn times_of_different_patterns_are_kept_apart() {
 }
 
 #[test]
-fn launches_that_explore_and_that_confirm_are_kept_apart() {
+fn exploring_and_confirming_launches_are_separate() {
     let explores = first_plan(1);
     let mut store = store_with(&explores);
     let mut confirms = plan(2, library("openmpi"), Path::new("spool-2.jsonl"), 1);
@@ -264,7 +264,7 @@ fn a_record_counts_once() {
     };
     assert_eq!(ingest_all(), [true, false, true, true, true, false]);
     assert_eq!(ingest_all(), [false; 6]);
-    // The first report stands, even if a second one differs.
+    // The first report counts, even if a second one differs.
     assert_eq!(
         store.ingest(&plan, &done(1, &[vec![9.0], vec![9.0]])).ok(),
         Some(false)
@@ -289,7 +289,7 @@ fn a_record_counts_once() {
 }
 
 #[test]
-fn records_that_do_not_fit_the_plan_are_refused_whole() {
+fn records_that_do_not_fit_the_plan_are_refused_as_a_whole() {
     let plan = first_plan(1);
     let mut store = store_with(&plan);
     let mut check = |record: &Record, expected: &str| {
@@ -340,7 +340,7 @@ fn records_that_do_not_fit_the_plan_are_refused_whole() {
 }
 
 #[test]
-fn libraries_are_kept_apart() {
+fn libraries_are_separate() {
     let ours = first_plan(1);
     let mut store = store_with(&ours);
     let theirs = plan(2, library("mpich"), Path::new("spool-2.jsonl"), 1);
@@ -423,7 +423,7 @@ fn libraries_are_kept_apart() {
 }
 
 #[test]
-fn forgotten_failures_stay_forgotten_and_new_ones_count() {
+fn removed_failures_stay_removed_and_new_ones_count() {
     let plan = first_plan(1);
     let mut store = store_with(&plan);
     let library = library("openmpi");
@@ -479,7 +479,7 @@ fn the_file_is_compact() {
 }
 
 #[test]
-fn where_the_time_went_is_added_up_over_tasks_that_tell() {
+fn activities_are_added_up_over_the_tasks_that_report_them() {
     let plan = first_plan(3);
     let mut store = store_with(&plan);
     let library = library("openmpi");
@@ -512,7 +512,7 @@ fn where_the_time_went_is_added_up_over_tasks_that_tell() {
 }
 
 #[test]
-fn times_that_nothing_takes_are_damage() {
+fn impossible_times_are_damage() {
     for impossible in [-1e-9, 1e-320, 1e10, f64::MAX, f64::INFINITY, f64::NAN] {
         let one = first_plan(2);
         let mut store = store_with(&one);

@@ -15,7 +15,7 @@ use crate::lock::{CHILD, start_child};
 const CELLS: u32 = 1500;
 const REPETITIONS: u32 = 50;
 
-/// What a tune does at its start: finish what an earlier one left behind. Says what is stored.
+/// Finishes the launch that an earlier process left, as `tune` does at its start; prints the stored tasks.
 #[test]
 #[ignore = "a child process of the test below"]
 fn ingester() {
@@ -48,8 +48,8 @@ fn ingester() {
     }
 }
 
-/// Starts an ingester, kills it some `micros` after it has stored `until` tasks, and returns all
-/// that it claims to have stored.
+/// Starts an ingester, kills it `micros` microseconds after it has stored `until` tasks, and returns the tasks that it
+/// printed as stored.
 fn ingest_and_kill(path: &Path, until: usize, micros: u64) -> Vec<u32> {
     let mut child = start_child("kill::ingester", path);
     let output = BufReader::new(child.stdout.take().expect("piped"));
@@ -61,7 +61,7 @@ fn ingest_and_kill(path: &Path, until: usize, micros: u64) -> Vec<u32> {
         }
         if stored.len() == until {
             std::thread::sleep(Duration::from_micros(micros));
-            // It may have ended by itself; nothing is wrong then.
+            // It may have ended by itself, which is no error.
             let _ = child.kill();
         }
     }
@@ -69,7 +69,7 @@ fn ingest_and_kill(path: &Path, until: usize, micros: u64) -> Vec<u32> {
     stored
 }
 
-/// Tasks stored; all invariants hold.
+/// The stored tasks; checks all invariants.
 fn check_store(path: &Path) -> Vec<u32> {
     let raw = Connection::open(path).expect("opened");
     let verdict: String = raw
@@ -110,7 +110,7 @@ fn killed_at_random_moments_it_loses_nothing_that_was_stored() {
 
     let mut claimed = Vec::new();
     let mut interrupted = 0;
-    // A linear congruential generator: moments that differ, the same in every run.
+    // A linear congruential generator, for different moments that are the same in every run.
     let mut random = 12345_u64;
     for _ in 0..8 {
         random = random

@@ -1,4 +1,4 @@
-//! The book-keeping around samples.
+//! The records of campaigns and launches.
 
 use store::{LaunchOutcome, SpoolReader, Store, StoreError};
 use vocabulary::Pattern;
@@ -73,7 +73,7 @@ fn a_campaign_is_recorded_once() {
 }
 
 #[test]
-fn a_launch_left_behind_is_finished_from_its_spool() {
+fn an_unfinished_launch_is_finished_from_its_spool() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let plan = plan(
         1,
@@ -109,7 +109,7 @@ fn a_launch_left_behind_is_finished_from_its_spool() {
 }
 
 #[test]
-fn what_an_interrupted_launch_left_undone_is_known_until_a_launch_is_complete() {
+fn the_rest_of_an_interrupted_launch_is_known_until_a_launch_is_complete() {
     let plan = first_plan(3);
     let mut store = store_with(&plan);
     let undone = |store: &Store| -> Vec<u32> {
@@ -137,7 +137,7 @@ fn what_an_interrupted_launch_left_undone_is_known_until_a_launch_is_complete() 
             .expect("readable"),
         []
     );
-    // The launch that makes up for it is the last one from then on.
+    // The launch that completes it becomes the last one.
     store.begin_launch(&first_plan_as(2)).expect("begun");
     store
         .end_launch(2, &LaunchOutcome::Complete)

@@ -1,4 +1,4 @@
-//! One measuring process a campaign, on whichever host.
+//! One measuring process for each campaign, over all hosts.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use store::{Holder, Lease, StoreError};
 
-/// How often a lease is renewed, and after how long without that it counts for nothing.
+/// The time between renewals of a lease, and the time after which an unrenewed one is invalid.
 const RENEWAL: Duration = Duration::from_secs(60);
 const STALE: Duration = Duration::from_secs(600);
 
@@ -36,7 +36,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_lease_is_held_by_one_and_given_back() {
+fn a_lease_has_one_holder_and_is_released() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let place = folder.path().join("new");
     let lease = Lease::acquire(&place).expect("free");
@@ -54,7 +54,7 @@ fn a_lease_is_held_by_one_and_given_back() {
 }
 
 #[test]
-fn of_many_at_once_one_gets_it_even_if_a_stale_one_is_there() {
+fn of_many_at_once_one_gets_the_lease_even_after_a_stale_one() {
     let folder = tempfile::tempdir().expect("temporary folder");
     for _ in 0..20 {
         plant(folder.path(), "far", 1, STALE + RENEWAL);
@@ -72,9 +72,9 @@ fn of_many_at_once_one_gets_it_even_if_a_stale_one_is_there() {
     }
 }
 
-/// Which processes of another host are dead is unknown.
+/// Whether processes of another host have ended is unknown.
 #[test]
-fn a_lease_counts_until_it_is_stale_or_its_process_is_gone() {
+fn a_lease_is_valid_until_it_is_stale_or_its_process_has_ended() {
     let here = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
     let here = here.trim();
     for (host, pid, age, is_free) in [
@@ -100,7 +100,7 @@ fn a_lease_counts_until_it_is_stale_or_its_process_is_gone() {
 }
 
 #[test]
-fn people_read_who_and_since_when() {
+fn a_lease_is_shown_with_its_holder_and_time() {
     let holder: Holder = "7 login1 1795000000000000000\n".parse().expect("a holder");
     let told = "process 7 on login1, since 2026-11-18 11:06:40 UTC";
     assert_eq!(holder.to_string(), told);

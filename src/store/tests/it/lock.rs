@@ -1,4 +1,4 @@
-//! One measuring process a store, whatever becomes of it.
+//! One measuring process for each store, however it ends.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use nix::fcntl::{Flock, FlockArg};
 use store::{Lock, StoreError};
 
-/// Names the store to the child processes that tests start.
+/// The variable that names the store to child processes of tests.
 pub(crate) const CHILD: &str = "COLLTUNE_TEST_STORE";
 
-/// Runs one of the ignored tests of this binary as a process of its own, its output piped.
+/// Runs one of the ignored tests of this binary as another process, with its output piped.
 pub(crate) fn start_child(test: &str, store: &Path) -> Child {
     Command::new(std::env::current_exe().expect("this program"))
         .args(["--ignored", "--exact", test, "--nocapture"])
@@ -72,7 +72,7 @@ fn a_second_process_is_refused_until_the_first_is_killed() {
 }
 
 #[test]
-fn a_probing_driver_does_not_refuse_us() {
+fn a_probe_by_a_driver_does_not_block_the_lock() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let store = folder.path().join("a.db");
     let lock = Lock::acquire(&store).expect("free").path().to_owned();

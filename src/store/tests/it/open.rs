@@ -1,4 +1,4 @@
-//! Opening what is, is not, or is no longer a store.
+//! Opening files that are stores, damaged stores or other files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(crate) fn filled(folder: &Path) -> PathBuf {
     path
 }
 
-/// Opens `path` both ways: each must fail as `expected` says, name the file, and leave it alone.
+/// Opens `path` for reading and for writing: each must fail as `expected` says, name the file, and not change it.
 fn check_refused(path: &Path, expected: impl Fn(&StoreError) -> bool) {
     let before = fs::read(path).expect("readable");
     for result in [Store::open(path), Store::open_or_create(path)] {
@@ -123,7 +123,7 @@ fn a_store_of_the_first_version_is_brought_up_to_date() {
     assert!(verdicts.is_empty(), "{verdicts:?}");
 }
 
-/// What was measured under the name that an algorithm had then is called by the one that it has now.
+/// Samples under an algorithm's former name are read under its present one.
 #[test]
 fn a_renamed_algorithm_keeps_its_samples() {
     let folder = tempfile::tempdir().expect("temporary folder");
@@ -176,7 +176,7 @@ fn refuses_a_newer_version() {
 }
 
 #[test]
-fn refuses_what_is_not_a_store() {
+fn refuses_files_that_are_no_stores() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("a.db");
     for garbage in [
@@ -264,7 +264,7 @@ fn names_the_place_where_nothing_can_be_written() {
 }
 
 #[test]
-fn what_is_not_there_has_the_file_system_of_its_folder() {
+fn a_missing_file_has_the_file_system_of_its_folder() {
     let proc = Path::new("/proc/self/none/at/all");
     assert_eq!(store::network_file_system(proc), None);
 }

@@ -1,4 +1,4 @@
-//! In which order ranks stood on their nodes.
+//! The order of ranks on their nodes.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use wire::{Plan, Record};
 
 use crate::fixture::{cell, done, first_plan, library, plan, store_with};
 
-/// The record of a task of [`first_plan`], whose ranks stood in this order.
+/// The record of a task of [`first_plan`] with ranks in this order.
 pub(crate) fn in_order(order: RankOrder) -> Record {
     let Record::Done(record) = done(1, &[vec![1.0], vec![2.0]]) else {
         unreachable!("a task's record");
@@ -20,7 +20,7 @@ fn shape() -> CommShape {
     cell(8).shape
 }
 
-/// What the store says of the library's order on the shape.
+/// The order of the library's ranks on the shape, by the store.
 fn known(store: &Store, name: &str) -> Option<RankOrder> {
     let orders = store.rank_orders(&library(name)).expect("readable");
     orders.get(&shape()).copied()
@@ -40,7 +40,7 @@ fn the_order_is_known_by_library_and_shape() {
     let unknown = in_order(RankOrder::Unknown);
     store.ingest(&plan, &unknown).expect("stored");
     assert_eq!(known(&store, "openmpi"), None);
-    // Earlier measurements did not tell: that may have been any order.
+    // Earlier measurements did not report the order, which may be any.
     let second = begin(&mut store, 2, "openmpi");
     let cyclic = in_order(RankOrder::Cyclic);
     assert!(store.ingest(&second, &cyclic).expect("stored"));

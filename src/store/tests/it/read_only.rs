@@ -16,10 +16,10 @@ use crate::fixture::library;
 use crate::lock::{CHILD, start_child};
 use crate::open::filled;
 
-/// The user that reads in place of root, whom permissions do not bind.
+/// The user that reads in place of root, for whom permissions would have no effect.
 const OTHER_USER: u32 = 65534;
 
-/// Reads a store as a user who does not own it and says what came of it.
+/// Reads a store as a user who does not own it and prints the result.
 #[test]
 #[ignore = "a child process of the tests below"]
 fn reader() {
@@ -48,7 +48,7 @@ fn reader() {
     }
 }
 
-/// What the reader says about a store.
+/// The output of the reader for a store.
 fn read_by_another(path: &Path) -> String {
     let mut child = start_child("read_only::reader", path);
     let mut said = String::new();
@@ -108,14 +108,14 @@ impl Place {
 }
 
 impl Drop for Place {
-    /// So that the folder can be removed.
+    /// Makes the folder removable.
     fn drop(&mut self) {
         permit(self.folder.path(), 0o755);
     }
 }
 
 #[test]
-fn it_can_be_read_wherever_it_cannot_be_written() {
+fn a_store_can_be_read_if_file_or_folder_are_read_only() {
     let place = Place::new();
     for (folder, store) in [(0o555, 0o444), (0o777, 0o444), (0o555, 0o666)] {
         place.permit(folder, store);
@@ -125,7 +125,7 @@ fn it_can_be_read_wherever_it_cannot_be_written() {
 }
 
 #[test]
-fn it_is_found_by_every_path() {
+fn a_store_is_found_by_every_path() {
     let place = Place::new();
     place.permit(0o755, 0o444);
     for name in [&b"a b?c#d%41&e=f.db"[..], b"\xff\xc3\xa4:@.db"] {
@@ -136,7 +136,7 @@ fn it_is_found_by_every_path() {
 }
 
 #[test]
-fn it_can_be_read_while_its_owner_writes() {
+fn a_store_can_be_read_while_its_owner_writes() {
     let place = Place::new();
     let mut owner = Store::open(&place.store).expect("opened");
     owner
@@ -146,7 +146,7 @@ fn it_can_be_read_while_its_owner_writes() {
         place.permit(folder, 0o644);
         check_read(&place.store, "200 samples, 2 campaigns");
     }
-    // A reader that had written beside the store would have taken this away.
+    // A reader that wrote beside the store would have removed this.
     owner
         .record_campaign("newer", "c", "name: c")
         .expect("stored");
@@ -157,7 +157,7 @@ fn it_can_be_read_while_its_owner_writes() {
 }
 
 #[test]
-fn what_needs_writing_is_left_to_the_owner() {
+fn stores_that_must_be_written_first_are_refused() {
     let place = Place::new();
     let log = place.store.with_extension("db-wal");
     fs::write(&log, "unreadable").expect("written");

@@ -1,4 +1,4 @@
-//! Reading a file that is being written, or whose writer died.
+//! Reading a file that is being written, or was left by a writer that died.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -49,7 +49,7 @@ fn follows_a_growing_file_by_whole_lines() {
 }
 
 #[test]
-fn names_the_line_that_is_no_record_and_goes_on() {
+fn names_the_line_that_is_no_record_and_continues() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("spool.jsonl");
     let good = done(1, &[vec![0.5]]);
@@ -96,7 +96,7 @@ fn names_the_file_that_cannot_be_read() {
 }
 
 proptest! {
-    /// Cut anywhere, a spool gives the records before the cut, and the rest once it is there.
+    /// A spool that is cut anywhere gives the records before the cut, and the rest when it is written.
     #[test]
     fn survives_a_cut_anywhere(
         times in proptest::collection::vec((-15.0..9.0_f64).prop_map(|power| 10_f64.powf(power)), 0..20),

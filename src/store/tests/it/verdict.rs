@@ -85,7 +85,7 @@ fn verdicts_are_kept_with_the_newest_launch() {
 }
 
 #[test]
-fn verdicts_that_no_launch_can_have_given_are_damage() {
+fn verdicts_with_an_impossible_launch_are_damage() {
     let ours = |algorithm: &str| Candidate::Ours {
         algorithm: algorithm.to_owned(),
         parameters: Parameters::default(),

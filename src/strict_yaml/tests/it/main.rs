@@ -1,4 +1,4 @@
-//! What every file is guaranteed, whatever it is about.
+//! Properties of reading that hold for all kinds of files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -59,7 +59,7 @@ fn check(text: &str, place: (usize, usize, usize), field: &str, message: &str, h
 }
 
 #[test]
-fn values_are_what_yaml_says() {
+fn values_are_read_as_yaml_defines() {
     let text = "inner: {whole: 3}\ntext: yes\nwhole: 0x10\nnumber: 7\ntruth: True\ncolour: green\npair: [1, 2]\n\
                 scalar: 64\nargument: -1\nverbatim: 4.10\nmany: 64K\nshort: {a: 1, b: [2, 3]}\n";
     let read = read(text).expect("valid");
@@ -85,7 +85,7 @@ fn values_are_what_yaml_says() {
 }
 
 #[test]
-fn texts_that_yaml_takes_for_something_else_need_quotes() {
+fn texts_that_yaml_reads_as_another_type_need_quotes() {
     for text in ["4.10", "007.5", "5", "-3", "0x1F", "true", ".inf", "1e3"] {
         let message =
             format!("YAML reads `{text}` as a number or truth value, where a text is expected");
@@ -104,7 +104,7 @@ fn texts_that_yaml_takes_for_something_else_need_quotes() {
 }
 
 #[test]
-fn wrong_forms_say_what_is_expected_and_found() {
+fn errors_about_types_say_what_is_expected_and_found() {
     for (line, column, expected, found) in [
         (
             "whole: 65536",
@@ -150,7 +150,7 @@ fn wrong_forms_say_what_is_expected_and_found() {
 }
 
 #[test]
-fn keys_are_there_once_with_a_value() {
+fn keys_occur_once_and_have_a_value() {
     check(
         "tests: 1\n",
         (1, 1, 5),
@@ -181,7 +181,7 @@ fn keys_are_there_once_with_a_value() {
 
 /// Places count characters, not bytes, and tabs stay tabs.
 #[test]
-fn carets_stand_under_the_value() {
+fn carets_are_under_the_value() {
     let shown = read("text: a\nmany: [ä,\tö, 1.5]\n")
         .expect_err("refused")
         .to_string();
@@ -228,7 +228,7 @@ fn long_values_and_keys_are_quoted_in_part() {
 }
 
 #[test]
-fn terminals_do_not_obey_what_is_quoted() {
+fn quoted_control_characters_are_escaped() {
     let text = "text: \"a\"\nmany:\u{9b}2J [ä,\tö, \u{85}, 1.5]\n";
     let found = read(text).expect_err("refused");
     assert_eq!(found.source_line, "many:\\u009b2J [ä,\tö, \\u0085, 1.5]");
@@ -257,7 +257,7 @@ fn files_of_too_many_values_are_refused() {
 }
 
 #[test]
-fn a_value_is_replaced_where_it_stands() {
+fn a_value_is_replaced_in_place() {
     let text = "# ä\nshort: {ö: 'x y'} # z\nmany: [a]\n";
     let document = Document::parse(&KIND, Path::new("t.yaml"), text).expect("valid");
     let field = Field::of("short").key("ö");
@@ -280,7 +280,7 @@ fn similar_names_are_found() {
 proptest! {
     /// Whatever a file contains, the answer is settings or a place within the file.
     #[test]
-    fn no_text_is_too_strange(
+    fn any_text_is_read_or_refused(
         lines in prop::collection::vec(
             "(text|whole|many|short|colour|pair|verbatim|x)?(: ?|- |\\? |\\{|\\[)?[a-z0-9*&!'\"|>%@\\[\\]{},:.~ \té-]{0,12}",
             0..6,
@@ -296,7 +296,7 @@ proptest! {
 }
 
 #[test]
-fn keys_get_other_values_and_all_else_stays() {
+fn keys_get_other_values_and_the_rest_stays() {
     let changed = |text: &str, values: &[(&str, &str)]| {
         let document = Document::parse(&KIND, Path::new("test.yaml"), text).expect("valid");
         let values: Vec<_> = values

@@ -86,7 +86,7 @@ const CHAIN: &str = "bcast/chain[blocks=4]";
 const BETWEEN: &str = "interpolated between 2x4 and 8x4";
 
 #[test]
-fn the_fastest_by_interpolated_times_is_chosen_from_where_these_cross() {
+fn the_candidate_with_the_shortest_interpolated_time_is_chosen() {
     let table = table(&[]);
     // ln(12/4) of ln(12/4) + ln(80/20) on the way from 64 to 4096 bytes.
     for (bytes, candidate) in [
@@ -112,14 +112,14 @@ fn the_fastest_by_interpolated_times_is_chosen_from_where_these_cross() {
     assert_eq!(decision.rule.to_string(), "bcast, 4x4, from 402 bytes");
     assert!(!decision.confirmed);
     assert_eq!(decision.to_json().reason.as_deref(), Some("not confirmed"));
-    // What was measured, what no two shapes enclose, and what has no power of two ranks.
+    // A measured shape, a shape that no two measured ones enclose, and one without a power of two ranks.
     check(&table, 2, 4096, "bcast/binomial", "measured");
     check(&table, 16, 4096, "default", "nearest 8x4");
     check(&table, 5, 4096, "default", "nearest 8x4");
 }
 
 #[test]
-fn programs_decide_as_lookup_does_if_they_are_told_to() {
+fn programs_decide_like_lookup_if_the_policy_allows() {
     let table = table(&[]);
     let unconfirmed = Policy {
         unconfirmed: true,
@@ -196,7 +196,7 @@ fn a_candidate_whose_time_is_unknown_at_a_size_is_not_chosen_there() {
 }
 
 #[test]
-fn what_a_verdict_turns_back_is_not_interpolated() {
+fn candidates_that_a_verdict_turns_back_are_not_interpolated() {
     let mut table = table(&[]);
     let entry = &mut table
         .collectives

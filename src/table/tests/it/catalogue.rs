@@ -37,7 +37,7 @@ fn check(collective: Collective, ppn: u32, rule: &str, message: &str, field: &st
 }
 
 #[test]
-fn what_a_size_means_is_said_for_every_collective() {
+fn tables_say_what_a_size_means_for_every_collective() {
     for collective in Collective::MEASURED {
         let table = parse(collective, 2, "", "default").expect("valid");
         let again = Table::parse(&table.to_yaml(), Path::new("t.yaml")).expect("valid");
@@ -52,7 +52,7 @@ fn what_a_size_means_is_said_for_every_collective() {
     }
 }
 
-/// Older tables know an algorithm by the name that it had, whatever has that name now.
+/// In older tables a name stands for the algorithm that had it then, whichever algorithm has it now.
 #[test]
 fn a_renamed_algorithm_has_its_old_name_in_older_tables() {
     let renamed = ALGORITHMS.iter().filter_map(|a| Some((a, a.formerly?)));
@@ -81,9 +81,9 @@ fn a_renamed_algorithm_has_its_old_name_in_older_tables() {
     assert!(seen > 0);
 }
 
-/// Only the library's own algorithms can be named where there are no others.
+/// For collectives without algorithms of ours only the library's can be named.
 #[test]
-fn rules_of_what_only_libraries_have_name_native_algorithms() {
+fn rules_of_collectives_without_our_algorithms_name_native_ones() {
     for collective in Collective::MEASURED {
         if collective.has_algorithms() {
             continue;
@@ -115,7 +115,7 @@ fn rules_of_what_only_libraries_have_name_native_algorithms() {
 }
 
 #[test]
-fn every_algorithm_can_be_chosen_where_it_serves() {
+fn every_algorithm_can_be_chosen_where_it_is_supported() {
     for algorithm in ALGORITHMS {
         let (collective, name) = (algorithm.collective, algorithm.name());
         assert!(parse(collective, 1, "", "default").is_ok());
@@ -172,9 +172,9 @@ fn radices_are_within_their_range() {
     );
 }
 
-/// What knows nodes combines in rank order where consecutive ranks share a node.
+/// Algorithms that know nodes combine in rank order if consecutive ranks share a node.
 #[test]
-fn leaders_are_for_commutative_operators_where_ranks_are_dealt_to_nodes_in_turn() {
+fn leaders_are_for_commutative_operators_if_ranks_are_in_cyclic_order() {
     let on = |nodes: u32, order: &str, rule: &str| {
         let text = text(Collective::Allreduce, 3, order, rule);
         let text = text.replace("nodes: 1", &format!("nodes: {nodes}"));
@@ -205,7 +205,7 @@ fn leaders_are_for_commutative_operators_where_ranks_are_dealt_to_nodes_in_turn(
     assert!(refusal.contains("network)"), "{refusal}");
 }
 
-/// Compositions with an inner reduce that is out of order, or in order at the ends alone.
+/// Compositions with an inner reduce that is not ordered, or ordered only for the first and the last root.
 #[test]
 fn inner_reduces_out_of_order_are_for_commutative_operators() {
     let reduces = || schedule::parts_of(Collective::Reduce);
@@ -218,7 +218,7 @@ fn inner_reduces_out_of_order_are_for_commutative_operators() {
                 reduce: Some(id.to_owned()),
                 ..Parameters::default()
             };
-            // They reduce to rank 0, an end.
+            // They reduce to rank 0, the first one.
             if inner.ordered || inner.ordered_at_ends {
                 assert_eq!(out_of_order(composed, &parameters), None, "{rule}");
                 assert!(parse(collective, 4, "", &rule).is_ok(), "{rule}");
@@ -240,9 +240,9 @@ fn inner_reduces_out_of_order_are_for_commutative_operators() {
     }
 }
 
-/// A table holds for every root, so that a reduce that is in order for some is not enough.
+/// A table holds for every root, so a reduce must be ordered for all of them.
 #[test]
-fn reduces_in_order_at_the_ends_alone_are_for_commutative_operators() {
+fn reduces_ordered_only_at_the_ends_are_for_commutative_operators() {
     for algorithm in ALGORITHMS.iter().filter(|a| !a.ordered) {
         let found = out_of_order(algorithm, &Parameters::default());
         assert_eq!(found, Some(algorithm.name()));

@@ -1,4 +1,4 @@
-//! Why decisions are not deployed.
+//! The reasons why decisions are not deployed.
 
 use schedule::Collective;
 use table::{Confidence, Deployment, OperatorClass, Policy, Query, Table};
@@ -6,8 +6,8 @@ use vocabulary::{CommShape, RankOrder};
 
 use crate::sample;
 
-/// The sample, whose rules of allreduce on 1x2 are the default, a confirmed one of some confidence, and one
-/// that is not confirmed.
+/// The sample; its rules of allreduce on 1x2 are the default, a confirmed one of some confidence, and an unconfirmed
+/// one.
 fn table(confidence: Confidence) -> Table {
     let mut table = sample::table();
     let entries = table.collectives.get_mut(&Collective::Allreduce);
@@ -37,7 +37,7 @@ fn reason(table: &Table, nodes: u32, bytes: u64, policy: Policy) -> Option<Strin
 }
 
 #[test]
-fn a_decision_tells_why_it_is_not_deployed() {
+fn a_decision_has_the_reason_why_it_is_not_deployed() {
     let default = Policy::default();
     let check = |confidence, bytes, policy, expected: Option<&str>| {
         let found = reason(&table(confidence), 1, bytes, policy);
@@ -48,7 +48,7 @@ fn a_decision_tells_why_it_is_not_deployed() {
         );
     };
     let (low, medium) = (Confidence::Low, Confidence::Medium);
-    // The default needs nothing.
+    // The default is always deployed.
     check(low, 0, default, None);
     check(medium, 1 << 16, default, None);
     check(low, 1 << 16, default, Some("low confidence"));
@@ -68,7 +68,7 @@ fn a_decision_tells_why_it_is_not_deployed() {
         },
         Some("medium confidence"),
     );
-    // What is beyond the measured sizes is deployed as its rule is.
+    // Decisions beyond the measured sizes are deployed if their rule is.
     let beyond = Policy {
         min_confidence,
         unconfirmed: true,
@@ -92,9 +92,9 @@ fn a_shape_that_was_not_measured_is_a_reason() {
     assert_eq!(reason(&table, 2, 1 << 16, extrapolate), None);
 }
 
-/// What a decision says is what deploying the table does.
+/// The reason in a decision agrees with the rules of the deployed table.
 #[test]
-fn what_is_withheld_is_what_deploying_takes_away() {
+fn decisions_that_are_not_deployed_are_absent_from_the_deployed_table() {
     for confidence in [Confidence::Low, Confidence::Medium, Confidence::High] {
         let table = table(confidence);
         let (deployed, _) = table.deployed(Policy::default());

@@ -1,4 +1,4 @@
-//! What changed between two tables.
+//! The differences between two tables.
 
 use schedule::Collective;
 use table::{
@@ -45,7 +45,7 @@ fn sizes(diff: &Diff) -> Vec<(u64, Option<u64>)> {
 fn equal_tables_do_not_differ() {
     let diff = table().diff(&table());
     assert!(diff.is_empty(), "{diff:?}");
-    // The default of both collectives was measured, and is as fast.
+    // The default of both collectives was measured, with equal times.
     let means: Vec<_> = diff.defaults.iter().map(|d| (d.mean, d.extreme)).collect();
     assert_eq!(means, [(1.0, 1.0), (1.0, 1.0)]);
     // On three shapes: the fourth entry, of operators that do not commute, has no times.
@@ -75,7 +75,7 @@ fn a_moved_threshold_is_one_range() {
     );
     // The speed-up expected before did not hold.
     assert_eq!((*worth, diff.changes[0].is_turned_back()), (None, true));
-    // And the other way round.
+    // The same with the tables exchanged.
     let back = changed(0, |entry| entry.rules[1].from_bytes = 5000).diff(&table());
     assert!(near(back.changes[0].worth, 1.25) && !back.changes[0].is_turned_back());
 }
@@ -112,7 +112,7 @@ fn another_candidate_is_worth_the_ratio_of_the_speedups() {
 }
 
 #[test]
-fn classes_of_operators_are_told_apart() {
+fn classes_of_operators_are_distinguished() {
     let diff = table().diff(&changed(2, |entry| {
         let mut rule = entry.rules[0].clone();
         rule.from_bytes = 64;
@@ -132,7 +132,7 @@ fn classes_of_operators_are_told_apart() {
 }
 
 #[test]
-fn shapes_that_one_has_alone_are_named() {
+fn shapes_of_only_one_table_are_named() {
     let mut less = table();
     less.collectives.remove(&Collective::Bcast);
     let only = |side| OnlyIn {
@@ -149,7 +149,7 @@ fn shapes_that_one_has_alone_are_named() {
 }
 
 #[test]
-fn what_holds_for_both_deployments_is_said_once() {
+fn changes_of_both_deployments_are_listed_once() {
     let any = |table: Table| {
         let mut table = table;
         for entry in table
@@ -178,7 +178,7 @@ fn what_holds_for_both_deployments_is_said_once() {
 }
 
 #[test]
-fn orders_of_ranks_are_compared_apart() {
+fn orders_of_ranks_are_compared_separately() {
     let in_order = |order| {
         let mut table = table();
         for entry in table.collectives.values_mut().flatten() {

@@ -1,4 +1,4 @@
-//! What is compiled says what the table says.
+//! Compiled rules agree with the table.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn shape() -> impl Strategy<Value = CommShape> {
     (1..20_u32, 1..10_u32).prop_map(|(nodes, ppn)| CommShape { nodes, ppn })
 }
 
-/// Rules that begin there, with candidates that can be told apart; they are not carried out.
+/// Rules that begin at these sizes, with different candidates, which are never carried out.
 fn rules_from(sizes: impl IntoIterator<Item = u64>) -> Vec<Rule> {
     let rule = |(place, from_bytes): (u32, u64)| {
         let candidate = match place % 3 {
@@ -74,7 +74,7 @@ fn order() -> impl Strategy<Value = RankOrder> {
     select(&[Block, Cyclic, Other, Unknown][..])
 }
 
-/// No two entries of a collective hold for the same call.
+/// At most one entry of a collective holds for a call.
 fn apart(entries: Vec<ShapeRules>) -> Vec<ShapeRules> {
     let mut kept: Vec<ShapeRules> = Vec::new();
     for entry in entries {

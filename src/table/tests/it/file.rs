@@ -101,7 +101,7 @@ fn an_invalid_table_is_not_written() {
 }
 
 #[test]
-fn a_directory_that_takes_no_file() {
+fn a_directory_in_which_no_file_can_be_created() {
     let directory = tempfile::tempdir().expect("temporary directory");
     let occupied = directory.path().join("occupied");
     fs::write(&occupied, "a file").expect("written");

@@ -60,7 +60,7 @@ fn edit(old: &str, new: &str) -> String {
 }
 
 #[test]
-fn the_good_table_is_good() {
+fn the_good_table_is_accepted() {
     let table = Table::parse(GOOD, Path::new("t.yaml")).expect("valid");
     assert_eq!(table.collectives.len(), 2);
     assert_eq!(table.provenance.library.version, "4.1.4");
@@ -82,7 +82,7 @@ fn check(old: &str, new: &str, message: &str, place: &str, help: &str) {
     );
 }
 
-/// They would end comments in files that are made from the table.
+/// Line ends would end comments in files made from the table.
 #[test]
 fn control_characters_in_the_library() {
     let line = GOOD
@@ -571,7 +571,7 @@ fn orders_of_ranks() {
         "37:16 (collectives.allreduce.shapes[1].order)",
         orders,
     );
-    // One that is not known may be any, and on one node there is but one.
+    // An unknown order may be any, and on one node all orders are the same.
     for order in ["", "        order: cyclic\n"] {
         check(
             second,
@@ -652,7 +652,7 @@ fn deployments() {
         "35:9 (collectives.allreduce.shapes[1])",
         "keep one entry for a shape, or one for each operator class and deployment",
     );
-    // What is known to be ordered, of this library.
+    // Algorithms of this library that are known to combine in order.
     let ordered = edit(
         "default, confidence: high}\n          - {from: 1500",
         "native:allreduce/recursive_doubling, confidence: high}\n          - {from: 1500",
@@ -661,7 +661,7 @@ fn deployments() {
     refusal(&ordered.replace("{name: openmpi", "{name: mvapich"));
 }
 
-/// All entries of the first version hold for colltune, and it knew no other.
+/// All entries of the first version are for the deployment colltune, the only one then.
 #[test]
 fn the_first_version_is_read() {
     let old = GOOD.replace("colltune-table 3", "colltune-table 1");
@@ -677,7 +677,7 @@ fn the_first_version_is_read() {
 }
 
 #[test]
-fn what_the_model_predicts_is_not_confirmed() {
+fn rules_predicted_by_the_model_are_not_confirmed() {
     let rule = "{from: 0, candidate: bcast/binomial, speedup: 1.1, confidence: low}";
     let confirmed = rule.replace("low}", "low, confirmed: true}");
     let text = edit(rule, &confirmed);

@@ -1,4 +1,4 @@
-//! What people see.
+//! The text of tables.
 
 use schedule::Collective;
 use table::{MeasuredPoint, Table};

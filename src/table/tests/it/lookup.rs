@@ -46,7 +46,7 @@ fn a_rule_holds_up_to_the_next() {
 }
 
 #[test]
-fn operator_classes_are_kept_apart() {
+fn operator_classes_are_distinguished() {
     let table = sample::table();
     let check = |collective, operators, candidate: &str, rule: &str| {
         let shape = CommShape { nodes: 4, ppn: 2 };
@@ -77,7 +77,7 @@ fn operator_classes_are_kept_apart() {
     check(Collective::Reduce, Noncommutative, "default", rule);
 }
 
-/// A table that has measured only the given shapes.
+/// A table with entries for the given shapes only.
 fn with_shapes(shapes: &[(u32, u32)]) -> Table {
     let mut table = sample::table();
     let entries = table
@@ -97,7 +97,7 @@ fn with_shapes(shapes: &[(u32, u32)]) -> Table {
 }
 
 #[test]
-fn shapes_that_were_not_measured_have_a_stand_in() {
+fn the_nearest_shape_answers_for_an_unmeasured_one() {
     let table = with_shapes(&[(8, 2), (2, 4), (2, 32), (8, 16), (2, 1)]);
     let cases = [
         ((2, 4), "measured"),
@@ -125,7 +125,7 @@ fn shapes_that_were_not_measured_have_a_stand_in() {
 }
 
 #[test]
-fn a_power_of_two_ranks_stands_in_for_another_and_anything_else_for_anything_else() {
+fn powers_of_two_ranks_answer_for_each_other() {
     let table = with_shapes(&[(2, 1), (3, 1), (4, 1), (6, 1), (16, 1)]);
     let cases = [
         ((5, 1), 6),
@@ -160,7 +160,7 @@ fn the_order_of_entries_does_not_matter() {
 }
 
 #[test]
-fn what_is_not_in_the_table_gets_the_default() {
+fn calls_without_a_rule_get_the_default() {
     let table = sample::table();
     let decision = ask(&table, Collective::Reduce, (1, 2), 64);
     assert_eq!(decision.candidate.to_string(), "default");
@@ -282,7 +282,7 @@ fn json_has_stable_keys() {
 }
 
 #[test]
-fn rules_of_another_order_are_those_of_another_shape() {
+fn rules_of_another_order_count_as_those_of_another_shape() {
     use RankOrder::{Block, Cyclic, Other, Unknown};
     let entry = |(nodes, ppn), order, blocks| ShapeRules {
         shape: CommShape { nodes, ppn },
@@ -335,19 +335,19 @@ fn rules_of_another_order_are_those_of_another_shape() {
     check(&entries, (4, 4), Other, 1, stand_in);
     check(&entries, (8, 4), Cyclic, 1, stand_in);
     check(&entries, (8, 4), Block, 1, "nearest 4x4");
-    // Any order is block where nodes have one rank each, or there is one node.
+    // With one rank on each node, or with one node, every order is block order.
     let lonely = [entry((4, 1), Block, 2), entry((1, 4), Cyclic, 3)];
     check(&lonely, (4, 1), Cyclic, 2, "measured");
     check(&lonely, (1, 4), Block, 3, "measured");
     // The order counts before the number of nodes and whether ranks are a power of two.
     let entries = [in_block, entry((3, 3), Cyclic, 4)];
     check(&entries, (4, 4), Cyclic, 4, "nearest 3x3");
-    // Both orders of one shape; without an opinion the first.
+    // Both orders of one shape; if no order is requested, the first entry answers.
     let entries = [entry((4, 4), Cyclic, 5), entry((4, 4), Block, 6)];
     check(&entries, (4, 4), Cyclic, 5, "measured");
     check(&entries, (4, 4), Block, 6, "measured");
     check(&entries, (4, 4), Unknown, 5, "measured");
-    // Old tables know no orders.
+    // Old tables have no orders.
     let old = [entry((4, 4), Unknown, 7)];
     for order in [Block, Cyclic, Other, Unknown] {
         check(&old, (4, 4), order, 7, "measured");
@@ -355,7 +355,7 @@ fn rules_of_another_order_are_those_of_another_shape() {
 }
 
 #[test]
-fn deployments_are_kept_apart() {
+fn deployments_are_distinguished() {
     let entry = |deployments, name: &str| ShapeRules {
         shape: CommShape { nodes: 1, ppn: 2 },
         order: RankOrder::Unknown,

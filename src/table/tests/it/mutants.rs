@@ -1,4 +1,4 @@
-//! Damaged tables: the reader refuses them with the line, or understands what they say.
+//! Damaged tables: the reader refuses them with the line, or reads a valid table.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,7 +10,7 @@ use table::{Table, TableError};
 
 use crate::sample;
 
-/// What a hand, a tool or a broken disk does to a text.
+/// Changes that a person, a tool or a broken disk makes to a text.
 #[derive(Clone, Debug)]
 enum Damage {
     Remove(Index),
@@ -21,13 +21,13 @@ enum Damage {
     Cut(Index),
     /// A character in place of another.
     Character(Index, char),
-    /// Words like those that stand in tables, where another word stands.
+    /// Words of tables in place of other words.
     Word(Index, &'static str),
-    /// Bytes of the file in another place.
+    /// A part of the file at another place.
     Move(Index, Index, usize),
 }
 
-/// Numbers beyond bounds, YAML's own signs, and words that are right elsewhere.
+/// Numbers beyond bounds, special characters of YAML, and words that are valid elsewhere.
 const WORDS: &[&str] = &[
     "-1",
     "0",
@@ -140,8 +140,8 @@ fn damaged(text: &str, damage: &Damage) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A refusal names a line of the text and what to do; what is accepted is a table that can be written
-/// and reads back equal.
+/// A refusal names a line of the text and a remedy; an accepted text is a table that can be written and reads back
+/// equal.
 fn check(text: &str) -> Result<(), TestCaseError> {
     match Table::parse(text, Path::new("t.yaml")) {
         Ok(table) => {
@@ -161,7 +161,7 @@ fn check(text: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// `COLLTUNE_SEED` repeats what a failure has printed.
+/// `COLLTUNE_SEED` repeats the seed that a failure has printed.
 fn seed() -> u64 {
     let given = std::env::var("COLLTUNE_SEED").ok();
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -170,7 +170,7 @@ fn seed() -> u64 {
 }
 
 #[test]
-fn damaged_tables_are_refused_with_their_line_or_understood() {
+fn damaged_tables_are_refused_with_their_line_or_read() {
     let seed = seed();
     println!("COLLTUNE_SEED={seed}");
     let mut runner = TestRunner::new(ProptestConfig {
@@ -192,7 +192,7 @@ fn damaged_tables_are_refused_with_their_line_or_understood() {
 }
 
 #[test]
-fn damage_is_done_and_noticed() {
+fn most_damage_is_noticed() {
     let good = sample::table().to_yaml();
     let mut runner = TestRunner::deterministic();
     let mut refused = 0;

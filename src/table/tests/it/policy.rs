@@ -1,4 +1,4 @@
-//! Which rules of a table are deployed.
+//! The rules of a table that are deployed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -139,7 +139,7 @@ fn a_policy_says_what_else_is_deployed() {
 }
 
 #[test]
-fn rules_of_a_simulated_machine_are_deployed_only_where_that_is_asked_for() {
+fn rules_of_a_simulated_machine_are_deployed_only_on_request() {
     let mut table = table(vec![
         rule(0, "bcast/linear", Confidence::High, true),
         rule(10, "bcast/binomial", Confidence::Low, true),
@@ -164,7 +164,7 @@ fn rules_of_a_simulated_machine_are_deployed_only_where_that_is_asked_for() {
 }
 
 #[test]
-fn neighbours_that_choose_the_same_keep_what_is_known_of_each() {
+fn neighbours_with_the_same_choice_keep_their_own_marks() {
     let confirmed = rule(0, "bcast/linear", Confidence::High, true);
     let table = table(vec![
         confirmed.clone(),
@@ -183,7 +183,7 @@ fn at(entry: &ShapeRules, bytes: u64) -> &Rule {
     holds.expect("the first rule starts at 0")
 }
 
-/// What a rule lacks, as the documentation says it.
+/// The reasons why a rule is not deployed, as the documentation defines them.
 fn lack(rule: &Rule, policy: Policy) -> Option<Lack> {
     let is_default = rule.candidate == Candidate::Default;
     if is_default
@@ -257,7 +257,7 @@ proptest! {
                     };
                     prop_assert_eq!(*after, expected);
                 }
-                // With the rules and points that were there it is the entry that was there.
+                // With the original rules and points it equals the original entry.
                 restored.push(ShapeRules {
                     rules: entry.rules.clone(),
                     measured: entry.measured.clone(),

@@ -1,4 +1,4 @@
-//! Taking decisions back.
+//! Turning decisions back to the default.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What is written reads back equal.
+//! Written tables read back equal.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use table::{
 use vocabulary::bounds::BYTES;
 use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder, Through};
 
-/// What all times and their ratios may be.
+/// The range of times and their ratios.
 fn positive() -> impl Strategy<Value = f64> {
     (-15.0..9.0_f64).prop_map(|power| 10_f64.powf(power))
 }
@@ -45,7 +45,7 @@ fn ours(algorithm: &'static Algorithm) -> impl Strategy<Value = Candidate> {
             .iter()
             .map(|id| (*id).to_owned())
             .collect();
-        // What is not taken is left out below.
+        // Parameters that an algorithm does not take are left out below.
         prop::option::of(select(match ids.is_empty() {
             true => vec![String::new()],
             false => ids,
@@ -82,7 +82,7 @@ fn candidate(collective: Collective, operators: Operators) -> impl Strategy<Valu
     let ordered = collective.is_reduction() && operators != Operators::Commutative;
     let usable = move |candidate: &Candidate| {
         let algorithm = schedule::find(candidate.algorithm()).expect("registered");
-        // Those that know nodes are in order in block order only.
+        // Algorithms that know nodes are ordered in block order only.
         let is_in_order = || table::out_of_order(algorithm, &candidate.parameters()).is_none();
         !ordered || !algorithm.knows_nodes() && is_in_order()
     };
@@ -93,7 +93,7 @@ fn candidate(collective: Collective, operators: Operators) -> impl Strategy<Valu
     prop_oneof![
         2 => Just(Candidate::Default),
         4 => ours,
-        // Nothing is known of the order in which these combine.
+        // The order in which these combine is unknown.
         if ordered { 0 } else { 2 } => others(collective),
     ]
 }
@@ -213,7 +213,7 @@ fn entries(collective: Collective) -> impl Strategy<Value = Vec<ShapeRules>> {
     )
         .prop_map(|(first, second)| vec![first, second]);
     let split = if collective.is_reduction() { 1 } else { 0 };
-    // Some algorithms serve even numbers of ranks only.
+    // Some algorithms support even numbers of ranks only.
     let even = (1..1_u32 << 16).prop_map(|half| 2 * half);
     let shapes = btree_map(
         (1..1_u32 << 12, even),
@@ -241,7 +241,7 @@ pub(crate) fn collectives() -> impl Strategy<Value = BTreeMap<Collective, Vec<Sh
     })
 }
 
-/// Texts that YAML could take for something else.
+/// Texts that YAML could read as another type.
 const TRAPS: &[&str] = &[
     "",
     " ",

@@ -35,7 +35,7 @@ fn rule(from_bytes: u64, algorithm: Option<(&str, Option<f64>)>) -> Rule {
     }
 }
 
-/// What a table of these rules and times decides.
+/// The decision of a table with these rules and times.
 fn ask(rules: &[Rule], measured: &[MeasuredPoint], bytes: u64) -> DecisionJson {
     let shape = CommShape { nodes: 1, ppn: 2 };
     let entry = ShapeRules {
@@ -151,7 +151,7 @@ fn candidates_are_not_mixed_where_the_rule_changes() {
 }
 
 #[test]
-fn a_rule_without_points_goes_by_its_own_speedup() {
+fn a_rule_without_points_uses_its_own_speedup() {
     let points = [point(512, 1.0, 2.0), point(2048, 8.0, 8.0)];
     let with = |speedup| {
         [
@@ -173,7 +173,7 @@ fn a_rule_without_points_goes_by_its_own_speedup() {
     };
     check(Some(2.0), 1024, Some(2.0), 4.0, false);
     check(None, 1024, None, 4.0, false);
-    // Beyond the largest size, too, it matters whose time was measured there.
+    // Beyond the largest size, too, the candidate that was measured there matters.
     check(Some(2.0), 4096, Some(8.0), 16.0, true);
     check(None, 4096, None, 16.0, true);
     check(None, 3072, Some(12.0), 12.0, true);
@@ -192,7 +192,7 @@ fn below_the_smallest_size_of_another_rule() {
     check(&rules, &points, 8, 16.0, 16.0, false);
 }
 
-/// A point tells the ratio that decided, which need not be that of its times.
+/// A point has the ratio that decided, which may differ from the ratio of its times.
 #[test]
 fn the_speedup_is_the_one_that_decided() {
     let rules = [rule(0, None), rule(100, Some((A, Some(3.0))))];

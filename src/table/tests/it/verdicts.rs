@@ -1,4 +1,4 @@
-//! Verdicts in a table's file, and what they make of its rules.
+//! Verdicts in a table's file, and their effect on its rules.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder};
 
 use crate::sample::{block_bytes, ours, table};
 
-/// A verdict about what the sample chooses for allreduce on one node.
+/// A verdict about the sample's choice for allreduce on one node.
 fn verdict(bytes: u64, found: Found) -> Verdict {
     Verdict {
         unix_seconds: 1_790_000_000,
@@ -93,7 +93,7 @@ fn verdicts_are_read_back_as_they_were() {
     let text = table.to_yaml();
     let same = Table::parse(&text, Path::new("t.yaml")).expect("a table");
     assert_eq!(same, table);
-    // Its version has not changed.
+    // The format's version stays the same.
     assert!(text.contains("format: colltune-table 3\n"));
     table.collectives.clear();
     let same = Table::parse(&table.to_yaml(), Path::new("t.yaml")).expect("a table");
@@ -198,7 +198,7 @@ fn wrong_sizes_are_turned_back_up_to_good_ones() {
     ];
     let probes = [verdict(10000, Found::Slower), verdict(20000, Found::Same)];
     check(&probes, &between);
-    // Of two about one size the later one counts, whichever comes first.
+    // Of two verdicts about one size the later one counts, in either order.
     let later = |found| Verdict {
         unix_seconds: 1_790_000_001,
         ..verdict(4096, found)
@@ -214,7 +214,7 @@ fn wrong_sizes_are_turned_back_up_to_good_ones() {
 }
 
 #[test]
-fn a_verdict_is_about_its_place_and_candidate_alone() {
+fn a_verdict_affects_only_its_place_and_candidate() {
     let wrong = verdict(4096, Found::Slower);
     let others = [
         Verdict {
@@ -250,7 +250,7 @@ fn a_verdict_is_about_its_place_and_candidate_alone() {
 }
 
 #[test]
-fn a_part_of_a_rule_is_confirmed_and_the_rest_stays_as_it_is() {
+fn a_part_of_a_rule_is_confirmed_and_the_rest_stays_the_same() {
     let mut entry = table().collectives[&Collective::Allreduce][0].clone();
     entry.confirm(&(2000..8193), 1.23456, Confidence::High);
     let parts = [
@@ -263,7 +263,7 @@ fn a_part_of_a_rule_is_confirmed_and_the_rest_stays_as_it_is() {
     assert_eq!(named(&rules(&entry)), parts);
     assert_eq!(entry.rules[2].speedup, Some(1.23));
     assert_eq!(entry.rules[3].speedup, Some(1.32));
-    // Turning something else back does not take it away.
+    // Turning another rule back keeps the confirmation.
     entry.turn_back(&(1 << 20..u64::MAX));
     assert_eq!(named(&rules(&entry))[..4], parts[..4]);
     entry.confirm(&(8193..1 << 20), 1.5, Confidence::Medium);
@@ -271,7 +271,7 @@ fn a_part_of_a_rule_is_confirmed_and_the_rest_stays_as_it_is() {
         named(&rules(&entry))[1..3],
         [(1500, "dual_root"), (2000, "dual_root*")]
     );
-    // As certain and as fast as the lesser of the two.
+    // The merged rule has the lower confidence and the lower speed-up of the two.
     let rule = &entry.rules[2];
     assert_eq!(
         (rule.speedup, rule.confidence),

@@ -18,7 +18,7 @@ fn lacks() {
 }
 
 #[test]
-fn what_is_missing_fails_in_continuous_integration_unless_it_is_optional() {
+fn missing_requirements_fail_in_continuous_integration_unless_optional() {
     let folder = tempfile::tempdir().unwrap();
     let list = folder.path().join("skipped");
     let check = |name: &str, ci: &str, passes: bool| {
@@ -43,7 +43,7 @@ fn what_is_missing_fails_in_continuous_integration_unless_it_is_optional() {
 }
 
 #[test]
-fn what_takes_too_long_is_killed_with_its_children() {
+fn commands_that_take_too_long_are_killed_with_their_children() {
     let folder = tempfile::tempdir().unwrap();
     let pid = folder.path().join("pid");
     let script = "trap '' TERM\nsleep 60 &\necho $! > \"$0\"\nsleep 60";

@@ -1,5 +1,5 @@
-//! What a published measurement of 288 ranks says about fits, decisions and models: writes
-//! `reports/hydra.md` to its standard output.
+//! A study of fits, decisions and models with a published measurement of 288 ranks: writes `reports/hydra.md` to its
+//! standard output.
 //!
 //! `cargo run --release -p tuner --example hydra > reports/hydra.md`
 

@@ -35,7 +35,7 @@ fn tuned(strategy: &str, folder: &Path) -> (MeasurementContext, Tuned) {
     (workplace, tuned)
 }
 
-/// Whom the store has measured.
+/// The candidates that the store has measured.
 fn measured(workplace: &MeasurementContext) -> BTreeMap<Cell, BTreeSet<Candidate>> {
     let store = Store::open(&workplace.campaign.output.store).expect("a store");
     let mut cells: BTreeMap<Cell, BTreeSet<Candidate>> = BTreeMap::new();
@@ -87,7 +87,7 @@ fn on_two_ranks_a_schedule_is_measured_once_and_neighbouring_rules_are_different
 }
 
 #[test]
-fn an_agenda_tells_who_stands_for_whom() {
+fn an_agenda_lists_merged_candidates() {
     let folder = tempfile::tempdir().expect("a folder");
     let (workplace, _) = tuned("exhaustive", folder.path());
     let campaign = &workplace.campaign;

@@ -1,4 +1,4 @@
-//! Campaigns whose launches are jobs of a batch system.
+//! Campaigns with launches in jobs of a batch system.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ fn jobs_are_followed_from_the_queue_to_the_table() {
 }
 
 #[test]
-fn an_interrupt_leaves_the_job_alone_and_the_next_run_takes_it_up() {
+fn a_job_continues_after_an_interrupt_and_the_next_run_follows_it() {
     let bench = bench("");
     let mut interruptions = 0;
     for after in [1, 60, 90, 3] {
@@ -99,7 +99,7 @@ fn an_interrupt_leaves_the_job_alone_and_the_next_run_takes_it_up() {
 }
 
 #[test]
-fn whoever_does_not_wait_comes_back_until_all_is_measured() {
+fn detached_runs_are_repeated_until_all_is_measured() {
     let bench = bench("");
     let once = || -> SubmittedLaunch {
         submit(&bench.workplace(), &mut Silent, &never()).expect("submitted")
@@ -123,7 +123,7 @@ fn whoever_does_not_wait_comes_back_until_all_is_measured() {
 }
 
 #[test]
-fn what_the_batch_system_ends_is_blamed_on_nobody_and_made_up_for() {
+fn launches_ended_by_the_batch_system_are_repeated_and_attributed_to_no_candidate() {
     for (end, part) in [
         (BatchEnd::WallTime, "wall time"),
         (BatchEnd::Preempted, "pre-empted"),
@@ -151,7 +151,7 @@ fn what_the_batch_system_ends_is_blamed_on_nobody_and_made_up_for() {
             panic!("{end:?}");
         };
         assert!(message.contains(part), "{message}");
-        // A batch system that ends a job knows why; the launcher only notices that its daemons are gone.
+        // The batch system knows why it ended a job; the launcher only notices that its daemons are gone.
         let is_node = matches!(end, BatchEnd::NodeFailed | BatchEnd::Lost);
         assert_eq!(
             message.contains("a node of the job failed"),
@@ -162,7 +162,7 @@ fn what_the_batch_system_ends_is_blamed_on_nobody_and_made_up_for() {
 }
 
 #[test]
-fn a_job_that_ends_before_its_launch_begins_is_submitted_again_but_not_for_ever() {
+fn jobs_that_end_before_their_launch_begins_are_submitted_again_a_few_times() {
     let bench = bench("");
     let unbegun = Fate {
         at_once: Some(BatchEnd::NotBegun),
@@ -185,7 +185,7 @@ fn a_job_that_ends_before_its_launch_begins_is_submitted_again_but_not_for_ever(
 }
 
 #[test]
-fn a_cancelled_job_ends_the_run_and_the_next_one_goes_on() {
+fn a_cancelled_job_ends_the_run_and_the_next_run_continues() {
     let bench = bench("");
     let fate = Fate {
         after_tasks: Some((4, BatchEnd::Cancelled)),
@@ -197,7 +197,7 @@ fn a_cancelled_job_ends_the_run_and_the_next_one_goes_on() {
     let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("cancelled");
     assert!(matches!(error, TunerError::Cancelled), "{error}");
     assert_eq!(bench.cluster().asked.len(), 2);
-    // Cancelled between two commands: the later one goes on.
+    // A job is cancelled between two commands: the later one continues.
     let left = submit(&bench.workplace(), &mut Silent, &never()).expect("submitted");
     assert_eq!(left.job.expect("a job").launch, 3);
     bench.cluster().pass_time();
@@ -257,7 +257,7 @@ fn a_wall_time_too_short_for_anything_is_an_error_that_says_so() {
 }
 
 #[test]
-fn each_number_of_nodes_has_jobs_of_its_own_if_asked_for() {
+fn each_number_of_nodes_has_separate_jobs_on_request() {
     let mut bench = bench("allocation: separate");
     bench.redirect("[1x2, 1x4]", "[1x2, 2x2]");
     complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
@@ -285,7 +285,7 @@ fn each_number_of_nodes_has_jobs_of_its_own_if_asked_for() {
 }
 
 #[test]
-fn launches_are_spread_over_the_time_that_is_asked_for() {
+fn launches_are_spread_over_the_requested_time() {
     let bench = bench("spread: 3 days");
     bench.cluster().fates.insert(
         4,
@@ -306,7 +306,7 @@ fn launches_are_spread_over_the_time_that_is_asked_for() {
                 .round() as u64
         })
         .collect();
-    // Of the experiments, of the first launch with cells, and of what the third one left undone, at once.
+    // The launches of the experiments, the first one with cells, and the rest of the third one start at once.
     let fifth = 3 * 24 * 3600 / 5;
     let expected = [0, 0, fifth, fifth, 0, fifth, fifth, fifth];
     let near = |(begin, expected): (&u64, &u64)| begin.abs_diff(*expected) <= 5;
@@ -318,7 +318,7 @@ fn launches_are_spread_over_the_time_that_is_asked_for() {
 }
 
 #[test]
-fn questions_about_a_few_cells_wait_for_nothing_and_end_with_the_one_who_asks() {
+fn measuring_a_few_cells_starts_at_once_and_ends_with_the_command() {
     let bench = bench("spread: 3 days");
     let cell = bench.campaign().cells().remove(0);
     let cells = [(cell, vec![Candidate::Default])];
@@ -346,7 +346,7 @@ fn only_one_host_follows_a_campaign() {
     folder.push(".launches");
     let folder = std::path::PathBuf::from(folder);
     std::fs::create_dir_all(&folder).expect("created");
-    // As of another login node, whose `flock` is not seen here.
+    // The lock looks like that of another login node, whose `flock` has no effect here.
     let line = "77 login2 1795000000000000000\n";
     std::fs::write(folder.join("lease"), line).expect("written");
     let refused = measure(&bench.workplace(), &mut Silent, &never()).expect_err("held");
@@ -402,7 +402,7 @@ fn another_login_node_makes_its_store_from_the_launches() {
         "nothing is measured again"
     );
     complete(again.measured);
-    // All say the same, by the name that all know.
+    // All give the same results, under the name that all nodes know.
     let named = bench.campaign().output.store;
     assert_eq!(again.table.provenance.store, named.display().to_string());
     assert!(!named.exists());
@@ -415,7 +415,7 @@ fn another_login_node_makes_its_store_from_the_launches() {
     assert_eq!(samples("login1/bench.db"), samples("login2/bench.db"));
 }
 
-/// Rewrites the files of launches as if a version with other digests had left them.
+/// Rewrites the files of launches as if a version with other digests had written them.
 fn known_as(bench: &Bench, digest: &str) {
     let mut folder = bench.campaign().output.store.into_os_string();
     folder.push(".launches");
@@ -430,7 +430,7 @@ fn known_as(bench: &Bench, digest: &str) {
 }
 
 #[test]
-fn launches_of_an_older_version_are_taken_up_from_their_files() {
+fn launches_of_an_older_version_are_continued_from_their_files() {
     let mut bench = bench("");
     bench.relocated = Some(bench.path("login1/bench.db"));
     let error = interrupted(&bench, 90);
@@ -442,7 +442,7 @@ fn launches_of_an_older_version_are_taken_up_from_their_files() {
     let tuned = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
     complete(tuned.measured);
     assert_eq!(bench.cluster().asked.len(), 7, "no launch was made twice");
-    // Other login nodes know it by that name.
+    // Other login nodes use that name.
     assert_eq!(tuned.table.provenance.campaign, older);
     let store = Store::open(&bench.path("login2/bench.db")).expect("a store");
     let rows = store.campaigns().expect("campaigns");

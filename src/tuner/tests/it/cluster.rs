@@ -1,4 +1,4 @@
-//! A launcher whose jobs go on without the process that started them.
+//! A launcher with jobs that continue without the process that started them.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -10,9 +10,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use launcher::{BatchEnd, Exit, Job, JobState, LaunchError, Launcher, Outcome, Running};
 use wire::{Plan, Record};
 
-use crate::fake::{Mishap, play};
+use crate::fake::{LaunchFailure, play};
 
-/// What becomes of a job.
+/// The fate of a job.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fate {
     /// It ends like this after a number of tasks, with a turn under way.
@@ -26,15 +26,15 @@ pub(crate) struct Fate {
 /// A batch system and its files, which all login nodes see.
 #[derive(Debug, Default)]
 pub(crate) struct Cluster {
-    /// What becomes of jobs, by number of the launch.
+    /// The fates of jobs, by number of the launch.
     pub(crate) fates: BTreeMap<u32, Fate>,
     /// The fate of all others.
     pub(crate) always: Fate,
-    /// Jobs as they were asked for, by number of the launch.
+    /// Jobs as requested, by number of the launch.
     pub(crate) asked: BTreeMap<u32, Job>,
     /// Launches whose jobs were killed.
     pub(crate) killed: Vec<u32>,
-    /// How often allocations were given back.
+    /// The number of times that allocations were released.
     pub(crate) closed: u32,
     jobs: BTreeMap<u32, State>,
 }
@@ -45,7 +45,7 @@ struct State {
     spool: PathBuf,
     records: Vec<Record>,
     next: usize,
-    /// Looks until it runs.
+    /// The number of queries until the job runs.
     waits: u32,
     end: Outcome,
     log: PathBuf,
@@ -108,16 +108,16 @@ impl ClusterLauncher {
 
 impl State {
     fn new(plan: &Plan, fate: &Fate, job: &Job) -> Self {
-        let mishap = Mishap {
+        let failure = LaunchFailure {
             after_tasks: fate
                 .after_tasks
                 .map(|(tasks, end)| (tasks, Outcome::Ended(end)))
                 .or(fate.in_time.map(|tasks| (tasks, Outcome::Success))),
-            ..Mishap::default()
+            ..LaunchFailure::default()
         };
         let mut records = match fate.at_once {
             Some(_) => Vec::new(),
-            None => play(plan, &mishap, 0.01),
+            None => play(plan, &failure, 0.01),
         };
         if let Some(Record::Started(start)) = records.first_mut() {
             let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -165,7 +165,7 @@ impl State {
             Outcome::Ended(BatchEnd::NodeFailed) => vec!["n17".to_owned()],
             _ => Vec::new(),
         };
-        // So says Open MPI, whatever ends what it has on a node.
+        // Open MPI prints this whenever its daemon on a node ends.
         let lines = match self.end {
             Outcome::Ended(_) => vec![
                 "ORTE has lost communication with a remote daemon.",
@@ -183,7 +183,7 @@ impl State {
 }
 
 impl Cluster {
-    /// Time passes without a command: all jobs come to their ends.
+    /// Ends all jobs, as if time had passed without a command.
     pub(crate) fn pass_time(&mut self) {
         for state in self.jobs.values_mut() {
             state.waits = 0;

@@ -1,5 +1,5 @@
-//! What is chosen is confirmed in fresh launches before it replaces the default: on simulated machines,
-//! whose true times are known.
+//! Choices are confirmed in fresh launches before they replace the default, on simulated machines with known true
+//! times.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -82,8 +82,8 @@ impl Desk {
         tune(&self.workplace(), &mut Silent, &never()).expect("tuned")
     }
 
-    /// By how much a table's choices are slower than the default at most, at all sizes between those of the
-    /// campaign, and by how much faster at the campaign's own.
+    /// The largest slowdown of a table's choices against the default at sizes between those of the campaign, and their
+    /// speed-up at the campaign's own sizes.
     fn worst_and_best(&self, table: &Table) -> (f64, f64) {
         let machine = self.machine();
         let ratio = |bytes: u64| {
@@ -146,7 +146,7 @@ fn a_default_that_is_better_between_the_sizes_of_a_campaign_stays_there() {
 }
 
 #[test]
-fn what_was_measured_between_fewer_sizes_is_not_forgotten() {
+fn measurements_between_fewer_sizes_are_still_used() {
     let desk = Desk::new("");
     desk.tune();
     let mut at = desk.workplace();
@@ -157,12 +157,12 @@ fn what_was_measured_between_fewer_sizes_is_not_forgotten() {
     let tuned = tune(&at, &mut Silent, &never()).expect("tuned");
     let measured = tuned.table.entries().flat_map(|entry| &entry.measured);
     let sizes: Vec<u64> = measured.map(|point| point.bytes).collect();
-    // The probe between 8K and 1M is another one.
+    // The probe between 8K and 1M differs.
     assert!(sizes.contains(&(64 << 10)), "{sizes:?}");
 }
 
 #[test]
-fn tables_say_what_is_confirmed_and_go_by_fresh_launches_alone() {
+fn tables_mark_confirmed_rules_and_use_fresh_launches_alone() {
     let desk = Desk::new("");
     let tuned = desk.tune();
     let read = Table::load(&tuned.table_path).expect("a table");
@@ -210,7 +210,7 @@ fn tables_say_what_is_confirmed_and_go_by_fresh_launches_alone() {
 }
 
 #[test]
-fn interrupted_while_it_confirms_it_comes_to_the_same_table() {
+fn an_interrupt_while_confirming_does_not_change_the_table() {
     let expected = Desk::new("").tune().table.collectives;
     let desk = Desk::new("");
     let mut interruptions = 0;
@@ -234,7 +234,7 @@ fn interrupted_while_it_confirms_it_comes_to_the_same_table() {
 }
 
 #[test]
-fn what_there_is_no_time_to_confirm_stays_with_the_default() {
+fn the_default_stays_where_there_is_no_time_to_confirm() {
     let whole = Desk::new("launches: 1\n").tune().analysis.found.cost;
     let exploring = whole.seconds - whole.confirming_seconds;
     // 0.6 of it suffices for exploring, and the rest not for confirming.
@@ -257,7 +257,7 @@ fn what_there_is_no_time_to_confirm_stays_with_the_default() {
     );
 }
 
-/// A campaign of which the default is poor at small sizes and much poorer at large ones.
+/// A campaign in which the default is poor at small sizes and much poorer at large ones.
 fn wide(further: &str) -> (Desk, MeasurementContext) {
     let desk = Desk::new(&format!("launches: 1\n{further}"));
     let mut at = desk.workplace();
@@ -284,7 +284,7 @@ fn a_budget_for_half_of_the_choices_confirms_those_with_most_at_stake() {
     let (_desk, mut at) = wide("");
     at.campaign.budget_seconds = exploring + 0.5 * cost.confirming_seconds;
     let half = tune(&at, &mut Silent, &never()).expect("tuned");
-    // Most is at stake where the default is slowest.
+    // The stake is largest at the sizes where the default is slowest.
     for bytes in [512 << 10, 700_000] {
         let (found, expected) = (
             half.table.lookup(&query(bytes)),
@@ -303,7 +303,7 @@ fn a_budget_for_half_of_the_choices_confirms_those_with_most_at_stake() {
     };
     assert_eq!(count(&whole.table), small.len());
     assert!(count(&half.table) < small.len());
-    // Time is spent on nothing that is not brought to an end, and what is begun never waits.
+    // Every cell that is begun is also finished, before others are begun.
     let store = Store::open(at.store()).expect("a store");
     let mut begun: BTreeMap<Subject, BTreeSet<u32>> = BTreeMap::new();
     for pattern in at.campaign.confirming_patterns() {
@@ -345,7 +345,7 @@ fn a_budget_for_half_of_the_choices_confirms_those_with_most_at_stake() {
     let warnings = half.table.provenance.warnings.join("\n");
     assert!(unconfirmed > 0 && warnings.contains(&told), "{warnings}");
 
-    // A larger budget goes on from there, and comes to the same.
+    // A run with a larger budget continues from there, with the same result.
     at.campaign.budget_seconds = 36_000.0;
     let rest = tune(&at, &mut Silent, &never()).expect("tuned");
     assert!(rest.analysis.suffices());
@@ -353,7 +353,7 @@ fn a_budget_for_half_of_the_choices_confirms_those_with_most_at_stake() {
 }
 
 #[test]
-fn rules_that_are_too_uncertain_for_the_campaign_stay_in_the_table_alone() {
+fn rules_too_uncertain_for_the_campaign_are_only_in_the_table() {
     // With so few fresh launches confirmed rules are of medium confidence.
     let tuned = |further: &str| Desk::new(&format!("confidence: 0.5\n{further}")).tune();
     let (usual, strict) = (tuned(""), tuned("min_confidence: high\n"));
@@ -364,7 +364,7 @@ fn rules_that_are_too_uncertain_for_the_campaign_stay_in_the_table_alone() {
             .filter(|rule| rule.confirmed && rule.confidence == Confidence::Medium)
             .count()
     };
-    // As if the machine were real: what is simulated is not deployed, whatever its confidence.
+    // Treats the machine as real, since simulated rules are not deployed, whatever their confidence.
     let uncertain = |tuned: &Tuned| {
         let mut table = tuned.table.clone();
         table.provenance.library = Library {
@@ -385,7 +385,7 @@ fn rules_that_are_too_uncertain_for_the_campaign_stay_in_the_table_alone() {
 }
 
 #[test]
-fn where_the_default_is_best_the_evidence_suffices() {
+fn the_evidence_suffices_if_the_default_is_best() {
     let desk = Desk::new("");
     let mut at = desk.workplace();
     let text = at

@@ -31,11 +31,11 @@ fn hydra() -> CampaignAnalysis {
     CampaignAnalysis::of(&store, None, None).expect("analysed")
 }
 
-/// A table made of every second count costs 3.3 % on average over all counts, 7.1 % over the 14 left out.
-/// Two of these are wrong, as Open MPI's own allreduce changes between neighbours that remain: 2125 (25 %) and
-/// 875000 (73 %), which no curve through the others tells.
+/// A table made from every second count has a mean regret of 3.3 % over all counts, and of 7.1 % over the 14 held out.
+/// Two of these are wrong, since Open MPI's own allreduce changes between the remaining neighbours, which no curve
+/// through the others shows: 2125 (25 %) and 875000 (73 %).
 #[test]
-fn every_second_count_left_out_costs_little() {
+fn holding_out_every_second_count_costs_little() {
     let scores = hydra().evaluate().expect("points to hold out");
     let [sizes] = &scores[..] else {
         panic!("{scores:?}")
@@ -84,7 +84,7 @@ fn fits_of_candidates_are_reported_with_residuals() {
             assert!(segment.residual < straight.residual, "{name}: {segment:?}");
         }
     }
-    // The library's own jumps between 2125 and 2500 elements of 4 bytes.
+    // The time of the library's own algorithm jumps between 2125 and 2500 elements of 4 bytes.
     let default = &curves[0];
     assert_eq!(default.candidate, vocabulary::Candidate::Default);
     let jump = |segment: &fit::Segment| (8500..=10_000).contains(&segment.from_bytes);

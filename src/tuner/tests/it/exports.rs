@@ -1,4 +1,4 @@
-//! Tables beside which files for libraries are written.
+//! Files for libraries, written beside tables.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -31,7 +31,7 @@ const OPENMPI: [&str; 2] = ["openmpi", "4.1.4"];
 const RING: &str = "\"native:allreduce/recursive_doubling\"";
 
 #[test]
-fn what_a_library_can_be_told_is_written_in_its_format() {
+fn rules_for_a_library_are_written_in_its_format() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("night.yaml");
     let written = |[library, version]: [&str; 2], candidate: &str| {
@@ -65,12 +65,12 @@ fn what_a_library_can_be_told_is_written_in_its_format() {
     assert!(!is_told(written(OPENMPI, "default")));
     assert!(written(["simulated", "1"], RING).path().is_none());
     assert!(!is_told(written(["simulated", "1"], RING)));
-    // Its own decisions are needed, and no such library is to be found.
+    // The library's own decisions are needed, and that library is not installed.
     assert!(is_told(written(["mpich", "4.9.9"], RING)));
 }
 
 #[test]
-fn what_was_exported_before_is_told_when_nothing_is_left_to_export() {
+fn an_earlier_export_is_reported_if_nothing_is_left_to_export() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("night.yaml");
     let warnings = |[library, version]: [&str; 2], candidate: &str| {
@@ -92,7 +92,7 @@ fn what_was_exported_before_is_told_when_nothing_is_left_to_export() {
     assert_eq!(warnings(OPENMPI, "default"), "");
     assert!(!warnings(OPENMPI, RING).contains(&told));
     assert!(warnings(OPENMPI, "default").contains(&told));
-    // Where the format cannot have it.
+    // With an export that the format refuses.
     let mpich = ["mpich", "4.9.9"];
     let before = warnings(mpich, RING);
     assert!(before.starts_with("nothing is exported for"), "{before}");

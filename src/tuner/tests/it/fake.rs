@@ -1,4 +1,4 @@
-//! A launcher that writes the records a driver would, with times from a formula.
+//! A launcher that writes the records of a driver, with times from a formula.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -19,38 +19,38 @@ use wire::{
 
 use crate::cluster::{Cluster, ClusterLauncher};
 
-/// What goes wrong in a launch.
+/// The failure of a launch.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Mishap {
+pub(crate) struct LaunchFailure {
     /// The launcher ends like this after a number of tasks, with a turn under way.
     pub(crate) after_tasks: Option<(usize, Outcome)>,
     /// The launcher ends like this as soon as a candidate of this algorithm has its turn.
     pub(crate) at_candidate: Option<(String, Outcome)>,
     /// The deadline passes before the first task.
     pub(crate) too_late: bool,
-    /// Nothing is written at all.
+    /// Nothing is written.
     pub(crate) silent: Option<Outcome>,
-    /// In which order ranks stand on their nodes.
+    /// The order of ranks on their nodes.
     pub(crate) order: RankOrder,
-    /// What the launcher says at its end.
+    /// The launcher's last message.
     pub(crate) says: Option<&'static str>,
 }
 
-/// A machine in a folder of its own.
+/// A machine in a temporary folder.
 pub(crate) struct Bench {
     folder: TempDir,
     campaign: String,
-    /// What goes wrong, by number of launch.
-    pub(crate) mishaps: BTreeMap<u32, Mishap>,
-    /// What goes wrong in every launch.
-    pub(crate) always: Mishap,
+    /// Failures, by number of launch.
+    pub(crate) failures: BTreeMap<u32, LaunchFailure>,
+    /// The failure of every other launch.
+    pub(crate) always: LaunchFailure,
     /// Wall-clock seconds that every task claims to have taken.
     pub(crate) elapsed_seconds: f64,
     /// Plans that were launched.
     pub(crate) plans: Arc<Mutex<Vec<Plan>>>,
     /// The batch system that jobs are given to, if there is one.
     cluster: Option<Arc<Mutex<Cluster>>>,
-    /// Where the store is in place of where the campaign says.
+    /// The store's path, if it is not that of the campaign.
     pub(crate) relocated: Option<std::path::PathBuf>,
 }
 
@@ -77,8 +77,8 @@ impl Bench {
         Self {
             folder,
             campaign,
-            mishaps: BTreeMap::new(),
-            always: Mishap::default(),
+            failures: BTreeMap::new(),
+            always: LaunchFailure::default(),
             elapsed_seconds: 0.01,
             plans: Arc::default(),
             cluster: None,
@@ -117,7 +117,7 @@ impl Bench {
             launcher: match &self.cluster {
                 Some(cluster) => Box::new(ClusterLauncher(Arc::clone(cluster))),
                 None => Box::new(FakeLauncher {
-                    mishaps: self.mishaps.clone(),
+                    failures: self.failures.clone(),
                     always: self.always.clone(),
                     elapsed_seconds: self.elapsed_seconds,
                     plans: Arc::clone(&self.plans),
@@ -139,15 +139,15 @@ impl Bench {
         self.campaign = self.campaign.replace(from, to);
     }
 
-    /// How many launches were made.
+    /// The number of launches made.
     pub(crate) fn launches(&self) -> usize {
         self.plans.lock().expect("plans").len()
     }
 }
 
 struct FakeLauncher {
-    mishaps: BTreeMap<u32, Mishap>,
-    always: Mishap,
+    failures: BTreeMap<u32, LaunchFailure>,
+    always: LaunchFailure,
     elapsed_seconds: f64,
     plans: Arc<Mutex<Vec<Plan>>>,
 }
@@ -157,13 +157,13 @@ impl Launcher for FakeLauncher {
         let text = std::fs::read(&job.plan).expect("a plan file");
         let plan: Plan = serde_json::from_slice(&text).expect("a plan");
         self.plans.lock().expect("plans").push(plan.clone());
-        let mishap = self.mishaps.get(&plan.launch).unwrap_or(&self.always);
-        let records = play(&plan, mishap, self.elapsed_seconds);
-        let outcome = outcome(&records, mishap);
+        let failure = self.failures.get(&plan.launch).unwrap_or(&self.always);
+        let records = play(&plan, failure, self.elapsed_seconds);
+        let outcome = outcome(&records, failure);
         let exit = Exit {
             outcome,
             log: job.log.clone(),
-            tail: vec![mishap.says.unwrap_or("the end").to_owned()],
+            tail: vec![failure.says.unwrap_or("the end").to_owned()],
             failed_nodes: Vec::new(),
         };
         Ok(Box::new(Playback {
@@ -175,12 +175,12 @@ impl Launcher for FakeLauncher {
     }
 }
 
-fn outcome(records: &[Record], mishap: &Mishap) -> Outcome {
+fn outcome(records: &[Record], failure: &LaunchFailure) -> Outcome {
     let finished = matches!(records.last(), Some(Record::Finished { .. }));
     let planned = [
-        mishap.silent,
-        mishap.after_tasks.map(|(_, outcome)| outcome),
-        mishap.at_candidate.as_ref().map(|(_, outcome)| *outcome),
+        failure.silent,
+        failure.after_tasks.map(|(_, outcome)| outcome),
+        failure.at_candidate.as_ref().map(|(_, outcome)| *outcome),
     ];
     let died = planned
         .into_iter()
@@ -190,7 +190,7 @@ fn outcome(records: &[Record], mishap: &Mishap) -> Outcome {
     if finished { Outcome::Success } else { died }
 }
 
-/// Hands out a few records a look, as a growing spool does.
+/// Returns a few records at a time, like a growing spool.
 struct Playback {
     spool: std::path::PathBuf,
     records: Vec<Record>,
@@ -222,14 +222,14 @@ impl Running for Playback {
     }
 }
 
-/// The records of a launch, up to its mishap.
-pub(crate) fn play(plan: &Plan, mishap: &Mishap, elapsed_seconds: f64) -> Vec<Record> {
+/// The records of a launch, up to its failure.
+pub(crate) fn play(plan: &Plan, failure: &LaunchFailure, elapsed_seconds: f64) -> Vec<Record> {
     let mut records = Vec::new();
-    if mishap.silent.is_some() {
+    if failure.silent.is_some() {
         return records;
     }
     records.push(started(plan));
-    if mishap.too_late {
+    if failure.too_late {
         records.push(Record::Finished {
             reason: Finish::Deadline,
         });
@@ -245,15 +245,15 @@ pub(crate) fn play(plan: &Plan, mishap: &Mishap, elapsed_seconds: f64) -> Vec<Re
                 task: task.id,
                 candidate: index,
             });
-            let fatal = mishap
+            let fatal = failure
                 .at_candidate
                 .as_ref()
                 .is_some_and(|(name, _)| candidate.algorithm() == name);
-            if fatal || mishap.after_tasks.is_some_and(|(tasks, _)| tasks == done) {
+            if fatal || failure.after_tasks.is_some_and(|(tasks, _)| tasks == done) {
                 return records;
             }
         }
-        let how = (mishap.order, elapsed_seconds);
+        let how = (failure.order, elapsed_seconds);
         records.push(done_record(plan, task, &candidates, how));
     }
     records.push(Record::Finished {
@@ -307,7 +307,7 @@ fn done_record(
     })
 }
 
-/// A percent of noise that is the same every time.
+/// A percent of noise, the same in every run.
 fn noisy(seconds: f64, launch: u32, turn: u32) -> f64 {
     let noise = f64::from((launch * 31 + turn * 17) % 21) / 1000.0;
     seconds * (1.0 + noise)
@@ -317,8 +317,8 @@ const ALPHA: f64 = 1e-6;
 const BETA: f64 = 1e-9;
 const GAMMA: f64 = 0.3e-9;
 
-/// Closed forms on a machine of the above, or simulated times where there is no closed form; the default and all that is
-/// not ours is a slow binomial tree of whole vectors. Calls that follow each other overlap.
+/// Closed forms on a machine of the above, or simulated times where there is no closed form; the default and candidates
+/// that are not ours take the times of a slow binomial tree of whole vectors. Calls that follow each other overlap.
 fn of_pattern(task: &PlannedTask, candidate: &Candidate) -> f64 {
     let seconds = seconds(&task.work, candidate);
     match task.pattern {
@@ -393,7 +393,7 @@ fn simulated_seconds(
         .seconds
 }
 
-/// Sets the stop flag after a number of stored tasks, and remembers what it was told.
+/// Sets the stop flag after a number of stored tasks, and keeps all events.
 #[derive(Default)]
 pub(crate) struct Witness {
     pub(crate) stop: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! Guided campaigns beside exhaustive ones, on simulated machines whose true times are known.
+//! Guided campaigns compared with exhaustive ones, on simulated machines with known true times.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -11,7 +11,7 @@ use table::{Confidence, Deployment, OperatorClass, Query, RuleSource, ShapeMatch
 use tuner::{CampaignAnalysis, Deciding, MeasurementContext, SearchPaths, Silent, Tuned, tune};
 use vocabulary::{Candidate, Cell, CommShape, Purpose, RankOrder};
 
-/// A machine, and what is tuned on it.
+/// A machine, and the campaign tuned on it.
 struct Bench {
     machine: &'static str,
     shapes: &'static str,
@@ -19,17 +19,17 @@ struct Bench {
     sizes: &'static str,
     /// Whether choices are confirmed.
     confirmation: &'static str,
-    /// Shapes inside the range that are not measured, and sizes.
+    /// Shapes and sizes inside the range that are not measured.
     held_out: (&'static [(u32, u32)], &'static [u64]),
 }
 
-/// What a campaign took of an exhaustive one, and what its table costs.
+/// The time of a campaign as a share of an exhaustive one, and the regret of its table.
 struct Compared {
     /// The share of the exhaustive measuring time, with confirming choices on both sides.
     whole: f64,
     /// The same without.
     search: f64,
-    /// The mean regret of what exploring launches alone choose, at the campaign's points.
+    /// The mean regret of the choices of exploring launches alone, at the campaign's points.
     at_grid: f64,
     /// The same at held-out ones.
     held_out: f64,
@@ -48,7 +48,7 @@ impl Bench {
         Machine::from_yaml(&format!("{}{NOISE}", self.machine)).expect("a machine")
     }
 
-    /// Tunes with a strategy; with what that took, in seconds, all of it and without confirming choices.
+    /// Tunes with a strategy; also returns the time in seconds, with and without confirming choices.
     fn tune(&self, strategy: &str, folder: &Path) -> (Campaign, Tuned, [f64; 2]) {
         let machine = folder.join("machine.yaml");
         std::fs::write(&machine, format!("{}{NOISE}", self.machine)).expect("written");
@@ -87,7 +87,7 @@ impl Bench {
     }
 }
 
-/// What a program asks a table in a cell.
+/// A program's query of a table in a cell.
 fn query(cell: &Cell) -> Query {
     Query {
         order: RankOrder::Unknown,
@@ -102,14 +102,14 @@ fn query(cell: &Cell) -> Query {
     }
 }
 
-/// What decisions are worth.
+/// The regret of decisions.
 struct Judge {
     machine: SimulatedLauncher,
     campaign: Campaign,
 }
 
 impl Judge {
-    /// What the table's choice costs over the best of the exhaustive campaign's candidates, as a share.
+    /// The extra time of the table's choice over the best of the exhaustive campaign's candidates, as a share.
     fn regret(&self, table: &Table, cell: &Cell) -> f64 {
         let chosen = self.seconds(cell, table.lookup(&query(cell)).candidate);
         let chosen = chosen.expect("the choice can be simulated");
@@ -143,8 +143,8 @@ impl Judge {
     }
 }
 
-/// The table that exploring launches alone make: what a search finds is judged by it, since what is confirmed
-/// also depends on other patterns of calls than the one whose times are known here.
+/// The table that exploring launches alone make: a search is judged by it, since confirmed choices also depend on other
+/// patterns of calls, for which the true times are unknown here.
 fn explored(campaign: &Campaign, tuned: &Tuned) -> Table {
     let store = Store::open(&campaign.output.store).expect("a store");
     let deciding = Deciding {
@@ -156,7 +156,7 @@ fn explored(campaign: &Campaign, tuned: &Tuned) -> Table {
     analysis.expect("analysed").table().expect("a table")
 }
 
-/// A guided campaign beside an exhaustive one.
+/// Compares a guided campaign with an exhaustive one.
 fn compare(bench: &Bench) -> Compared {
     let folder = tempfile::tempdir().expect("temporary folder");
     let (campaign, guided, [guided_seconds, searching]) = bench.tune("guided", folder.path());
@@ -218,7 +218,7 @@ fn compare(bench: &Bench) -> Compared {
 }
 
 #[test]
-fn a_table_is_extended_by_the_model_to_shapes_that_nobody_measured() {
+fn a_table_is_extended_by_the_model_to_unmeasured_shapes() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let bench = Bench {
         machine: FAT_TREE,

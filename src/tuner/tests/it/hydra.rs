@@ -1,6 +1,6 @@
-//! The report on a published measurement against what it says.
+//! The report on a published measurement, compared with the data.
 
-/// What generates the report.
+/// The generator of the report.
 #[path = "../../examples/hydra/study/mod.rs"]
 mod study;
 
@@ -12,7 +12,7 @@ use study::{ELEMENT_BYTES, analyse, decisions, held_out, rows};
 const REPORT: &str = include_str!("../../../../reports/hydra.md");
 
 #[test]
-fn the_report_is_what_is_generated() {
+fn the_report_is_the_generated_one() {
     let generated = study::report().expect("generated");
     let differing = generated.lines().zip(REPORT.lines()).find(|(a, b)| a != b);
     assert_eq!(differing, None, "generate reports/hydra.md again");
@@ -30,9 +30,9 @@ fn every_decision_is_within_two_percent_of_the_best() {
     }
 }
 
-/// The mean over all counts is that of `evaluate`, which finds it in another way.
+/// The mean over all counts is that of `evaluate`, which computes it differently.
 #[test]
-fn a_few_counts_make_the_regret_of_those_left_out() {
+fn a_few_counts_cause_most_of_the_regret_of_those_held_out() {
     let rows = rows().expect("read");
     let scores = analyse(|_| true)
         .expect("analysed")
@@ -102,7 +102,7 @@ fn the_closed_forms_explain_the_gain_of_two_roots() {
 }
 
 #[test]
-fn the_long_vectors_do_not_tell_combining_from_exchanges() {
+fn the_long_vectors_do_not_distinguish_combining_from_exchanges() {
     let rows = rows().expect("read");
     let combining = Explanation::new(&rows, 1.0).expect("fitted");
     let exchanges = Explanation::without_combining(&rows).expect("fitted");

@@ -1,4 +1,4 @@
-//! What is made of other people's measurements.
+//! Decisions from imported measurements.
 
 use std::path::PathBuf;
 
@@ -145,7 +145,7 @@ fn published_times_are_decided_for_the_best_candidate() {
 }
 
 #[test]
-fn a_baseline_stands_for_the_default_and_tables_say_so() {
+fn a_baseline_replaces_the_default_and_tables_say_so() {
     let desk = Desk::new();
     let text = "collective,library,algorithm,ppn,bytes,seconds\n\
         bcast,mvapich,ring,4,8,3e-6\nbcast,mvapich,tree,4,8,1e-6\nbcast,ours,binomial,4,8,2e-6\n";
@@ -170,7 +170,7 @@ fn a_baseline_stands_for_the_default_and_tables_say_so() {
 }
 
 #[test]
-fn what_only_libraries_have_is_imported_and_decided() {
+fn collectives_with_only_library_algorithms_are_imported_and_decided() {
     let header = "collective,library,algorithm,ppn,bytes,seconds\n";
     let rows = "barrier,default,,4,,3e-6\nbarrier,mvapich,tree,4,0,1e-6\n\
         alltoall,default,,4,64,1e-6\nalltoall,mvapich,pairwise,4,64,2e-6\n\

@@ -1,4 +1,4 @@
-//! Measuring until nothing is left, in one go or in many.
+//! Measuring until nothing is left, in one run or in many.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,13 +11,13 @@ use tuner::{Agenda, CampaignAnalysis, Silent, TunerError, explain, measure, tune
 use vocabulary::{CommShape, Pattern, Subject};
 use wire::PlannedWork;
 
-use crate::fake::{Bench, Mishap, Witness, library, play};
+use crate::fake::{Bench, LaunchFailure, Witness, library, play};
 
 pub(crate) fn never() -> AtomicBool {
     AtomicBool::new(false)
 }
 
-/// Every cell and experiment stands in the store once for each of the six launches.
+/// Every cell and experiment is in the store once for each of the six launches.
 pub(crate) fn assert_complete(bench: &Bench) {
     let store = Store::open(&bench.campaign().output.store).expect("a store");
     let agenda = Agenda::new(&bench.campaign(), Some(&store), &library(), &[]).expect("an agenda");
@@ -33,7 +33,7 @@ pub(crate) fn assert_complete(bench: &Bench) {
 }
 
 #[test]
-fn a_campaign_is_measured_once_and_then_left_alone() {
+fn a_campaign_is_measured_only_once() {
     let bench = Bench::new("");
     let tuned = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
     // The experiments first, since the block sizes of the cells follow from them.
@@ -71,7 +71,7 @@ fn a_campaign_is_measured_once_and_then_left_alone() {
 }
 
 #[test]
-fn calls_of_another_pattern_are_measured_anew_in_the_same_store() {
+fn calls_of_another_pattern_are_measured_again_in_the_same_store() {
     let mut bench = Bench::new("");
     let together = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
     bench.redirect("launches: 6", "launches: 6\npattern: repeated");
@@ -122,7 +122,7 @@ fn calls_of_another_pattern_are_measured_anew_in_the_same_store() {
 }
 
 #[test]
-fn interrupted_at_any_moment_it_goes_on_and_measures_nothing_twice() {
+fn after_an_interrupt_measuring_continues_and_repeats_nothing() {
     let undisturbed = Bench::new("");
     let expected = tune(&undisturbed.workplace(), &mut Silent, &never()).expect("tuned");
     let bench = Bench::new("");
@@ -156,7 +156,7 @@ fn interrupted_at_any_moment_it_goes_on_and_measures_nothing_twice() {
 }
 
 #[test]
-fn what_a_killed_colltune_left_in_a_spool_is_taken_in_first() {
+fn the_spool_of_a_killed_colltune_is_stored_first() {
     let bench = Bench::new("");
     let at = bench.workplace();
     let stop = Arc::new(AtomicBool::new(false));
@@ -166,7 +166,7 @@ fn what_a_killed_colltune_left_in_a_spool_is_taken_in_first() {
         ..Witness::default()
     };
     measure(&at, &mut witness, &stop).expect_err("interrupted");
-    // A launch that was begun and whose spool was not read.
+    // A launch that was begun, with a spool that was not read.
     let path = &at.campaign.output.store;
     let mut store = Store::open(path).expect("a store");
     let mut plan = bench
@@ -179,7 +179,7 @@ fn what_a_killed_colltune_left_in_a_spool_is_taken_in_first() {
     plan.launch = store.next_launch().expect("a number");
     plan.spool = bench.path("left.spool");
     store.begin_launch(&plan).expect("begun");
-    let lines: String = play(&plan, &Mishap::default(), 0.01)
+    let lines: String = play(&plan, &LaunchFailure::default(), 0.01)
         .iter()
         .map(|record| serde_json::to_string(record).expect("a record") + "\n")
         .collect();
@@ -196,15 +196,15 @@ fn what_a_killed_colltune_left_in_a_spool_is_taken_in_first() {
 }
 
 #[test]
-fn launches_that_are_killed_from_outside_are_made_up_for_without_blaming_anybody() {
+fn launches_killed_from_outside_are_repeated_and_attributed_to_no_candidate() {
     let mut bench = Bench::new("");
     for (launch, tasks) in [(2, 5), (4, 1), (5, 11)] {
         let after_tasks = Some((tasks, Outcome::Signal(9)));
-        bench.mishaps.insert(
+        bench.failures.insert(
             launch,
-            Mishap {
+            LaunchFailure {
                 after_tasks,
-                ..Mishap::default()
+                ..LaunchFailure::default()
             },
         );
     }
@@ -243,11 +243,11 @@ fn the_budget_ends_measuring() {
 #[test]
 fn a_budget_too_short_for_starting_up_ends_measuring() {
     let mut bench = Bench::new("");
-    bench.mishaps.insert(
+    bench.failures.insert(
         3,
-        Mishap {
+        LaunchFailure {
             too_late: true,
-            ..Mishap::default()
+            ..LaunchFailure::default()
         },
     );
     let mut witness = Witness::default();
@@ -262,7 +262,7 @@ fn a_budget_too_short_for_starting_up_ends_measuring() {
 }
 
 #[test]
-fn slices_promise_no_more_than_what_is_left_of_the_budget() {
+fn slices_add_up_to_at_most_the_rest_of_the_budget() {
     let plans = |elapsed_seconds| {
         let mut bench = Bench::new("collectives: [bcast, reduce, allreduce]\n");
         bench.elapsed_seconds = elapsed_seconds;

@@ -1,4 +1,4 @@
-//! The loop, with a launcher that plays the driver: no MPI, every mishap on demand.
+//! The loop, with a launcher that acts as the driver: without MPI, with any failure on demand.
 
 mod alike;
 mod batch;
@@ -6,12 +6,12 @@ mod cluster;
 mod confirm;
 mod evaluate;
 mod exports;
+mod failures;
 mod fake;
 mod guided;
 mod hydra;
 mod import;
 mod loops;
-mod mishaps;
 mod operators;
 mod poor_predictions;
 mod results;

@@ -60,7 +60,7 @@ fn classes(table: &Table) -> Vec<Operators> {
     entries.map(|entry| entry.operators).collect()
 }
 
-/// Each class is measured, and confirmed, with an operator of its own, and decided from that alone.
+/// Each class is measured and confirmed with its own operator, and decided from these measurements alone.
 #[test]
 fn both_classes_are_decided_from_their_own_cells() {
     let folder = TempDir::new().expect("a folder");
@@ -100,7 +100,7 @@ fn both_classes_are_decided_from_their_own_cells() {
     for operator in [None, Some(Operator::Sum), Some(Operator::Noncommutative)] {
         assert!(operators.contains(&operator), "{operator:?}");
     }
-    // What is there is found again: nothing is left to measure.
+    // A second run finds the measurements: nothing is left to measure.
     let again = tune(&at, &mut Silent, &never()).expect("tuned");
     assert_eq!(again.measured.launches, 0);
     assert_eq!(again.table.collectives, tuned.table.collectives);

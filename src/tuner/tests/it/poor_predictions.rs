@@ -1,11 +1,11 @@
-//! A guided campaign on a simulated machine whose messages of one size are not what the model makes of them.
+//! A guided campaign on a simulated machine on which messages of one size do not take the time that the model predicts.
 
 use std::sync::atomic::AtomicBool;
 
 use tuner::{MeasurementContext, SearchPaths, Silent, tune};
 
-/// Messages of about 8 KiB start a hundred times as fast as all others, which one launch's line through all sizes cannot
-/// tell.
+/// Messages of about 8 KiB have a hundredth of the start-up time of all others, which a line through all sizes of one
+/// launch cannot show.
 const MACHINE: &str = "name: bump\nranks_per_node: 64\n\
     node:\n  alpha: 10e-6\n  beta: 5e-12\n  lines:\n\
     \x20 - {from: 0, alpha: 10e-6, beta: 5e-12}\n\
@@ -13,8 +13,8 @@ const MACHINE: &str = "name: bump\nranks_per_node: 64\n\
     \x20 - {from: 11000, alpha: 10e-6, beta: 5e-12}\n\
     gamma: 1e-12\n";
 
-/// The ring sends 126 messages of 8 KiB one after the other. By the line it would be far too slow to be tried, and it is
-/// the fastest by far.
+/// The ring sends 126 messages of 8 KiB one after the other. By the line it would be far too slow to be tried, but it
+/// is by far the fastest.
 #[test]
 fn a_search_measures_where_the_model_does_not_hold() {
     let folder = tempfile::tempdir().expect("temporary folder");

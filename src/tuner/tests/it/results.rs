@@ -1,4 +1,4 @@
-//! What follows from the samples.
+//! Tables, fits and reports from the samples.
 
 use std::sync::atomic::AtomicBool;
 
@@ -34,7 +34,7 @@ fn query(bytes: u64, operators: OperatorClass) -> Query {
 }
 
 #[test]
-fn the_table_beats_a_slow_default_with_what_the_model_says_is_best() {
+fn the_table_replaces_a_slow_default_by_the_best_candidate_of_the_model() {
     let (_bench, tuned) = tuned_with(
         "candidates: {exclude: ['*/rabenseifner', '*/circulant', '*/bine', '*/ring_segmented']}\n",
     );
@@ -152,14 +152,14 @@ fn a_store_without_samples_of_a_library_says_so() {
 }
 
 #[test]
-fn what_a_campaign_no_longer_asks_for_is_not_decided_on() {
+fn candidates_that_a_campaign_no_longer_names_are_not_chosen() {
     let (mut bench, before) = tuned();
     assert!(before.table.to_yaml().contains("allreduce/rabenseifner"));
     bench.redirect(
         "launches: 6",
         "launches: 6\ncollectives: [allreduce, bcast]\ncandidates: {exclude: ['*/rabenseifner', '*/bine']}",
     );
-    // On two ranks Bine is the same schedule, and would be measured in place of what is left out.
+    // On two ranks Bine has the same schedule, and would be measured in place of the removed candidate.
     let after = tune(&bench.workplace(), &mut Silent, &AtomicBool::new(false)).expect("tuned");
     assert_eq!(after.measured.launches, 0, "everything asked for is there");
     let table = after.table.to_yaml();
@@ -185,7 +185,7 @@ fn an_incomplete_campaign_says_so_in_its_table() {
 }
 
 #[test]
-fn a_table_that_its_store_has_outgrown_is_told_of() {
+fn a_table_older_than_its_store_is_reported() {
     let (bench, mut tuned) = tuned();
     let store = bench.campaign().output.store;
     let asked = query(16 << 10, OperatorClass::Commutative);

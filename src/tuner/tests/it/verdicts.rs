@@ -10,10 +10,10 @@ use vocabulary::{Candidate, Library, Pattern};
 
 use crate::confirm::{Desk, query};
 
-/// A size at which fresh launches confirm what is chosen.
+/// A size at which fresh launches confirm the choice.
 const BYTES: u64 = 4 << 10;
 
-/// A verdict about what the desk's table chooses there.
+/// A verdict about the table's choice at that size.
 fn verdict(desk: &Desk, table: &Table) -> Verdict {
     let decision = table.lookup(&query(BYTES));
     assert_ne!(*decision.candidate, Candidate::Default);
@@ -42,7 +42,7 @@ fn keep(desk: &Desk, verdicts: &[Verdict]) {
     store.record_verdicts(verdicts).expect("kept");
 }
 
-/// The table as its repair leaves it.
+/// The table after its repair.
 fn repaired(tuned: &Tuned, verdict: &Verdict) -> Table {
     let mut table = tuned.table.clone();
     let changes = table.turn_back(std::slice::from_ref(verdict));
@@ -51,7 +51,7 @@ fn repaired(tuned: &Tuned, verdict: &Verdict) -> Table {
 }
 
 #[test]
-fn what_was_repaired_stays_repaired_when_tuned_again() {
+fn repaired_rules_stay_repaired_when_tuned_again() {
     let desk = Desk::new("");
     let first = desk.tune();
     let verdict = verdict(&desk, &first.table);
@@ -71,7 +71,7 @@ fn what_was_repaired_stays_repaired_when_tuned_again() {
             .any(|text| text.starts_with("Turned back to the default")),
         "{warnings:?}"
     );
-    // So do report and evidence.
+    // Report and evidence show the warning too.
     let found = &again.analysis.found;
     let decision = found.decisions.iter().find(|d| d.cell.bytes == BYTES);
     let decision = decision.expect("decided");
@@ -81,7 +81,7 @@ fn what_was_repaired_stays_repaired_when_tuned_again() {
     );
     let report = std::fs::read_to_string(&again.report_path).expect("a report");
     assert!(report.contains("Turned back to the default"), "{report}");
-    // And any other look at the store.
+    // Other analyses of the store give the same table.
     let store = Store::open(desk.workplace().store()).expect("a store");
     let analysis = CampaignAnalysis::of(&store, None, None).expect("analysed");
     assert!(analysis.agrees_with(&again.table) && !analysis.agrees_with(&first.table));
@@ -123,7 +123,7 @@ fn other_libraries_conditions_and_patterns_are_not_bound() {
 }
 
 #[test]
-fn newer_launches_that_confirm_it_again_overrule_a_verdict() {
+fn newer_confirming_launches_overrule_a_verdict() {
     let expected = Desk::new("").tune();
     let desk = Desk::new("");
     let verdict = verdict(&desk, &expected.table);
@@ -131,7 +131,7 @@ fn newer_launches_that_confirm_it_again_overrule_a_verdict() {
     keep(&desk, std::slice::from_ref(&verdict));
     let tuned = desk.tune();
     assert_eq!(tuned.table.collectives, expected.table.collectives);
-    // Unless they measured other sizes.
+    // Launches at other sizes do not overrule it.
     let desk = Desk::new("");
     let elsewhere = Verdict {
         bytes: BYTES + 1,
@@ -164,10 +164,10 @@ fn verdicts_in_the_tables_own_file_are_read_before_it_is_written_again() {
     let mut table = repaired(&first, &verdict);
     table.verdicts.push(verdict.clone());
     table.save(&first.table_path).expect("saved");
-    // Rules and warning come back, and so do the verdicts.
+    // The new table has the same rules, warning and verdicts.
     assert_eq!(desk.tune().table, table);
     assert_eq!(desk.tune().table, table);
-    // One from before all launches is overruled by them.
+    // A verdict from before all launches is overruled by them.
     table.verdicts[0].unix_seconds = 1;
     table.save(&first.table_path).expect("saved");
     let overruled = desk.tune().table;

@@ -1,4 +1,4 @@
-//! The document of the interface, and whether the interface keeps to it.
+//! The document of the interface, compared with the answers.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::fixture::Site;
 
-/// What the layers around all addresses may answer.
+/// The statuses with which the layers around all addresses may answer.
 const EVERYWHERE: [u16; 3] = [408, 421, 429];
 
 fn document(site: &Site) -> Value {

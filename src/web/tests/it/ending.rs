@@ -1,4 +1,4 @@
-//! How the service ends.
+//! The end of the service.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ fn open_event_streams_end_with_the_service_within_five_seconds() {
     let mut streams: Vec<Events> = (0..50)
         .map(|_| Events::open(&site, "/api/v1/events", ""))
         .collect();
-    // One that waits between two requests, and one that has sent half of one.
+    // A connection that waits between two requests, and one that has sent half a request.
     let mut idle = site.connect();
     idle.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .unwrap();

@@ -56,7 +56,7 @@ impl Events {
 }
 
 #[test]
-fn an_id_that_is_not_known_says_that_events_were_lost() {
+fn an_unknown_id_is_answered_with_an_event_about_lost_events() {
     let site = Site::new();
     for id in ["1", "x", "-1", "99999999999999999999999"] {
         let mut events = Events::open(&site, "/api/v1/events", &format!("Last-Event-ID: {id}\r\n"));

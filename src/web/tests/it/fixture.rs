@@ -1,4 +1,4 @@
-//! A service in a folder of its own, and a client that sends what it is told to.
+//! A service in a temporary folder, and a client that sends given requests.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -98,7 +98,7 @@ impl Site {
         stream
     }
 
-    /// Sends a request with headers, each `Name: value`, on a connection of its own.
+    /// Sends a request with headers, each `Name: value`, on a new connection.
     pub(crate) fn send(&self, line: &str, headers: &[&str], body: &str) -> Answer {
         let host = self.address.unwrap();
         let mut text = format!("{line} HTTP/1.1\r\nConnection: close\r\n");
@@ -204,7 +204,7 @@ impl Answer {
 
 /// Writes and reads until the other end closes.
 pub(crate) fn exchange(mut stream: impl Read + Write, bytes: &[u8]) -> Answer {
-    // Who refuses a request need not read it to its end.
+    // A server that refuses a request need not read it to its end.
     let _ = stream.write_all(bytes);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);

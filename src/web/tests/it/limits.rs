@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::fixture::{Site, exchange};
 
 #[test]
-fn what_is_too_large_is_refused() {
+fn requests_that_are_too_large_are_refused() {
     let site = Site::new();
     let long = format!("GET /api/v1/tasks?campaign={}", "a".repeat(5000));
     site.send(&long, &[], "").expect(414);
@@ -16,7 +16,7 @@ fn what_is_too_large_is_refused() {
     let many: Vec<_> = (0..100).map(|index| format!("X-{index}: a")).collect();
     let many: Vec<_> = many.iter().map(String::as_str).collect();
     assert_eq!(site.send("GET /healthz", &many, "").status, 431);
-    // A body that is announced too large is not waited for.
+    // A body with too large a length is refused before it arrives.
     let bearer = site.bearer();
     let start = Instant::now();
     let text = format!(
@@ -41,7 +41,7 @@ fn chunks_are_counted_too() {
     text += "0\r\n\r\n";
     let mut stream = site.connect();
     let mut writer = stream.try_clone().unwrap();
-    // The answer may come before all is sent, and what is sent after it resets the connection.
+    // The answer may come before everything is sent, and data sent after it resets the connection.
     let writing = std::thread::spawn(move || {
         let _ = writer.write_all(text.as_bytes());
         let _ = writer.shutdown(Shutdown::Write);

@@ -1,4 +1,4 @@
-//! Tests of the crate `web`: real sockets before a service in a folder of its own.
+//! Tests of the crate `web`, with real sockets and a service in a temporary folder.
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 

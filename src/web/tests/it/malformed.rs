@@ -1,10 +1,10 @@
-//! Requests that make no sense, from random numbers.
+//! Malformed requests from random numbers.
 
 use fastrand::Rng;
 
 use crate::fixture::{Answer, Site, exchange};
 
-/// `COLLTUNE_SEED` repeats what a failure has printed.
+/// `COLLTUNE_SEED` repeats the seed that a failure has printed.
 fn random() -> Rng {
     let given = std::env::var("COLLTUNE_SEED").ok();
     let seed = given.map_or_else(|| fastrand::u64(..1 << 32), |seed| seed.parse().unwrap());
@@ -72,7 +72,7 @@ const BODIES: [&str; 8] = [
 ];
 
 #[test]
-fn random_paths_and_bodies_are_refused_and_harm_nothing() {
+fn random_paths_and_bodies_are_refused_without_effect() {
     let (site, mut random) = (Site::new(), random());
     let bearer = site.bearer();
     for _ in 0..400 {
@@ -106,7 +106,7 @@ fn random_paths_and_bodies_are_refused_and_harm_nothing() {
 }
 
 #[test]
-fn random_bytes_are_refused_and_harm_nothing() {
+fn random_bytes_are_refused_without_effect() {
     let (site, mut random) = (Site::new(), random());
     for _ in 0..200 {
         let mut bytes = b"POST /api/v1/tokens HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
@@ -137,7 +137,7 @@ fn random_bytes_are_refused_and_harm_nothing() {
 }
 
 #[test]
-fn two_lengths_of_a_body_are_one_too_many() {
+fn two_lengths_of_a_body_are_refused() {
     let site = Site::new();
     for headers in [
         "Content-Length: 4\r\nContent-Length: 5",

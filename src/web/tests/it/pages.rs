@@ -27,7 +27,7 @@ fn names_that_are_markup_are_text_on_every_page() {
         .chain(["/tokens", "/audit"])
     {
         let page = browser.page(path);
-        // Neither the tag of the name nor what would end an attribute.
+        // Neither the name's tag nor a quote that would end an attribute.
         assert!(
             !page.contains("<i>") && !page.contains("<script>"),
             "{path}"
@@ -48,7 +48,7 @@ fn names_that_are_markup_are_text_on_every_page() {
 }
 
 #[test]
-fn what_is_not_there_is_a_page_too() {
+fn missing_pages_have_a_page() {
     let busy = Busy::new(true);
     let stranger = busy.stranger();
     let nothing = "0".repeat(64);
@@ -118,7 +118,7 @@ fn forms_without_their_token_change_nothing() {
 }
 
 #[test]
-fn where_reading_is_closed_strangers_are_sent_to_log_in() {
+fn if_reading_is_closed_visitors_are_redirected_to_log_in() {
     let busy = Busy::new(false);
     let stranger = busy.stranger();
     for path in busy.pages() {
@@ -152,7 +152,7 @@ fn where_reading_is_closed_strangers_are_sent_to_log_in() {
 }
 
 #[test]
-fn one_logs_in_with_a_token_and_comes_back_to_the_page() {
+fn after_logging_in_with_a_token_the_page_is_shown_again() {
     let busy = Busy::new(false);
     let token = busy.token(&[Scope::Read]);
     let stranger = busy.stranger();
@@ -203,7 +203,7 @@ fn a_task_is_submitted_and_cancelled() {
     );
     assert_eq!(field(&refused.body, "collectives"), "bcast, allreduce");
     fields[4] = ("budget", "10m");
-    // The second of two clicks adds nothing.
+    // A second click adds no task.
     for _ in 0..2 {
         let answer = browser.submit("/queue", &fields);
         assert_eq!(
@@ -228,7 +228,7 @@ fn a_task_is_submitted_and_cancelled() {
 }
 
 #[test]
-fn long_lists_have_parts() {
+fn long_lists_are_split_into_pages() {
     let busy = Busy::new(true);
     for _ in 0..60 {
         submit(&busy.site);

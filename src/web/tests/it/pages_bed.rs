@@ -1,4 +1,4 @@
-//! A browser without script, before a site where every name that can be is markup.
+//! A browser without script, and a site in which all names that may contain markup do.
 
 use service::{
     Actor, ChannelKey, Digest, NewToken, ReleaseAction, ReleaseChannel, ReleaseRequest, Scope,
@@ -10,7 +10,7 @@ use crate::fixture::{Answer, Site};
 
 /// A name that is markup.
 pub(crate) const HOSTILE: &str = "<i>\"'&amp;</i><script>alert(1)</script>";
-/// A campaign whose path is, as far as a file's name may be.
+/// A campaign with a path that is markup, as far as a file's name may be.
 pub(crate) const CAMPAIGN: &str = "tuning/<i>\"'&amp;<script>alert(1).yaml";
 
 /// A site with a task, tables, a channel with a history, tokens and an audit.
@@ -30,7 +30,7 @@ pub(crate) fn key() -> ChannelKey {
     }
 }
 
-/// Who prepares a test.
+/// The actor that prepares a test.
 pub(crate) fn admin() -> Actor {
     Actor {
         name: HOSTILE.to_owned(),
@@ -128,7 +128,7 @@ impl Busy {
     }
 }
 
-/// Adds a task that no one carries out.
+/// Adds a task that is never carried out.
 pub(crate) fn submit(site: &Site) {
     let request = TaskRequest {
         kind: TaskKind::Tune,
@@ -151,7 +151,7 @@ fn release(site: &Site, digest: &Digest) {
     released.unwrap();
 }
 
-/// A table that chooses this block size, made by a host and CPU whose names are markup.
+/// A table that chooses this block size, made on a host and CPU with markup as names.
 fn table(block_bytes: &str) -> String {
     let rules = format!(
         r#"
@@ -177,7 +177,7 @@ fn table(block_bytes: &str) -> String {
         .replace("warnings: []", &format!("warnings: [{hostile}]"))
 }
 
-/// Sends what a browser would.
+/// Sends the request that a browser would send.
 pub(crate) struct Browser<'s> {
     site: &'s Site,
     cookie: String,
@@ -189,7 +189,7 @@ impl Browser<'_> {
         self.exchange("GET", path, "")
     }
 
-    /// A page that is there, after everything was checked that holds for every page.
+    /// An existing page, after the checks for all pages.
     #[track_caller]
     pub(crate) fn page(&self, path: &str) -> String {
         let answer = self.get(path);
@@ -246,7 +246,7 @@ pub(crate) fn percent(text: &str) -> String {
     text.bytes().map(byte).collect()
 }
 
-/// Checks what holds for every page, also those of problems.
+/// Checks the properties of all pages, also those of problems.
 #[track_caller]
 pub(crate) fn check(answer: &Answer) {
     let media = answer.header("content-type").unwrap_or_default();

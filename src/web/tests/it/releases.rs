@@ -1,4 +1,4 @@
-//! A table's way to its channel, as clients see it.
+//! Tables, releases and channels, as clients see them.
 
 use serde_json::{Value, json};
 use service::Scope;
@@ -18,7 +18,7 @@ fn table(block_bytes: &str) -> String {
     testkit::tables::yaml("night", "openmpi", "4.1.4", &rules)
 }
 
-/// Takes a table in and returns its digest.
+/// Adds a table and returns its digest.
 fn taken_in(site: &Site, text: &str) -> String {
     let headers = [site.bearer(), "Content-Type: application/yaml".to_owned()];
     let headers = [headers[0].as_str(), headers[1].as_str()];
@@ -128,7 +128,7 @@ fn a_table_is_kept_shown_and_exported_by_its_digest() {
 }
 
 #[test]
-fn a_release_needs_the_state_that_its_author_saw() {
+fn a_release_is_refused_if_the_channel_has_changed() {
     let site = Site::of_two_machines(|_| {});
     let (first, second) = (
         taken_in(&site, &table("64K")),
@@ -200,7 +200,7 @@ fn a_release_needs_the_state_that_its_author_saw() {
 }
 
 #[test]
-fn nodes_ask_for_what_changed_and_are_noted() {
+fn nodes_get_only_changes_and_are_recorded() {
     let site = Site::new();
     let digest = taken_in(&site, &table("64K"));
     release(&site, "If-None-Match: *", &overridden(&digest)).expect(201);
@@ -222,7 +222,7 @@ fn nodes_ask_for_what_changed_and_are_noted() {
     assert!(noted);
 }
 
-/// As after a restore, from which releases are numbered as they were before.
+/// As after a restore, since then numbers of releases are used again.
 #[test]
 fn the_same_number_with_another_table_is_another_state() {
     let [first, second] = ["64K", "32K"].map(|block_bytes| {
@@ -246,12 +246,12 @@ fn the_same_number_with_another_table_is_another_state() {
     );
     let tag = after.header("etag").unwrap();
     release(&second, &format!("If-Match: {tag}"), &withdraw).expect(201);
-    // People say the number alone.
+    // Users give the number alone.
     release(&first, "If-Match: \"1\"", &withdraw).expect(201);
 }
 
 #[test]
-fn the_released_table_answers_questions() {
+fn the_released_table_answers_queries() {
     let site = Site::new();
     let digest = taken_in(&site, &table("64K"));
     let lookup = format!("{CHANNEL}/lookup");
@@ -302,7 +302,7 @@ fn the_released_table_answers_questions() {
 }
 
 #[test]
-fn events_that_were_missed_come_first() {
+fn missed_events_are_sent_first() {
     let site = Site::new();
     let (first, second) = (
         taken_in(&site, &table("64K")),

@@ -1,4 +1,4 @@
-//! What each address answers.
+//! The answers of each address.
 
 use serde_json::json;
 use service::Scope;
@@ -8,7 +8,7 @@ use crate::fixture::Site;
 const UNKNOWN: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 #[test]
-fn what_is_there_is_answered_and_what_is_not_is_a_problem() {
+fn missing_things_are_answered_with_a_problem() {
     let site = Site::new();
     assert_eq!(site.get("/healthz").expect(200).body, "ok\n");
     site.get("/readyz").expect(200);
@@ -110,7 +110,7 @@ fn tokens_are_made_listed_and_revoked_by_administrators() {
         &format!("DELETE /api/v1/tokens/{id}"),
     ] {
         site.send(line, &[&bearer], "").expect(403);
-        // A token would help those who have shown none.
+        // Requests without a token are asked for one.
         site.send(line, &[], "").expect(401);
     }
     let all = site
@@ -136,7 +136,7 @@ fn tokens_are_made_listed_and_revoked_by_administrators() {
 }
 
 #[test]
-fn readers_of_one_machine_see_what_is_its_own() {
+fn readers_of_one_machine_see_only_that_machine() {
     let site = Site::of_two_machines(|configuration| configuration.open_reading = false);
     let bearer = |token: &str| format!("Authorization: Bearer {token}");
     let here = bearer(&site.token(&[Scope::Read], &["local"]));

@@ -1,4 +1,4 @@
-//! Who may ask: tokens, sessions, users at sockets, names of hosts, pages of other sites.
+//! Authorization: tokens, sessions, users of sockets, names of hosts, pages of other sites.
 
 use serde_json::json;
 use service::Listen;
@@ -6,7 +6,7 @@ use service::Listen;
 use crate::fixture::{Site, exchange_at_socket};
 
 #[test]
-fn a_session_changes_things_with_its_form_token_alone() {
+fn a_session_needs_its_form_token_for_changes() {
     let site = Site::new();
     let begun = site
         .post("/api/v1/session", &[], &json!({"token": site.owner}))
@@ -54,7 +54,7 @@ fn a_session_changes_things_with_its_form_token_alone() {
     let own = format!("Origin: http://{}", site.address.unwrap());
     make(&[&form_token, &own]).expect(201);
     make(&[&form_token, "Sec-Fetch-Site: same-origin"]).expect(201);
-    // What a browser says of other sites counts more than what a page may know.
+    // A browser's header about the origin counts more than a valid form token.
     make(&[&form_token, "Origin: http://evil.example"]).expect(403);
     make(&[&form_token, "Origin: null"]).expect(403);
     make(&[&form_token, "Sec-Fetch-Site: cross-site"]).expect(403);
@@ -82,7 +82,7 @@ fn other_sites_cannot_log_a_browser_in() {
 }
 
 #[test]
-fn a_name_that_leads_here_is_not_enough() {
+fn unknown_host_names_are_refused() {
     let site = Site::with(|configuration, _| configuration.names = vec!["tables.site".to_owned()]);
     let port = site.address.unwrap().port();
     for (host, status) in [
@@ -125,12 +125,12 @@ fn wrong_tokens_are_counted_by_address() {
     assert!((1..=6).contains(&wait), "{wait}");
     site.post("/api/v1/session", &[], &json!({"token": "colltune_00"}))
         .expect(429);
-    // Reading that is open needs no token.
+    // Open reading needs no token.
     site.get("/api/v1/machines").expect(200);
 }
 
 #[test]
-fn what_is_no_bearer_token_is_refused() {
+fn other_kinds_of_authorization_are_refused() {
     let site = Site::new();
     for header in [
         "Basic YTpi",
@@ -148,7 +148,7 @@ fn what_is_no_bearer_token_is_refused() {
 }
 
 #[test]
-fn the_service_s_own_user_needs_no_token_at_a_socket() {
+fn the_services_own_user_needs_no_token_at_a_socket() {
     let request = "GET /api/v1/tokens HTTP/1.1\r\nHost: any\r\nConnection: close\r\n\r\n";
     let at_socket = |behind_proxy| {
         let site = Site::with(|configuration, folder| {
@@ -159,12 +159,12 @@ fn the_service_s_own_user_needs_no_token_at_a_socket() {
         exchange_at_socket(&site.folder().join("socket"), request).status
     };
     assert_eq!(at_socket(false), 200);
-    // Then the user at the other end is the proxy's, whoever asks it.
+    // Behind a proxy, the user at the other end is always the proxy's.
     assert_eq!(at_socket(true), 401);
 }
 
 #[test]
-fn cookies_are_for_tls_alone_where_there_is_some() {
+fn cookies_are_only_for_tls_if_it_is_used() {
     let site = Site::with(|configuration, _| configuration.behind_proxy = true);
     let begun = site
         .post("/api/v1/session", &[], &json!({"token": site.owner}))
@@ -175,7 +175,7 @@ fn cookies_are_for_tls_alone_where_there_is_some() {
         "{cookie}"
     );
     assert!(begun.header("strict-transport-security").is_some());
-    // Those that a proxy forwards are counted by their own addresses.
+    // Requests that a proxy forwards are counted by the clients' addresses.
     let wrong = "Authorization: Bearer colltune_00";
     for _ in 0..10 {
         let of = ["X-Forwarded-For: 10.0.0.9, 10.0.0.1", wrong];
@@ -192,7 +192,7 @@ fn cookies_are_for_tls_alone_where_there_is_some() {
 }
 
 #[test]
-fn addresses_that_others_reach_need_tls_or_a_proxy() {
+fn addresses_that_other_hosts_can_reach_need_tls_or_a_proxy() {
     let folder = tempfile::tempdir().unwrap();
     let mut configuration = service::Configuration::of_folder(folder.path()).unwrap();
     configuration.listen = Listen::Address("0.0.0.0:0".parse().unwrap());

@@ -1,4 +1,5 @@
-//! What all pages promise: they fit the window, and they neither complain nor load anything foreign.
+//! Properties of all pages: they fit the window, cause no warnings in the browser's console, and load nothing from
+//! other hosts.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use testkit::web::{Reply, Server};
 use super::site::{CAMPAIGN, Site};
 use crate::chromium::Browser;
 
-/// How wide a page is that has to be moved to and fro, if it is.
+/// The width of a page that must be scrolled horizontally; `None` if it need not be.
 fn overflow(browser: &Browser, width: u32) -> Option<u64> {
     let found = browser.evaluate("return document.documentElement.scrollWidth");
     found.as_u64().filter(|found| *found > u64::from(width))
@@ -80,7 +81,7 @@ pub(super) fn assert_pages_fit(
     check("", channel);
 }
 
-/// Where a page's picture is cut off: that of a table is to show what it decides.
+/// The height at which a page's picture is cut off. The picture of a table's page shows its decisions.
 fn most_high(name: &str, width: u32) -> u32 {
     match (name, width) {
         ("table", 1280) => 2200,
@@ -88,9 +89,9 @@ fn most_high(name: &str, width: u32) -> u32 {
     }
 }
 
-/// Otherwise the tests here would prove nothing.
+/// Without this, the other tests here would prove nothing.
 #[test]
-fn a_page_that_complains_loads_or_is_too_wide_is_found_out() {
+fn pages_that_warn_load_or_are_too_wide_are_detected() {
     let Some(browser) = Browser::start() else {
         return;
     };

@@ -1,4 +1,4 @@
-//! A service that people visit.
+//! A service for tests with a browser.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::mpi;
 use crate::run::Place;
 use crate::serve::Serving;
 
-/// Something small in which the default is not always the best. It takes a second.
+/// A small campaign, in which the default is not always the best. It takes a second.
 const SIMULATED: &str = "\
 name: night
 launcher: {simulated: {machine: fat-tree.yaml, seed: 7}}
@@ -30,7 +30,7 @@ pub(super) const CAMPAIGN: &str = "tuning/night.yaml";
 pub(super) struct Site {
     place: Place,
     _serving: Serving,
-    /// Without a slash at its end.
+    /// The address, without a slash at its end.
     pub(super) address: String,
     pub(super) token: String,
 }
@@ -70,7 +70,7 @@ impl Site {
         browser.wait("logged in", || browser.has("//button[.='Log out']"));
     }
 
-    /// Submits the campaign by its page's button, and comes to the task's page.
+    /// Submits the campaign by the button on its page, and ends on the task's page.
     pub(super) fn submit(&self, browser: &Browser, sizes: &str) {
         browser.open(&self.address);
         browser.click("//nav//a[.='Campaigns']");
@@ -80,7 +80,7 @@ impl Site {
         browser.wait("at the task", || browser.address().contains("/tasks/"));
     }
 
-    /// Submits the campaign, follows it, and comes to its table's page: the table's digest.
+    /// Submits the campaign, follows it, and goes to its table's page; returns the table's digest.
     pub(super) fn tune(&self, browser: &Browser, sizes: &str) -> String {
         self.submit(browser, sizes);
         follow(browser);
@@ -90,7 +90,7 @@ impl Site {
         address.rsplit('/').next().unwrap().to_owned()
     }
 
-    /// What the link of a channel, given by its page, leads to; jobs resolve it.
+    /// The target of the link of a channel, which jobs resolve; the channel is given by its page.
     pub(super) fn current(&self, page: &str) -> PathBuf {
         let (_, channel) = page.split_once("/channels/").unwrap();
         let folder = format!("service/channels/{channel}/current");

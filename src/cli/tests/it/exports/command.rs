@@ -51,7 +51,7 @@ fn export_prints_or_writes_the_same_and_warns() {
 
 /// JSON has no comments.
 #[test]
-fn what_a_file_has_no_place_for_stands_beside_it() {
+fn the_instructions_of_a_file_without_comments_are_beside_it() {
     let place = place("6.0.1");
     let args = [
         "export",
@@ -78,7 +78,7 @@ fn what_a_file_has_no_place_for_stands_beside_it() {
 }
 
 #[test]
-fn what_cannot_be_exported_is_refused() {
+fn tables_that_cannot_be_exported_are_refused() {
     let place = place("4.1.4");
     let check = |args: &[&str], parts: &[&str]| {
         let before = place.files();

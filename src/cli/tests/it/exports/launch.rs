@@ -1,4 +1,4 @@
-//! Compiling for a library and starting ranks, which never outlive a test.
+//! Compiles programs for a library and starts ranks, which never outlive a test.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use testkit::process;
 use crate::mpi::sessions;
 use crate::run::Place;
 
-/// What one launch may take.
+/// The time limit for one launch.
 const PATIENCE: Duration = Duration::from_secs(100);
 
 /// An MPI library to test with.
 pub(crate) struct Library {
     mpicc: PathBuf,
     pub(crate) mpirun: PathBuf,
-    /// As the library or its launcher tells.
+    /// The version that the library or its launcher reports.
     pub(crate) version: String,
 }
 
@@ -34,7 +34,7 @@ impl Library {
         Self::at(mpicc, mpirun, marker)
     }
 
-    /// A release that `scripts/newer-mpi` installed; `None`, with a word, if it did not.
+    /// A release that `scripts/newer-mpi` has installed; `None`, with a message, if it has not.
     pub(super) fn newer(release: &str, marker: &str) -> Option<Self> {
         let folder = process::cached("mpi").map(|mpi| mpi.join(release).join("bin"));
         let library =
@@ -42,12 +42,12 @@ impl Library {
         testkit::require("newer MPI library", library)
     }
 
-    /// The library's own file.
+    /// The path of the library's shared object.
     pub(super) fn file(&self) -> PathBuf {
         self.mpicc.with_file_name("../lib/libmpi.so.12")
     }
 
-    /// The library with these programs, if the launcher tells its version behind a marker.
+    /// The library with these programs, if the launcher prints its version after a marker.
     pub(super) fn at(mpicc: PathBuf, mpirun: PathBuf, marker: &str) -> Option<Self> {
         let output = Command::new(&mpirun).arg("--version").output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -78,7 +78,7 @@ impl Library {
         program
     }
 
-    /// Runs a program on some ranks and returns what it prints; it must end well.
+    /// Runs a program on some ranks and returns its output; the program must succeed.
     pub(super) fn run(
         &self,
         place: &Place,

@@ -10,7 +10,7 @@ use super::launch::Library;
 use super::{Call, entry, lines, write_table};
 use crate::run::Place;
 
-/// Choices of each collective: one begins every thousand bytes.
+/// The choices of each collective: the next one begins every thousand bytes.
 const IDS: [(Collective, &[&str]); 7] = [
     (
         Collective::Bcast,
@@ -47,7 +47,7 @@ fn is_ordered(collective: Collective, id: &str) -> bool {
     libraries::combines_in_order("mpich", collective, id)
 }
 
-/// The choices for operators of a class: where they begin.
+/// The choices for a class of operators, with the sizes from which they are used.
 fn rules(collective: Collective, ids: &[&str], is_commutative: bool) -> Vec<(u64, String)> {
     let of_class = ids
         .iter()
@@ -103,7 +103,7 @@ fn calls() -> Vec<Call> {
     calls
 }
 
-/// The algorithm that a call should run; `None` where it is the library's to decide.
+/// The algorithm that a call should run; `None` if the library decides.
 fn expected(call: &Call, ranks: u32) -> Option<String> {
     let (_, ids) = IDS.iter().find(|(of, _)| *of == call.collective)?;
     let rules = rules(call.collective, ids, call.variant != "noncommutative");
@@ -151,7 +151,7 @@ fn traced(
     (0..calls.len()).map(of_call).collect()
 }
 
-/// Where an algorithm stands among the choices of its collective.
+/// The position of an algorithm among the choices of its collective.
 fn choice(collective: Collective, id: &str) -> usize {
     let (_, ids) = IDS.iter().find(|(of, _)| *of == collective).unwrap();
     ids.iter().position(|known| *known == id).unwrap()
@@ -163,7 +163,7 @@ fn variable(collective: Collective) -> String {
     format!("MPIR_CVAR_{name}_INTRA_ALGORITHM")
 }
 
-/// The settings that the companion of the file asks for.
+/// The settings that the text beside the file asks for.
 fn settings(companion: &str) -> Vec<(&str, OsString)> {
     let exports = companion
         .lines()
@@ -245,12 +245,12 @@ fn prove(library: &Library, file: Option<&str>) {
             }
         }
     }
-    // Algorithms with messages like those of the library's own choice cannot be told from it.
+    // Algorithms with the same messages as the library's own choice cannot be distinguished from it.
     assert!(changed.len() >= 8, "{changed:?}");
 }
 
 #[test]
-fn mpich_runs_what_an_exported_selection_file_says() {
+fn mpich_runs_the_choices_of_an_exported_selection_file() {
     let library = Library::find("MPICC_MPICH", "mpicc.mpich", "mpiexec.mpich", "Version:");
     let library = library.filter(|library| library.version.starts_with("4.0."));
     let Some(library) = testkit::require("MPICH 4.0", library) else {
@@ -266,7 +266,7 @@ fn mpich_runs_what_an_exported_selection_file_says() {
 /// The environment file of a deployed version is enough. On 4 ranks, which were not measured, the library's own
 /// choice stays.
 #[test]
-fn mpich_takes_a_deployed_table_with_its_environment_file() {
+fn mpich_uses_a_deployed_table_with_its_environment_file() {
     let library = Library::find("MPICC_MPICH", "mpicc.mpich", "mpiexec.mpich", "Version:");
     let library = library.filter(|library| library.version.starts_with("4.0."));
     let Some(library) = testkit::require("MPICH 4.0", library) else {
@@ -321,14 +321,14 @@ fn mpich_takes_a_deployed_table_with_its_environment_file() {
 }
 
 #[test]
-fn mpich_4_3_runs_what_an_exported_selection_file_says() {
+fn mpich_4_3_runs_the_choices_of_an_exported_selection_file() {
     if let Some(library) = Library::newer("mpich-4.3.2", "Version:") {
         prove(&library, library.file().to_str());
     }
 }
 
 #[test]
-fn mpich_5_runs_what_an_exported_selection_file_says() {
+fn mpich_5_runs_the_choices_of_an_exported_selection_file() {
     if let Some(library) = Library::newer("mpich-5.0.2", "Version:") {
         prove(&library, library.file().to_str());
     }

@@ -1,4 +1,4 @@
-//! Open MPI: its algorithms are exported functions, which a preloaded library sees called.
+//! Open MPI: its algorithms are exported functions, and a preloaded library sees calls of them.
 
 mod algorithms;
 
@@ -14,13 +14,13 @@ use super::launch::Library;
 use super::{Call, entry, lines, write_table};
 use crate::run::Place;
 
-/// In a file that names none of these a program with operators of all kinds is right.
+/// With a file that names none of these, results are right for operators of all kinds.
 fn is_ordered(collective: Collective, id: &str) -> bool {
     libraries::combines_in_order("openmpi", collective, id.split(',').next().unwrap())
 }
 
 const RANKS: [u32; 3] = [2, 3, 4];
-/// Where the choices of a collective begin. The first one is the library's.
+/// The sizes at which the choices of a collective begin. The first choice is the library's.
 const STEP: u64 = 1000;
 
 /// A table that names every algorithm on every number of ranks, and for operators that do not commute
@@ -113,7 +113,7 @@ fn function(line: &str, collective: Collective) -> Option<(String, [u64; 2])> {
     Some((name, [first.parse().ok()?, second.parse().ok()?]))
 }
 
-/// How many of the two arguments a function has: a segment size and a fanout.
+/// The number of these arguments that a function has: a segment size and a fanout.
 fn arguments(collective: Collective, function: &str) -> usize {
     match (collective, function) {
         (Collective::Bcast, "chain") => 2,
@@ -143,7 +143,7 @@ fn traced(
     traced_with(library, place, ranks, calls, &flags, &[])
 }
 
-/// The same with flags of the launcher and variables of the environment.
+/// Like [`traced`], with flags of the launcher and environment variables.
 fn traced_with(
     library: &Library,
     place: &Place,
@@ -181,8 +181,8 @@ fn compile(library: &Library, place: &Place) {
     std::fs::rename(trace, place.path("trace.so")).unwrap();
 }
 
-/// The id that the table chooses; `None` where the library decides: by the table, or since another
-/// algorithm would run in the place of this one.
+/// The id that the table chooses; `None` if the library decides, because the table says so or because another algorithm
+/// would run in place of this one.
 fn chosen(table: &Table, call: &Call, ranks: u32, operators: OperatorClass) -> Option<String> {
     let bytes = match (call.collective, call.variant) {
         // Its datatype has no size.
@@ -212,8 +212,8 @@ fn chosen(table: &Table, call: &Call, ranks: u32, operators: OperatorClass) -> O
     runs.then(|| decision.candidate.to_string())
 }
 
-/// The function behind a candidate of the table, with its segment size and its fanout as far as it has
-/// them; the fanout is 4 if the table gives none.
+/// The function that carries out a candidate of the table, with the segment size and the fanout that it has; the fanout
+/// is 4 if the table gives none.
 fn wanted(collective: Collective, candidate: &str) -> (String, Vec<u64>) {
     let (name, parameters) = candidate.split_once('[').unwrap_or((candidate, ""));
     let (_, id) = name.split_once('/').unwrap();
@@ -250,7 +250,7 @@ fn wanted(collective: Collective, candidate: &str) -> (String, Vec<u64>) {
     (function.to_owned(), all[..count].to_vec())
 }
 
-/// Compares what ran with what the table says, call by call; the functions that were seen.
+/// Compares the functions that ran with the table's choices, call by call; returns the functions that were seen.
 fn check(
     table: &Table,
     operators: OperatorClass,
@@ -288,7 +288,7 @@ fn prove(library: &Library) {
     let place = Place::new();
     let table = write_table(&place, "openmpi", &library.version, &collectives());
     compile(library, &place);
-    // What the library does by itself, whatever a file would be for: these are all calls that there are.
+    // The library's own choices; these are all calls.
     let all = calls(false);
     let own = RANKS.map(|ranks| traced(library, &place, ranks, &all, false));
     let mut seen = BTreeSet::new();
@@ -321,7 +321,7 @@ fn prove(library: &Library) {
             .map(move |name| format!("{collective}/{name}"))
     });
     let missing: Vec<String> = all.filter(|name| !seen.contains(name)).collect();
-    // Of gather, scatter, barrier and scan there is one choice a number of ranks.
+    // Gather, scatter, barrier and scan have one choice for each number of ranks.
     let expected = [
         "barrier/basic_linear",
         "barrier/recursivedoubling",
@@ -331,7 +331,7 @@ fn prove(library: &Library) {
 }
 
 #[test]
-fn openmpi_runs_what_an_exported_rules_file_says() {
+fn openmpi_runs_the_choices_of_an_exported_rules_file() {
     let library = Library::find("MPICC_OPENMPI", "mpicc.openmpi", "mpirun.openmpi", ") ");
     let library = library.filter(|library| library.version.starts_with("4.1."));
     let Some(library) = testkit::require("Open MPI 4.1", library) else {
@@ -343,7 +343,7 @@ fn openmpi_runs_what_an_exported_rules_file_says() {
 /// The environment file of a deployed version is enough. On 3 ranks, which were not measured, the library's own
 /// choice stays.
 #[test]
-fn openmpi_takes_a_deployed_table_with_its_environment_file() {
+fn openmpi_uses_a_deployed_table_with_its_environment_file() {
     let library = Library::find("MPICC_OPENMPI", "mpicc.openmpi", "mpirun.openmpi", ") ");
     let library = library.filter(|library| library.version.starts_with("4.1."));
     let Some(library) = testkit::require("Open MPI 4.1", library) else {
@@ -383,7 +383,7 @@ fn openmpi_takes_a_deployed_table_with_its_environment_file() {
 }
 
 #[test]
-fn openmpi_5_runs_what_an_exported_rules_file_says() {
+fn openmpi_5_runs_the_choices_of_an_exported_rules_file() {
     if let Some(library) = Library::newer("openmpi-5.0.11", ") ") {
         prove(&library);
     }

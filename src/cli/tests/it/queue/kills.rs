@@ -1,4 +1,4 @@
-//! A service that is killed at random moments, or whose children are.
+//! A service that is killed at random moments, or its child processes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ use vocabulary::Pattern;
 use super::process::{open, start};
 use crate::run::{Place, sound_store};
 
-/// Something small in which the default is not the best.
+/// A small campaign in which the default is not the best.
 const CAMPAIGN: &str = "\
 name: NAME
 launcher: {simulated: {machine: fat-tree.yaml, seed: 7}}
@@ -48,7 +48,7 @@ fn place() -> Place {
     place
 }
 
-/// Waits for the end of a service that nothing disturbs any more.
+/// Waits until all tasks of an undisturbed service have ended.
 #[track_caller]
 fn finish(mut child: Child) -> Duration {
     let begun = Instant::now();
@@ -78,7 +78,7 @@ fn children(place: &Place) -> Vec<Pid> {
     pids.map(Pid::from_raw).collect()
 }
 
-/// What came of all tasks: of each its state, what it takes over, and the table.
+/// The result of each task: its state, the task that it takes its result from, and the table.
 #[derive(Debug, PartialEq)]
 struct Results {
     tasks: Vec<(u64, TaskState, Option<String>)>,
@@ -118,7 +118,7 @@ fn results(place: &Place) -> Results {
     }
 }
 
-/// Nothing is stored twice, whatever was killed.
+/// Asserts that nothing is stored twice, whatever was killed.
 fn check_stores(place: &Place) {
     for entry in fs::read_dir(place.path(".colltune")).unwrap().flatten() {
         let path = entry.path();
@@ -138,7 +138,7 @@ fn check_stores(place: &Place) {
     }
 }
 
-/// Kills the service, or a child and then the service, some times; then lets it come to its end.
+/// Kills the service, or a child and then the service, several times; then waits for its end.
 fn disturb(seed: u64, whole: Duration) -> Place {
     let mut random = Rng::with_seed(seed);
     let place = place();
@@ -156,7 +156,7 @@ fn disturb(seed: u64, whole: Duration) -> Place {
         }
         let _ = service.kill();
         service.wait().unwrap();
-        // Now and then the next service meets what is left of this one.
+        // Sometimes the next service starts while processes of this one still run.
         if random.bool() {
             let begun = Instant::now();
             while !children(&place).is_empty() {

@@ -39,7 +39,7 @@ pub(super) fn open(place: &Place) -> std::sync::Arc<Service> {
     Service::open(configuration, env!("CARGO_BIN_EXE_colltune").into()).unwrap()
 }
 
-/// Asks for the same tasks at each start, and ends when all of them have ended.
+/// Submits the same tasks at each start, and ends when all of them have ended.
 #[test]
 #[ignore = "the process that other tests kill"]
 fn serves_another_test() {

@@ -1,4 +1,4 @@
-//! Traces as they are written.
+//! The text of traces.
 
 use super::words;
 use crate::run::Place;
@@ -28,7 +28,7 @@ fn export_prints_simgrid() {
 }
 
 #[test]
-fn simgrid_wants_a_file_a_rank_and_their_list() {
+fn simgrid_gets_a_file_for_each_rank_and_a_list() {
     let place = Place::new();
     let args = "schedule export reduce/binomial --ranks 3 --bytes 1K --format simgrid -o traces";
     let said = place.run(&words(args)).good().out;
@@ -55,7 +55,7 @@ fn simgrid_wants_a_file_a_rank_and_their_list() {
 }
 
 #[test]
-fn export_refuses_what_cannot_be() {
+fn export_refuses_impossible_calls() {
     let place = Place::new();
     let simgrid = "--format simgrid";
     for (args, parts) in [

@@ -1,4 +1,4 @@
-//! SimGrid, which is not part of this project, replays the traces.
+//! SimGrid, an independent simulator, replays the traces.
 
 use std::process::Command;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use testkit::process;
 use super::words;
 use crate::run::Place;
 
-/// What a message takes whatever its length: two links of the platform.
+/// The latency of a message: that of two links of the platform.
 const LATENCY_SECONDS: f64 = 2e-3;
 const BYTES_PER_SECOND: f64 = 1e9;
 
-/// Every host has a link of its own, full duplex, into one switch.
+/// Every host has a full-duplex link to one switch.
 const PLATFORM: &str = r#"<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
@@ -25,7 +25,7 @@ const PLATFORM: &str = r#"<?xml version='1.0'?>
 </platform>
 "#;
 
-/// A message takes latency and length / bandwidth, and both ends are there from start to end.
+/// A message takes its latency plus length / bandwidth, and occupies both ends for all of that time.
 const MODEL: &str = "smpi/lat-factor:0:1 smpi/bw-factor:0:1 network/crosstraffic:0 \
     network/weight-S:0 network/TCP-gamma:1e30 surf/precision:1e-13 maxmin/precision:1e-9 \
     smpi/send-is-detached-thresh:0 smpi/async-small-thresh:0 smpi/host-speed:1e9";
@@ -53,7 +53,7 @@ fn replay(place: &Place, ranks: u32, list: &str) -> f64 {
         .current_dir(place.path(""));
     let ended = process::run(&mut command, Duration::from_secs(60));
     let (status, log) = (ended.status, ended.out + &ended.err);
-    // It ends well even if the ranks wait for each other.
+    // It exits with 0 even if the ranks wait for each other.
     assert!(
         status.success() && !log.contains("eadlock"),
         "{status}: {log}"
@@ -79,7 +79,7 @@ fn about(seconds: f64, expected: f64) {
 
 /// Among them signals, and messages that wrap around: the subtree behind rank 6 ends with rank 0.
 #[test]
-fn where_only_messages_cost_simgrid_counts_the_steps_of_every_algorithm() {
+fn if_only_messages_take_time_simgrid_counts_the_steps_of_every_algorithm() {
     let Some(place) = place() else { return };
     for algorithm in ALGORITHMS {
         let name = algorithm.name();
@@ -112,7 +112,7 @@ fn where_only_messages_cost_simgrid_counts_the_steps_of_every_algorithm() {
     }
 }
 
-/// What the platform, the model and the traces make of our own terms.
+/// The machine that corresponds to the platform, the model and the traces.
 fn machine() -> Machine {
     let link = Link {
         // A message has an envelope of 16 bytes.
@@ -142,10 +142,10 @@ fn machine() -> Machine {
     }
 }
 
-/// Bytes, blocks and combinations cost as much as start-ups. Where messages have to wait for a port,
-/// SimGrid shares its bandwidth, and the two differ.
+/// Bytes, blocks and combinations cost as much as start-ups. If several messages need the same port, SimGrid shares its
+/// bandwidth, and the simulators differ.
 #[test]
-fn where_no_port_is_wanted_twice_simgrid_agrees_with_our_simulator() {
+fn if_no_port_is_shared_simgrid_agrees_with_our_simulator() {
     let Some(place) = place() else { return };
     let (mut compared, machine) = (0, machine());
     for algorithm in ALGORITHMS {
@@ -195,7 +195,7 @@ fn where_no_port_is_wanted_twice_simgrid_agrees_with_our_simulator() {
 }
 
 #[test]
-fn where_bytes_cost_too_blocks_and_combinations_count() {
+fn if_bytes_take_time_too_blocks_and_combinations_count() {
     let Some(place) = place() else { return };
     let message = |bytes: f64| LATENCY_SECONDS + bytes / BYTES_PER_SECOND;
     let bytes = 16e6;
@@ -221,9 +221,9 @@ fn where_bytes_cost_too_blocks_and_combinations_count() {
     about(free, 3.0 * message(bytes));
 }
 
-/// What is printed is one file for all ranks, which a list may name alone.
+/// The printed trace is one file for all ranks; the list then names only that file.
 #[test]
-fn a_trace_in_one_file_is_the_same() {
+fn a_trace_in_one_file_takes_the_same_time() {
     let Some(place) = place() else { return };
     let args = "allreduce/ring --bytes 4000";
     let apart = simulate(&place, 6, args);

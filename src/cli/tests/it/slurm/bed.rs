@@ -1,4 +1,4 @@
-//! A real Slurm for one test, of `scripts/virtual-slurm`.
+//! A real Slurm for one test, started by `scripts/virtual-slurm`.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 
 use crate::run::{Ran, script};
 
-/// Two nodes of four cores and a controller, for its owner alone, as long as it lives.
+/// Two nodes of four cores and a controller, for one test, which end when this is dropped.
 ///
 /// Half a second after [`Bed::up`] jobs can be submitted. Partitions are `debug`, of at most ten
 /// minutes, and `long`.
 pub(crate) struct Bed {
     pub(super) id: String,
-    /// As the script tells how to use it: variables and their values.
+    /// The variables that the script prints for using it, with their values.
     environment: Vec<(String, String)>,
 }
 
 impl Bed {
-    /// `None`, with a word, where there cannot be any. If this process is killed, the script still
-    /// takes everything down.
+    /// `None`, with a message, if Slurm cannot be started here. If this process is killed, the script still ends
+    /// everything.
     pub(crate) fn up() -> Option<Self> {
         let process = std::process::id().to_string();
         let (code, printed) = script(
@@ -57,13 +57,13 @@ impl Bed {
         format!("colltune-{}-{number}", self.id)
     }
 
-    /// What a program needs to use this Slurm, and Open MPI as root.
+    /// Sets the variables that a program needs to use this Slurm, and Open MPI as root.
     pub(crate) fn environment(&self) -> impl Iterator<Item = (&str, &str)> {
         let pairs = self.environment.iter();
         pairs.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Runs one of Slurm's commands in a folder, for at most 60 s: then it is killed.
+    /// Runs one of Slurm's commands in a folder; it is killed after 60 s.
     pub(crate) fn run(&self, folder: &Path, command: &[&str]) -> Ran {
         let output = Command::new("timeout")
             .args(["--kill-after=5", "60"])
@@ -79,8 +79,8 @@ impl Bed {
         }
     }
 
-    /// Submits a job from a folder and waits until it has ended, for at most 60 s; the state that it
-    /// ended in. `sbatch --wait` would ask every few seconds only.
+    /// Submits a job from a folder and waits until it has ended, for at most 60 s; returns its last state. `sbatch
+    /// --wait` would query the state only every few seconds.
     pub(crate) fn finish(&self, folder: &Path, sbatch: &[&str]) -> String {
         let submit = [&["sbatch", "--parsable"], sbatch].concat();
         let job = self.run(folder, &submit).good().out;
@@ -100,14 +100,14 @@ impl Bed {
         }
     }
 
-    /// Lets a node, `1` or `2`, with all that runs there, or the `controller` die without warning.
+    /// Kills a node, `1` or `2`, with all of its processes, or the `controller`.
     pub(crate) fn kill(&self, what: &str) {
         let (code, printed) = script("virtual-slurm", &["kill", what, "--id", &self.id]);
         assert_eq!(code, Some(0), "{printed}");
     }
 
-    /// Whether the controller would still know that jobs run on nodes if it died now: it saves its
-    /// state every few seconds, and starts a job again that it does not know to run.
+    /// Whether the controller has saved that jobs run on nodes. It saves its state every few seconds, and after a crash
+    /// it starts jobs again unless the saved state says that they run.
     pub(super) fn saved_that_jobs_run(&self) -> bool {
         let (_, configuration) = self
             .environment()
@@ -121,7 +121,7 @@ impl Bed {
             .any(|part| part == nodes.as_bytes())
     }
 
-    /// Brings back what died, and returns when it can be used.
+    /// Starts the killed parts again, and returns when they can be used.
     pub(crate) fn restore(&self) {
         let (code, printed) = script("virtual-slurm", &["up", "--id", &self.id]);
         assert_eq!(code, Some(0), "{printed}");
@@ -129,7 +129,7 @@ impl Bed {
 }
 
 impl Drop for Bed {
-    /// Takes everything down; after a failure, Slurm's own account of it is printed before.
+    /// Ends everything; after a failure, prints Slurm's logs first.
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!(

@@ -1,4 +1,4 @@
-//! Campaigns whose launches are jobs of a real Slurm, when all goes well.
+//! Campaigns with launches in jobs of a real Slurm, without failures.
 
 use nix::sys::signal::Signal;
 use schedule::Collective;
@@ -8,7 +8,7 @@ use table::Table;
 use super::site::{CAMPAIGN, Site, wait_until};
 use crate::run::Ran;
 
-/// That a run of `tune --json` has measured everything.
+/// Asserts that a run of `tune --json` has measured everything.
 pub(super) fn complete(ran: &Ran) {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let told = ran.json();
@@ -20,7 +20,7 @@ pub(super) fn complete(ran: &Ran) {
     );
 }
 
-/// How the launches of the small campaign ended.
+/// The outcomes of the small campaign's launches.
 pub(super) fn outcomes(site: &Site) -> Vec<LaunchOutcome> {
     let store = Store::open(&site.place.path(".colltune/small.db")).unwrap();
     let launches = store.launches().unwrap().into_iter();
@@ -44,7 +44,7 @@ fn jobs_lead_to_a_table_of_two_nodes_under_openmpi() {
     for number in [1, 2] {
         assert!(report.contains(&site.bed.node(number)), "{report}");
     }
-    // One job for both launches, which is given back.
+    // One job serves both launches, and is then cancelled.
     let jobs = site.jobs();
     assert_eq!(jobs.len(), 2, "{jobs:?}");
     for job in &jobs {
@@ -60,7 +60,7 @@ fn jobs_lead_to_a_table_of_two_nodes_under_openmpi() {
 }
 
 #[test]
-fn another_login_node_takes_up_the_job_of_an_interrupted_tune_under_openmpi() {
+fn another_login_node_continues_the_job_of_an_interrupted_tune_under_openmpi() {
     let Some(site) = Site::up() else { return };
     let mut first = site.start(&["tune", "small.yaml"]);
     site.wait_for("small", 1, 3);
@@ -92,7 +92,7 @@ fn another_login_node_takes_up_the_job_of_an_interrupted_tune_under_openmpi() {
 }
 
 #[test]
-fn whoever_does_not_wait_finds_what_jobs_measured_under_openmpi() {
+fn a_detached_command_finds_later_what_jobs_measured_under_openmpi() {
     let Some(site) = Site::up() else { return };
     for launch in 1..=2 {
         let ran = site.run(&["tune", "small.yaml", "--detach", "--json"]);
@@ -102,7 +102,7 @@ fn whoever_does_not_wait_finds_what_jobs_measured_under_openmpi() {
         assert_eq!(told["job"]["submitted"], true, "{told}");
         if launch == 1 {
             site.wait_for("small", 1, 1);
-            // Slurm is away for a while; jobs do not care.
+            // Slurm's controller is unavailable for a while; jobs continue.
             wait_until("Slurm saves its state", || site.bed.saved_that_jobs_run());
             site.bed.kill("controller");
             let exit = ".colltune/small.db.launches/0001.alloc/0001.exit";

@@ -1,10 +1,10 @@
-//! A real Slurm, on virtual hosts: that tests can rely on it.
+//! Tests of the real Slurm on virtual hosts that other tests use.
 //!
-//! Needs root, slurm-wlm, munge and iproute2; says what is missing and tries nothing where one is.
+//! Needs root, slurm-wlm, munge and iproute2; if one is missing, says so and does nothing.
 
 mod bed;
 mod campaigns;
-mod mishaps;
+mod failures;
 mod service;
 mod site;
 mod steps;
@@ -18,7 +18,7 @@ use crate::exports::launch::Library;
 use crate::run::{Place, script};
 use bed::Bed;
 
-/// Whether nothing is left of a Slurm whose nodes were called so.
+/// Whether nothing is left of a Slurm with nodes of these names.
 fn gone(node: &str) -> bool {
     let (prefix, _) = node.rsplit_once('-').unwrap();
     let namespaces = Command::new("ip").args(["netns", "list"]).output().unwrap();
@@ -47,7 +47,7 @@ rank 3 of 4 on {two}, 2 here, sum 6
     for library in libraries.into_iter().flatten() {
         let place = Place::new();
         let program = library.compile(&place, "slurm/where.c", &[]);
-        // Neither hosts nor numbers: the library asks Slurm for its allocation.
+        // Neither hosts nor numbers of ranks are given: the library gets its allocation from Slurm.
         let (launcher, program) = (library.mpirun.display(), program.display());
         place.write(
             "job",
@@ -70,7 +70,7 @@ rank 3 of 4 on {two}, 2 here, sum 6
 }
 
 #[test]
-fn what_died_comes_back() {
+fn killed_parts_can_be_started_again() {
     let Some(bed) = Bed::up() else { return };
     let place = Place::new();
     let run = |command: &[&str]| bed.run(&place.path(""), command);
@@ -87,7 +87,7 @@ fn what_died_comes_back() {
 }
 
 #[test]
-fn a_slurm_ends_with_the_process_that_it_is_for() {
+fn a_slurm_ends_with_the_process_that_started_it() {
     let Some(bed) = Bed::up() else { return };
     let mut companion = Command::new("sleep").arg("100").spawn().unwrap();
     let process = companion.id().to_string();

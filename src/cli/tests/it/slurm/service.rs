@@ -67,7 +67,7 @@ impl Running {
     }
 }
 
-/// `colltune` with what it needs to use this Slurm.
+/// `colltune` with the variables that it needs to use this Slurm.
 fn executable(site: &Site) -> PathBuf {
     let command = site.command(&[]);
     let variables = command.get_envs().map(|(name, value)| {
@@ -91,7 +91,7 @@ fn actor() -> Actor {
 }
 
 #[test]
-fn a_service_submits_jobs_that_go_on_without_it_and_cancels_them_under_openmpi() {
+fn a_service_submits_jobs_that_continue_without_it_and_cancels_them_under_openmpi() {
     let Some(site) = Site::up() else { return };
     site.place.write("tuning/small.yaml", CAMPAIGN);
     let other = CAMPAIGN.replace("name: small", "name: other");

@@ -14,7 +14,7 @@ use super::bed::Bed;
 use crate::answers;
 use crate::run::{Place, Ran, driver_of};
 
-/// How long anything may take.
+/// The time limit for each step.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A folder with a campaign for two nodes, and a Slurm that has these.
@@ -23,7 +23,7 @@ pub(super) struct Site {
     pub(super) place: Place,
 }
 
-/// Small, but as all campaigns: first the machine, then a cell.
+/// A small campaign that, like all campaigns, first measures the machine, then a cell.
 pub(super) const CAMPAIGN: &str = "\
 name: small
 library: openmpi
@@ -42,11 +42,11 @@ launches: 1
 confirmation: off
 ";
 
-/// A colltune under way, with all that it has started; killed when dropped.
+/// A running colltune with its descendants, which are killed when this is dropped.
 pub(super) struct Run(Option<Child>);
 
 impl Site {
-    /// `None`, with a word, where there can be no Slurm, or where there is no measuring program.
+    /// `None`, with a message, without Slurm or without a measuring program.
     pub(super) fn up() -> Option<Self> {
         driver_of("openmpi")?;
         let bed = Bed::up()?;
@@ -68,7 +68,7 @@ impl Site {
         Run::of(self.command(args))
     }
 
-    /// The same on another host, as far as it can tell.
+    /// The same, with a different host name for the command.
     pub(super) fn start_on(&self, host: &str, args: &[&str]) -> Run {
         let here = self.command(args);
         let mut there = Command::new("unshare");
@@ -103,7 +103,7 @@ impl Site {
         id.as_str().unwrap().to_owned()
     }
 
-    /// Lines of `squeue`, once jobs that are over have left it.
+    /// Lines of `squeue`, without jobs that have ended.
     pub(super) fn queue(&self) -> String {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -128,7 +128,7 @@ impl Site {
         });
     }
 
-    /// Process ids of ranks of this site's campaigns, on whichever node.
+    /// Process ids of ranks of this site's campaigns, on both nodes.
     pub(super) fn ranks(&self) -> Vec<Pid> {
         let folder = self.place.path("").display().to_string();
         let processes = fs::read_dir("/proc").unwrap().flatten();

@@ -1,4 +1,4 @@
-//! `colltune run` in front of Slurm's own launcher.
+//! `colltune run` with Slurm's own launcher.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ fn steps_of_openmpi_and_mpich_run_with_a_table() {
     }
 }
 
-/// A program on two nodes, by `colltune run` and by what it prints.
+/// Runs a program on two nodes, by `colltune run` and by the variables that it prints.
 fn check(bed: &Bed, name: &str, mpi: &str, library: &Library, libdir: &Path) {
     let place = Place::new();
     let program = library.compile(&place, "slurm/where.c", &[]);
@@ -74,7 +74,7 @@ fn check(bed: &Bed, name: &str, mpi: &str, library: &Library, libdir: &Path) {
         assert_eq!(calls.as_deref(), Some("1"), "{text}");
     };
     has_calls(&run(&[&["--"], &step[..], &[program]].concat()));
-    // For any launcher: what is printed, read by each rank before its program.
+    // For any launcher: each rank's shell reads the printed variables before it starts the program.
     let printed = run(&["--print-environment", "--log", "calls.txt"]);
     place.write("with-table.sh", printed);
     let script = ["sh", "-c", ". ./with-table.sh; exec \"$@\"", "sh", program];

@@ -1,4 +1,4 @@
-//! A batch system of shell scripts: jobs are processes of this machine, their states files.
+//! A batch system of shell scripts: jobs are processes of this machine, and their states are files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use launcher::{BatchOptions, LibraryName, batch_system};
 
 use testkit::fakes::{Fakes, OPEN_MPI_4, wait_for};
 
-/// What all commands share: the folder `jobs/ID` of a job has its `state`, `name`, `script`, `output`,
+/// The common part of all commands: the folder `jobs/ID` of a job has its `state`, `name`, `script`, `output`,
 /// `reason`, `code` and `pid`.
 const QUEUE: &str = r#"
 jobs=$dir/jobs
@@ -159,14 +159,14 @@ RUNNING) end "$id" CANCELLED TERM KILL;;
 esac
 "#;
 
-/// Starts what stands at the end of its command line, in place of two ranks on two nodes.
+/// Starts the command at the end of its command line, in place of two ranks on two nodes.
 const MPIRUN: &str = r#"
 for word; do before=$last; last=$word; done
 echo "$*" >>"$dir/mpirun.log"
 exec "$before" "$last"
 "#;
 
-/// Long enough for everything here, unless something is wrong.
+/// A time limit that is only reached by an error.
 const LONG: Duration = Duration::from_secs(60);
 
 /// A cluster with a batch system, and a folder of launches.
@@ -194,7 +194,7 @@ impl Cluster {
             fakes.script(name, &format!("{QUEUE}\n{body}"));
         }
         fakes.launcher("mpirun", OPEN_MPI_4, MPIRUN);
-        // A plan says itself what is done.
+        // The plan is the shell script that the driver runs.
         fakes.script("driver", "exec sh \"$1\"");
         fs::create_dir(fakes.path("launches")).expect("created");
         Self {
@@ -227,7 +227,7 @@ impl Cluster {
         )
     }
 
-    /// A launch on two nodes whose driver does what a shell script says.
+    /// A launch on two nodes with a driver that runs a shell script.
     pub(super) fn job(&self, number: u32, script: &str) -> Job {
         let file = |kind| self.launches().join(format!("{number:04}.{kind}"));
         let plan = file("plan.json");
@@ -254,13 +254,13 @@ impl Cluster {
         self.launches().join(format!("{name}.alloc")).join(file)
     }
 
-    /// The lines that a command has left in its log; none if it was never run.
+    /// The lines in a command's log; none if the command was never run.
     pub(super) fn calls(&self, command: &str) -> Vec<String> {
         let log = fs::read_to_string(self.fakes.path(&format!("{command}.log")));
         log.unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
-    /// Jobs that were submitted, and not only looked at.
+    /// The number of jobs that were submitted, not only tested.
     pub(super) fn submitted(&self) -> usize {
         let calls = [self.calls("sbatch"), self.calls("qsub")].concat();
         calls
@@ -289,7 +289,7 @@ impl Cluster {
         fs::remove_file(self.fakes.path(name)).expect("removed");
     }
 
-    /// The batch system no longer knows a job, whose last processes may still be there.
+    /// Makes the batch system forget a job, of which processes may still run.
     pub(super) fn forget(&self, id: &str) {
         let job = self.fakes.path(&format!("jobs/{id}"));
         fs::rename(job, self.fakes.path("forgotten")).expect("moved");
@@ -310,7 +310,7 @@ pub(super) fn finish(running: &mut dyn Running) -> Exit {
     running.wait_timeout(LONG).expect("watched").expect("ended")
 }
 
-/// Follows a launch until it stands like this.
+/// Follows a launch until it has this state.
 pub(super) fn follow(running: &mut dyn Running, what: &str, is_it: impl Fn(&JobState) -> bool) {
     wait_for(what, || {
         assert_eq!(running.poll().expect("watched"), None, "{what}");

@@ -1,4 +1,4 @@
-//! However a job ends, its cause is told.
+//! The reported causes of the ends of jobs.
 
 use std::fs;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use launcher::{BatchEnd, Exit, Job, JobState, Launcher, Outcome};
 use super::cluster::{Cluster, finish, follow, start};
 use testkit::fakes::{exists, wait_for};
 
-/// A driver that leaves its process id and goes on for long.
+/// A driver that writes its process id and continues for a long time.
 const LASTING: &str = "echo begun; echo $$ >\"$dir/pid\"; sleep 40";
 
-/// How a launch ends whose job is ended like this.
+/// The end of a launch after its job has ended in this way.
 fn ended(system: &str, state: &str, signals: &[&str]) -> Exit {
     let cluster = Cluster::new(system);
     let launcher = cluster.launcher();
@@ -24,7 +24,7 @@ fn ended(system: &str, state: &str, signals: &[&str]) -> Exit {
 }
 
 #[test]
-fn the_batch_system_says_why_it_ended_a_job() {
+fn the_batch_systems_reason_for_ending_a_job_is_reported() {
     use BatchEnd::{Cancelled, NodeFailed, OutOfMemory, Preempted, WallTime};
     std::thread::scope(|scope| {
         for (system, state, signals, end) in [
@@ -57,7 +57,7 @@ fn the_batch_system_says_why_it_ended_a_job() {
 }
 
 #[test]
-fn a_job_that_is_forgotten_is_lost() {
+fn a_job_that_the_batch_system_forgets_is_lost() {
     let cluster = Cluster::slurm();
     let launcher = cluster.launcher();
     let mut running = start(&launcher, &cluster.job(1, LASTING));
@@ -70,7 +70,7 @@ fn a_job_that_is_forgotten_is_lost() {
 
 /// Another job that was given the same id is another job.
 #[test]
-fn an_id_that_comes_again_is_no_proof() {
+fn a_job_is_not_recognised_by_its_id_alone() {
     let cluster = Cluster::slurm();
     cluster.mark("full", "");
     let launcher = cluster.launcher();
@@ -81,7 +81,7 @@ fn an_id_that_comes_again_is_no_proof() {
 }
 
 #[test]
-fn a_cancelled_job_in_the_queue_was_cancelled() {
+fn a_job_cancelled_in_the_queue_is_reported_as_cancelled() {
     let cluster = Cluster::slurm();
     cluster.mark("full", "");
     let launcher = cluster.launcher();
@@ -96,14 +96,14 @@ fn a_cancelled_job_in_the_queue_was_cancelled() {
     assert!(!cluster.allocation("0001", "0001.order").exists());
 }
 
-/// What fails before the launch stands in what the script printed.
+/// The script's output shows failures before the launch.
 #[test]
 fn a_script_that_fails_shows_why() {
     let mut cluster = Cluster::slurm();
     cluster.options.job.modules = vec!["gcc/12".into()];
     let launcher = cluster.launcher();
     let exit = finish(start(&launcher, &cluster.job(1, "true")).as_mut());
-    // 127 where there is no command `module`, and 1 by Lmod.
+    // 127 without a command `module`, and 1 with Lmod.
     assert!(matches!(exit.outcome, Outcome::Code(1 | 127)), "{exit:?}");
     assert!(
         exit.tail.iter().any(|line| line.contains("module")),
@@ -126,7 +126,7 @@ fn a_script_that_fails_shows_why() {
 }
 
 #[test]
-fn a_launch_may_take_only_so_long() {
+fn a_launch_has_a_time_limit() {
     let cluster = Cluster::slurm();
     let launcher = cluster.launcher();
     let job = Job {
@@ -137,7 +137,7 @@ fn a_launch_may_take_only_so_long() {
     assert_eq!(exit.outcome, Outcome::TimedOut, "{exit:?}");
     let pid = cluster.fakes.number("pid");
     wait_for("its end", || (!exists(pid)).then_some(()));
-    // Its job goes on.
+    // Its job continues.
     let exit = finish(start(&launcher, &cluster.job(2, "true")).as_mut());
     assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
     assert_eq!(cluster.submission(2).id, "1");
@@ -156,7 +156,7 @@ fn killing_cancels_the_job() {
         assert_eq!(finish(running.as_mut()).outcome, Outcome::Killed);
         let calls = [cluster.calls("scancel"), cluster.calls("qdel")].concat();
         assert_eq!(calls, ["1"]);
-        // The batch system is not asked again.
+        // The batch system is not queried again.
         running.kill().expect("killed");
         assert_eq!(
             [cluster.calls("scancel"), cluster.calls("qdel")].concat(),
@@ -166,7 +166,7 @@ fn killing_cancels_the_job() {
 }
 
 #[test]
-fn who_goes_away_leaves_the_job_alone() {
+fn a_job_continues_when_the_command_ends() {
     let cluster = Cluster::slurm();
     let launcher = cluster.launcher();
     let mut running = start(&launcher, &cluster.job(1, LASTING));
@@ -182,9 +182,9 @@ fn who_goes_away_leaves_the_job_alone() {
     cluster.run("scancel", &["1"]);
 }
 
-/// A job that is begun anew tells what it had begun as over, and goes on with the rest.
+/// A restarted job reports the launch that it had begun as ended, and continues with the others.
 #[test]
-fn a_job_may_begin_anew() {
+fn a_job_may_be_restarted() {
     let cluster = Cluster::slurm();
     let launcher = cluster.launcher();
     let mut first = start(&launcher, &cluster.job(1, LASTING));

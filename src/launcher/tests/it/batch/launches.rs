@@ -1,4 +1,4 @@
-//! Launches go through a job, several through one, and none is lost between two.
+//! Launches in jobs: several in one job, and none is lost between two jobs.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,7 +61,7 @@ fn one_job_serves_several_launches() {
         assert_eq!(cluster.submission(number).id, "1");
     }
     assert_eq!(cluster.submitted(), 1);
-    // Others are served by others.
+    // Launches with other needs get other jobs.
     let mut other = cluster.job(4, "echo other");
     other.environment.clear();
     let exit = finish(start(&launcher, &other).as_mut());
@@ -81,7 +81,7 @@ fn one_job_serves_several_launches() {
 }
 
 #[test]
-fn who_waits_is_told_why() {
+fn the_reason_for_waiting_is_reported() {
     for (system, reason) in [
         ("slurm", "Priority"),
         ("pbs", "Not Running: Not enough free nodes available"),
@@ -104,7 +104,7 @@ fn who_waits_is_told_why() {
 }
 
 #[test]
-fn who_runs_says_where() {
+fn the_nodes_of_a_running_job_are_reported() {
     let cluster = Cluster::slurm();
     let launcher = cluster.launcher();
     let script = "until [ -e \"$dir/go\" ]; do sleep 0.05; done";
@@ -120,7 +120,7 @@ fn who_runs_says_where() {
 }
 
 #[test]
-fn a_refusal_is_told_in_the_schedulers_words() {
+fn a_refusal_quotes_the_scheduler() {
     for (system, words) in [
         (
             "slurm",
@@ -165,7 +165,7 @@ fn a_missing_command_is_named() {
         .start(&cluster.job(1, "true"))
         .err()
         .expect("refused");
-    // A machine that tests this may have a Slurm of its own, which then refuses.
+    // The machine of the test may have a real Slurm, which then refuses.
     match &error {
         LaunchError::NoCommand { program, .. } | LaunchError::Refused { program, .. } => {
             assert_eq!(*program, "sbatch");
@@ -174,9 +174,9 @@ fn a_missing_command_is_named() {
     }
 }
 
-/// What the scheduler does not say at once is asked again, and nothing is submitted twice.
+/// Queries without an answer are repeated, and nothing is submitted twice.
 #[test]
-fn a_scheduler_may_be_away_for_a_moment() {
+fn a_scheduler_may_be_unreachable_for_a_moment() {
     for system in BATCH_SYSTEMS.map(BatchSystem::name) {
         let cluster = Cluster::new(system);
         let launcher = cluster.launcher();
@@ -200,16 +200,16 @@ fn a_scheduler_may_be_away_for_a_moment() {
     }
 }
 
-/// The job closes while an order is being given: it is taken back and goes to another job.
+/// The job closes while an order is being written: the order is withdrawn and given to another job.
 #[test]
-fn an_order_that_comes_too_late_goes_elsewhere() {
+fn an_order_that_comes_too_late_is_given_to_another_job() {
     let cluster = Cluster::slurm();
     let launcher = cluster.launcher();
     assert_eq!(
         finish(start(&launcher, &cluster.job(1, "true")).as_mut()).outcome,
         Outcome::Success
     );
-    // The job has left its mark, and has taken its last look.
+    // The job has written that it is closed, after its last look for orders.
     let id = cluster.submission(1).id;
     cluster.run("end", &[&id, "RUNNING", "KILL"]);
     fs::write(cluster.allocation("0001", "closed"), "0\n").expect("written");
@@ -218,7 +218,7 @@ fn an_order_that_comes_too_late_goes_elsewhere() {
     assert_eq!(cluster.submission(2).id, "2");
     assert!(!cluster.allocation("0001", "0002.order").exists());
 
-    // The same, seen only after the order was given.
+    // The same, noticed only after the order was written.
     let id = cluster.submission(2).id;
     cluster.run("end", &[&id, "RUNNING", "KILL"]);
     let mut running = start(&launcher, &cluster.job(3, "true"));
@@ -245,7 +245,7 @@ fn a_job_without_time_gets_no_launch() {
 }
 
 #[test]
-fn a_job_that_nobody_needs_ends() {
+fn a_job_without_orders_ends() {
     let cluster = Cluster::slurm();
     let launcher = cluster.launcher();
     let job = launcher::Job {
@@ -260,9 +260,9 @@ fn a_job_that_nobody_needs_ends() {
     assert!(output.contains("nothing to do for 5 s"), "{output}");
 }
 
-/// Whether the scheduler says at once that it is away, or its command hangs.
+/// The scheduler's command either fails at once or hangs.
 #[test]
-fn a_submission_that_goes_on_and_on_can_be_interrupted() {
+fn a_submission_that_takes_long_can_be_interrupted() {
     for system in BATCH_SYSTEMS.map(BatchSystem::name) {
         for hangs in [false, true] {
             let cluster = Cluster::new(system);

@@ -1,4 +1,4 @@
-//! Later commands find jobs again from what stands in files.
+//! Later commands find jobs by the files of launches.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use testkit::fakes::wait_for;
 const WAITING: &str = "until [ -e \"$dir/go\" ]; do sleep 0.05; done; echo done";
 
 #[test]
-fn a_job_is_taken_up_again() {
+fn a_job_is_continued_by_a_later_command() {
     let cluster = Cluster::slurm();
     let job = cluster.job(1, WAITING);
     drop(start(&cluster.launcher(), &job));
@@ -21,13 +21,13 @@ fn a_job_is_taken_up_again() {
     cluster.mark("go", "");
     let exit = finish(running.as_mut());
     assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
-    // It serves what follows, too.
+    // It serves further launches, too.
     let exit = finish(start(&launcher, &cluster.job(2, "true")).as_mut());
     assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
     assert_eq!(cluster.submission(2).id, "1");
     launcher.close().expect("closed");
 
-    // Long after its end, files tell.
+    // Long after its end, the files have its state.
     wait_for("the end of the job", || {
         cluster.allocation("0001", "closed").exists().then_some(())
     });
@@ -42,7 +42,7 @@ fn a_job_is_taken_up_again() {
 }
 
 #[test]
-fn what_was_never_submitted_is_not_there() {
+fn a_job_that_was_never_submitted_is_not_found() {
     let cluster = Cluster::slurm();
     let job = cluster.job(1, "true");
     assert!(cluster.launcher().resume(&job).expect("asked").is_none());
@@ -54,7 +54,7 @@ fn what_was_never_submitted_is_not_there() {
     assert!(!folder.join("0001.order").exists());
 }
 
-/// A command ended between `sbatch` and writing down what it answered.
+/// A command ended after `sbatch` and before writing down its answer.
 #[test]
 fn a_job_is_found_by_its_name() {
     let cluster = Cluster::slurm();
@@ -84,7 +84,7 @@ fn a_damaged_record_is_named() {
 }
 
 #[test]
-fn a_folder_tells_of_its_jobs() {
+fn the_jobs_of_a_folder_are_listed() {
     let cluster = Cluster::slurm();
     let list = || recorded(&cluster.launches(), &cluster.path()).expect("read");
     assert_eq!(list(), []);

@@ -1,4 +1,4 @@
-//! Scripts are what a person would write, and shells agree.
+//! The text of job scripts, and shells that run them.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -60,7 +60,7 @@ fn render(name: LibraryName, options: BatchOptions, job: &Job) -> Result<String,
     Ok(launcher.render(job)?.expect("a script"))
 }
 
-/// The script without lines that only root gets.
+/// The script without lines that are only for root.
 fn without_root(script: String) -> String {
     let lines = script
         .lines()
@@ -121,7 +121,7 @@ fn scripts_are_readable() {
 }
 
 #[test]
-fn shells_agree() {
+fn shells_find_no_syntax_error_in_scripts() {
     let shellcheck = testkit::require("shellcheck", process::find("shellcheck"));
     let folder = tempfile::tempdir().expect("a folder");
     for (title, script) in scripts() {
@@ -139,7 +139,7 @@ fn shells_agree() {
 }
 
 #[test]
-fn a_shell_reads_what_was_meant() {
+fn a_shell_reads_quoted_values_unchanged() {
     for text in [
         "",
         "plain",
@@ -166,7 +166,7 @@ fn a_shell_reads_what_was_meant() {
 }
 
 #[test]
-fn a_site_may_have_its_own_template() {
+fn a_site_may_use_another_template() {
     let mut cluster = Cluster::slurm();
     let text = "#!/bin/bash\n#SBATCH -N {{ nodes }}\nset -euo pipefail\nhosts=(alpha beta)\n\
                 ends=$(($(date +%s) + {{ wall_seconds }}))\necho site {{ campaign | sh }}\n{{ serve }}\n";
@@ -200,7 +200,7 @@ fn a_site_may_have_its_own_template() {
 }
 
 #[test]
-fn what_cannot_stand_in_a_script_is_refused() {
+fn values_that_a_script_cannot_contain_are_refused() {
     let with = |job: Job| render(LibraryName::OpenMpi, plain("slurm"), &job);
     let variable = Job {
         environment: vec![("A-B".into(), "c".into())],

@@ -1,4 +1,4 @@
-//! Tasks whose jobs a batch system runs, step by step.
+//! Tasks with jobs in a batch system, step by step.
 
 use service::{TaskId, TaskState};
 
@@ -14,7 +14,7 @@ sizes: 64
 budget: 1m
 ";
 
-/// What a step says of the job `7`.
+/// The output of a step about the job `7`.
 fn job(state: &str, nodes: &str) -> String {
     format!(
         r#"echo '{{"event":"outcome","outcome":{{"job":{{"launch":1,"id":"7","state":"{state}","reason":"Priority","nodes":[{nodes}],"submitted":false}},"done":1,"total":4}}}}'"#
@@ -64,7 +64,7 @@ fn steps_are_repeated_until_nothing_is_left_to_submit() {
 }
 
 #[test]
-fn a_job_that_no_step_saw_run_is_counted() {
+fn a_job_that_no_step_saw_running_is_counted() {
     let mut bed = bed(&format!(
         "case $n in 1) {};; *) end;; esac",
         job("queued", "")
@@ -75,7 +75,7 @@ fn a_job_that_no_step_saw_run_is_counted() {
 }
 
 #[test]
-fn jobs_go_on_without_the_service() {
+fn jobs_continue_without_the_service() {
     let mut bed = bed(&format!(
         "[ ! -e go ] || {{ end; exit; }}; {}",
         job("running", "\"n1\"")
@@ -94,7 +94,7 @@ fn jobs_go_on_without_the_service() {
 }
 
 #[test]
-fn a_machine_has_as_many_such_tasks_as_it_may_beside_one_that_measures_here() {
+fn batch_tasks_are_limited_and_run_beside_one_that_measures_here() {
     let mut bed = bed(&format!(
         "[ ! -e go ] || {{ end; exit; }}\n\
          case \"$*\" in *--detach) {};; *) while [ ! -e go ]; do sleep 0.02; done; end;; esac",
@@ -132,7 +132,7 @@ fn jobs_are_cancelled_with_their_task() {
     let file = bed.path("state/tasks/1/campaign.yaml");
     assert_eq!(last, format!("cancel {} --json", file.display()));
 
-    // Also if the service was away meanwhile.
+    // Also if the service did not run meanwhile.
     let mut bed = self::bed(&format!("case $1 in tune) {};; esac", job("queued", "")));
     let id = begun(&mut bed, "a", "job 7");
     bed.stop();
@@ -144,7 +144,7 @@ fn jobs_are_cancelled_with_their_task() {
 }
 
 #[test]
-fn a_scheduler_that_does_not_answer_is_asked_again_and_then_given_up() {
+fn a_task_fails_after_several_queries_without_an_answer_of_the_scheduler() {
     let mut bed = bed("echo 'error: squeue is silent' >&2; exit 3");
     let id = bed.tune("a");
     let task = bed.ended(id);

@@ -1,4 +1,4 @@
-//! Which campaigns there are, and what overrides make of them.
+//! The campaigns of a folder, and campaigns with overrides.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -127,7 +127,7 @@ fn with(overrides: Overrides) -> TaskRequest {
 }
 
 #[test]
-fn overrides_change_what_they_name_and_write_elsewhere() {
+fn overrides_change_the_named_keys_and_the_outputs() {
     let mut bed = Bed::new("end");
     let text = "\
 # A comment.
@@ -169,7 +169,7 @@ output: {table: tables/production.yaml}";
     assert!(store.starts_with(".colltune/task-1-"), "{store}");
     assert_eq!(bed.calls(), [format!("tune {} --events", file.display())]);
 
-    // Without any it is the campaign as it was submitted.
+    // Without overrides the campaign stays the same.
     let id = bed.tune("small");
     bed.ended(id);
     let same = Campaign::load(&bed.path("state/tasks/2/campaign.yaml")).unwrap();
@@ -177,7 +177,7 @@ output: {table: tables/production.yaml}";
 }
 
 #[test]
-fn overrides_that_make_no_campaign_are_refused() {
+fn overrides_that_give_an_invalid_campaign_are_refused() {
     let mut bed = Bed::new("end");
     let service = bed.service();
     let refused = |overrides: Overrides| {

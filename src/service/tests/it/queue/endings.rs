@@ -1,4 +1,4 @@
-//! Children that end in one way or another.
+//! The endings of child processes.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use service::{TaskKind, TaskRequest, TaskState};
 
 use super::fixture::{Bed, admin, is_alive, tune, wait_for};
 
-/// A tune whose child does what the script says: the state that it ends in, how often it was begun, and its reason.
+/// Checks a tune with a child that runs the script: its last state, the number of times that it began, and its reason.
 #[track_caller]
 fn check(script: &str, state: TaskState, attempts: u32, reason: &str) {
     let mut bed = Bed::new(script);
@@ -73,7 +73,7 @@ fn failures_count_only_without_progress_between_them() {
 }
 
 #[test]
-fn an_executable_that_is_not_there_is_tried_again() {
+fn a_missing_executable_is_tried_again() {
     let mut bed = Bed::new("end");
     bed.haste = 1000;
     std::fs::remove_file(bed.path("colltune")).unwrap();
@@ -88,7 +88,7 @@ fn an_executable_that_is_not_there_is_tried_again() {
 }
 
 #[test]
-fn what_a_validation_says_is_kept() {
+fn results_of_validations_are_stored() {
     let outcome = r#"{"slower":1,"broken":1,"faster":2,"points":[{},{},{},{},{}]}"#;
     let held = r#"{"holds":true,"points":[{"regression":false,"broken":null}]}"#;
     let mut bed = Bed::new(&format!(
@@ -118,7 +118,7 @@ fn what_a_validation_says_is_kept() {
         .iter()
         .map(|kept| (kept.task, kept.slower, kept.faster, kept.points))
         .collect();
-    // A check is no validation: gates do not ask for it.
+    // A check is no validation, which gates require.
     assert_eq!(told, [(validate, 2, 2, 5)]);
     let table = bed.calls()[1].clone();
     let table = table.strip_prefix("validate ").unwrap();
@@ -181,7 +181,7 @@ fn a_cancelled_child_is_interrupted_and_then_killed() {
 }
 
 #[test]
-fn a_service_that_stops_interrupts_what_measures_here_and_goes_on_later() {
+fn a_service_that_stops_interrupts_tasks_that_measure_here_and_continues_them_later() {
     let script = "if [ $n = 1 ]; then trap 'exit 130' INT; touch begun; while :; do sleep 0.05; done; fi; end";
     let mut bed = Bed::new(script);
     let id = bed.tune("small");
@@ -195,7 +195,7 @@ fn a_service_that_stops_interrupts_what_measures_here_and_goes_on_later() {
         "{task:?}"
     );
 
-    // What ignores the interrupt is killed.
+    // A child that ignores the interrupt is killed.
     let script =
         "if [ $n = 1 ]; then trap '' INT; touch begun; while :; do sleep 0.05; done; fi; end";
     let mut bed = Bed::new(script);
@@ -207,7 +207,7 @@ fn a_service_that_stops_interrupts_what_measures_here_and_goes_on_later() {
 }
 
 #[test]
-fn a_task_that_ran_when_the_service_was_killed_goes_on_and_its_result_is_taken_in_once() {
+fn a_task_continues_after_a_kill_of_the_service_and_its_result_is_stored_once() {
     let mut bed = Bed::new("end");
     let id = bed.tune("small");
     let done = bed.ended(id);
@@ -240,9 +240,9 @@ fn a_task_that_ran_when_the_service_was_killed_goes_on_and_its_result_is_taken_i
     }
 }
 
-/// As with a full disk: the result is written once that is possible again, and it is said meanwhile why it waits.
+/// As with a full disk: the result is written when that is possible again, and meanwhile the reason is shown.
 #[test]
-fn what_cannot_be_written_down_waits_and_is_told() {
+fn results_that_cannot_be_stored_wait_with_a_reason() {
     let mut bed = Bed::new("while [ ! -e go ]; do sleep 0.02; done; end");
     let id = bed.tune("small");
     bed.until(id, |task| task.state == TaskState::Running);
@@ -260,7 +260,7 @@ fn what_cannot_be_written_down_waits_and_is_told() {
         problem.starts_with("task 1 waits:") && problem.contains("no space"),
         "{problem}"
     );
-    // The queue goes on, and does not take this for the end of the problem.
+    // The queue continues, and still shows the problem.
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(service.problems().len(), 1);
     database.execute_batch("DROP TRIGGER full").unwrap();

@@ -1,4 +1,4 @@
-//! A service whose executable is a script.
+//! A service with a script as its executable.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ budget: 1m
 pub(super) struct Bed {
     fakes: Fakes,
     pub(super) configuration: Configuration,
-    /// What the queue waits for is this many times shorter.
+    /// The factor by which the queue's waiting times are shortened.
     pub(super) haste: u32,
     running: Option<Running>,
 }
@@ -38,7 +38,7 @@ struct Running {
 }
 
 impl Bed {
-    /// With `tuning/small.yaml`, and children that do what `script` says.
+    /// A service with `tuning/small.yaml`, and children that run `script`.
     pub(super) fn new(script: &str) -> Self {
         let fakes = Fakes::new();
         let folder = fs::canonicalize(fakes.path("")).unwrap();
@@ -69,13 +69,13 @@ impl Bed {
         fs::write(path, text).unwrap();
     }
 
-    /// What a file holds; nothing if it is not there.
+    /// The content of a file; empty if it does not exist.
     pub(super) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// Children note their arguments in `calls`, and do what the script says; `$n` is the number of calls, and `end`
-    /// tells an outcome with the table.
+    /// Children append their arguments to `calls`, and run the script; `$n` is the number of calls, and `end` prints an
+    /// outcome with the table.
     pub(super) fn behave(&self, script: &str) {
         let end =
             r#"{"event":"outcome","outcome":{"table":"tables/small.yaml","done":4,"total":4}}"#;
@@ -107,7 +107,7 @@ impl Bed {
         service
     }
 
-    /// Ends the service; how long that took.
+    /// Ends the service; returns the time that this took.
     pub(super) fn stop(&mut self) -> Duration {
         let begun = Instant::now();
         if let Some(running) = self.running.take() {
@@ -126,7 +126,7 @@ impl Bed {
         self.submit(&tune(name)).task.id
     }
 
-    /// Waits until a task is as it should be.
+    /// Waits until a condition on a task holds.
     #[track_caller]
     pub(super) fn until(&mut self, id: TaskId, is_so: impl Fn(&Task) -> bool) -> Task {
         let service = self.service();
@@ -147,7 +147,7 @@ impl Bed {
         self.until(id, |task| matches!(task.state, Done | Failed | Cancelled))
     }
 
-    /// Waits until a file is there.
+    /// Waits until a file exists.
     #[track_caller]
     pub(super) fn until_there(&self, name: &str) {
         wait_for(name, || self.path(name).exists());
@@ -182,7 +182,7 @@ pub(super) fn tune(name: &str) -> TaskRequest {
     }
 }
 
-/// Whether a process is there and no zombie.
+/// Whether a process exists and is no zombie.
 pub(super) fn is_alive(pid: i32) -> bool {
     let stat = Path::new("/proc").join(pid.to_string()).join("stat");
     fs::read_to_string(stat).is_ok_and(|text| !text.contains(") Z "))

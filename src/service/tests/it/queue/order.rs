@@ -1,4 +1,4 @@
-//! Which task is next, and what the others wait for.
+//! The order of tasks, and the reasons for waiting.
 
 use service::{Overrides, ServiceError, ServiceMachine, TaskFilter, TaskRequest, TaskState};
 
@@ -7,7 +7,7 @@ use super::fixture::{Bed, CAMPAIGN, admin, tune, wait_for};
 const HELD: &str = "touch begun; while [ ! -e go ]; do sleep 0.02; done; end";
 
 #[test]
-fn what_measures_here_runs_one_after_the_other() {
+fn tasks_that_measure_here_run_one_after_the_other() {
     let mut bed = Bed::new("mkdir busy || touch overlap; sleep 0.1; rmdir busy; end");
     let names = ["a", "b", "c", "d"];
     for name in names {
@@ -64,14 +64,14 @@ fn the_same_campaign_is_measured_once() {
     assert!(second.made.is_some() && second.made == first.made);
     assert_eq!(second.outcome, first.outcome);
     assert_eq!(bed.calls().len(), 1);
-    // It has ended, so that another one measures again.
+    // The first one has ended, so that another one measures again.
     let again = bed.tune("small");
     assert_eq!(bed.ended(again).follows, None);
     assert_eq!(bed.calls().len(), 2);
 }
 
 #[test]
-fn when_a_task_is_cancelled_the_next_one_like_it_takes_its_place() {
+fn the_next_equal_task_replaces_a_cancelled_one() {
     let mut bed = Bed::new(&format!("trap 'exit 130' INT; {HELD}"));
     let first = bed.tune("small");
     bed.until_there("begun");
@@ -86,7 +86,7 @@ fn when_a_task_is_cancelled_the_next_one_like_it_takes_its_place() {
 }
 
 #[test]
-fn a_key_makes_a_request_once() {
+fn a_request_with_the_same_key_adds_no_second_task() {
     let mut bed = Bed::new("end");
     let service = bed.service();
     let submit = |request: &TaskRequest, key| service.submit(&admin(), request, Some(key));
@@ -122,7 +122,7 @@ fn a_key_makes_a_request_once() {
 }
 
 #[test]
-fn an_account_that_is_used_up_stops_new_work_and_says_so() {
+fn an_exhausted_account_refuses_new_tasks_with_a_reason() {
     let mut bed = Bed::new("end");
     let machine = |name: &str, hours| ServiceMachine {
         name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! What can be seen of a task while it runs.
+//! Events and logs of a running task.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use service::{Notice, ServiceError, TaskState};
 use super::fixture::{Bed, wait_for};
 
 #[test]
-fn events_reach_listeners_and_the_last_one_is_kept_while_it_runs() {
+fn listeners_get_events_and_the_last_one_is_kept_while_the_task_runs() {
     let stored =
         |done| format!(r#"echo '{{"event":"stored","progress":{{"done":{done},"total":4}}}}'"#);
     let launch = r#"echo '{"event":"launch","number":1,"progress":{"done":0,"total":4}}'"#;
@@ -53,9 +53,9 @@ fn events_reach_listeners_and_the_last_one_is_kept_while_it_runs() {
             _ => None,
         })
         .collect();
-    // Not each measurement is news.
+    // Not every measurement is an event.
     assert_eq!(events, ["launch", "stored", "failed"]);
-    // Who comes back gets the rest once.
+    // A client that reconnects gets the rest once.
     let (missed, _) = service.feed().listen(Some(items[2].id));
     let missed: Vec<_> = missed.unwrap().iter().map(|item| item.id).collect();
     assert_eq!(
@@ -101,14 +101,14 @@ fn a_task_that_has_not_begun_has_no_log() {
 }
 
 #[test]
-fn what_listens_to_a_child_leaves_the_cores_to_it() {
+fn threads_that_read_from_a_child_have_low_priority() {
     let mut bed =
         Bed::new("nice > own.new; mv own.new own; while [ ! -e go ]; do sleep 0.02; done; end");
     let id = bed.tune("small");
     bed.until_there("own");
     let here = rustix::process::getpriority_process(None).unwrap();
     assert_eq!(bed.read("own").trim(), here.to_string());
-    // The name is cut after fifteen letters.
+    // Linux cuts names of threads after fifteen characters.
     let is_listener = |name: &str| ["output of a tas", "log of a task"].contains(&name.trim());
     let mut listeners = 0;
     for thread in fs::read_dir("/proc/self/task").unwrap().flatten() {

@@ -1,4 +1,4 @@
-//! What is chosen at every count.
+//! The choices at every count.
 
 use tuner::CampaignAnalysis;
 

@@ -1,4 +1,4 @@
-//! Why two roots gain what they gain, in words.
+//! An explanation of the gain of two roots.
 
 use model::Rates;
 use schedule::PipelineCost;
@@ -9,7 +9,7 @@ use super::gain::{
 use super::markdown::{microseconds, percent, table};
 use super::{ELEMENT_BYTES, Fallible, Row};
 
-/// Counts of which the gain is shown.
+/// Counts at which the gain is shown.
 const SHOWN: [u64; 10] = [
     1, 250, 2500, 25_000, 87_500, 250_000, 875_000, 1_500_000, 2_500_000, 8_388_608,
 ];
@@ -36,7 +36,7 @@ pub(crate) fn section(rows: &[Row]) -> Fallible<String> {
     Ok(parts.join("\n"))
 }
 
-/// What a block costs.
+/// The costs of a block.
 fn forms() -> Fallible<String> {
     let [one, two] = Pipeline::both()?;
     let cost = |pipeline: Pipeline| -> Fallible<String> {
@@ -54,7 +54,7 @@ fn forms() -> Fallible<String> {
     ))
 }
 
-/// Which explanations the long vectors leave open.
+/// The explanations that are consistent with the long vectors.
 fn explanations(rows: &[Row], first: &Gain, last: &Gain) -> Fallible<String> {
     let free = Explanation::without_combining(rows)?;
     let by_one_element = first.fixed / first.measured;
@@ -98,7 +98,7 @@ fn explanations(rows: &[Row], first: &Gain, last: &Gain) -> Fallible<String> {
     ))
 }
 
-/// What is fitted to what, and expected of long vectors.
+/// The fitted parameters, and the gain that they predict for long vectors.
 fn fitted(rates: Rates, gains: &[Gain]) -> Fallible<String> {
     let [one, two] = Pipeline::both()?;
     let ratio = |rates: Rates| -> Fallible<f64> {
@@ -119,7 +119,7 @@ fn fitted(rates: Rates, gains: &[Gain]) -> Fallible<String> {
     ))
 }
 
-/// What better blocks would give.
+/// The effect of better blocks.
 fn blocks(gains: &[Gain], last: &Gain) -> Fallible<String> {
     let of = |elements: u64| -> Fallible<&Gain> {
         let mut found = gains.iter().filter(|gain| gain.elements == elements);
@@ -140,7 +140,7 @@ fn blocks(gains: &[Gain], last: &Gain) -> Fallible<String> {
     ))
 }
 
-/// What the closed forms do not explain.
+/// The parts that the closed forms do not explain.
 fn short(rows: &[Row], first: &Gain) -> Fallible<String> {
     let row = rows.iter().find(|row| row.elements == first.elements);
     let row = row.ok_or("no such count")?;

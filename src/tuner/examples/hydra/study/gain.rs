@@ -1,4 +1,4 @@
-//! What two roots gain over one tree, and whether the closed forms expect it.
+//! The gain of two roots over one tree, measured and by the closed forms.
 
 use model::{Call, Rates, predict, predict_best};
 use schedule::{Algorithm, Blocks, Cost, Parameters, PipelineCost};
@@ -7,11 +7,11 @@ use super::{ELEMENT_BYTES, Fallible, NAMES, Row, SHAPE};
 
 /// The paper's blocks, in elements.
 pub(crate) const BLOCK: u64 = 16_000;
-/// Up to this many elements start-up times are nearly all.
+/// Up to this number of elements, start-up times dominate.
 const SHORT: u64 = 25;
-/// From this many elements on vectors have two blocks or more.
+/// From this number of elements on, vectors have two blocks or more.
 pub(crate) const SEVERAL: u64 = 25_000;
-/// From this many elements on vectors have sixteen blocks or more: most of the time the pipeline is full.
+/// From this number of elements on, vectors have sixteen blocks or more, and the pipeline is full most of the time.
 pub(crate) const LONG: u64 = 250_000;
 /// One of the two pipelines.
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +52,8 @@ impl Pipeline {
         Ok((best.seconds, best.block_bytes / ELEMENT_BYTES))
     }
 
-    /// How many times a one-way message's time a step takes on average where pipelines are full, if an exchange
-    /// takes `exchange` times that: half of one tree's steps are exchanges, and all of two roots'.
+    /// The average time of a step in a full pipeline, in times of a one-way message, if an exchange takes `exchange`
+    /// such times: half of one tree's steps are exchanges, and all of two roots'.
     fn step(self, exchange: f64) -> f64 {
         match self.algorithm.id {
             "dual_root" => exchange,
@@ -61,7 +61,7 @@ impl Pipeline {
         }
     }
 
-    /// What multiplies alpha, beta and gamma with the paper's blocks.
+    /// The factors of alpha, beta and gamma with the paper's blocks.
     fn factors(self, elements: u64) -> Fallible<[f64; 3]> {
         let mut factors = [0.0; 3];
         for (place, factor) in factors.iter_mut().enumerate() {
@@ -97,8 +97,8 @@ fn call(elements: u64) -> Call<'static> {
 /// A machine of one level, fitted to the closed forms of both pipelines, on which an exchange takes `exchange` times
 /// as long as a message in one direction.
 ///
-/// With one size of block start-up times and times per byte cannot be told apart where blocks are full:
-/// `alpha` is the median of what the short vectors say, which have one block. With it, `beta` and `gamma`
+/// With one block size, start-up times and times per byte cannot be distinguished if blocks are full:
+/// `alpha` is the median over the short vectors, which have one block. With it, `beta` and `gamma`
 /// have the least squares of relative errors over the long vectors.
 pub(crate) fn rates(rows: &[Row], exchange: f64) -> Fallible<Rates> {
     let (mut alphas, mut equations) = (Vec::new(), Vec::new());
@@ -140,10 +140,10 @@ pub(crate) fn rates(rows: &[Row], exchange: f64) -> Fallible<Rates> {
 /// One of the explanations of the long vectors' times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Explanation {
-    /// How many times as long an exchange takes as a message in one direction.
+    /// The time of an exchange divided by that of a message in one direction.
     pub(crate) exchange: f64,
     pub(crate) rates: Rates,
-    /// The gain that is expected of the longest vector.
+    /// The predicted gain for the longest vector.
     pub(crate) gain: f64,
     /// The median errors over the long vectors, of one tree and of two roots.
     pub(crate) errors: [f64; 2],
@@ -176,14 +176,14 @@ impl Explanation {
         })
     }
 
-    /// What combining a byte takes, as a share of what sending it does.
+    /// The time of combining a byte divided by that of sending it.
     pub(crate) fn combining(&self) -> f64 {
         self.rates.gamma.unwrap_or(0.0) / self.rates.beta
     }
 
-    /// The one without any time for combining.
+    /// The explanation without any time for combining.
     pub(crate) fn without_combining(rows: &[Row]) -> Fallible<Self> {
-        // Combining takes the less time the longer an exchange does.
+        // The longer an exchange takes, the less time is left for combining.
         let (mut low, mut high) = (1.0, 2.0);
         for _ in 0..50 {
             let middle = f64::midpoint(low, high);
@@ -196,18 +196,18 @@ impl Explanation {
     }
 }
 
-/// What is expected and found with a number of elements.
+/// The predicted and the measured gain for a number of elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gain {
     pub(crate) elements: u64,
     /// The time with one tree divided by that with two roots.
     pub(crate) measured: f64,
-    /// The same of the closed forms with the paper's blocks, and with the best ones of either.
+    /// The same by the closed forms, with the paper's blocks and with the best blocks of each.
     pub(crate) fixed: f64,
     pub(crate) best: f64,
     /// The best blocks of one tree and of two roots, in elements.
     pub(crate) blocks: [u64; 2],
-    /// By which factor the best blocks shorten the times of the closed forms.
+    /// The factors by which the best blocks shorten the times of the closed forms.
     pub(crate) by_blocks: [f64; 2],
     /// Measured divided by expected times.
     pub(crate) errors: [f64; 2],
@@ -234,14 +234,14 @@ impl Gain {
     }
 }
 
-/// What is expected and found, of all counts, if an exchange takes no longer than a message.
+/// The predicted and measured gains at all counts, if an exchange takes no longer than a message.
 pub(crate) fn gains(rows: &[Row]) -> Fallible<Vec<Gain>> {
     let rates = rates(rows, 1.0)?;
     rows.iter().map(|row| Gain::new(rates, row)).collect()
 }
 
-/// The median error of the closed forms with the fitted rates, of one tree and of two roots, where vectors
-/// have several blocks.
+/// The median errors of the closed forms with the fitted rates, for one tree and two roots, over vectors with several
+/// blocks.
 pub(crate) fn residuals(gains: &[Gain]) -> [f64; 2] {
     [0, 1].map(|place| {
         let cut = gains.iter().filter(|gain| gain.elements >= SEVERAL);
@@ -250,7 +250,7 @@ pub(crate) fn residuals(gains: &[Gain]) -> [f64; 2] {
     })
 }
 
-/// What a block more costs, in bytes sent: `c2 (alpha + beta B) + g2 gamma B`, divided by `beta B`.
+/// The cost of a further block, in bytes sent: `c2 (alpha + beta B) + g2 gamma B`, divided by `beta B`.
 pub(crate) fn steady(pipeline: Pipeline, rates: Rates, block_bytes: f64) -> Fallible<f64> {
     let PipelineCost { c2, g2, .. } = pipeline.lemma()?;
     let sent = 1.0 + rates.alpha / (rates.beta * block_bytes);

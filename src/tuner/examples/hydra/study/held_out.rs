@@ -1,4 +1,4 @@
-//! What a table made of every second count costs.
+//! The regret of a table made from every second count.
 
 use results::{HeldOut, Method};
 use tuner::CampaignAnalysis;
@@ -6,7 +6,7 @@ use tuner::CampaignAnalysis;
 use super::markdown::{list, percent, table};
 use super::{Fallible, Row, analyse, choice};
 
-/// A count, with what a table made of the others chooses.
+/// A count, with the choice of a table made from the others.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     pub(crate) row: Row,
@@ -16,7 +16,7 @@ pub(crate) struct Point {
     pub(crate) regret: f64,
 }
 
-/// All counts; every second one is held out from this place on, the smallest and the largest are not.
+/// All counts. From this index on every second one is held out, except the smallest and the largest.
 pub(crate) fn points(rows: &[Row], from: usize) -> Fallible<Vec<Point>> {
     let last = rows.len().saturating_sub(1);
     let inner = rows.iter().take(last).skip(from).step_by(2);
@@ -60,7 +60,7 @@ fn scores(analysis: &CampaignAnalysis) -> Fallible<Vec<Vec<String>>> {
     Ok(Method::ALL.iter().filter_map(row).collect())
 }
 
-/// What went wrong at a count, with the times of its neighbours.
+/// The wrong choice at a count, with the times of its neighbours.
 fn reason(rows: &[Row], point: &Point) -> String {
     let place = rows.iter().position(|row| *row == point.row).unwrap_or(0);
     let of = |place: usize| rows.get(place);

@@ -1,4 +1,4 @@
-//! How the report is written.
+//! The layout of the report.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = String::new();
     for (index, line) in lines().enumerate() {
         for (cell, width) in line.iter().zip(&widths) {
-            // Nothing can fail that is written to a string.
+            // Writing to a string cannot fail.
             let _ = write!(text, "| {cell:>width$} ");
         }
         text += "|\n";

@@ -1,4 +1,4 @@
-//! The published measurements, and what is made of them.
+//! The published measurements, and the decisions made from them.
 
 pub(crate) mod curves;
 pub(crate) mod decisions;
@@ -23,7 +23,7 @@ const PUBLISHED: &str = include_str!("../../../tests/it/import/hydra.csv");
 /// Elements of 4 bytes, `MPI_INT`.
 pub(crate) const ELEMENT_BYTES: u64 = 4;
 
-/// Where it was measured.
+/// The shape on which it was measured.
 pub(crate) const SHAPE: CommShape = CommShape { nodes: 36, ppn: 8 };
 
 /// The columns of the paper, by the ids of their candidates.
@@ -31,7 +31,7 @@ pub(crate) const NAMES: [&str; 4] = ["default", "reduce_bcast", "pipelined_tree"
 
 pub(crate) type Fallible<T> = Result<T, Box<dyn Error>>;
 
-/// What was measured with a number of elements.
+/// The measurements with a number of elements.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
     pub(crate) elements: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// How much longer a candidate takes than the fastest, as a share.
+    /// The extra time of a candidate over the fastest one, as a share.
     pub(crate) fn regret(&self, name: &str) -> Fallible<f64> {
         let place = NAMES.iter().position(|known| *known == name);
         let chosen = self.seconds[place.ok_or("a choice that was not measured")?];
@@ -61,7 +61,8 @@ impl Row {
     }
 }
 
-/// The rows of the paper's table, by ascending number of elements, without that of no elements: nothing is sent there.
+/// The rows of the paper's table, by ascending number of elements, without the row of no elements, where nothing is
+/// sent.
 pub(crate) fn rows() -> Fallible<Vec<Row>> {
     let mut times: BTreeMap<u64, [f64; 4]> = BTreeMap::new();
     for line in PUBLISHED
@@ -86,7 +87,7 @@ pub(crate) fn rows() -> Fallible<Vec<Row>> {
     Ok(times.into_iter().map(row).collect())
 }
 
-/// What colltune makes of those rows whose number of elements is wanted.
+/// The table that colltune makes from the selected rows.
 pub(crate) fn analyse(is_wanted: impl Fn(u64) -> bool) -> Fallible<CampaignAnalysis> {
     let has_header = |line: &&str| line.starts_with("collective,");
     let mut lines: Vec<&str> = PUBLISHED.lines().filter(has_header).collect();
@@ -118,7 +119,7 @@ pub(crate) fn analyse(is_wanted: impl Fn(u64) -> bool) -> Fallible<CampaignAnaly
     Ok(CampaignAnalysis::of(&Store::open(&path)?, None, None)?)
 }
 
-/// The id of what a table chooses for a number of elements.
+/// The id of a table's choice for a number of elements.
 pub(crate) fn choice(table: &Table, elements: u64) -> String {
     let query = Query {
         order: RankOrder::Unknown,

@@ -102,7 +102,7 @@ pub(super) const FUNCTIONS: [(Collective, &[&str]); 11] = [
     (Collective::Scan, &["linear", "recursivedoubling"]),
 ];
 
-/// What tables call them.
+/// The names of algorithms in tables.
 pub(super) const IDS: [(Collective, &[&str]); 11] = [
     (
         Collective::Bcast,
@@ -176,7 +176,7 @@ pub(super) const IDS: [(Collective, &[&str]); 11] = [
             "two_proc",
         ],
     ),
-    // One choice for all sizes: another one on each number of ranks.
+    // One choice for all sizes, which differs between numbers of ranks.
     (
         Collective::Gather,
         &["basic_linear", "binomial", "linear_sync"],

@@ -8,19 +8,19 @@ use tuner::{Silent, TunerError, measure, tune};
 use vocabulary::{Pattern, RankOrder};
 use wire::{FailureKind, exit_code};
 
-use crate::fake::{Bench, Mishap, Witness, library};
+use crate::fake::{Bench, LaunchFailure, Witness, library};
 
 fn never() -> AtomicBool {
     AtomicBool::new(false)
 }
 
 #[test]
-fn a_candidate_that_takes_the_launch_down_is_left_out_from_then_on() {
+fn a_candidate_that_ends_its_launch_repeatedly_is_left_out() {
     let process = "the end of process 1";
     for (outcome, says, kind, attempts) in [
         (Outcome::Code(139), None, FailureKind::Crash, 1),
         (Outcome::Code(1), Some(process), FailureKind::Crash, 1),
-        // Once, it may have had another cause.
+        // A single end may have had another cause.
         (Outcome::Code(1), None, FailureKind::Crash, 2),
         (Outcome::Success, Some(process), FailureKind::Crash, 2),
         (Outcome::Code(137), Some(process), FailureKind::Crash, 2),
@@ -42,11 +42,11 @@ fn a_candidate_that_takes_the_launch_down_is_left_out_from_then_on() {
         bench.always.says = says;
         let mut witness = Witness::default();
         let tuned = tune(&bench.workplace(), &mut witness, &never()).expect("tuned");
-        // The experiments come alone.
+        // The first launch has only the experiments.
         assert_eq!(bench.launches(), 1 + 2 * attempts + 6, "{outcome:?}");
         let store = Store::open(&bench.campaign().output.store).expect("a store");
         let failures = store.failures(&library()).expect("failures");
-        // Once in each of the two cells, and never tried again there.
+        // It failed once in each of the two cells, and was not tried again there.
         assert_eq!(failures.len(), 2, "{failures:?}");
         for failure in &failures {
             assert_eq!((failure.kind, failure.candidate.id()), (kind, "ring"));
@@ -74,9 +74,9 @@ fn a_candidate_that_takes_the_launch_down_is_left_out_from_then_on() {
     }
 }
 
-/// As where memory runs out for both: a third launch without a result would end the campaign.
+/// As if memory ran out for both candidates: a third launch without a result would end the campaign.
 #[test]
-fn of_two_that_are_killed_in_turn_the_one_that_is_killed_again_is_left_out() {
+fn of_two_candidates_killed_in_turn_the_one_killed_again_is_left_out() {
     let mut bench = Bench::new("collectives: [allreduce]\n");
     bench.redirect(
         "shapes: [1x2, 1x4]\nsizes: 64..4M x256",
@@ -84,12 +84,12 @@ fn of_two_that_are_killed_in_turn_the_one_that_is_killed_again_is_left_out() {
     );
     let killers = ["ring", "rabenseifner", "ring"].map(|name| format!("allreduce/{name}"));
     for (launch, killer) in (2..).zip(killers) {
-        let mishap = Mishap {
+        let failure = LaunchFailure {
             at_candidate: Some((killer, Outcome::Code(137))),
             says: Some("the end of process 1"),
-            ..Mishap::default()
+            ..LaunchFailure::default()
         };
-        bench.mishaps.insert(launch, mishap);
+        bench.failures.insert(launch, failure);
     }
     let measured = measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
     assert_eq!(measured.progress.done, measured.progress.total);
@@ -103,15 +103,15 @@ fn of_two_that_are_killed_in_turn_the_one_that_is_killed_again_is_left_out() {
 }
 
 #[test]
-fn a_launch_that_somebody_ends_is_blamed_on_nobody() {
+fn a_launch_ended_from_outside_is_attributed_to_no_candidate() {
     let codes = [143, 130, 129, 15, 1, 137, 9].map(Outcome::Code);
     for outcome in [&codes[..], &[Outcome::Success, Outcome::Signal(15)]].concat() {
         let mut bench = Bench::new("");
-        bench.mishaps.insert(
+        bench.failures.insert(
             2,
-            Mishap {
+            LaunchFailure {
                 after_tasks: Some((3, outcome)),
-                ..Mishap::default()
+                ..LaunchFailure::default()
             },
         );
         let measured = measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
@@ -121,9 +121,9 @@ fn a_launch_that_somebody_ends_is_blamed_on_nobody() {
     }
 }
 
-/// As Open MPI and MPICH say it.
+/// With the messages of Open MPI and MPICH.
 #[test]
-fn a_node_that_is_lost_is_named_and_no_candidate_is_blamed() {
+fn a_lost_node_is_named_and_attributed_to_no_candidate() {
     let open_mpi = "ORTE has lost communication with a remote daemon.\n\n  \
         HNP daemon   : [[10641,0],0] on node n1\n  Remote daemon: [[10641,0],1] on node n2";
     let mpich = "[mpiexec@n1] control_cb (pm/pmiserv/pmiserv_cb.c:206): assert (!closed) failed";
@@ -132,12 +132,12 @@ fn a_node_that_is_lost_is_named_and_no_candidate_is_blamed() {
         (255, mpich, "a node of the job failed"),
     ] {
         let mut bench = Bench::new("");
-        bench.mishaps.insert(
+        bench.failures.insert(
             2,
-            Mishap {
+            LaunchFailure {
                 after_tasks: Some((3, Outcome::Code(code))),
                 says: Some(says),
-                ..Mishap::default()
+                ..LaunchFailure::default()
             },
         );
         let mut witness = Witness::default();
@@ -151,19 +151,19 @@ fn a_node_that_is_lost_is_named_and_no_candidate_is_blamed() {
 }
 
 #[test]
-fn a_suspect_whose_task_was_done_since_is_suspect_no_more() {
+fn a_candidate_is_no_longer_suspected_once_its_task_is_done() {
     let mut bench = Bench::new("collectives: [allreduce]\n");
     bench.redirect(
         "shapes: [1x2, 1x4]\nsizes: 64..4M x256",
         "shapes: [1x4]\nsizes: [64]",
     );
-    // Both end in the first experiment; the launch between them goes well.
+    // Both launches end in the first experiment; the launch between them succeeds.
     for launch in [4, 6] {
-        let mishap = Mishap {
+        let failure = LaunchFailure {
             after_tasks: Some((0, Outcome::Code(1))),
-            ..Mishap::default()
+            ..LaunchFailure::default()
         };
-        bench.mishaps.insert(launch, mishap);
+        bench.failures.insert(launch, failure);
     }
     let measured = measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
     assert_eq!(measured.progress.done, measured.progress.total);
@@ -196,7 +196,7 @@ fn a_driver_that_refuses_its_plan_is_an_error_at_once() {
 }
 
 #[test]
-fn launches_that_are_killed_before_they_measure_anything_are_given_up_after_three() {
+fn measuring_ends_after_three_launches_killed_before_they_measure() {
     let mut bench = Bench::new("");
     bench.always.after_tasks = Some((0, Outcome::Signal(9)));
     let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("no progress");
@@ -208,7 +208,7 @@ fn launches_that_are_killed_before_they_measure_anything_are_given_up_after_thre
 }
 
 #[test]
-fn results_that_cannot_be_written_are_found_out_before_measuring() {
+fn outputs_are_checked_before_measuring() {
     let mut bench = Bench::new("");
     let file = bench.path("file");
     std::fs::write(&file, "in the way").expect("written");
@@ -223,7 +223,7 @@ fn results_that_cannot_be_written_are_found_out_before_measuring() {
 }
 
 #[test]
-fn damage_in_a_spool_costs_the_launch_and_not_the_campaign() {
+fn damage_in_a_spool_costs_only_the_launch() {
     let bench = Bench::new("");
     let at = bench.workplace();
     let stop = std::sync::Arc::new(AtomicBool::new(false));
@@ -286,11 +286,11 @@ fn measurements_under_other_conditions_are_not_mixed() {
 fn a_launch_with_ranks_in_another_order_is_refused() {
     let mut bench = Bench::new("");
     bench.always.order = RankOrder::Cyclic;
-    bench.mishaps.insert(
+    bench.failures.insert(
         3,
-        Mishap {
+        LaunchFailure {
             order: RankOrder::Block,
-            ..Mishap::default()
+            ..LaunchFailure::default()
         },
     );
     let error = tune(&bench.workplace(), &mut Silent, &never()).expect_err("another order");
@@ -308,7 +308,7 @@ fn a_launch_with_ranks_in_another_order_is_refused() {
         "{samples:?}"
     );
     drop(store);
-    // The store needs no mending: the next launch is as the others.
+    // The store stays usable: the next launch is like the others.
     let tuned = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
     assert_eq!(tuned.measured.progress.done, tuned.measured.progress.total);
     // On one node the order makes no difference, and the table names none.

@@ -1,4 +1,4 @@
-//! Campaigns whose launches are jobs of a real Slurm, when something goes wrong.
+//! Campaigns with launches in jobs of a real Slurm, with failures.
 
 use nix::sys::signal::{Signal, kill};
 use store::LaunchOutcome;
@@ -7,11 +7,11 @@ use super::campaigns::outcomes;
 use super::site::{CAMPAIGN, Site};
 
 #[test]
-fn what_a_job_measured_is_kept_when_ranks_or_it_are_killed_under_openmpi() {
+fn measurements_are_kept_when_a_job_or_its_ranks_are_killed_under_openmpi() {
     let Some(site) = Site::up() else { return };
     let follower = site.start(&["tune", "small.yaml"]);
     site.wait_for("small", 1, 3);
-    // A rank costs its launch; the job is still good for another.
+    // A killed rank ends its launch; the job can serve another one.
     kill(site.ranks()[1], Signal::SIGKILL).unwrap();
     site.wait_for("small", 2, 3);
     let jobs = site.jobs();
@@ -32,7 +32,7 @@ fn what_a_job_measured_is_kept_when_ranks_or_it_are_killed_under_openmpi() {
     let early = "launch 1 ended early";
     assert!(follower.err.contains(early), "{}", follower.err);
     assert_eq!(site.jobs()[1]["state"], "cancelled");
-    // Once more makes no difference.
+    // Cancelling again changes nothing.
     let again = site.run(&["cancel", &id, "--json"]);
     assert_eq!(again.json()[0]["cancelled"], serde_json::json!([]));
     assert_eq!(again.json()[0]["done"], told["done"]);
@@ -41,24 +41,24 @@ fn what_a_job_measured_is_kept_when_ranks_or_it_are_killed_under_openmpi() {
 
     let told = site.run(&["tune", "small.yaml", "--json"]).json();
     assert_eq!(told["done"], told["total"], "{told}");
-    // At most what the killed rank was about: Open MPI says that a rank died, and not who killed it.
+    // At most the killed rank's candidate: Open MPI says that a rank died, but not what killed it.
     assert!(told["failures"].as_u64() <= Some(1), "{told}");
     assert_eq!(outcomes(&site).len(), 4);
 }
 
 #[test]
-fn a_job_whose_wall_time_is_over_is_followed_by_another_under_openmpi() {
+fn another_job_follows_one_that_reached_its_wall_time_under_openmpi() {
     let Some(site) = Site::up() else { return };
     let mut run = site.start(&["tune", "small.yaml"]);
     site.wait_for("small", 1, 3);
-    // Slurm looks at limits now and then; until it does, nothing goes on.
+    // Slurm checks limits only from time to time; until then nothing happens.
     for rank in site.ranks() {
         kill(rank, Signal::SIGSTOP).unwrap();
     }
     let job = format!("JobId={}", site.id());
     let update = ["scontrol", "update", &job, "EndTime=now+1"];
     site.bed.run(&site.place.path(""), &update).good();
-    // Another job goes on measuring, without a command from the user.
+    // Another job continues measuring, without a further command.
     site.wait_for("small", 2, 1);
     let jobs = site.jobs();
     assert_eq!(
@@ -73,7 +73,7 @@ fn a_job_whose_wall_time_is_over_is_followed_by_another_under_openmpi() {
 }
 
 #[test]
-fn what_slurm_refuses_is_said_in_its_words_under_openmpi() {
+fn errors_quote_why_slurm_refuses_a_job_under_openmpi() {
     let Some(site) = Site::up() else { return };
     let campaign = CAMPAIGN.replace("partition: debug", "partition: nonsense");
     site.place.write("small.yaml", campaign);
@@ -84,7 +84,7 @@ fn what_slurm_refuses_is_said_in_its_words_under_openmpi() {
     let all = ["squeue", "-h", "-t", "all"];
     let queue = site.bed.run(&site.place.path(""), &all).good().out;
     assert_eq!(queue, "");
-    // Corrected, it goes on.
+    // The corrected campaign continues.
     site.place.write("small.yaml", CAMPAIGN);
     let ran = site.run(&["measure", "small.yaml", "--detach", "--json"]);
     assert_eq!(ran.json()["job"]["launch"], 2, "{ran:?}");

@@ -53,9 +53,9 @@ pub fn calls(call_seconds: f64, clock: &ClockResolution) -> u32 {
 
 /// The number of calls in a block of repeated calls, of which one takes about `call_seconds`.
 ///
-/// It is 20 or, if 20 calls do not last 200 us and 50 steps of the clock, the power of two from which they do, at most
-/// 4096. It is halved, down to 1, as long as two such blocks of calls of `slowest_seconds` would last longer than
-///       `most_seconds`.
+/// It is 20 or, if 20 calls do not last 200 us and 50 steps of the clock, the power of two from which they do, with a
+/// maximum of 4096. It is halved, down to 1, as long as two such blocks of calls of `slowest_seconds` would last longer
+/// than `most_seconds`.
 ///
 /// All ranks, candidates and launches need the same number, as in [`calls`].
 ///

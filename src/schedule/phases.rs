@@ -10,7 +10,7 @@ mod team;
 
 use self::overlapped::Overlapped;
 use self::team::{Piece, Team};
-use crate::program::{Names, Program, ScratchNames, Sequence};
+use crate::program::{Names, Program, ScratchNames};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{
     Action, Buffer, Collective, Nodes, Parameter, Parameters, Partition, Rank, Room, Round, Shape,
@@ -208,10 +208,7 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
     if shape.parts.of.is_pipelined {
         return Box::new(Overlapped::new(steps, shape.blocks));
     }
-    let steps = steps.into_iter();
-    let programs = steps.map(|step| Box::new(step) as Box<dyn Program>);
-    let all = programs.reduce(|before, next| Box::new(Sequence(before, next)));
-    all.unwrap_or_else(|| Box::new(crate::program::Nothing))
+    Box::new(Successive::new(steps))
 }
 
 /// One rank's part in all phases.
@@ -242,7 +239,7 @@ impl Plan {
         let is_whole = !collective.has_part_only();
         let mut scratch = Vec::new();
         let mut held = collective.before(shape, rank).0;
-        let mut steps = Vec::new();
+        let mut steps = Vec::with_capacity(teams.len());
         for (place, (phase, part, (team, member), turn)) in teams.into_iter().enumerate() {
             let is_scatter = phase.collective == Collective::Scatter;
             let result = match has_output && (is_whole || last == Some(place)) {
@@ -311,6 +308,37 @@ impl Plan {
     }
 }
 
+/// Phases one after the other.
+struct Successive {
+    steps: Vec<Step>,
+    /// The number of rounds up to the end of each phase; that of all rounds past the last phase.
+    ends: [u64; Phase::MOST],
+}
+
+impl Successive {
+    fn new(steps: Vec<Step>) -> Self {
+        let mut rounds = steps.iter().map(|step| step.rounds);
+        let mut end = 0;
+        let ends = std::array::from_fn(|_| {
+            end += rounds.next().unwrap_or(0);
+            end
+        });
+        Self { steps, ends }
+    }
+}
+
+impl Program for Successive {
+    fn rounds(&self) -> u64 {
+        self.ends[Phase::MOST - 1]
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        let before = self.ends.iter().filter(|end| **end <= index);
+        let (place, start) = before.fold((0, 0), |(place, _), end| (place + 1, *end));
+        self.steps[place].round_of(Piece::ALL, index - start, round);
+    }
+}
+
 /// A member's program in one phase, renamed for the call.
 struct Step {
     program: Box<dyn Program>,
@@ -319,16 +347,6 @@ struct Step {
     team: Team,
     /// The phase's place among all.
     turn: u64,
-}
-
-impl Program for Step {
-    fn rounds(&self) -> u64 {
-        self.rounds
-    }
-
-    fn round(&self, index: u64, round: &mut Round) {
-        self.round_of(Piece::ALL, index, round);
-    }
 }
 
 impl Step {
@@ -351,10 +369,14 @@ impl Step {
         }
         // A phase must not copy data to the same place, which may be in several pieces.
         let mut place = 0;
-        round.actions_mut().retain(|action| {
-            place += 1;
-            place <= outer || !matches!(action, Action::Copy { from, into } if from == into)
-        });
+        let is_idle =
+            |action: &Action| matches!(action, Action::Copy { from, into } if from == into);
+        if round.actions()[outer..].iter().any(is_idle) {
+            round.actions_mut().retain(|action| {
+                place += 1;
+                place <= outer || !is_idle(action)
+            });
+        }
         let rows = |action: &Action| match action {
             Action::Copy { into, .. } | Action::Combine { into, .. } => match into.partition {
                 Partition::Columns { rows, .. } => rows,

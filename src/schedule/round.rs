@@ -52,6 +52,7 @@ pub enum Action {
 
 impl Action {
     /// Calls `change` on every span.
+    #[inline]
     pub(crate) fn spans_mut(&mut self, mut change: impl FnMut(&mut Span)) {
         match self {
             Self::Send { span, .. } | Self::Recv { span, .. } => change(span),
@@ -90,11 +91,13 @@ pub struct Round {
 
 impl Round {
     /// The actions, in the order in which messages of one pair are matched.
+    #[inline]
     pub fn actions(&self) -> &[Action] {
         &self.actions
     }
 
     /// Removes all actions but keeps the memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.actions.clear();
     }

@@ -107,12 +107,25 @@ impl Vector {
 
     /// The number of units in a span, whose blocks must exist.
     ///
-    /// Simulations call this for both ends of every message, so it uses one division, while computing the place would
-    /// take several.
+    /// Simulations call this for both ends of every message, so it uses one division, or two, while computing the place
+    /// would take several.
     pub(crate) fn length(&self, span: &Span) -> u64 {
-        let blocks = match (span.partition, &self.parts) {
-            (Partition::Even(blocks), _) => blocks,
-            (Partition::PerRank { ranks, chunks: 1 }, None) => ranks,
+        let (units, blocks) = match (span.partition, &self.parts) {
+            (Partition::Even(blocks), _) => (self.units, blocks),
+            (Partition::PerRank { ranks, chunks: 1 }, None) => (self.units, ranks),
+            (
+                Partition::Within {
+                    parts,
+                    part,
+                    pieces,
+                    chunks: 1,
+                },
+                _,
+            ) => {
+                let (part, parts) = (u64::from(part), u64::from(parts));
+                let is_larger = part < self.units % parts;
+                (self.units / parts + u64::from(is_larger), pieces)
+            }
             (partition, _) => {
                 let runs = self.runs(partition, span.blocks);
                 return runs.map_or(0, |runs| runs.into_iter().map(Run::units).sum());
@@ -120,7 +133,7 @@ impl Vector {
         };
         let BlockRange { start, count } = span.blocks;
         let all = u64::from(blocks);
-        let (each, larger) = (self.units / all, self.units % all);
+        let (each, larger) = (units / all, units % all);
         let larger_up_to = |block: u64| block.min(larger);
         let end = start + count;
         let larger_within = match end.checked_sub(all) {

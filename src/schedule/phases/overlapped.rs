@@ -28,10 +28,10 @@ impl Overlapped {
         for step in steps {
             let mut before = placed.iter().rev();
             let before = before.find(|(_, before)| before.team.among == step.team.among);
-            let begin = before.map_or(0, |(begin, before)| begin + before.rounds());
+            let begin = before.map_or(0, |(begin, before)| begin + before.rounds);
             placed.push((begin, step));
         }
-        let ends = placed.iter().map(|(begin, step)| begin + step.rounds());
+        let ends = placed.iter().map(|(begin, step)| begin + step.rounds);
         Self {
             length: ends.max().unwrap_or(0),
             turns,
@@ -53,7 +53,7 @@ impl Program for Overlapped {
             let block = (turn + self.turns[0]).checked_sub(step.turn);
             let block = block.filter(|block| *block < self.blocks.into());
             let index = index.checked_sub(*begin);
-            let index = index.filter(|index| *index < step.rounds());
+            let index = index.filter(|index| *index < step.rounds);
             if let (Some(block), Some(index)) = (block, index) {
                 let piece = Piece {
                     of: self.blocks,

@@ -116,6 +116,10 @@ impl Team {
     /// The blocks of the call's vector that are a member's part, member after member, and the number of blocks before
     /// them; `None` if the phase's algorithm itself determines the partition.
     fn parts(&self) -> Option<(Partition, u64)> {
+        // This is asked for every span, and the common answer needs no division.
+        if let About::All | About::Even = self.about {
+            return None;
+        }
         let (nodes, lanes) = (self.nodes.count(), self.nodes.largest());
         let size = self.size();
         // Ranks are arranged in rows: the nodes in block order, the lanes in cyclic order.

@@ -45,6 +45,11 @@ fn steps(radix: u32, ranks: u32) -> Vec<[u32; 2]> {
     steps.map(|step| [step[0], step[1]]).collect()
 }
 
+/// The rounds of a step: that of its messages, and one for combining the data of each.
+fn rounds([kept, held]: [u32; 2]) -> u32 {
+    held.div_ceil(kept)
+}
+
 /// The scratch buffers of a rank whose range of parts shrinks up to `radix` times in a step: one for the parts that it
 /// keeps in the first step, and one for each message of a step.
 pub(super) fn scratch(radix: u32, shape: &Shape, rank: Rank) -> Vec<Room> {
@@ -132,18 +137,18 @@ impl Circulant {
 
 impl Program for Circulant {
     fn rounds(&self) -> u64 {
-        let rounds = self.steps.iter().map(|step| 1 + messages(*step).count());
-        rounds.sum::<usize>() as u64 + u64::from(self.in_place)
+        let rounds = self.steps.iter().map(|step| u64::from(rounds(*step)));
+        rounds.sum::<u64>() + u64::from(self.in_place)
     }
 
     fn round(&self, index: u64, round: &mut Round) {
-        let mut index = index as usize;
+        let mut index = index as u32;
         for (turn, step) in self.steps.iter().enumerate() {
-            let count = messages(*step).count();
+            let rounds = rounds(*step);
             match index {
                 0 => return self.exchange(turn, round),
-                place if place <= count => return self.combine(turn, place - 1, round),
-                _ => index -= 1 + count,
+                place if place < rounds => return self.combine(turn, place as usize - 1, round),
+                _ => index -= rounds,
             }
         }
         // The output may be in the memory of the input, which is no longer needed from here on.

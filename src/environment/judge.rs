@@ -103,9 +103,7 @@ fn machines(nodes: &[Node]) -> Vec<Warning> {
 
 /// The settings that change the library's default.
 fn settings(environment: &Environment) -> Vec<String> {
-    let nothing = BTreeMap::new();
-    let known = environment.settings.as_ref().unwrap_or(&nothing);
-    let mut settings = deciding(&environment.variables, known);
+    let mut settings = deciding(&environment.variables, environment.settings.as_ref());
     // If settings are unknown, files may force algorithms too.
     if settings.is_empty() {
         settings.extend(environment.preset.iter().cloned());

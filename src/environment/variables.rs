@@ -83,16 +83,19 @@ pub fn may_force(variables: &BTreeMap<String, String>) -> bool {
 }
 
 /// Settings, as `NAME=value`, that change the library's own choice of algorithms: environment variables, and control
-/// variables that differ from their built-in values without an environment variable.
+/// variables that differ from their built-in values without an environment variable. `settings` are the control variables
+/// that differ from their built-in values, if they are known: environment variables of others have no effect, such as
+/// those of components that the library does not have.
 pub fn deciding(
     variables: &BTreeMap<String, String>,
-    settings: &BTreeMap<String, String>,
+    settings: Option<&BTreeMap<String, String>>,
 ) -> Vec<String> {
     let told = variables
         .iter()
         .map(|(name, value)| (name.clone(), name, value));
     let silent = settings
-        .iter()
+        .into_iter()
+        .flatten()
         .map(|(name, value)| (variable(name), name, value))
         .filter(|(variable, ..)| !variables.contains_key(variable));
     let all: Vec<_> = told.chain(silent).collect();
@@ -106,10 +109,25 @@ pub fn deciding(
             .iter()
             .any(|library| library.decides(name, &value))
     };
-    let deciding = all.iter().filter(|(variable, ..)| decides(variable));
+    let has_effect = |variable: &str| match (settings, setting(variable)) {
+        (Some(settings), Some((_, name))) => settings.contains_key(name),
+        _ => true,
+    };
+    let deciding = all
+        .iter()
+        .filter(|(variable, ..)| has_effect(variable) && decides(variable));
     deciding
         .map(|(_, name, value)| format!("{name}={value}"))
         .collect()
+}
+
+/// The library and the control variable that an environment variable sets, if the two variables have different names.
+pub fn setting(variable: &str) -> Option<(LibraryName, &str)> {
+    LibraryName::ALL.into_iter().find_map(|library| {
+        let prefix = library.facts().variable_prefix;
+        let name = variable.strip_prefix(prefix)?;
+        (!prefix.is_empty() && library.is_setting(name)).then_some((library, name))
+    })
 }
 
 /// The environment variable that sets a control variable.

@@ -22,6 +22,7 @@ use std::path::Path;
 
 use schedule::Collective;
 use vocabulary::bounds::RANKS;
+use vocabulary::units::counted;
 use vocabulary::{CommShape, Datatype, Operator, Warning};
 
 use crate::benchmark::{self, Sized};
@@ -155,7 +156,8 @@ impl Reader {
         }
         if table.shape.is_none() {
             let why = format!(
-                "{ranks} processes do not fill nodes of {} ranks each",
+                "{} cannot fill nodes of {} ranks each",
+                counted(ranks, "rank"),
                 self.ppn
             );
             self.reading.skip(number, why);

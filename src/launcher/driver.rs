@@ -30,6 +30,17 @@ pub fn driver_directories(libdir: Option<&OsStr>, executable: &Path) -> Vec<Path
     named.into_iter().chain(installed).collect()
 }
 
+/// Checks that `libdir`, the value of `$COLLTUNE_LIBDIR`, is a folder if it is set and not empty.
+///
+/// # Errors
+/// [`LaunchError::NoLibdir`].
+pub fn check_libdir(libdir: Option<&OsStr>) -> Result<(), LaunchError> {
+    match libdir.filter(|text| !text.is_empty()).map(PathBuf::from) {
+        Some(path) if !path.is_dir() => Err(LaunchError::NoLibdir { path }),
+        _ => Ok(()),
+    }
+}
+
 /// The library that is preloaded into programs of `library`: `NAME-VERSION/libcolltune.so` in the first directory that
 /// has it.
 ///

@@ -62,6 +62,9 @@ pub enum LaunchError {
         library: Library,
         searched: Vec<PathBuf>,
     },
+    /// The folder that `COLLTUNE_LIBDIR` names does not exist.
+    #[error("COLLTUNE_LIBDIR names `{}`, which is not a folder", path.display())]
+    NoLibdir { path: PathBuf },
     /// A measuring program does not list the library's algorithms.
     #[error("`{}` does not list the library's algorithms: {reason}", driver.display())]
     NoNatives {
@@ -173,6 +176,7 @@ impl LaunchError {
             | Self::Unusable { .. }
             | Self::OtherLibrary { .. }
             | Self::NoDriver { .. }
+            | Self::NoLibdir { .. }
             | Self::TooFewCores { .. }
             | Self::Crowded { .. }
             | Self::NoNatives { .. }
@@ -217,6 +221,9 @@ impl LaunchError {
                 return Some(format!(
                     "build it with `make driver MPICC=...`, the mpicc of {library}"
                 ));
+            }
+            Self::NoLibdir { .. } => {
+                "correct the variable, or unset it to use `lib/colltune` of the installation"
             }
             Self::TooFewCores { cores, .. } => {
                 return Some(format!(

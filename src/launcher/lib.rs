@@ -38,7 +38,8 @@ pub use command_line::{CommandLine, PRELOADING};
 pub use cores::cores;
 pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discover_within, select};
 pub use driver::{
-    driver_directories, find_driver, find_preloaded, list_natives, list_settings, list_variables,
+    check_libdir, driver_directories, find_driver, find_preloaded, list_natives, list_settings,
+    list_variables,
 };
 pub use error::LaunchError;
 pub use hosts::{HostFileError, read_hosts};

@@ -55,12 +55,18 @@ pub(crate) fn paragraphs(view: &View) -> Vec<String> {
     if let Some(shares) = cost.shares {
         paragraphs.push(format!("Of this time: {shares}."));
     }
+    paragraphs.extend(launching(view));
     if cost.races.left > 0 {
+        let saved = match cost.races.saved_seconds >= 1e-9 {
+            true => format!(
+                ", which\nsaved about {}",
+                format_seconds(cost.races.saved_seconds)
+            ),
+            false => String::new(),
+        };
         paragraphs.push(format!(
-            "Candidates were eliminated early {} because another was significantly faster, which\n\
-             saved about {}.",
+            "Candidates were eliminated early {} because another was significantly faster{saved}.",
             counted(format_count(cost.races.left), "time"),
-            format_seconds(cost.races.saved_seconds),
         ));
     }
     paragraphs.extend(confirming(view));
@@ -109,6 +115,19 @@ pub(crate) fn facts(view: &View) -> Vec<(&'static str, String)> {
     facts
 }
 
+/// A sentence about the time of launches beside that of measuring; `None` if it is unknown or there was none.
+pub(crate) fn launching(view: &View) -> Option<String> {
+    let cost = view.cost;
+    (cost.launching_seconds > 0.0).then(|| {
+        format!(
+            "Starting and ending {}, with any unfinished measurements, took {} more,\n\
+             which counts against the budget too.",
+            counted(cost.launches, "launch"),
+            format_seconds(cost.launching_seconds),
+        )
+    })
+}
+
 /// A sentence about the part of measuring time that confirmed choices; `None` if there was none.
 pub(crate) fn confirming(view: &View) -> Option<String> {
     let cost = view.cost;
@@ -121,18 +140,22 @@ pub(crate) fn confirming(view: &View) -> Option<String> {
     })
 }
 
-/// A sentence about the time of a guided search and that of measuring everything.
+/// A sentence about the time of a guided search and that of measuring everything; `None` without a gain.
 pub(crate) fn search(view: &View) -> Option<String> {
     let (cost, effort) = (view.cost, view.cost.effort?);
+    let factor = effort.exhaustive_seconds / cost.seconds;
+    // Less would be shown as 1.0.
+    if factor < 1.05 {
+        return None;
+    }
     let node_hours = |seconds: f64| seconds * f64::from(effort.nodes) / 3600.0;
     Some(format!(
         "The search took {} ({:.3} node-hours); measuring everything would have taken about {}\n\
-         ({:.3} node-hours), {:.1} times as long{}.",
+         ({:.3} node-hours), {factor:.1} times as long{}.",
         format_seconds(cost.seconds),
         node_hours(cost.seconds),
         format_seconds(effort.exhaustive_seconds),
         node_hours(effort.exhaustive_seconds),
-        effort.exhaustive_seconds / cost.seconds,
         match cost.confirming_seconds > 0.0 {
             true => ", both including the confirmation of choices",
             false => "",

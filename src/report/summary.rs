@@ -5,7 +5,7 @@ use statistics::geometric_mean;
 use table::OperatorClass;
 use vocabulary::units::{counted, format_seconds};
 
-use crate::measuring::search;
+use crate::measuring::{launching, search};
 use crate::text::{factor, percent, size_range, title};
 use crate::view::{Basis, Comparison, View};
 
@@ -23,14 +23,21 @@ pub fn render_summary(view: &View) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A sentence about the part of measuring time that confirmed choices; `None` if there was none.
+/// Sentences about the measuring time, its part that confirmed choices and the time of launches beside it; `None` if
+/// there was neither.
 fn time(view: &View) -> Option<String> {
     let cost = view.cost;
-    (cost.confirming_seconds > 0.0).then(|| {
+    let confirming = (cost.confirming_seconds > 0.0).then(|| {
+        let share = percent(cost.confirming_seconds / cost.seconds);
+        format!(", {share} of that to confirm choices in fresh launches")
+    });
+    let launching = launching(view).map(|text| format!(" {}", text.replace('\n', " ")));
+    (confirming.is_some() || launching.is_some()).then(|| {
         format!(
-            "Measuring took {}, {} of that to confirm choices in fresh launches.",
+            "Measuring took {}{}.{}",
             format_seconds(cost.seconds),
-            percent(cost.confirming_seconds / cost.seconds),
+            confirming.unwrap_or_default(),
+            launching.unwrap_or_default()
         )
     })
 }
@@ -78,10 +85,11 @@ pub(crate) fn headline(view: &View) -> String {
         return format!("Nothing has been compared with the default of {library} yet.");
     }
     let Some(mean) = geometric_mean(all.iter().map(|loss| loss.by)) else {
-        return format!(
-            "The default of {library} was not beaten at any of {}.",
-            counted(points, "measured point")
-        );
+        let points = match points {
+            1 => "the one measured point".to_owned(),
+            _ => format!("any of {points} measured points"),
+        };
+        return format!("The default of {library} was not beaten at {points}.");
     };
     format!(
         "The default of {library} loses at {} of {}, there by {} on geometric average.",

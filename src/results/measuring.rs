@@ -17,6 +17,11 @@ pub struct MeasuringCost {
     pub seconds: f64,
     /// The part of `seconds` spent in confirming launches.
     pub confirming_seconds: f64,
+    /// The time of launches beside `seconds`: starting and ending them, and measurements that were not finished; 0 on
+    /// simulated machines. Budgets include it.
+    pub launching_seconds: f64,
+    /// Launches with at least one measurement.
+    pub launches: usize,
     /// Cells with at least one measurement.
     pub cells: usize,
     /// Raw repetitions.

@@ -121,13 +121,13 @@ impl fmt::Display for CallSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:<21} {:>10} {:>12} {:>13}  carried out by",
-            "collective", "calls", "seconds", "expected gain"
+            "{:<21} {:>10} {:>12} {:>17}  carried out by",
+            "collective", "calls", "seconds", "expected gain (s)"
         )?;
         for row in &self.rows {
             writeln!(
                 f,
-                "{:<21} {:>10} {:>12.6} {:>13.6}  {}",
+                "{:<21} {:>10} {:>12.6} {:>17.6}  {}",
                 row.collective.name(),
                 row.calls,
                 row.seconds,
@@ -143,7 +143,7 @@ impl fmt::Display for CallSummary {
         };
         write!(
             f,
-            "{:<21} {:>10} {:>12.6} {:>13.6}",
+            "{:<21} {:>10} {:>12.6} {:>17.6}",
             "together",
             self.calls(),
             sum(|row| row.seconds),
@@ -191,7 +191,7 @@ mod tests {
         let text = summary.to_string();
         let lines: Vec<&str> = text.lines().collect();
         assert!(
-            lines[0].contains(" expected gain  carried out by"),
+            lines[0].contains(" expected gain (s)  carried out by"),
             "{text}"
         );
         assert!(lines[5].ends_with("     2.000000"), "{text}");

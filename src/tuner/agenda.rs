@@ -18,8 +18,8 @@ use vocabulary::{
 
 use self::budget::has_no_time;
 pub(crate) use self::budget::{
-    LITTLE_BUDGET_SECONDS, confirming_slice, left_seconds, repetition, spent_seconds,
-    starting_seconds, unspent_seconds,
+    LITTLE_BUDGET_SECONDS, confirming_slice, launching_seconds, left_seconds, repetition,
+    spent_seconds, starting_seconds, unspent_seconds,
 };
 pub(crate) use self::coverage::Coverage;
 use crate::TunerError;
@@ -174,7 +174,7 @@ impl Agenda {
     }
 
     /// Whether time is kept for confirming choices.
-    pub(crate) fn keeps_time(&self) -> bool {
+    pub fn keeps_time(&self) -> bool {
         self.keeps_time
     }
 

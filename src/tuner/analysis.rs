@@ -17,7 +17,7 @@ use wire::{Environment, FailureRecord};
 use self::stored::{
     campaign_of, choose, decide_options, definition, natives, samples, shares, stem,
 };
-use crate::agenda::Coverage;
+use crate::agenda::{Coverage, launching_seconds};
 use crate::identity::digest_in;
 use crate::order::orders;
 use crate::verdicts::binding;
@@ -155,6 +155,8 @@ impl CampaignAnalysis {
             cost: MeasuringCost {
                 seconds: store.measuring_seconds(&library, None)?,
                 confirming_seconds: store.measuring_seconds(&library, confirming)?,
+                launching_seconds: launching_seconds(store, &library)?,
+                launches: launches.len(),
                 shares: shares(store, &library)?,
                 ..MeasuringCost::default()
             },

@@ -162,7 +162,7 @@ fn budgeted(
             rest.seconds += turns.seconds(trial, launches, slice);
         }
     }
-    let starting = starting_seconds(store, campaign, library)?;
+    let starting = starting_seconds(store, library)?;
     let measuring: f64 = rests.values().map(|rest| rest.seconds).sum();
     let all = starting * f64::from(full) + measuring;
     if all <= left {

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use campaign::{Campaign, LauncherConfig, SimulatedOptions};
 use launcher::{
     BatchLauncher, Discovery, Installation, LaunchError, Launcher, LibraryChoice, LocalLauncher,
-    LocalOptions, discover, driver_directories, find_driver, list_natives, select, takes_orders,
+    LocalOptions, check_libdir, discover, driver_directories, find_driver, list_natives, select,
+    takes_orders,
 };
 use simulated::SimulatedLauncher;
 use vocabulary::{Cell, Library, NativeAlgorithm, Warning};
@@ -153,6 +154,7 @@ impl MeasurementContext {
     ) -> Result<Self, TunerError> {
         // The choice is not written into the campaign, whose digest must not depend on it.
         let choice = library.as_ref().unwrap_or(&campaign.library);
+        check_libdir(places.libdir.as_deref())?;
         let directories = places.driver_directories();
         let installation = choose(choice, discover(&places.path), &directories)?;
         let library = installation.library();

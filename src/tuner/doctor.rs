@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use channel::{SegmentError, SegmentLayout, SharedSegment};
 use environment::{governor, judge, kernel, others_running, own_cpus, shared_memory, variables};
-use launcher::{Installation, discover, find_driver, list_settings, list_variables};
+use launcher::{Installation, check_libdir, discover, find_driver, list_settings, list_variables};
 use libraries::{LibraryName, Serving};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -74,6 +74,21 @@ pub struct LibrarySetting {
 }
 
 impl Diagnosis {
+    /// The names of the environment variables that affect the choice of algorithms.
+    pub fn deciding(&self) -> Vec<&str> {
+        let Environment {
+            variables,
+            settings,
+            ..
+        } = &self.environment;
+        let deciding = variables::deciding(variables, settings.as_ref());
+        let names = variables.iter().filter(|(name, value)| {
+            let set = format!("{name}={value}");
+            deciding.contains(&set)
+        });
+        names.map(|(name, _)| name.as_str()).collect()
+    }
+
     /// Whether at least one library can be measured.
     pub fn is_fit(&self) -> bool {
         self.libraries
@@ -110,8 +125,13 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
     // Names of settings differ between libraries.
     let settings = libraries.iter().flat_map(|found| &found.settings).flatten();
     let settings = settings.map(|(name, setting)| (name.clone(), setting.value.clone()));
-    let (environment, threads) = here(settings.collect());
+    let settings = settings.chain(assumed(&libraries)).collect();
+    let (environment, threads) = here(settings);
     let mut advice = advice(&libraries, environment.cores);
+    if let Err(error) = check_libdir(places.libdir.as_deref()) {
+        let help = error.help().unwrap_or_default();
+        advice.push(format!("{error}: {help}."));
+    }
     advice.extend(deployed(&environment));
     let unusable = found.unusable.iter().map(|found| UnusableLauncher {
         launcher: found.launcher.clone(),
@@ -128,13 +148,27 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
     }
 }
 
+/// The settings in environment variables of libraries without a measuring program, which are assumed to have an effect.
+fn assumed(libraries: &[DriverFound]) -> BTreeMap<String, String> {
+    let is_asked = |library: LibraryName| {
+        let mut asked = libraries.iter().filter(|found| found.settings.is_some());
+        asked.any(|found| found.library.name == library.name())
+    };
+    let all = variables::of_this_process().into_iter();
+    let assumed = all.filter_map(|(variable, value)| {
+        let (library, name) = variables::setting(&variable)?;
+        (!is_asked(library)).then(|| (name.to_owned(), value))
+    });
+    assumed.collect()
+}
+
 /// The settings with the places where they are set, given all control variables.
 fn with_places(
     settings: &BTreeMap<String, String>,
     variables: &BTreeMap<String, String>,
 ) -> BTreeMap<String, LibrarySetting> {
     let environment = variables::of_this_process();
-    let deciding = variables::deciding(&environment, settings);
+    let deciding = variables::deciding(&environment, Some(settings));
     let lists = variables
         .iter()
         .filter(|(name, _)| variables::lists_files(name));

@@ -38,6 +38,9 @@ pub struct Forecast {
     pub node_hours: Option<f64>,
     /// The part of the estimated time that is kept for confirming launches.
     pub confirming_seconds: f64,
+    /// The smallest budget that suffices to confirm all choices, by the times so far; null if no choice is to be
+    /// confirmed yet or any more.
+    pub needed_budget_seconds: Option<f64>,
 }
 
 impl Agenda {
@@ -92,6 +95,10 @@ impl Agenda {
             seconds,
             node_hours: nodes.map(|nodes| nodes * seconds / 3600.0),
             confirming_seconds,
+            needed_budget_seconds: match store {
+                Some(store) => self.needed_budget(campaign, store, library)?,
+                None => None,
+            },
         })
     }
 }

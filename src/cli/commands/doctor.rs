@@ -6,7 +6,7 @@ use libraries::{LibraryName, Serving};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tuner::{Diagnosis, DriverFound, LibrarySetting, UnusableLauncher};
-use vocabulary::units::{format_bytes, format_seconds};
+use vocabulary::units::{counted, format_bytes, format_seconds};
 use wire::Environment;
 
 use super::campaign::places;
@@ -81,6 +81,8 @@ pub(super) struct Findings<'a> {
     no_shared_memory: Option<&'a str>,
     /// Environment variables that affect MPI libraries, by name.
     variables: &'a BTreeMap<String, String>,
+    /// The names of those `variables` that affect the choice of algorithms.
+    deciding: Vec<&'a str>,
     libraries: &'a [DriverFound],
     /// Programs named like launchers that cannot be used.
     unusable: &'a [UnusableLauncher],
@@ -109,6 +111,7 @@ impl<'a> Findings<'a> {
             shared_memory_bytes: diagnosis.shared_memory.as_ref().ok().copied(),
             no_shared_memory: diagnosis.shared_memory.as_ref().err().map(String::as_str),
             variables: &environment.variables,
+            deciding: diagnosis.deciding(),
             libraries: &diagnosis.libraries,
             unusable: &diagnosis.unusable,
             searched: &diagnosis.searched,
@@ -148,11 +151,15 @@ fn set(name: &str, setting: &LibrarySetting) -> String {
         decides,
     } = setting;
     let place = place.as_deref().unwrap_or("a place unknown to colltune");
-    let effect = match decides {
+    format!("{name}={value}, set in {place}, {}", effect(*decides))
+}
+
+/// A clause about the effect of a setting.
+fn effect(decides: bool) -> &'static str {
+    match decides {
         true => "affects the choice of algorithms",
         false => "does not affect the choice of algorithms",
-    };
-    format!("{name}={value}, set in {place}, {effect}")
+    }
 }
 
 fn describe(diagnosis: &Diagnosis) -> String {
@@ -234,7 +241,11 @@ fn machine(diagnosis: &Diagnosis) -> String {
     };
     let threads = diagnosis.threads;
     let mut lines = vec![
-        format!("cores: {cores} ({threads} hardware threads); more than {cores} ranks share them"),
+        format!(
+            "cores: {cores} ({}); more than {} share them",
+            counted(threads, "hardware thread"),
+            counted(cores, "rank")
+        ),
         format!("CPU: {}", known(cpu)),
         format!("kernel: {}", known(kernel)),
         format!("governor: {}", known(governor)),
@@ -253,6 +264,10 @@ fn machine(diagnosis: &Diagnosis) -> String {
         Err(reason) => format!("shared memory: none for channels, {reason}"),
     });
     let variables = variables.iter();
-    lines.extend(variables.map(|(name, value)| format!("environment: {name}={value}")));
+    let deciding = diagnosis.deciding();
+    lines.extend(variables.map(|(name, value)| {
+        let effect = effect(deciding.contains(&name.as_str()));
+        format!("environment: {name}={value}, {effect}")
+    }));
     lines.join("\n") + "\n"
 }

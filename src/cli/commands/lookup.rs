@@ -59,6 +59,7 @@ pub(super) fn warn_of_simulation(table: &Table, console: Console) {
 pub(super) fn describe(decision: &DecisionJson) -> String {
     let DecisionJson {
         candidate,
+        collective,
         expected_seconds,
         default_seconds,
         times_of,
@@ -95,7 +96,11 @@ pub(super) fn describe(decision: &DecisionJson) -> String {
         Some(reason) => lines.push(format!("  deployed    no: {reason}")),
     }
     lines.push(format!("  rule        {rule}"));
-    if shape != "measured" {
+    if shape == "none" {
+        lines.push(format!(
+            "  shape       no rules for such calls of {collective} in this table"
+        ));
+    } else if shape != "measured" {
         lines.push(format!("  shape       not measured: {shape}"));
     }
     lines.join("\n")

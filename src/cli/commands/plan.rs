@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use store::Store;
 use tuner::{Agenda, Forecast, MeasurementContext, Script};
-use vocabulary::units::{counted, format_bytes};
-use vocabulary::{Candidate, CommShape, Library};
+use vocabulary::units::{counted, format_bytes, format_duration_up};
+use vocabulary::{Candidate, CommShape, Library, Warning};
 
 use super::campaign::ContextArgs;
 use crate::console::Console;
@@ -55,7 +55,7 @@ impl Args {
         if self.render && scripts.is_empty() {
             return Err(CliError::NothingSubmitted);
         }
-        for warning in at.warnings.iter().filter(|_| self.render || !self.json) {
+        for warning in warnings(&at).filter(|_| self.render || !self.json) {
             console.warn(format_args!("{warning}."));
         }
         if self.render && !self.json {
@@ -128,6 +128,8 @@ struct Plan<'a> {
 #[derive(Default, JsonSchema, Serialize)]
 struct Share<'a> {
     collective: &'static str,
+    #[serde(skip)]
+    has_data: bool,
     /// The number of cells.
     cells: usize,
     /// The sizes in bytes.
@@ -160,6 +162,7 @@ impl Plan<'_> {
         let shares = shares.into_iter();
         let named = shares.map(|(collective, share)| Share {
             collective: collective.name(),
+            has_data: collective.has_data(),
             ..share
         });
         named.collect()
@@ -191,7 +194,7 @@ impl Plan<'_> {
             exhaustive_turns: agenda.exhaustive_turns(),
             budget_seconds: at.campaign.budget_seconds,
             collectives: self.shares(),
-            warnings: at.warnings.iter().map(ToString::to_string).collect(),
+            warnings: warnings(at).collect(),
             scripts,
         }
     }
@@ -233,6 +236,7 @@ impl Plan<'_> {
                 .iter()
                 .map(|share| (share.collective, share.describe())),
         );
+        lines.extend(self.further_sizes().map(|text| ("", text)));
         if campaign.parameters.predicted && !forecast.calibrated {
             let later = "and predicted block sizes, once the machine's parameters are measured";
             lines.push(("", later.to_owned()));
@@ -273,10 +277,28 @@ impl Plan<'_> {
             true => ", then launches that confirm choices",
             false => "",
         };
-        format!(
-            "{} for each cell, {launches_left} left{confirming}",
-            self.agenda.launches
-        )
+        let left = match launches_left {
+            0 => String::new(),
+            1 => "; 1 start of the measuring program remains".to_owned(),
+            left => format!("; {left} starts of the measuring program remain"),
+        };
+        let launches = self.agenda.launches;
+        format!("each cell is measured in {launches}{left}{confirming}")
+    }
+
+    /// The sizes that are measured beside those of the campaign; `None` if there are none.
+    fn further_sizes(&self) -> Option<String> {
+        let shares = self.shares();
+        let has_neighbours = shares.iter().any(|share| share.bytes.len() > 1);
+        let searched = "where the choice changes between two sizes";
+        let confirmed = "between two sizes, to confirm choices";
+        let places = match (self.agenda.is_guided(), self.agenda.keeps_time()) {
+            (true, true) => format!("{searched}, and {confirmed}"),
+            (true, false) => searched.to_owned(),
+            (false, true) => confirmed.to_owned(),
+            (false, false) => return None,
+        };
+        has_neighbours.then(|| format!("further sizes are measured {places}"))
     }
 
     fn describe_strategy(&self) -> String {
@@ -293,34 +315,61 @@ impl Plan<'_> {
 
     fn describe_time(&self) -> String {
         let Forecast {
+            progress,
             launches_left,
             spent_seconds,
             seconds,
             node_hours,
+            needed_budget_seconds,
             ..
         } = self.forecast;
         let budget = self.at.campaign.budget_seconds;
-        if launches_left == 0 {
-            "nothing is left to measure".to_owned()
-        } else if spent_seconds >= budget {
-            format!(
-                "the budget of {} is spent; a larger one continues from here",
-                duration(budget)
-            )
-        } else {
-            let held = match node_hours {
-                None => " of the simulated machine's time".to_owned(),
-                Some(hours) if hours < 0.1 => " (under 0.1 node-hours)".to_owned(),
-                Some(hours) => format!(" ({hours:.1} node-hours)"),
-            };
-            format!(
+        let missing = progress.total.saturating_sub(progress.done);
+        if missing == 0 {
+            return "nothing is left to measure".to_owned();
+        }
+        if launches_left == 0 || spent_seconds >= budget {
+            let needed = needed_budget_seconds.map_or_else(String::new, |seconds| {
+                let needed = format_duration_up(seconds);
+                format!("; at least `budget: {needed}` is needed to confirm all choices")
+            });
+            return format!(
+                "the budget of {} is spent; a larger one makes the other {}{needed}",
+                duration(budget),
+                counted(missing, "measurement")
+            );
+        }
+        let held = match node_hours {
+            None => " of the simulated machine's time".to_owned(),
+            Some(hours) if hours < 0.1 => " (under 0.1 node-hours)".to_owned(),
+            Some(hours) => format!(" ({hours:.1} node-hours)"),
+        };
+        let rest = budget - spent_seconds;
+        match (seconds < rest, spent_seconds > 0.0) {
+            (true, _) => format!(
                 "at most about {}{held}; spent: {} of the budget of {}",
                 duration(seconds),
                 duration(spent_seconds),
                 duration(budget)
-            )
+            ),
+            (false, false) => format!("up to the whole budget of {}{held}", duration(budget)),
+            (false, true) => format!(
+                "up to the rest of the budget, {} of {}{held}",
+                duration(rest),
+                duration(budget)
+            ),
         }
     }
+}
+
+/// The warnings about the measuring conditions, before there is a table.
+fn warnings(at: &MeasurementContext) -> impl Iterator<Item = String> {
+    at.warnings.iter().map(|warning| match warning {
+        Warning::Simulated { machine } => format!(
+            "the campaign simulates the machine `{machine}` and measures nothing: its table is not to be deployed"
+        ),
+        warning => warning.to_string(),
+    })
 }
 
 fn describe_driver(driver: Option<&Path>) -> String {
@@ -337,14 +386,15 @@ fn duration(seconds: f64) -> HumanDuration {
 impl Share<'_> {
     fn describe(&self) -> String {
         let sizes = match (self.bytes.first(), self.bytes.last()) {
+            _ if !self.has_data => String::new(),
             (Some(first), Some(last)) if first != last => format!(
-                "{} sizes from {} to {} bytes",
+                ", {} sizes from {} to {} bytes",
                 self.bytes.len(),
                 format_bytes(*first),
                 format_bytes(*last)
             ),
-            (Some(only), _) => format!("{} bytes", format_bytes(*only)),
-            _ => "no size".to_owned(),
+            (Some(only), _) => format!(", {} bytes", format_bytes(*only)),
+            _ => String::new(),
         };
         // Full names, as in campaigns.
         let names = self
@@ -354,7 +404,7 @@ impl Share<'_> {
         let mut algorithms: Vec<&str> = names.collect();
         algorithms.dedup();
         format!(
-            "{}, {sizes}, {} of {}: {}",
+            "{}{sizes}, {} of {}: {}",
             counted(self.cells, "cell"),
             counted(self.candidates.len(), "candidate"),
             counted(algorithms.len(), "algorithm"),

@@ -307,6 +307,7 @@ fn own_log(log: Option<&Path>) -> PathBuf {
 /// The path of `libcolltune.so` for programs of a library.
 pub(super) fn preloaded(library: &Library) -> Result<PathBuf, CliError> {
     let places = places();
+    launcher::check_libdir(places.libdir.as_deref()).map_err(TunerError::from)?;
     let folders = driver_directories(places.libdir.as_deref(), &places.executable);
     launcher::find_preloaded(library, &folders).map_err(|searched| CliError::NoPreload {
         library: library.clone(),

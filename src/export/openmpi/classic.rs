@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use libraries::LibraryName;
 use schedule::Collective;
 use table::Table;
+use vocabulary::units::counted;
 
 use super::algorithms::{self, Measure, in_file, measure};
 use super::plan::{Plan, Planned};
@@ -136,7 +137,8 @@ fn rules(collectives: &[Planned]) -> String {
                 }
                 None => "left to Open MPI".to_owned(),
             };
-            _ = writeln!(text, "{size} {} # from {size} ranks on: {from}", rows.len());
+            let least = counted(size, "rank");
+            _ = writeln!(text, "{size} {} # from {least} on: {from}", rows.len());
             for (row, id) in rows {
                 let FileRule {
                     bytes,

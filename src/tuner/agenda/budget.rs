@@ -85,17 +85,18 @@ fn confirming_seconds(campaign: &Campaign) -> f64 {
 }
 
 /// The average time of a library's launch without its tasks, in seconds; 0 on simulated machines.
-pub(crate) fn starting_seconds(
-    store: &Store,
-    campaign: &Campaign,
-    library: &Library,
-) -> Result<f64, StoreError> {
-    if campaign.is_simulated() {
+pub(crate) fn starting_seconds(store: &Store, library: &Library) -> Result<f64, StoreError> {
+    let launches = store.measured_launches(library)?.len().max(1);
+    Ok(launching_seconds(store, library)? / launches as f64)
+}
+
+/// The time of a library's launches without their tasks, in seconds; 0 on simulated machines.
+pub(crate) fn launching_seconds(store: &Store, library: &Library) -> Result<f64, StoreError> {
+    if library.is_simulated() {
         return Ok(0.0);
     }
-    let launches = store.measured_launches(library)?.len().max(1);
     let beside = store.spent_seconds(library, None)? - store.measuring_seconds(library, None)?;
-    Ok(beside.max(0.0) / launches as f64)
+    Ok(beside.max(0.0))
 }
 
 /// The time left for launches of the agenda's purpose, in seconds.

@@ -93,6 +93,30 @@ fn the_driver_is_not_built() {
 }
 
 #[test]
+fn the_named_folder_of_programs_does_not_exist() {
+    let place = Place::with_mpirun("exit 1");
+    place.write("campaign.yaml", made::CAMPAIGN);
+    let run = |verb: &[&str]| {
+        let mut command = place.command(verb);
+        command
+            .env("COLLTUNE_LIBDIR", "/nonexist")
+            .output()
+            .unwrap()
+    };
+    let fault = "COLLTUNE_LIBDIR names `/nonexist`, which is not a folder";
+    let ran = run(&["plan", "campaign.yaml"]);
+    let error = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(3), "{error}");
+    assert!(error.starts_with(&format!("error: {fault}")), "{error}");
+    assert!(error.contains("help: correct the variable"), "{error}");
+    let found = String::from_utf8(run(&["doctor"]).stdout).unwrap();
+    assert!(
+        found.contains(&format!("advice: {fault}: correct")),
+        "{found}"
+    );
+}
+
+#[test]
 fn doctor_finds_libraries_and_drivers() {
     let place = Place::with_mpirun("exit 1");
     let findings = place.run(&["doctor", "--json"]).good().json();
@@ -102,6 +126,7 @@ fn doctor_finds_libraries_and_drivers() {
             "advice",
             "cores",
             "cpu",
+            "deciding",
             "fit",
             "governor",
             "kernel",
@@ -194,9 +219,12 @@ fn doctor_warns_before_measuring_of_conditions_that_disturb_times() {
         })
     );
     let setting = "MPIR_CVAR_BCAST_INTRA_ALGORITHM=tree";
+    let name = "MPIR_CVAR_BCAST_INTRA_ALGORITHM";
+    assert_eq!(json["deciding"], serde_json::json!([name]));
     for line in [
         "warning: `default` is not",
-        "environment: UCX_TLS=tcp",
+        "environment: UCX_TLS=tcp, does not affect the choice of algorithms",
+        "environment: MPIR_CVAR_BCAST_INTRA_ALGORITHM=tree, affects the choice of algorithms",
         "This machine can be tuned.",
     ] {
         assert!(

@@ -389,6 +389,8 @@ pub(crate) fn view() -> View {
         cost: MeasuringCost {
             seconds: 83.4,
             confirming_seconds: 0.0,
+            launching_seconds: 0.0,
+            launches: 0,
             cells: 9,
             repetitions: 182_340,
             call_seconds: 58.9,

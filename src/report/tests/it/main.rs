@@ -282,6 +282,50 @@ fn the_use_of_both_directions_is_stated_if_launches_agree() {
 }
 
 #[test]
+fn the_time_of_launches_beside_measuring_is_told() {
+    let mut view = example::view();
+    let told = |view: &View| {
+        let summary = render_summary(view);
+        let lines = summary.lines().map(str::to_owned);
+        lines
+            .filter(|line| line.starts_with("Measuring took"))
+            .collect::<Vec<_>>()
+    };
+    assert!(told(&view).is_empty());
+    view.cost.confirming_seconds = 41.7;
+    view.cost.launching_seconds = 30.2;
+    view.cost.launches = 21;
+    let launches = "Starting and ending 21 launches, with any unfinished measurements, took 30.2 s more, which counts \
+                    against the budget too.";
+    let measuring = "Measuring took 83.4 s, 50.0 % of that to confirm choices in fresh launches.";
+    assert_eq!(told(&view), [format!("{measuring} {launches}")]);
+    assert!(render_markdown(&view).replace('\n', " ").contains(launches));
+}
+
+#[test]
+fn a_search_without_a_gain_and_nothing_saved_are_not_told() {
+    let mut view = example::view();
+    let told = |view: &View| {
+        let text = render_markdown(view);
+        let search = render_summary(view).contains("The search took");
+        assert_eq!(text.contains("The search took"), search);
+        (search, text.contains("saved about"))
+    };
+    let effort = |exhaustive_seconds| {
+        Some(results::Effort {
+            exhaustive_seconds,
+            nodes: 1,
+        })
+    };
+    view.cost.effort = effort(100.0);
+    assert_eq!(told(&view), (true, true));
+    view.cost.effort = effort(84.0);
+    view.cost.races.saved_seconds = 0.0;
+    assert_eq!(told(&view), (false, false));
+    assert!(render_markdown(&view).contains("because another was significantly faster.\n"));
+}
+
+#[test]
 fn a_default_that_was_not_beaten_is_reported() {
     let mut view = example::view();
     for row in view
@@ -301,6 +345,13 @@ fn a_default_that_was_not_beaten_is_reported() {
         "{text}"
     );
     assert!(!text.contains("loses"), "{text}");
+    view.comparisons.truncate(1);
+    view.comparisons[0].sizes.truncate(1);
+    let text = render_summary(&view);
+    assert!(
+        text.contains("was not beaten at the one measured point."),
+        "{text}"
+    );
 }
 
 #[test]

@@ -220,7 +220,9 @@ impl Campaign {
 
     fn parse_on(text: &str, path: &Path, machine: Machine) -> Result<Self, CampaignError> {
         let document = Document::parse(&CAMPAIGN, path, text)?;
-        let definition: Definition = document.read()?;
+        let definition: Definition = document
+            .read()
+            .map_err(|error| validate::with_range(&document, error))?;
         let mut campaign = validate::campaign(&document, &definition, text, machine)?;
         campaign.inputs = validate::inputs(path, &definition, &campaign);
         // Outputs of a measured campaign are only read.

@@ -205,7 +205,9 @@ impl Problem {
             Self::NoData { .. } => "remove the key: it is measured once on each shape",
             Self::EmptyList => "name at least one entry, or remove the key to get its default",
             Self::MinimumAboveMaximum { .. } => "lower the minimum or raise the maximum",
-            Self::Shape { .. } => "write NODESxRANKS_PER_NODE as in 1x2, or `shapes: auto`",
+            Self::Shape { .. } => {
+                "write NODESxRANKS_PER_NODE as in 1x2, both at least 1, or `shapes: auto`"
+            }
             Self::TooFewRanks { .. } => "write at least 1x2; more ranks than cores are allowed",
             Self::TooManyRanks { .. } | Self::Unnumbered { .. } => "use fewer ranks",
             Self::PlacementWithoutHosts => "add `hostfile: FILE`, or remove `placement`",

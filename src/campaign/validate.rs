@@ -36,6 +36,8 @@ const DATATYPES: [Datatype; 4] = [
     Datatype::Float64,
 ];
 const DEFAULT_LAUNCHES: u32 = 6;
+/// The range of `launches`.
+const LAUNCHES: &str = "a number between 1 and 1000";
 const DEFAULT_CONFIDENCE: f64 = 0.95;
 const DEFAULT_MATERIALITY: f64 = 0.05;
 const DEFAULT_TARGET_REGRET: f64 = 0.02;
@@ -67,6 +69,14 @@ impl Machine {
         match self {
             Self::Known { cores } | Self::Unknown { cores } => cores,
         }
+    }
+}
+
+/// The error of reading a definition, with the range of `launches`, of which its type allows more.
+pub(crate) fn with_range(document: &Document<'_>, error: Box<Diagnostic>) -> Box<Diagnostic> {
+    match Field::of("launches") {
+        launches if launches == error.field => document.unfit(&launches, LAUNCHES),
+        _ => error,
     }
 }
 
@@ -181,9 +191,7 @@ impl Check<'_> {
         match value {
             None => Ok(DEFAULT_LAUNCHES),
             Some(value @ 1..=1000) => Ok(value),
-            Some(_) => Err(self
-                .document
-                .unfit(&Field::of("launches"), "a number between 1 and 1000")),
+            Some(_) => Err(self.document.unfit(&Field::of("launches"), LAUNCHES)),
         }
     }
 

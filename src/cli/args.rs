@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::{Command, CommandFactory, FromArgMatches, Parser};
 
 use crate::commands::{
     backup, cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain, export,
@@ -93,13 +93,24 @@ verbs! {
 
 /// Reads the command line and runs the verb; help, and wrong usage without `--json`, end the process here.
 pub(crate) fn run() -> Result<Answer, CliError> {
-    let Cli { quiet, verb } = match Cli::try_parse() {
+    let given = with_negative_numbers(Cli::command()).try_get_matches();
+    let Cli { quiet, verb } = match given.and_then(|given| Cli::from_arg_matches(&given)) {
         Ok(cli) => cli,
         Err(error) if is_json() && error.use_stderr() => return Err(CliError::Usage(error)),
         Err(error) => error.exit(),
     };
     check_names_for_json()?;
     verb.run(Console::new(quiet))
+}
+
+/// The command with options whose values may be negative numbers, so that the parsers of values can refuse them with
+/// the range.
+fn with_negative_numbers(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let is_option = !arg.is_positional() && arg.get_action().takes_values();
+        arg.allow_negative_numbers(is_option)
+    });
+    command.mut_subcommands(with_negative_numbers)
 }
 
 /// The arguments before `--`, without those of the user's program.

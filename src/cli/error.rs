@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use campaign::Campaign;
+use campaign::{Campaign, CampaignError};
 use client::{PullError, RemoteError};
 use export::ExportError;
 use export::deploy::DeployError;
@@ -15,9 +15,10 @@ use schedule::verify::Unprovable;
 use schedule::{Collective, Unsupported};
 use service::ServiceError;
 use store::StoreError;
+use strict_yaml::Diagnostic;
 use table::{Table, TableError};
 use thiserror::Error;
-use tuner::TunerError;
+use tuner::{MachineError, TunerError, load_machine};
 use vocabulary::{ErrorKind, Library};
 use web::WebError;
 
@@ -146,11 +147,18 @@ pub(crate) enum CliError {
     #[error("only batch jobs continue without colltune, and this campaign submits none")]
     NotDetachable,
     /// No job of this id.
-    #[error("there is no job {id} in {}", list(searched))]
+    #[error("there is no job {id}{}", searched_for_jobs(searched))]
     UnknownJob {
         id: String,
         /// The folders of launches that were searched.
         searched: Vec<PathBuf>,
+    },
+    /// A file of another kind than expected.
+    #[error("{} is {found}, where {expected} is expected", path.display())]
+    OtherKind {
+        path: PathBuf,
+        found: &'static str,
+        expected: &'static str,
     },
     /// The signals cannot be caught.
     #[error("cannot catch interrupts: {0}")]
@@ -203,6 +211,7 @@ impl CliError {
             | Self::NoService
             | Self::StoreMoved { .. }
             | Self::OtherLibrary { .. }
+            | Self::OtherKind { .. }
             | Self::Exists { .. }
             | Self::NotDetachable
             | Self::NothingSubmitted
@@ -214,6 +223,19 @@ impl CliError {
 
     /// A remedy, if the message does not say it already.
     pub(crate) fn help(&self) -> Option<String> {
+        let own = self.own_help();
+        own.or_else(|| files::remedy(self).map(str::to_owned))
+    }
+
+    /// The mistake in a file that a person wrote.
+    pub(crate) fn diagnostic(&self) -> Option<&Diagnostic> {
+        match self {
+            Self::Tuner(error) => Some(expected(error)?.0),
+            _ => None,
+        }
+    }
+
+    fn own_help(&self) -> Option<String> {
         let text = match self {
             Self::Tuner(error) => return error.help().or_else(|| not_a_store(error)),
             Self::Import(error) => return error.help(),
@@ -263,6 +285,11 @@ impl CliError {
             Self::OtherLibrary { .. } => {
                 "measure with this library, or use the table anyway with `--force`"
             }
+            Self::OtherKind { expected, .. } => match *expected {
+                CAMPAIGN => "`colltune init` writes a campaign",
+                MACHINE => "tuning/machines/reference.yaml is a machine",
+                _ => "`colltune tune` writes a decision table",
+            },
             Self::NoLauncher { .. } => {
                 "start ranks with a launcher, as in `colltune run TABLE -- mpirun -n 4 PROGRAM`; for other launchers \
                  and scripts `colltune run TABLE --print-environment` prints the variables that ranks need"
@@ -336,7 +363,7 @@ impl From<ServiceError> for CliError {
 
 impl From<TunerError> for CliError {
     fn from(error: TunerError) -> Self {
-        Self::Tuner(Box::new(error))
+        other_kind(&error).unwrap_or_else(|| Self::Tuner(Box::new(error)))
     }
 }
 
@@ -350,6 +377,38 @@ impl From<TableError> for CliError {
     fn from(error: TableError) -> Self {
         TunerError::from(error).into()
     }
+}
+
+const CAMPAIGN: &str = "a campaign";
+const MACHINE: &str = "a machine";
+const TABLE: &str = "a decision table";
+
+/// The mistake in a file, and the kind of file that was expected.
+fn expected(error: &TunerError) -> Option<(&Diagnostic, &'static str)> {
+    match error {
+        TunerError::Campaign(CampaignError::Invalid(mistake)) => Some((mistake, CAMPAIGN)),
+        TunerError::Machine(MachineError::File(mistake)) => Some((mistake, MACHINE)),
+        TunerError::Table(TableError::Invalid(mistake)) => Some((mistake, TABLE)),
+        _ => None,
+    }
+}
+
+/// The error about a file that is valid as a file of another kind.
+fn other_kind(error: &TunerError) -> Option<CliError> {
+    let (mistake, expected) = expected(error)?;
+    let path = &mistake.path;
+    let found = if Table::load(path).is_ok() {
+        TABLE
+    } else if Campaign::load(path).is_ok() {
+        CAMPAIGN
+    } else {
+        load_machine(Some(path)).ok().map(|_| MACHINE)?
+    };
+    (found != expected).then(|| CliError::OtherKind {
+        path: path.clone(),
+        found,
+        expected,
+    })
 }
 
 /// A remedy if a campaign or a table was given in place of a store: the name of its store.
@@ -383,6 +442,14 @@ fn kept(table: Option<&Path>) -> String {
     match table {
         Some(table) => format!("{} stays", table.display()),
         None => "there is no earlier table".to_owned(),
+    }
+}
+
+/// The end of a sentence about a job that was not found.
+fn searched_for_jobs(folders: &[PathBuf]) -> String {
+    match folders {
+        [] => ": no job was submitted here".to_owned(),
+        folders => format!(" in {}", list(folders)),
     }
 }
 

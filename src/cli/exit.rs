@@ -39,16 +39,59 @@ pub(crate) enum Answer {
 /// The output of a verb that fails with `--json`, as one line on standard error.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct Failure {
+    /// The error.
     error: Problem,
 }
 
 /// An error.
 #[derive(JsonSchema, Serialize)]
 struct Problem {
+    /// The kind of the error, which determines the exit code.
     kind: ErrorKind,
+    /// What is wrong, as a sentence without a full stop.
     message: String,
     /// A remedy; null if the message has one or there is none.
     help: Option<String>,
+    /// The file with the mistake; null unless it is a YAML file.
+    file: Option<String>,
+    /// The line of the mistake, from 1; null without a file.
+    line: Option<usize>,
+    /// The column of the mistake in characters, from 1; null without a file.
+    column: Option<usize>,
+    /// The field with the mistake, as in `shapes[1]`; null without a file, and for the whole file.
+    field: Option<String>,
+}
+
+impl Problem {
+    fn new(kind: ErrorKind, message: String, help: Option<String>) -> Self {
+        Self {
+            kind,
+            message,
+            help,
+            file: None,
+            line: None,
+            column: None,
+            field: None,
+        }
+    }
+
+    fn of(kind: ErrorKind, error: &CliError) -> Self {
+        let Some(mistake) = error.diagnostic() else {
+            return Self::new(kind, error.to_string(), error.help());
+        };
+        let field = mistake.field.to_string();
+        Self {
+            file: Some(mistake.path.display().to_string()),
+            line: Some(mistake.line),
+            column: Some(mistake.column),
+            field: Some(field).filter(|field| !field.is_empty()),
+            ..Self::new(kind, mistake.message.clone(), Some(mistake.help.clone()))
+        }
+    }
+
+    fn print(self) {
+        print_json_error(&Failure { error: self });
+    }
 }
 
 /// Runs a command, prints its error, and returns the exit code.
@@ -64,33 +107,27 @@ pub(crate) fn guard(
         Ok(Ok(Answer::Unfit)) => ErrorKind::Environment,
         Ok(Err(error)) => {
             let kind = of(&error);
-            report(kind, error.to_string(), error.help(), as_json);
+            if as_json {
+                Problem::of(kind, &error).print();
+            } else {
+                print_diagnostic("error", &error);
+                if let Some(help) = error.help() {
+                    print_diagnostic("help", help);
+                }
+            }
             kind
         }
         // The panic has printed its message.
         Err(_) => {
             let message = "this is a bug in colltune; all measurements so far are stored";
-            report(ErrorKind::Internal, message.to_owned(), None, as_json);
+            match as_json {
+                true => Problem::new(ErrorKind::Internal, message.to_owned(), None).print(),
+                false => print_diagnostic("error", message),
+            }
             ErrorKind::Internal
         }
     };
     ExitCode::from(kind as u8)
-}
-
-fn report(kind: ErrorKind, message: String, help: Option<String>, as_json: bool) {
-    if as_json {
-        let error = Problem {
-            kind,
-            message,
-            help,
-        };
-        print_json_error(&Failure { error });
-        return;
-    }
-    print_diagnostic("error", message);
-    if let Some(help) = help {
-        print_diagnostic("help", help);
-    }
 }
 
 /// Whether the error is that the reader of standard output has closed it.

@@ -8,7 +8,8 @@ use libraries::LibraryName;
 use schedule::{Collective, UnknownCollective};
 use table::{Confidence, Deployment, OperatorClass};
 use thiserror::Error;
-use vocabulary::bounds::{RANKS, SHARE};
+use vocabulary::bounds::{Bounds, NODES, RANKS, SHARE};
+use vocabulary::units::parse_byte_range;
 use vocabulary::{CommShape, Library, RankOrder, Through};
 
 /// An argument that cannot be read.
@@ -41,9 +42,15 @@ pub(crate) enum ValueError {
     /// Not a shape.
     #[error("write nodes and ranks per node, as in 2x4, with {RANKS} in all")]
     Shape,
-    /// Not a number of ranks or nodes.
+    /// Not a number of ranks.
     #[error("write {RANKS}")]
     Count,
+    /// Not a number of nodes.
+    #[error("write {NODES}")]
+    Nodes,
+    /// Not a range of numbers of ranks or nodes.
+    #[error("write {0}, or a range as in 2..1K x2 (both ends included)")]
+    Counts(Bounds<u32>),
     /// Not a range of numbers of ranks.
     #[error("write a number of ranks, or a range as in 1..64 (both ends included), of at most {}", RANKS.most())]
     Ranks,
@@ -146,7 +153,37 @@ pub(crate) fn shape(text: &str) -> Result<CommShape, ValueError> {
     shape.ok_or(ValueError::Shape)
 }
 
-/// A number of ranks or nodes within [`RANKS`].
+/// Numbers of ranks or nodes in one argument; clap would take a `Vec` for several arguments.
+pub(crate) type Counts = Vec<u32>;
+
+/// Numbers of ranks: `8`, `2..1K x2`.
+pub(crate) fn rank_counts(text: &str) -> Result<Counts, ValueError> {
+    counts(text, RANKS)
+}
+
+/// Numbers of nodes: `8`, `2..1K x2`.
+pub(crate) fn node_counts(text: &str) -> Result<Counts, ValueError> {
+    counts(text, NODES)
+}
+
+fn counts(text: &str, bounds: Bounds<u32>) -> Result<Counts, ValueError> {
+    let counts = parse_byte_range(text).unwrap_or_default();
+    let counts = counts
+        .into_iter()
+        .map(|count| bounds.of(u32::try_from(count).ok()?));
+    let counts = counts.collect::<Option<Counts>>();
+    counts
+        .filter(|counts| !counts.is_empty())
+        .ok_or(ValueError::Counts(bounds))
+}
+
+/// A number of nodes within [`NODES`].
+pub(crate) fn nodes(text: &str) -> Result<u32, ValueError> {
+    let count = text.parse().ok().and_then(|count| NODES.of(count));
+    count.ok_or(ValueError::Nodes)
+}
+
+/// A number of ranks within [`RANKS`].
 pub(crate) fn count(text: &str) -> Result<u32, ValueError> {
     let count = text.parse().ok().and_then(|count| RANKS.of(count));
     count.ok_or(ValueError::Count)

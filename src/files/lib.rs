@@ -7,9 +7,11 @@
 mod hexadecimal;
 mod quote;
 mod read;
+mod remedy;
 mod write;
 
 pub use hexadecimal::hexadecimal;
 pub use quote::{MOST_QUOTED, Plain, quoted, shortened};
 pub use read::{MOST_BYTES, bytes_of, open, read, read_text, text_of};
+pub use remedy::remedy;
 pub use write::{is_disk_full, is_same, is_special, probe, write};

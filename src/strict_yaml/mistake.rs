@@ -92,6 +92,11 @@ impl Mistake {
         )
     }
 
+    pub(crate) fn tab() -> Self {
+        let message = "this is not valid YAML: a tab indents the line";
+        Self::new(message.to_owned(), "use spaces, not tabs")
+    }
+
     pub(crate) fn feature(kind: &Kind, feature: &str) -> Self {
         Self::new(
             format!("{feature} is not allowed in {}", kind.name),

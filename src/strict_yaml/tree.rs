@@ -129,7 +129,7 @@ pub(crate) fn read(text: &str) -> Result<Option<Node<'_>>, Error> {
     if separators.count() > MAXIMUM_VALUES {
         return Err(refuse("such a number of values", Extent::START));
     }
-    let mut reader = Reader(Parser::new_from_str(text));
+    let mut reader = Reader(Parser::new_from_str(text), text);
     let mut root = None;
     loop {
         match reader.next()? {
@@ -143,7 +143,8 @@ pub(crate) fn read(text: &str) -> Result<Option<Node<'_>>, Error> {
     }
 }
 
-struct Reader<'a>(Parser<'a, StrInput<'a>>);
+/// The parser of a text, and the text.
+struct Reader<'a>(Parser<'a, StrInput<'a>>, &'a str);
 
 impl<'a> Reader<'a> {
     fn next(&mut self) -> Result<(Event<'a>, Span), Error> {
@@ -153,8 +154,12 @@ impl<'a> Reader<'a> {
             Some(Ok(next)) => return Ok(next),
             Some(Err(error)) => error,
         };
-        let mistake = Mistake::syntax(error.info());
-        Err(Error::from(mistake).with(Extent::of(error.marker(), 1)))
+        let extent = Extent::of(error.marker(), 1);
+        let (mistake, extent) = match indenting_tab(self.1, extent.line) {
+            Some(tab) => (Mistake::tab(), tab),
+            None => (Mistake::syntax(error.info()), extent),
+        };
+        Err(Error::from(mistake).with(extent))
     }
 
     /// The node that begins with an event, within `depth` others.
@@ -231,6 +236,21 @@ impl<'a> Reader<'a> {
             entries.push(Entry { key, extent, value });
         }
     }
+}
+
+/// The first tab in the indentation of this line or the next: the parser may stop before the line with the tab.
+fn indenting_tab(text: &str, line: usize) -> Option<Extent> {
+    let lines = text.lines().zip(1..).skip(line.saturating_sub(1)).take(2);
+    let mut tabs = lines.filter_map(|(text, line)| {
+        let before = text.find(|c| c != ' ')?;
+        let column = before + 1;
+        text[before..].starts_with('\t').then_some(Extent {
+            line,
+            column,
+            ..Extent::START
+        })
+    });
+    tabs.next()
 }
 
 fn refuse(feature: &'static str, extent: Extent) -> Error {

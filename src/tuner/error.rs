@@ -104,12 +104,14 @@ pub enum TunerError {
     NothingMeasured {
         store: PathBuf,
         library: Option<Library>,
+        /// The libraries that the store has samples of.
+        found: Vec<Library>,
     },
     /// The store has samples of several libraries and none was named.
     #[error(
         "{} has measurements of several libraries: {}",
         store.display(),
-        found.iter().map(Library::to_string).collect::<Vec<_>>().join(", ")
+        names(found)
     )]
     SeveralLibraries { store: PathBuf, found: Vec<Library> },
     /// The store's measurements were made under other conditions than the campaign's.
@@ -152,6 +154,11 @@ impl From<FitError> for TunerError {
     fn from(error: FitError) -> Self {
         Self::Fit(Box::new(error))
     }
+}
+
+fn names(libraries: &[Library]) -> String {
+    let names: Vec<String> = libraries.iter().map(Library::to_string).collect();
+    names.join(", ")
 }
 
 /// A duration, as in `1h 30m`.
@@ -230,6 +237,9 @@ impl TunerError {
             Self::NoLibraryToChoose => "leave `--library` out",
             Self::NothingToJudge { .. } => {
                 "measure with more `candidates`; the library's own algorithms are `native:*`"
+            }
+            Self::NothingMeasured { found, .. } if !found.is_empty() => {
+                return Some(format!("it holds measurements of {}", names(found)));
             }
             Self::NothingMeasured { .. } | Self::NothingToDecide { .. } => {
                 "measure first: `colltune tune CAMPAIGN.yaml`"

@@ -88,6 +88,12 @@ pub const RANKS: Bounds<u32> = Bounds::plain(
     "MPI numbers ranks with 31 bits",
 );
 
+/// Nodes.
+pub const NODES: Bounds<u32> = Bounds {
+    what: "a number of nodes",
+    ..RANKS
+};
+
 /// Repetitions of a candidate in a launch.
 pub const REPETITIONS: Bounds<u32> =
     Bounds::plain("a whole number", 1, 1_000_000, "the time of each is kept");

@@ -37,9 +37,13 @@ impl Check<'_> {
                     }
                 },
                 Shorthand::Short(text) => {
-                    let text = text.0.clone();
-                    let shape = parse_shape(&text)
-                        .ok_or_else(|| self.error(&field, Problem::Shape { text }))?;
+                    let shape = parse_shape(&text.0).ok_or_else(|| {
+                        // YAML reads `0x2` as a number, and a single shape needs no list.
+                        let fields = [field.clone(), Field::of("shapes")];
+                        let written = fields.iter().find_map(|field| self.document.text_of(field));
+                        let text = written.unwrap_or(&text.0).to_owned();
+                        self.error(&field, Problem::Shape { text })
+                    })?;
                     shapes.push(self.possible(&field, shape, launcher, nodes)?);
                 }
                 Shorthand::Full(ShapeDefinition { nodes: count, ppn }) => {

@@ -88,6 +88,7 @@ fn folder_of_job(id: &str) -> Result<PathBuf, CliError> {
 /// The result for a campaign.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Ended<'a> {
+    /// Name of the campaign.
     campaign: &'a str,
     /// Ids of the jobs that were cancelled.
     cancelled: Vec<&'a str>,

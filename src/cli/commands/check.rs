@@ -23,12 +23,12 @@ use crate::values;
 /// Check whether a table still holds, as in continuous integration
 ///
 /// Measures the points of the table with most at stake again: the table's choice, the library's default, and the
-/// runner-up, which is known from the store that the table was made from. The table does not hold at points where its
+/// runner-up, which is read from the store that the table was made from. The table does not hold at points where its
 /// choice fails, or is slower than one of these or than its time in the table, significantly and by more than is
 /// tolerated. Some points are probes: sizes drawn at random between measured ones where the table replaces the
 /// default; they are compared with the default only. Points are not judged if ranks are placed in another order than
-/// when the table was measured. A few launches select suspects; these are measured again, and only the further
-/// launches decide, so that a table that holds fails the check in at most 5 % of all runs.
+/// when the table was measured. A few launches select suspects, which are measured again. Only the further launches
+/// decide, so that a table that holds fails the check in at most 5 % of all runs.
 ///
 /// Rules that the site deploys for every job, by variables, files of settings or a preloaded library, are overridden
 /// while measuring, and a note says so.
@@ -73,6 +73,7 @@ Examples:
 /// The results of a check.
 #[derive(JsonSchema, Serialize)]
 struct Found<'a> {
+    /// The file of the table.
     table: &'a Path,
     /// The library that was measured.
     library: &'a str,
@@ -203,6 +204,7 @@ pub(super) struct Answers<'a> {
     further_launches: u32,
     /// Points not judged because ranks were placed in another order than the table's, as sentences.
     other_order: Vec<String>,
+    /// The points that were measured.
     points: Vec<CheckedParts<'a>>,
 }
 
@@ -215,7 +217,9 @@ struct CheckedParts<'a> {
     runner_up: Option<String>,
     /// The time of the table's choice.
     seconds: Option<f64>,
+    /// The time of the library's default.
     default_seconds: Option<f64>,
+    /// The time of the runner-up.
     runner_up_seconds: Option<f64>,
     /// The time in the table.
     recorded_seconds: Option<f64>,

@@ -76,8 +76,11 @@ impl Args {
 pub(super) struct Rules<'a> {
     /// The campaign.
     name: &'a str,
+    /// The library that was measured.
     library: &'a Library,
+    /// The file of the store.
     store: &'a str,
+    /// The rules of all entries of the table.
     rules: Vec<Rule<'a>>,
 }
 

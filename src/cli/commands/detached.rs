@@ -46,7 +46,9 @@ pub(super) fn print(
 pub(super) struct Detached<'a> {
     /// The campaign.
     name: &'a str,
+    /// The library that is measured.
     library: &'a Library,
+    /// The file of the store.
     store: &'a Path,
     /// The job that continues; null if nothing is left to measure.
     job: Option<Job<'a>>,

@@ -67,11 +67,13 @@ pub(super) struct Findings<'a> {
     threads: u32,
     /// The model of the CPU; empty if unknown.
     cpu: &'a str,
+    /// The release of the kernel.
     kernel: &'a str,
     /// The frequency governor; empty if unknown.
     governor: &'a str,
     /// The number of other running tasks.
     load: f64,
+    /// The resolution of the timer: the smallest observed step.
     timer_resolution_seconds: f64,
     /// The time of reading the timer.
     timer_overhead_seconds: f64,
@@ -83,6 +85,7 @@ pub(super) struct Findings<'a> {
     variables: &'a BTreeMap<String, String>,
     /// The names of those `variables` that affect the choice of algorithms.
     deciding: Vec<&'a str>,
+    /// The MPI libraries that were found, with their launchers and measuring programs.
     libraries: &'a [DriverFound],
     /// Programs named like launchers that cannot be used.
     unusable: &'a [UnusableLauncher],

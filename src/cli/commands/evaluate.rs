@@ -26,10 +26,10 @@ use crate::values;
 /// lower or the nearest size, or log-log interpolation, with the reason.
 ///
 /// The line below the methods compares the table's mean regret with that of log-log interpolation. The interval is a
-/// bootstrap over launches (at least 6): launches are resampled 200 times with replacement, and each resample both
-/// decides and judges; 95 % of the differences lie in the interval. If it does not contain 0, the difference is beyond
-/// noise. A table keeps the default if a candidate gains less than the campaign's `materiality` or is not certain to be
-/// faster; log-log interpolation takes the fastest candidate in any case.
+/// bootstrap over launches (at least 6): 200 times, launches are drawn at random with replacement; each draw is decided
+/// from and judged by itself; 95 % of the differences lie in the interval. If it does not contain 0, the difference is
+/// beyond noise. A table keeps the default if a candidate gains less than the campaign's `materiality` or is not
+/// certain to be faster; log-log interpolation takes the fastest candidate in any case.
 ///
 /// Then prints the number of points at which times predicted from the machine's parameters are off by more than 30 %,
 /// for parameters fitted to all sizes, and for parameters fitted to every second size at the other sizes. Simpler
@@ -91,7 +91,9 @@ impl Args {
 pub(super) struct Answers<'a> {
     #[serde(flatten)]
     origin: &'a SampleOrigin,
+    /// The scores of the methods, for each way to hold points out.
     splits: &'a [SplitScores],
+    /// The errors of the times predicted from the machine's parameters, for each model.
     models: &'a [ModelScore],
 }
 
@@ -100,7 +102,7 @@ fn describe(analysis: &CampaignAnalysis, splits: &[SplitScores], models: &[Model
     let is_of_table = splits.iter().any(|split| split.held_out == HeldOut::All);
     let what = match is_of_table {
         true => "regret of a table",
-        false => "regret where nothing was measured",
+        false => "regret at points held out from the decision",
     };
     let heading = format!("{} with {}: {what}", origin.name, origin.library);
     let parts = splits.iter().map(|split| {

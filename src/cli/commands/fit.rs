@@ -21,12 +21,12 @@ use crate::exit::Answer;
 ///
 /// Prints the start-up time (alpha) and the part of it that occupies a rank (overhead), the time per byte (beta), the
 /// size up to which messages are sent without waiting for their receivers (eager_limit), the time per byte combined
-/// (gamma), copied (copy) and in the port that the ranks of a node share (injection_beta), and the time of a message
-/// there (injection_gap), each with its interval and the median relative error of the fit. Patterns are compared with
-/// a single message: an exchange with one partner (exchange), sending to one partner while receiving from another
-/// (shift), and sending to or receiving from k partners at once (fan_out.k, fan_in.k; 1 if the messages of a rank take
-/// turns). For each level, prints the lines alpha + beta n of messages between two ranks, one for each protocol
-/// segment.
+/// (gamma), copied (copy) and through the node's network adapter, which its ranks share (injection_beta), and the time
+/// of a message there (injection_gap), each with its interval and the median relative error of the fit. Patterns are
+/// compared with a single message: an exchange with one partner (exchange), sending to one partner while receiving from
+/// another (shift), and sending to or receiving from k partners at once (fan_out.k, fan_in.k; 1 if the messages of a
+/// rank take turns). For each level, prints the lines alpha + beta n of messages between two ranks, one for each
+/// protocol segment.
 ///
 /// Then prints, for every cell of a pipelined algorithm, the best block size by the model and the best one measured,
 /// and, for every candidate measured at three sizes or more, the lines through its times, one for each protocol
@@ -90,11 +90,17 @@ impl Args {
 pub(super) struct Answers<'a> {
     #[serde(flatten)]
     origin: &'a SampleOrigin,
+    /// The machine's parameters.
     parameters: &'a [ParameterEstimate],
+    /// The lines of messages between two ranks, one for each protocol segment.
     segments: &'a [ProtocolSegment],
+    /// The ranges of sizes at which the machine's parameters do not hold.
     poor_predictions: &'a [PoorPrediction],
+    /// The errors of the times predicted from the machine's parameters, for each model.
     models: Vec<ModelScore>,
+    /// The predicted and the measured block size of each pipelined algorithm, for each cell.
     blocks: &'a [BlockComparison],
+    /// The lines through the times of each candidate that was measured at three sizes or more.
     candidates: Vec<CandidateCurve>,
 }
 

@@ -169,12 +169,15 @@ pub(super) fn other_orders(misplaced: &[Misplaced]) -> Vec<String> {
 /// A point for JSON.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct PointParts {
+    /// Name of the collective, as in `allreduce`.
     collective: &'static str,
     #[serde(flatten)]
     shape: CommShape,
     /// Size of the call in bytes.
     bytes: u64,
+    /// The operators of the entry of the table; `any` for collectives that combine nothing.
     operators: Operators,
+    /// The reason for measuring at this size.
     place: PointKind,
     /// The rules that decide, in words.
     rule: String,

@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME-VERSION", value_parser = values::library)]
     library: Option<Library>,
     /// Number of nodes; needed for osu, and for csv without that column
-    #[arg(long, short, value_name = "N", value_parser = values::count)]
+    #[arg(long, short, value_name = "N", value_parser = values::nodes)]
     nodes: Option<u32>,
     /// Ranks on each node; needed for osu and imb, and for csv without that column
     #[arg(long, short = 'k', value_name = "K", value_parser = values::count)]
@@ -73,6 +73,7 @@ pub(crate) struct Args {
 /// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Stored<'a> {
+    /// The file of the store.
     store: &'a Path,
     #[serde(flatten)]
     imported: &'a Imported,

@@ -65,6 +65,7 @@ impl Args {
 pub(super) struct Job<'a> {
     /// The batch system's id of the job; one job may serve several launches.
     id: &'a str,
+    /// Name of the campaign.
     campaign: &'a str,
     /// The number of the launch.
     launch: u32,

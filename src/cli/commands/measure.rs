@@ -89,7 +89,9 @@ pub(super) enum Answers<'a> {
 pub(super) struct Measured<'a> {
     /// The campaign.
     name: &'a str,
+    /// The library that was measured.
     library: &'a Library,
+    /// The file of the store.
     store: &'a Path,
     /// The number of launches made now.
     launches: u32,

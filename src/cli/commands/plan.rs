@@ -85,13 +85,19 @@ impl Args {
 pub(super) struct Answers<'a> {
     /// The campaign.
     name: &'a str,
+    /// The library that would be measured.
     library: &'a Library,
     /// The measuring program; null in simulations.
     driver: Option<&'a Path>,
+    /// The file of the store.
     store: &'a Path,
+    /// The file for the table.
     table: &'a Path,
+    /// The file for the report in Markdown.
     report: &'a Path,
+    /// The file for the report in HTML.
     page: PathBuf,
+    /// The shapes that would be measured.
     shapes: &'a [CommShape],
     /// The number of launches in which each cell is measured.
     launches: u32,
@@ -109,7 +115,9 @@ pub(super) struct Answers<'a> {
     strategy: String,
     /// The number of turns for measuring everything.
     exhaustive_turns: u64,
+    /// The campaign's budget: the time that all launches may take.
     budget_seconds: f64,
+    /// The cells and candidates of each collective.
     collectives: Vec<Share<'a>>,
     /// Warnings about the measuring conditions, as sentences.
     warnings: Vec<String>,
@@ -127,6 +135,7 @@ struct Plan<'a> {
 /// The cells of a collective.
 #[derive(Default, JsonSchema, Serialize)]
 struct Share<'a> {
+    /// Name of the collective, as in `allreduce`.
     collective: &'static str,
     #[serde(skip)]
     has_data: bool,

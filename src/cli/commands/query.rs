@@ -26,7 +26,7 @@ pub(super) struct QuestionArgs {
     #[arg(long, short, value_parser = values::collective())]
     collective: Collective,
     /// Number of nodes
-    #[arg(long, short, value_parser = values::count)]
+    #[arg(long, short, value_parser = values::nodes)]
     nodes: u32,
     /// Ranks on each node
     #[arg(long, short = 'k', value_parser = values::count)]

@@ -88,6 +88,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use clap::{Command, CommandFactory};
+    use serde_json::Value;
 
     use super::*;
     use crate::args::Cli;
@@ -109,6 +110,33 @@ mod tests {
         with_json(&Cli::command(), "", &mut found);
         let known = ANSWERS.map(|(name, _)| name.to_owned());
         assert_eq!(found, BTreeSet::from(known));
+    }
+
+    /// The properties without a description, at any depth.
+    fn undescribed(part: &Value, found: &mut Vec<String>) {
+        if let Some(Value::Object(keys)) = part.get("properties") {
+            let lacking = keys
+                .iter()
+                .filter(|(_, key)| key.get("description").is_none());
+            found.extend(lacking.map(|(name, _)| name.clone()));
+        }
+        match part {
+            Value::Object(parts) => parts.values().for_each(|part| undescribed(part, found)),
+            Value::Array(parts) => parts.iter().for_each(|part| undescribed(part, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_key_is_described() {
+        for (verb, schema) in ANSWERS {
+            let mut found = Vec::new();
+            undescribed(schema().as_value(), &mut found);
+            assert!(
+                found.is_empty(),
+                "keys without description in the schema of {verb}: {found:?}"
+            );
+        }
     }
 
     #[test]

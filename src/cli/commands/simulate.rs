@@ -17,7 +17,7 @@ use super::schedule::named;
 use crate::console::{Console, json};
 use crate::error::CliError;
 use crate::exit::Answer;
-use crate::values;
+use crate::values::{self, Counts};
 
 pub(crate) use error::SimulateError;
 use machine::MachineArgs;
@@ -55,11 +55,11 @@ pub(crate) struct Args {
         value_name = "RANGE",
         required_unless_present = "nodes",
         conflicts_with = "nodes",
-        value_parser = count_range
+        value_parser = values::rank_counts
     )]
     ranks: Option<Counts>,
     /// Nodes, all of them full: a number, or a range as in 1..64 x2
-    #[arg(long, short, value_name = "RANGE", value_parser = count_range)]
+    #[arg(long, short, value_name = "RANGE", value_parser = values::node_counts)]
     nodes: Option<Counts>,
     /// Ranks on each node [default: those of the machine]
     #[arg(long, short = 'k', value_parser = values::count)]
@@ -117,22 +117,8 @@ enum Format {
     Json,
 }
 
-/// Numbers of ranks or nodes in one argument; clap would take a `Vec` for several arguments.
-type Counts = Vec<u32>;
-
-/// Lengths of calls in one argument.
+/// Lengths of calls in one argument; clap would take a `Vec` for several arguments.
 type Sizes = Vec<u64>;
-
-fn count_range(text: &str) -> Result<Counts, String> {
-    let wrong = || "write a number, or a range as in 2..1K x2 (both ends included)".to_owned();
-    let counts = vocabulary::units::parse_byte_range(text).map_err(|_| wrong())?;
-    let counts = counts.into_iter().map(|count| u32::try_from(count).ok());
-    let counts = counts.collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
-    match counts.contains(&0) {
-        true => Err(wrong()),
-        false => Ok(counts),
-    }
-}
 
 const EXAMPLES: &str = "\
 Examples:

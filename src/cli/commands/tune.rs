@@ -26,8 +26,8 @@ use crate::progress::ProgressDisplay;
 /// the measurements.
 ///
 /// Exits with 0 also if the default is the best everywhere. With --require-confirmed, exits with 1 if decisions rest on
-/// too few launches: the default stays wherever another candidate was not confirmed for lack of time, and the summary
-/// says the least `budget` needed.
+/// too few launches. The default then stays wherever another candidate was not confirmed for lack of time, and the
+/// summary says the least `budget` needed.
 ///
 /// Rules that the site deploys for every job, by variables, files of settings or a preloaded library, are overridden
 /// while measuring, and a note says so.
@@ -153,7 +153,9 @@ pub(super) enum Answers<'a> {
 pub(super) struct Outcome<'a> {
     #[serde(flatten)]
     origin: &'a SampleOrigin,
+    /// The file of the table.
     table: &'a Path,
+    /// The report in Markdown.
     report: &'a Path,
     /// The HTML report; null if the report is a special file, such as a device.
     page: Option<&'a Path>,

@@ -21,6 +21,7 @@ pub(super) fn choose(store: &Store, library: Option<&Library>) -> Result<Library
         0 => Err(TunerError::NothingMeasured {
             store: path,
             library: None,
+            found,
         }),
         1 => Ok(found.remove(0)),
         _ => Err(TunerError::SeveralLibraries { store: path, found }),
@@ -41,6 +42,7 @@ pub(super) fn samples(
         return Err(TunerError::NothingMeasured {
             store: store.path().to_owned(),
             library: Some(library.clone()),
+            found: store.libraries()?,
         });
     }
     Ok(samples)

@@ -322,6 +322,15 @@ fn shapes_are_possible() {
         "`many` is not a shape",
         "1x2",
     );
+    for (shapes, column) in [("0x2", 9), ("[1x2, 0x2]", 15)] {
+        check(
+            &format!("name: x\nshapes: {shapes}\n"),
+            (2, column),
+            if column == 9 { "shapes" } else { "shapes[1]" },
+            "`0x2` is not a shape",
+            "both at least 1",
+        );
+    }
     check(
         "name: x\nshapes: 4294967295x2\n",
         (2, 9),

@@ -53,8 +53,11 @@ impl Args {
 /// An algorithm of the catalogue.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands) struct Entry {
+    /// Name of the collective, as in `allreduce`.
     collective: &'static str,
+    /// Bare id.
     id: &'static str,
+    /// A description in a few words.
     summary: &'static str,
     /// Whether it combines in rank order, whatever the root.
     ordered: bool,

@@ -169,18 +169,27 @@ impl Args {
 /// The output of `--json`. Parameters are null unless the algorithm takes them.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands) struct Answers {
+    /// Name of the collective, as in `allreduce`.
     collective: &'static str,
     /// Bare id.
     algorithm: &'static str,
+    /// The number of ranks in the communicator.
     ranks: u32,
     /// The root; null if there is none.
     root: Option<Rank>,
+    /// Whether the call is made with `MPI_IN_PLACE`.
     in_place: bool,
+    /// The radix of the tree.
     radix: Option<u32>,
+    /// Bare id of the inner reduce of a composition.
     reduce: Option<&'static str>,
+    /// Bare id of the inner broadcast of a composition.
     bcast: Option<&'static str>,
+    /// Bare id of the algorithm within nodes.
     node: Option<&'static str>,
+    /// Bare id of the algorithm between nodes.
     network: Option<&'static str>,
+    /// The number of ranks of each node that exchange data with other nodes.
     leaders_per_node: Option<u32>,
     /// The ranks on each node.
     nodes: Vec<Vec<Rank>>,
@@ -188,12 +197,14 @@ pub(in crate::commands) struct Answers {
     blocks: usize,
     /// Units of each of these blocks; null without --units.
     block_units: Option<Vec<u64>>,
+    /// The programs of the ranks shown.
     programs: Vec<ProgramParts>,
 }
 
 /// The program of a rank.
 #[derive(JsonSchema, Serialize)]
 struct ProgramParts {
+    /// The rank, from 0.
     rank: Rank,
     /// The actions of each round, in words.
     rounds: Vec<Vec<String>>,

@@ -118,6 +118,7 @@ fn line(algorithm: &Algorithm, verdict: &Verdict) -> String {
 /// The proof of an algorithm.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands) struct Proof {
+    /// Name of the collective, as in `allreduce`.
     collective: &'static str,
     /// Bare id.
     algorithm: &'static str,
@@ -131,13 +132,16 @@ pub(in crate::commands) struct Proof {
     most_steps: u64,
     /// The number of skipped numbers of ranks, which the algorithm does not support.
     skipped: u64,
+    /// The first fault that was found; null if there is none.
     fault: Option<FaultParts>,
 }
 
 /// A fault in a schedule.
 #[derive(JsonSchema, Serialize)]
 struct FaultParts {
+    /// The call: its ranks, root, blocks and other parameters.
     call: String,
+    /// What is wrong, as a sentence without a full stop.
     message: String,
 }
 

@@ -14,6 +14,7 @@ use super::point::Call;
 /// The result of one algorithm in one call.
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub(in crate::commands) struct Row {
+    /// Name of the collective, as in `allreduce`.
     pub(super) collective: &'static str,
     /// Bare id.
     #[serde(rename = "algorithm", serialize_with = "id")]
@@ -21,6 +22,7 @@ pub(in crate::commands) struct Row {
     pub(super) algorithm: &'static Algorithm,
     #[serde(flatten)]
     pub(super) shape: CommShape,
+    /// The number of ranks in the communicator.
     pub(super) ranks: u32,
     /// Size of the call in bytes.
     pub(super) bytes: u64,
@@ -30,6 +32,7 @@ pub(in crate::commands) struct Row {
     pub(super) block_bytes: Option<u64>,
     /// The source of the number of blocks: `given`, `lemma` or `search`.
     pub(super) blocks_by: Option<&'static str>,
+    /// The simulated time.
     pub(super) seconds: f64,
     /// The closed form's time; null if there is none.
     pub(super) closed_form_seconds: Option<f64>,
@@ -44,9 +47,13 @@ fn id<S: Serializer>(algorithm: &Algorithm, to: S) -> Result<S::Ok, S::Error> {
 /// A call that was left out.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands) struct Skipped {
+    /// Bare id.
     pub(super) algorithm: &'static str,
+    /// The number of ranks in the communicator.
     pub(super) ranks: u64,
+    /// Size of the call in bytes.
     pub(super) bytes: u64,
+    /// The reason why it was left out, as a sentence without a full stop.
     pub(super) reason: String,
 }
 
@@ -55,9 +62,11 @@ pub(in crate::commands) struct Skipped {
 pub(in crate::commands) struct Answers<'a> {
     /// The machine's name.
     pub(super) machine: &'a str,
+    /// The placement of ranks on nodes: `block` or `cyclic`.
     pub(super) placement: &'static str,
     /// Size of an element in a reduction.
     pub(super) element_bytes: u64,
+    /// The simulated calls.
     pub(super) results: &'a [Row],
     /// The calls that were left out.
     pub(super) skipped: &'a [Skipped],

@@ -15,9 +15,11 @@ use super::super::guarded::{PointParts, name_of, other_orders, probes_of, time};
 /// The results of a validation.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Found {
+    /// The file of the table.
     pub(super) table: String,
     /// The library that was measured.
     pub(super) library: String,
+    /// The deployment whose decisions were measured.
     pub(super) deployment: Deployment,
     /// The way in which the table's choices were put in place: `driver`, `export` or `force`.
     pub(super) via: &'static str,
@@ -199,6 +201,7 @@ pub(in crate::commands) struct Answers<'a> {
     further_launches: u32,
     /// Points not judged because ranks were placed in another order than the table's, as sentences.
     other_order: Vec<String>,
+    /// The points of the table.
     points: Vec<PointFound<'a>>,
 }
 
@@ -207,15 +210,18 @@ pub(in crate::commands) struct Answers<'a> {
 struct PointFound<'a> {
     #[serde(flatten)]
     point: PointParts,
+    /// The judgement of the point.
     #[schemars(extend("enum" = ["faster", "same", "slower", "too_few_launches", "undecided", "broken", "not_measured"]))]
     judgement: &'static str,
     /// The default's time divided by that of the table's choice, paired within launches.
     speedup: Option<f64>,
+    /// The interval of the speed-up; null if unknown.
     interval: Option<Interval>,
     /// Launches that measured both.
     launches: Option<u32>,
     /// The time of the table's choice.
     seconds: Option<f64>,
+    /// The time of the library's default.
     default_seconds: Option<f64>,
     /// The message of the failure of the table's choice.
     failure: Option<&'a str>,

@@ -106,6 +106,7 @@ fn the_targets_of_links_exist() {
         "CHANGELOG.md",
         "src/ARCHITECTURE.md",
         "jobs/README.md",
+        "reports/nodes.md",
     ];
     let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
     let others = others.map(|name| (name.to_owned(), read(name)));

@@ -256,7 +256,8 @@ fn options_have_bounds() {
         place.run(&args)
     };
     let ranks = "write a number of ranks from 1 to 2147483647 (MPI numbers ranks with 31 bits)";
-    lookup("-n", "2147483648").bad(2, &[ranks, "--nodes"]);
+    let nodes = "write a number of nodes from 1 to 2147483647";
+    lookup("-n", "2147483648").bad(2, &[nodes, "--nodes"]);
     lookup("-k", "18446744073709551616").bad(2, &[ranks, "--ppn"]);
     lookup("-n", "2147483647").good();
     let bytes = "is not a size from 0 to 1024T (no machine has more memory)";
@@ -293,6 +294,17 @@ fn options_have_bounds() {
             "simulate -c bcast --ranks 4 -k 4294967295 -b 8",
             [ranks, "--ppn"],
         ),
+        ("simulate -c bcast -n 99999999999 -b 8", [nodes, "2..1K x2"]),
+        ("simulate -c bcast -n 0 -b 8", [nodes, "2..1K x2"]),
+        (
+            "simulate -c bcast --ranks 0 -b 8",
+            [&ranks[..50], "2..1K x2"],
+        ),
+        (
+            "check t.yaml --tolerance -1",
+            ["a share of one from 0 to 1000", "--tolerance"],
+        ),
+        ("check t.yaml --cells -1", ["-1", "is not in 1.."]),
     ] {
         place.run_line(args).bad(2, &parts);
     }

@@ -267,6 +267,64 @@ fn an_error_about_a_campaign_or_table_in_place_of_a_store_names_its_store() {
 }
 
 #[test]
+fn an_error_about_a_file_of_another_kind_names_both() {
+    let place = made::place();
+    place.write("c.yaml", made::CAMPAIGN);
+    place
+        .run(&["decide", ".colltune/made.db", "-o", "t.yaml"])
+        .good();
+    let simulate = "simulate -c bcast --ranks 2 -b 8 -m";
+    let lookup = "lookup c.yaml -c bcast -n 1 -k 2 -b 8";
+    for (line, part) in [
+        ("plan t.yaml".to_owned(), "a campaign"),
+        ("measure t.yaml".to_owned(), "a campaign"),
+        (format!("{simulate} t.yaml"), "a machine"),
+    ] {
+        let message = format!("t.yaml is a decision table, where {part} is expected");
+        place.run_line(&line).bad(2, &[&message, "help: "]);
+    }
+    for (line, part) in [
+        (format!("{simulate} c.yaml"), "a machine"),
+        (lookup.to_owned(), "a decision table"),
+    ] {
+        let message = format!("c.yaml is a campaign, where {part} is expected");
+        place.run_line(&line).bad(2, &[&message, "help: "]);
+    }
+}
+
+#[test]
+fn an_error_about_a_file_that_cannot_be_read_has_a_remedy() {
+    let place = Place::new();
+    place.write("binary", b"\xff\n");
+    std::fs::create_dir(place.path("folder")).unwrap();
+    for (file, remedy) in [
+        ("absent", "help: check the path"),
+        ("binary", "help: check that this is the right file"),
+        ("folder", "help: name a file in this folder"),
+    ] {
+        for line in [
+            format!("check {file}"),
+            format!("lookup {file} -c bcast -n 1 -k 2 -b 8"),
+        ] {
+            place.run_line(&line).bad(2, &[remedy]);
+        }
+    }
+    for line in [
+        "import absent --format csv --store s.db",
+        "backup absent target",
+    ] {
+        place.run_line(line).bad(2, &["help: check the path"]);
+    }
+}
+
+#[test]
+fn an_error_about_a_library_without_measurements_names_those_with_some() {
+    made::place()
+        .run_line("decide .colltune/made.db --library mpich-4")
+        .bad(2, &["no measurements of mpich-4", "openmpi-4.1.4"]);
+}
+
+#[test]
 fn an_error_as_json_has_its_kind() {
     let place = Place::new();
     for (args, code, kind) in [
@@ -283,6 +341,18 @@ fn an_error_as_json_has_its_kind() {
         assert_eq!(error["error"]["kind"], kind, "{ran:?}");
         assert_eq!(ran.err.lines().count(), 1, "{ran:?}");
     }
+    place.write("campaign.yaml", "name: x\nshapes: [1x2, 0x2]\n");
+    let ran = place.run(&["plan", "campaign.yaml", "--json"]);
+    let error: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
+    let help = error["error"]["help"].as_str().unwrap();
+    assert!(help.contains("both at least 1"), "{help}");
+    assert_eq!(
+        error["error"],
+        serde_json::json!({
+            "kind": "input", "message": "`0x2` is not a shape", "help": help,
+            "file": "campaign.yaml", "line": 2, "column": 15, "field": "shapes[1]"
+        })
+    );
     let ran = place.run(&["simulate", "--no-such-option", "--json"]);
     let error: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
     let message = "unexpected argument '--no-such-option' found";

@@ -85,6 +85,9 @@ fn without_jobs_there_is_nothing_to_list_or_cancel() {
         .run(&["cancel", "4711"])
         .bad(2, &["there is no job 4711", "`colltune jobs` lists"]);
     Place::new()
+        .run(&["cancel", "4711"])
+        .bad(2, &["there is no job 4711: no job was submitted here"]);
+    Place::new()
         .run(&["cancel", "absent.yaml"])
         .bad(2, &["absent.yaml"]);
 }

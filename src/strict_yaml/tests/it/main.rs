@@ -150,6 +150,19 @@ fn errors_about_types_say_what_is_expected_and_found() {
 }
 
 #[test]
+fn tabs_that_indent_are_found_in_their_line() {
+    for (text, line, column) in [
+        ("number: 1\n\ttext: a\n", 2, 1),
+        ("short:\n  b: [1]\n \tb: [1]\n", 3, 2),
+        ("short:\n\tb: [1]\n", 2, 1),
+    ] {
+        let shown = read(text).expect_err(text);
+        assert_eq!((shown.line, shown.column), (line, column), "{shown}");
+        assert_eq!(shown.help, "use spaces, not tabs");
+    }
+}
+
+#[test]
 fn keys_occur_once_and_have_a_value() {
     check(
         "tests: 1\n",

@@ -73,6 +73,7 @@ fn another_library_is_installed() {
 #[test]
 fn the_driver_is_not_built() {
     let place = Place::new();
+    fs::create_dir(place.path("lib")).unwrap();
     // No driver beside the binary is built for this version.
     place.add_mpirun_of("4.0.99", "exit 1");
     check(

@@ -243,10 +243,13 @@ pub(crate) fn release(
         name: library.name().to_owned(),
         version,
     };
-    if !options.stock && !is_about(table, &library) {
-        return Err(other(library.to_string()));
+    match (options.stock, is_about(table, &library)) {
+        (false, false) => Err(other(library.to_string())),
+        (true, true) => Err(ExportError::NeedlessStock(format!(
+            "the table was measured with {measured}, and has rules for {library}"
+        ))),
+        _ => Ok(library),
     }
-    Ok(library)
 }
 
 /// Whether a table's decisions hold for a library: both must be of the same series of releases.

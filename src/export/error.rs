@@ -29,6 +29,9 @@ pub enum ExportError {
     /// A table of another library, or of another series of its releases.
     #[error("the table was measured with {measured} and says nothing about {library}")]
     OtherLibrary { library: String, measured: String },
+    /// A file without rules, for a library that has rules.
+    #[error("`--stock` does not apply: {0}")]
+    NeedlessStock(String),
     /// The library's own decisions are needed and unknown.
     #[error("the decisions of {library} itself are not known: {reason}")]
     NoStock { library: String, reason: String },
@@ -70,6 +73,10 @@ impl ExportError {
                 return Some(format!(
                     "measure {library} with `colltune tune`; `--stock` writes a file that leaves everything to it"
                 ));
+            }
+            Self::NeedlessStock(_) => {
+                "leave it out to write the table's rules; it is for a library or a series of its releases that the \
+                 table was not measured with"
             }
             Self::NoStock { .. } => {
                 "name the library's file of that release with `--library`, as in `--library \

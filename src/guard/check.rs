@@ -9,7 +9,7 @@ use vocabulary::Candidate;
 use vocabulary::units::counted;
 
 use crate::point::cells;
-use crate::suspects::{confirmed, is_suspicious, launches_to_decide};
+use crate::suspects::{confirmed, is_suspicious, launches_to_decide, undecided};
 use crate::{GuardError, Measurer, Misplaced, Point, Rivals, Times};
 
 /// Options of a check.
@@ -61,7 +61,7 @@ pub struct Finding {
     /// Whether the candidate is significantly slower.
     #[serde(rename = "confirmed")]
     pub is_confirmed: bool,
-    /// Whether time was up before there were enough launches to decide.
+    /// Whether time was up before this could be decided.
     #[serde(rename = "undecided")]
     pub is_undecided: bool,
 }
@@ -127,41 +127,60 @@ impl CheckedPoint {
             .broken
             .iter()
             .map(|how| format!("{chosen} fails ({how})"));
-        let reason = |finding: &Finding| {
-            let Finding {
-                against,
-                ratio,
-                launches,
-                ..
-            } = *finding;
-            let other = match (against, &self.runner_up) {
-                (Baseline::RunnerUp, Some(rival)) => format!("{rival}, the runner-up"),
-                _ => against.to_string(),
-            };
-            let because = match against {
-                Baseline::Recorded => self.because(ratio),
-                _ => String::new(),
-            };
-            let launches = counted(launches, "launch");
-            format!("{chosen} takes {ratio:.2} times {other}, in {launches}{because}")
-        };
-        broken.chain(self.confirmed().map(reason)).collect()
+        broken
+            .chain(self.confirmed().map(|finding| self.clause(finding)))
+            .collect()
     }
 
-    /// A clause that says whether the algorithm or everything became slower, by the default's time.
-    fn because(&self, ratio: f64) -> String {
-        match self.default_drift() {
-            _ if self.point.keeps_default() => {
+    /// A sentence without a full stop for each suspicion that is undecided; empty if the point is a regression anyway.
+    pub fn suspicions(&self) -> Vec<String> {
+        let open = self.findings.iter().filter(|finding| finding.is_undecided);
+        match self.is_undecided() {
+            true => open.map(|finding| self.clause(finding)).collect(),
+            false => Vec::new(),
+        }
+    }
+
+    /// The chosen candidate's time relative to that of the finding.
+    fn clause(&self, finding: &Finding) -> String {
+        let Finding {
+            against,
+            ratio,
+            launches,
+            ..
+        } = *finding;
+        let chosen = &self.point.chosen;
+        let other = match (against, &self.runner_up) {
+            (Baseline::RunnerUp, Some(rival)) => format!("{rival}, the runner-up"),
+            _ => against.to_string(),
+        };
+        let takes = format!("{chosen} takes {ratio:.2} times {other}");
+        match (finding.is_confirmed, against) {
+            (false, _) => format!("{takes}, but there were too few further launches to decide"),
+            (true, Baseline::Recorded) => {
+                let because = self.because(finding);
+                format!("{takes}, in {}{because}", counted(launches, "launch"))
+            }
+            (true, _) => format!("{takes}, in {}", counted(launches, "launch")),
+        }
+    }
+
+    /// A clause that says whether the algorithm or everything became slower, if the default's time shows it.
+    fn because(&self, finding: &Finding) -> String {
+        let Some(drift) = self.default_drift() else {
+            return String::new();
+        };
+        let default = format!("the default takes {drift:.2} times its time in the table");
+        match () {
+            () if self.point.keeps_default() => {
                 ": the library or the machine became slower".to_owned()
             }
             // The default's drift is nearer to that of the chosen candidate than to 1.
-            Some(drift) if drift > ratio.sqrt() => format!(
-                ": the library or the machine became slower, as the default takes {drift:.2} times its time in the table"
-            ),
-            Some(drift) => format!(
-                ": this algorithm became slower, as the default takes {drift:.2} times its time in the table"
-            ),
-            None => String::new(),
+            () if drift > finding.ratio.sqrt() => {
+                format!(": the library or the machine became slower, as {default}")
+            }
+            () if drift <= finding.bound => format!(": this algorithm became slower, as {default}"),
+            () => format!("; {default}"),
         }
     }
 }
@@ -178,15 +197,15 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// Whether no point is a regression; `None` if no point is decided.
+    /// Whether no point is a regression; `None` if none is known to be and a suspicion is undecided, or if no point is
+    /// decided.
     pub fn holds(&self) -> Option<bool> {
-        let mut decided = self
-            .points
-            .iter()
-            .filter(|point| point.is_decided())
-            .peekable();
-        decided.peek()?;
-        Some(!decided.any(CheckedPoint::is_regression))
+        let points = || self.points.iter();
+        if points().any(CheckedPoint::is_regression) {
+            return Some(false);
+        }
+        let is_open = points().any(CheckedPoint::is_undecided);
+        (!is_open && points().any(CheckedPoint::is_decided)).then_some(true)
     }
 }
 
@@ -250,21 +269,25 @@ pub fn check(
     }
     let ratios = |question: &Question<'_>| (question.ratios(&further), question.bound);
     let ratios: Vec<(Vec<f64>, f64)> = suspects.iter().map(ratios).collect();
-    let verdicts = confirmed(&ratios);
+    let verdicts = confirmed(&ratios)
+        .into_iter()
+        .zip(undecided(&ratios, further_launches));
     let findings: Vec<(&Point, Finding)> = suspects
         .iter()
         .zip(ratios.iter().zip(verdicts))
-        .filter_map(|(question, ((ratios, bound), is_confirmed))| {
-            let finding = Finding {
-                against: question.against,
-                ratio: median(ratios).or_else(|| median(&question.ratios(&first)))?,
-                bound: *bound,
-                launches: ratios.len() as u32,
-                is_confirmed,
-                is_undecided: !is_confirmed && (ratios.len() as u32) < further_launches,
-            };
-            Some((question.point, finding))
-        })
+        .filter_map(
+            |(question, ((ratios, bound), (is_confirmed, is_undecided)))| {
+                let finding = Finding {
+                    against: question.against,
+                    ratio: median(ratios).or_else(|| median(&question.ratios(&first)))?,
+                    bound: *bound,
+                    launches: ratios.len() as u32,
+                    is_confirmed,
+                    is_undecided,
+                };
+                Some((question.point, finding))
+            },
+        )
         .collect();
     let checked = points.iter().map(|point| {
         let of_point = findings.iter().filter(|(of, _)| std::ptr::eq(*of, point));

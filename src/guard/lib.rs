@@ -36,7 +36,7 @@ pub use probes::{Probing, add_probes};
 pub use repair::{Circumstances, Confirmed, confirm, keep, unconfirmed};
 pub use rivals::Rivals;
 pub use setup::{TestSetup, TestSetupOptions, campaign_of};
-pub use suspects::LEVEL;
+pub use suspects::{LEVEL, fewest_launches};
 pub use validate::{
     Judgement, NoTimes, SpeedupSummary, ValidateOptions, Validated, ValidatedPoint, validate,
 };

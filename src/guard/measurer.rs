@@ -69,6 +69,16 @@ impl Times {
         }
     }
 
+    /// Adds the times of later launches.
+    pub(crate) fn add(&mut self, later: Self) {
+        for (key, medians) in later.medians {
+            self.medians.entry(key).or_default().extend(medians);
+        }
+        self.broken.extend(later.broken);
+        self.is_out_of_time |= later.is_out_of_time;
+        self.orders.extend(later.orders);
+    }
+
     /// The medians of a candidate; empty if it was not measured.
     pub fn of(&self, cell: &Cell, candidate: &Candidate) -> &[(u32, f64)] {
         let known = self.medians.get(&(*cell, candidate.clone()));

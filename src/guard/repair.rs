@@ -71,7 +71,8 @@ impl Circumstances {
     }
 }
 
-/// Adds verdicts to the store that a table was made from; returns its path, or `None` if the store is not here.
+/// Adds verdicts to the store that a table was made from; returns its path, or `None` if there are none or the store is
+/// not here.
 ///
 /// # Errors
 /// A store that cannot be read or written.
@@ -81,7 +82,7 @@ pub fn keep(
     homes: &StateDirs,
 ) -> Result<Option<PathBuf>, GuardError> {
     let path = store_file(table.provenance.store.as_ref(), homes);
-    if !path.exists() {
+    if verdicts.is_empty() || !path.exists() {
         return Ok(None);
     }
     let mut store = Store::open(&path)?;

@@ -21,6 +21,11 @@ pub(crate) fn launches_to_decide(suspects: usize) -> u32 {
     values_for_sign_test(ONE_SIDE / suspects.max(1) as f64, CONTRARY)
 }
 
+/// The fewest launches that can show a difference at one point.
+pub fn fewest_launches() -> u32 {
+    values_for_sign_test(ONE_SIDE, 0)
+}
+
 /// For each suspect, whether it is significantly slower, by the ratios of the deciding launches and its bound.
 ///
 /// Each test's hypothesis is that the median ratio does not exceed the bound. [`LEVEL`] is that of all tests together,
@@ -34,9 +39,23 @@ pub(crate) fn confirmed(suspects: &[(Vec<f64>, f64)]) -> Vec<bool> {
     holm(&probabilities, ONE_SIDE)
 }
 
+/// For each suspect, whether it lacks some of the `launches` that decide, and these might still show that it is slower.
+pub(crate) fn undecided(suspects: &[(Vec<f64>, f64)], launches: u32) -> Vec<bool> {
+    let launches = launches as usize;
+    let mut at_worst = suspects.to_vec();
+    for (ratios, _) in &mut at_worst {
+        ratios.resize(launches.max(ratios.len()), f64::INFINITY);
+    }
+    let may_be = confirmed(&at_worst);
+    let found = suspects.iter().zip(confirmed(suspects)).zip(may_be);
+    found
+        .map(|(((ratios, _), is), may_be)| !is && may_be && ratios.len() < launches)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{LEVEL, confirmed, is_suspicious, launches_to_decide};
+    use super::{LEVEL, confirmed, is_suspicious, launches_to_decide, undecided};
 
     #[test]
     fn suspects_need_no_significance() {
@@ -76,6 +95,16 @@ mod tests {
                 "{contrary}"
             );
         }
+    }
+
+    #[test]
+    fn missing_launches_leave_a_suspect_open_only_if_they_could_confirm_it() {
+        let launches = launches_to_decide(1);
+        let open = |ratios: Vec<f64>| undecided(&[(ratios, 1.05)], launches)[0];
+        assert!(open(Vec::new()) && open(vec![2.0]) && open(vec![2.0, 0.9, 2.0]));
+        // More than one contrary launch clears it; all launches decide.
+        assert!(!open(vec![0.9, 2.0, 0.9]));
+        assert!(!open(vec![2.0; launches as usize]));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use thiserror::Error;
 use vocabulary::Candidate;
 
 use crate::point::cells;
-use crate::suspects::{confirmed, launches_to_decide};
+use crate::suspects::{confirmed, fewest_launches, launches_to_decide, undecided};
 use crate::{GuardError, Measurer, Misplaced, Point, Times};
 
 /// Options of a validation.
@@ -29,7 +29,7 @@ pub enum Judgement {
     Same,
     /// The choice is significantly slower in the deciding launches.
     Slower,
-    /// There were too few launches for a result.
+    /// There were too few launches with valid times of both for a result.
     TooFew,
     /// The choice seems slower, but time was up before that was significant.
     Undecided,
@@ -144,7 +144,8 @@ impl Validated {
     }
 }
 
-/// Measures points with the default and with the table's choices. Points that seem slower by the interval of their
+/// Measures points with the default and with the table's choices. Launches that lost a point are replaced until it has
+/// enough of them, while time is left. Points that seem slower by the interval of their
 /// speed-up are measured again, and count as slower if these launches show it significantly (with [`crate::LEVEL`] over
 /// all points).
 ///
@@ -163,7 +164,7 @@ pub fn validate(
             further_launches: 0,
         });
     }
-    let first = measurer.measure(
+    let mut first = measurer.measure(
         &cells(points.iter().map(|point| (point, None))),
         options.launches,
     )?;
@@ -171,6 +172,9 @@ pub fn validate(
         return Err(GuardError::NothingMeasured);
     }
     let (points, misplaced) = first.in_order(points)?;
+    if options.launches >= fewest_launches() {
+        replace_lost(&points, &mut first, measurer)?;
+    }
     let bound = 1.0 + options.materiality;
     let suspects: Vec<&Point> = points
         .iter()
@@ -190,13 +194,12 @@ pub fn validate(
         )
     };
     let ratios: Vec<(Vec<f64>, f64)> = suspects.iter().map(ratios).collect();
-    let verdicts = confirmed(&ratios);
-    let verdicts = ratios
-        .iter()
-        .zip(verdicts)
-        .map(|((ratios, _), is_slower)| match is_slower {
+    let verdicts = confirmed(&ratios)
+        .into_iter()
+        .zip(undecided(&ratios, further_launches))
+        .map(|(is_slower, is_undecided)| match is_slower {
             true => Judgement::Slower,
-            false if (ratios.len() as u32) < further_launches => Judgement::Undecided,
+            false if is_undecided => Judgement::Undecided,
             false => Judgement::Same,
         });
     let verdicts: Vec<Judgement> = verdicts.collect();
@@ -211,6 +214,29 @@ pub fn validate(
         misplaced,
         further_launches,
     })
+}
+
+/// Measures points again that some launches measured without valid times of both candidates, so that they have enough.
+fn replace_lost(
+    points: &[Point],
+    times: &mut Times,
+    measurer: &mut dyn Measurer,
+) -> Result<(), GuardError> {
+    let missing = |point: &Point| {
+        let found = speedup(point, times)?;
+        let lacks = fewest_launches().saturating_sub(found.launches);
+        (lacks > 0).then_some(lacks)
+    };
+    let lacking: Vec<(&Point, u32)> = points
+        .iter()
+        .filter_map(|point| Some((point, missing(point)?)))
+        .collect();
+    let most = lacking.iter().map(|(_, lacks)| *lacks).max();
+    if let Some(launches) = most.filter(|_| !times.is_out_of_time) {
+        let lacking = cells(lacking.iter().map(|(point, _)| (*point, None)));
+        times.add(measurer.measure(&lacking, launches)?);
+    }
+    Ok(())
 }
 
 /// Whether the speed-up is significant, which needs enough launches.

@@ -13,7 +13,7 @@ use crate::view::View;
 
 /// The columns, which the help text of `colltune report` explains. Times are in seconds, sizes in bytes; values that
 /// are unknown or do not apply are empty.
-const COLUMNS: [&str; 22] = [
+const COLUMNS: [&str; 23] = [
     "collective",
     "operators",
     "datatype",
@@ -31,6 +31,7 @@ const COLUMNS: [&str; 22] = [
     "speedup_low",
     "speedup_high",
     "speedup_coverage",
+    "speedup_launches",
     "chosen_colltune",
     "chosen_library",
     "expected_seconds",
@@ -96,6 +97,7 @@ fn row(result: &CellDecision, ranked: &Ranked) -> [String; COLUMNS.len()] {
         end(of_speedup, 0),
         end(of_speedup, 1),
         optional(certain.map(|interval| interval.coverage)),
+        count(ranked.speedup.map_or(0, |speedup| speedup.launches.into())),
         is_chosen(&result.chosen),
         result
             .chosen_in_library

@@ -1,11 +1,19 @@
 //! The differences between two tables, as tables of text.
 
-use table::{Change, ChosenRange, DefaultChange, Deployments, Group, Operators};
+use table::{Change, ChosenRange, DefaultChange, Deployments, Diff, Group, Operators};
 use vocabulary::Candidate;
 use vocabulary::units::format_bytes;
 
 use crate::grid::{TextTable, grid};
 use crate::text::or_none;
+
+/// A sentence about two tables that choose differently nowhere.
+pub fn no_changes(diff: &Diff) -> &'static str {
+    match diff.in_both {
+        0 => "The tables have no entry in common.",
+        _ => "Where both have rules, they make the same choices.",
+    }
+}
 
 /// The ranges of sizes in which two tables choose differently.
 pub fn changed_choices(changes: &[Change]) -> TextTable {

@@ -22,7 +22,7 @@ mod text;
 mod view;
 
 pub use csv_text::render_csv;
-pub use diff::{changed_choices, changed_defaults, group_name};
+pub use diff::{changed_choices, changed_defaults, group_name, no_changes};
 pub use grid::{TextTable, grid};
 pub use html::{FIGURE_STYLE, Quantity, figures, inline, render_html, render_times};
 pub use markdown::render_markdown;

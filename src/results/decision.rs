@@ -239,12 +239,15 @@ struct Speedup {
     speedup: Option<f64>,
     /// The interval of that median.
     speedup_interval: Option<Interval>,
+    /// The number of launches with these ratios: fresh ones if they confirmed the candidate.
+    speedup_launches: Option<u32>,
 }
 
 fn with_interval<S: Serializer>(ratio: &Option<PairedRatio>, to: S) -> Result<S::Ok, S::Error> {
     let parts = Speedup {
         speedup: ratio.map(|ratio| ratio.median),
         speedup_interval: ratio.map(|ratio| ratio.interval),
+        speedup_launches: ratio.map(|ratio| ratio.launches),
     };
     parts.serialize(to)
 }

@@ -18,6 +18,8 @@ use crate::{Confidence, Deployment, Deployments, OperatorClass, Operators, Table
 pub struct Diff {
     /// Ranges of sizes in which the two choose differently, by collective, shape and size.
     pub changes: Vec<Change>,
+    /// The number of entries that both tables have.
+    pub in_both: usize,
     /// Entries that only one table has.
     pub only_in_one: Vec<OnlyIn>,
     /// The changes of the times of the library's default, by collective, where both tables have such times.
@@ -253,6 +255,7 @@ impl Diff {
             Outcome::Absent => {}
             Outcome::Only(side) => self.only_in_one.push(OnlyIn { group, side }),
             Outcome::Both(changes) => {
+                self.in_both += 1;
                 let changes = changes.into_iter();
                 let of_group = changes.map(|change| Change { group, ..change });
                 self.changes.extend(of_group);

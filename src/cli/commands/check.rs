@@ -34,8 +34,8 @@ use crate::values;
 /// while measuring, and a note says so.
 ///
 /// Exit codes: 0 the table holds; 1 it does not, and the output says where and why; 3 this cannot be determined, for
-/// example because the library has another version than the table's, or because time was up before any point was
-/// decided.
+/// example because the library has another version than the table's, or because time was up while a point was still
+/// suspect; the remedy is then a larger --budget.
 ///
 /// `colltune schema check` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -166,14 +166,15 @@ impl Found<'_> {
             0 => missing,
             undecided => format!("{missing}; still suspect when time was up: {undecided}"),
         };
-        let (library, decided) = (self.library, counted(decided, "point"));
+        let (library, points) = (self.library, counted(decided, "point"));
         match self.checked.holds() {
-            Some(true) => format!("The table holds at {decided} measured with {library}{missing}."),
+            Some(true) => format!("The table holds at {points} measured with {library}{missing}."),
             Some(false) => format!(
-                "The table does not hold at {wrong} of {decided} measured with {library}{missing}."
+                "The table does not hold at {wrong} of {points} measured with {library}{missing}."
             ),
             None => format!(
-                "It could not be determined whether the table holds: no point was decided with {library}{missing}."
+                "It could not be determined whether the table holds with {library}: points decided: {decided}{missing}. \
+                 Give the launches more time with `--budget`."
             ),
         }
     }
@@ -198,7 +199,7 @@ impl Found<'_> {
 pub(super) struct Answers<'a> {
     #[serde(flatten)]
     found: &'a Found<'a>,
-    /// Whether the table holds; null if no point was decided.
+    /// Whether the table holds; null if time was up while a point was still suspect, or before any was decided.
     holds: Option<bool>,
     /// Launches that decided about suspects.
     further_launches: u32,
@@ -233,6 +234,8 @@ struct CheckedParts<'a> {
     broken: Option<&'a str>,
     /// The reasons why the table does not hold here, as sentences.
     reasons: Vec<String>,
+    /// The suspicions that time was too short to decide, as sentences.
+    suspicions: Vec<String>,
     /// The suspicions, confirmed or not.
     findings: &'a [Finding],
 }
@@ -264,6 +267,7 @@ impl<'a> CheckedParts<'a> {
             decided: checked.is_decided(),
             broken: checked.broken.as_deref(),
             reasons: checked.reasons(),
+            suspicions: checked.suspicions(),
             findings: &checked.findings,
         }
     }
@@ -303,7 +307,7 @@ fn describe(found: &Found<'_>) -> String {
     lines.extend(found.unknown_rivals());
     lines.extend(found.probes());
     for checked in &found.checked.points {
-        let reasons = checked.reasons().into_iter();
+        let reasons = checked.reasons().into_iter().chain(checked.suspicions());
         lines.extend(reasons.map(|reason| format!("{}: {reason}.", name_of(&checked.point))));
     }
     lines.push(found.verdict());

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use report::{changed_choices, changed_defaults, group_name};
+use report::{changed_choices, changed_defaults, group_name, no_changes};
 use table::{Diff, Origin, Side, Table, TableComparison};
 use vocabulary::units::counted;
 
@@ -72,7 +72,7 @@ fn describe(found: &TableComparison) -> String {
     )];
     let diff = &found.diff;
     parts.push(match diff.changes.len() {
-        0 => "Where both have rules, they make the same choices.".to_owned(),
+        0 => no_changes(diff).to_owned(),
         _ => format!(
             "{}\n\n{}",
             changed_choices(&diff.changes).text(),

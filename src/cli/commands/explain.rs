@@ -133,10 +133,9 @@ fn default_text(ranking: &[Ranked], chosen: &str) -> String {
         high,
         coverage,
     } = speedup.interval;
-    let launches = chosen.counts.launches;
-    let sure = match launches {
+    let sure = match speedup.launches {
         1 => "from a single launch, which proves nothing".to_owned(),
-        _ => format!(
+        launches => format!(
             "from {launches} launches; it is {low:.2} to {high:.2} times with {:.1} % confidence",
             100.0 * coverage
         ),
@@ -180,7 +179,7 @@ fn row(ranked: &Ranked, chosen: &str) -> [String; 11] {
     let candidate = ranked.candidate.to_string();
     let speedup = ranked.speedup;
     // A single launch has no interval.
-    let interval = |low: String, high: String| match ranked.counts.launches {
+    let interval = |launches: u32, low: String, high: String| match launches {
         1 => "-".to_owned(),
         _ => format!("{low} to {high}"),
     };
@@ -189,13 +188,14 @@ fn row(ranked: &Ranked, chosen: &str) -> [String; 11] {
         candidate,
         format_seconds(ranked.median_seconds),
         interval(
+            ranked.counts.launches,
             format_seconds(ranked.interval.low),
             format_seconds(ranked.interval.high),
         ),
         speedup.map_or_else(String::new, |speedup| format!("{:.2}", speedup.median)),
         speedup.map_or_else(String::new, |speedup| {
             let [low, high] = [speedup.interval.low, speedup.interval.high];
-            interval(format!("{low:.2}"), format!("{high:.2}"))
+            interval(speedup.launches, format!("{low:.2}"), format!("{high:.2}"))
         }),
         ranked
             .predicted_seconds

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     format: String,
     #[command(flatten)]
     options: OptionArgs,
-    /// Write a file without rules for a library or a series of releases that was not measured
+    /// Write a file without rules for a library or a series of releases that was not measured; refused for others
     #[arg(long)]
     stock: bool,
     /// Write to this file instead of printing it

@@ -81,7 +81,9 @@ pub(super) fn describe(decision: &DecisionJson) -> String {
     let mut lines = vec![candidate.clone()];
     lines.push(format!("  expected    {}", time(expected_seconds)));
     if candidate != "default" {
-        let speedup = speedup.map_or_else(String::new, |s| format!(", {s:.2} times as long"));
+        let speedup = speedup.map_or_else(String::new, |s| {
+            format!(", {s:.2} times as long (median of paired ratios)")
+        });
         lines.push(format!("  default     {}{speedup}", time(default_seconds)));
     }
     let confirmed = match (candidate.as_str(), confirmed) {

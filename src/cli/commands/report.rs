@@ -24,7 +24,7 @@ use crate::exit::Answer;
 /// `ppn` (ranks per node), `bytes`, `candidate`, `seconds` (median over launches), `seconds_low`,
 /// `seconds_high` (its interval), `launches`, `repetitions`, `speedup` (the default's time divided by
 /// the candidate's, paired inside launches), `speedup_low`, `speedup_high`, `speedup_coverage` (its
-/// interval), `chosen_colltune`, `chosen_library` (by the table, of all candidates and of the
+/// interval), `speedup_launches` (the launches with these ratios, fresh ones if choices are confirmed), `chosen_colltune`, `chosen_library` (by the table, of all candidates and of the
 /// library's own), `expected_seconds` (by the model), `source`, `verdict`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]

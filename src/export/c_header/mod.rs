@@ -47,6 +47,10 @@ impl Format for CHeader {
                 known: self.releases(),
             });
         }
+        if options.stock {
+            let why = format!("files of the format `{}` are for any library", self.name());
+            return Err(ExportError::NeedlessStock(why));
+        }
         if let [shape, ..] = options.assume_shapes[..] {
             let message = format!("files of the format `{}` distinguish shapes", self.name());
             return Err(ExportError::Shape { shape, message });

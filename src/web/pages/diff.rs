@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use report::{changed_choices, changed_defaults, group_name};
+use report::{changed_choices, changed_defaults, group_name, no_changes};
 use serde::Deserialize;
 use service::Digest;
 use table::{Diff, OnlyIn, Side};
@@ -58,7 +58,7 @@ fn content(before: &Digest, after: &Digest, diff: &Diff) -> Markup {
         section aria-labelledby="changes-head" {
             h2 #changes-head { "Choices" }
             @if diff.changes.is_empty() {
-                p { "Where both have rules, they make the same choices." }
+                p { (no_changes(diff)) }
             } @else {
                 p { "Changed ranges of sizes: " (diff.changes.len()) "." @if shown < diff.changes.len() { " The first " (shown) " are shown." } }
                 (wide("Choices that changed", &changed_choices(&diff.changes[..shown]).html()))

@@ -6,7 +6,8 @@ use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStat
 use super::super::guarded::{name_of, rules_of};
 use super::Found;
 
-/// One suite, in which regressions are failures and points that were not decided are skipped.
+/// One suite, in which regressions are failures and points that were not decided are skipped. Its property `verdict` is
+/// the sentence that says whether the table holds.
 pub(super) fn render(found: &Found<'_>) -> Result<String, SerializeError> {
     let suite_name = format!("colltune check {}", found.table.display());
     let mut suite = TestSuite::new(suite_name.as_str());
@@ -15,6 +16,7 @@ pub(super) fn render(found: &Found<'_>) -> Result<String, SerializeError> {
     suite
         .extra
         .insert("skipped".into(), skipped.to_string().into());
+    suite.add_property(("verdict", found.verdict().as_str()));
     for checked in points {
         let point = &checked.point;
         let name = format!("{}: {}", name_of(point), point.chosen);
@@ -41,8 +43,8 @@ fn status(checked: &CheckedPoint) -> TestCaseStatus {
     }
     let mut status = TestCaseStatus::skipped();
     status.set_message(match checked.is_measured() {
-        true => "still suspect when time was up",
-        false => "not measured in the time given",
+        true => checked.suspicions().join("; "),
+        false => "not measured in the time given".to_owned(),
     });
     status
 }

@@ -15,16 +15,11 @@ pub(super) fn render(found: &Found<'_>) -> String {
     for remark in found.unknown_rivals().into_iter().chain(found.probes()) {
         text += &format!("\n{}\n", prose(&remark));
     }
-    let wrong = found
-        .checked
-        .points
-        .iter()
-        .filter(|point| point.is_regression());
     let mut reasons = String::new();
-    for checked in wrong {
+    for checked in &found.checked.points {
         let name = name_of(&checked.point);
-        for reason in checked.reasons() {
-            reasons += &format!("- **{name}**: {}.\n", prose(&reason));
+        for reason in checked.reasons().iter().chain(&checked.suspicions()) {
+            reasons += &format!("- **{name}**: {}.\n", prose(reason));
         }
     }
     if !reasons.is_empty() {

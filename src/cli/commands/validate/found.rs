@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use guard::{Confirmed, Judgement, Validated, ValidatedPoint};
+use guard::{Confirmed, Judgement, Validated, ValidatedPoint, fewest_launches};
 use report::{TextTable, grid, prose};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use statistics::Interval;
+use statistics::{Interval, PairedRatio};
 use table::{Deployment, TurnedBack};
 use vocabulary::units::counted;
 
@@ -50,7 +50,7 @@ pub(super) struct Rewritten {
     #[serde(serialize_with = "sentences")]
     #[schemars(with = "Vec<String>")]
     pub(super) confirmed: Vec<Confirmed>,
-    /// The store or the table that keeps the verdicts; null if none does.
+    /// The store or the table that keeps the verdicts; null if none does, or if there are none.
     pub(super) kept: Option<PathBuf>,
     /// The exported file for the library; null if none was written.
     pub(super) export: Option<PathBuf>,
@@ -99,6 +99,13 @@ impl Found {
             ));
         }
         lines.push(self.counts());
+        if validated.count("too_few_launches") > 0 {
+            lines.push(format!(
+                "A point is judged if at least {} launches have valid times of both: measure in more with \
+                 `--launches`, and give them enough time with `--budget`.",
+                fewest_launches()
+            ));
+        }
         let points = validated.points.iter();
         lines.extend(probes_of(points.map(|found| &found.point), self.seed));
         let Rewritten {
@@ -225,7 +232,7 @@ struct PointFound<'a> {
     default_seconds: Option<f64>,
     /// The message of the failure of the table's choice.
     failure: Option<&'a str>,
-    /// The reason why the point was not measured.
+    /// The reason why the point was not measured, or not judged.
     reason: Option<String>,
 }
 
@@ -234,6 +241,7 @@ impl<'a> PointFound<'a> {
         let (failure, reason) = match &found.judgement {
             Judgement::Broken(how) => (Some(&**how), None),
             Judgement::NotMeasured(why) => (None, Some(why.to_string())),
+            Judgement::TooFew => (None, found.speedup.map(|speedup| too_few(&speedup))),
             _ => (None, None),
         };
         Self {
@@ -254,6 +262,15 @@ fn sentences<S: Serializer>(changes: &[impl ToString], to: S) -> Result<S::Ok, S
     to.collect_seq(changes.iter().map(ToString::to_string))
 }
 
+/// The reason why a point is not judged.
+fn too_few(speedup: &PairedRatio) -> String {
+    format!(
+        "valid times of both in {}, needed in {}",
+        counted(speedup.launches, "launch"),
+        fewest_launches()
+    )
+}
+
 fn row(validated: &ValidatedPoint) -> [String; 7] {
     let speedup = validated.speedup;
     let number = |value: f64| format!("{value:.2}");
@@ -262,6 +279,9 @@ fn row(validated: &ValidatedPoint) -> [String; 7] {
         Judgement::Broken(how) => format!("FAILS: {how}"),
         Judgement::Slower => "SLOWER".to_owned(),
         Judgement::NotMeasured(why) => format!("not measured: {why}"),
+        Judgement::TooFew => speedup.map_or_else(String::new, |speedup| {
+            format!("too few launches: {}", too_few(&speedup))
+        }),
         other => other.name().replace('_', " "),
     };
     [

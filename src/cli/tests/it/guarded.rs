@@ -202,6 +202,53 @@ fn a_table_that_no_longer_holds_fails_its_check() {
     assert!(markdown.contains("| WRONG | `bcast/linear` "), "{markdown}");
 }
 
+/// Time is up after the first launches, in which the spoilt rules were slower.
+#[test]
+fn a_check_with_an_open_suspect_has_decided_nothing() {
+    let place = place();
+    spoil(&place);
+    let files = ["--junit", "open.xml", "--markdown", "open.md"];
+    let run = |budget: &str, more: &[&str]| {
+        let check = ["check", TABLE, "--probes", "0", "--budget", budget];
+        place.run(&[&check[..], &files[..], more].concat())
+    };
+    let budgets = (0..12).map(|doublings| format!("{}ms", 100 << doublings));
+    let open = |budget: &String| {
+        let ran = run(budget, &["--json"]);
+        let found = (!ran.out.is_empty()).then(|| ran.json())?;
+        let points = found["points"].as_array()?.clone();
+        let is_open = |point: &serde_json::Value| point["suspicions"] != serde_json::json!([]);
+        let open: Vec<_> = points.into_iter().filter(is_open).collect();
+        (!open.is_empty()).then(|| (budget.clone(), ran.code, found, open))
+    };
+    let (budget, code, found, open) = budgets.filter_map(|budget| open(&budget)).next().unwrap();
+    assert_eq!((code, &found["holds"]), (Some(3), &serde_json::Value::Null));
+    let finding = &open[0]["findings"][0];
+    assert!(finding["ratio"].as_f64().unwrap() > 2.0, "{finding}");
+    assert_eq!(
+        (&finding["undecided"], &open[0]["decided"]),
+        (&true.into(), &false.into())
+    );
+    let told = ended(&place, run(&budget, &[]), 3).out;
+    assert!(
+        told.contains("It could not be determined whether the table holds")
+            && told.contains("Give the launches more time with `--budget`."),
+        "{told}"
+    );
+    let suspicion = open[0]["suspicions"][0].as_str().unwrap();
+    assert!(suspicion.contains("bcast/linear takes"), "{suspicion}");
+    assert!(told.contains(suspicion), "{told}");
+    assert!(place.read("open.md").contains("but there were too few"));
+    let elements = elements(&place.read("open.xml"));
+    let verdict = elements
+        .iter()
+        .find(|(name, _)| name == "property")
+        .unwrap();
+    assert!(verdict.1.contains("could not be determined"), "{verdict:?}");
+    let skipped = elements.iter().filter(|(name, _)| name == "skipped");
+    assert!(skipped.count() >= open.len());
+}
+
 #[test]
 fn a_check_on_another_machine_needs_an_option() {
     let place = place();
@@ -536,8 +583,18 @@ fn rules_that_validate_finds_faster_are_confirmed() {
     let ran = place.run(&[&few[..], &["--launches", "3"]].concat());
     let told = ended(&place, ran, 0).out;
     assert!(
-        told.contains("too few launches") && !told.contains("Confirmed:"),
+        told.contains("too few launches: valid times of both in 3 launches, needed in 6")
+            && told.contains("measure in more with `--launches`")
+            && !told.contains("Confirmed:")
+            && !told.contains("The verdicts are kept"),
         "{told}"
+    );
+    let ran = place.run(&[&few[..], &["--launches", "3", "--json"]].concat());
+    let found = ended(&place, ran, 0).json();
+    let why = "valid times of both in 3 launches, needed in 6";
+    assert_eq!(
+        (&found["points"][0]["reason"], &found["kept"]),
+        (&why.into(), &serde_json::Value::Null)
     );
     assert_eq!(place.read(TABLE), before);
 

@@ -152,11 +152,38 @@ fn explain_shows_the_evidence() {
             "predicted_seconds",
             "repetitions",
             "speedup",
-            "speedup_interval"
+            "speedup_interval",
+            "speedup_launches"
         ]
     );
     assert_eq!(first["candidate"], evidence["chosen"]);
     assert_eq!(first["algorithm"], "dual_root");
+}
+
+/// The default has no times at 1M in two of the six launches.
+#[test]
+fn a_speed_up_has_its_own_number_of_launches() {
+    let place = with_table();
+    let store = rusqlite::Connection::open(place.path(STORE)).unwrap();
+    let of_default = "DROP TRIGGER sample_delete;
+        DELETE FROM sample WHERE launch > 4 AND EXISTS (
+            SELECT 1 FROM task JOIN subject ON subject.id = task.subject
+            WHERE task.launch = sample.launch AND task.number = sample.task
+            AND json_extract(subject.definition, '$.cell.bytes') = 1048576
+        ) AND (SELECT definition FROM candidate WHERE id = sample.candidate) LIKE '%default%'";
+    store.execute_batch(of_default).unwrap();
+    drop(store);
+    let told = place.run(&ask("explain", "1M", &[])).good().out;
+    assert!(
+        told.contains("from 4 launches; it is 2.40 to 2.40 times with 87.5 %"),
+        "{told}"
+    );
+    let told = place.run(&ask("explain", "1M", &["--json"])).good().json();
+    let chosen = &told["evidence"][0]["ranking"][0];
+    assert_eq!(
+        (&chosen["launches"], &chosen["speedup_launches"]),
+        (&json!(6), &json!(4))
+    );
 }
 
 /// The numbers before `times as long`.
@@ -514,7 +541,14 @@ fn diff_shows_changes_and_their_worth() {
     let found = found.json();
     assert_eq!(
         keys(&found),
-        ["after", "before", "changes", "defaults", "only_in_one"]
+        [
+            "after",
+            "before",
+            "changes",
+            "defaults",
+            "in_both",
+            "only_in_one"
+        ]
     );
     let change = &found["changes"][0];
     assert_eq!(

@@ -27,6 +27,7 @@ fn a_rules_file_names_its_origin_and_library() {
     };
     let of_4_1 = Options {
         version: Some("4.1.6".to_owned()),
+        stock: false,
         ..commutative.clone()
     };
     let exported = export("openmpi", &table(), &of_4_1).expect("exported");
@@ -38,14 +39,18 @@ fn a_rules_file_names_its_origin_and_library() {
 
 #[test]
 fn the_environment_excludes_han_if_it_would_take_precedence() {
-    let list = |version: &str| {
-        let exported = export("openmpi", &table(), &of(version)).expect("exported");
+    let list = |version: &str, stock| {
+        let options = Options {
+            stock,
+            ..of(version)
+        };
+        let exported = export("openmpi", &table(), &options).expect("exported");
         let mut variables = exported.variables.into_iter();
         let found = variables.find(|(name, _)| name == "OMPI_MCA_coll");
         found.and_then(|(_, value)| value)
     };
-    assert_eq!(list("4.1.6"), None);
-    assert_eq!(list("5.0.7").as_deref(), Some("^han"));
+    assert_eq!(list("4.1.6", false), None);
+    assert_eq!(list("5.0.7", true).as_deref(), Some("^han"));
 }
 
 /// A row without its threshold: algorithm, fanout, segment size.
@@ -288,6 +293,13 @@ fn other_releases_and_libraries_are_distinguished() {
         message,
         "the table was measured with openmpi-4.1.4 and says nothing about openmpi-5.0.7"
     );
+    // With rules for the release, nothing is left to the library as a whole.
+    for version in ["4.1.4", "4.1.6"] {
+        let (message, help) = fails(&table(), &of(version));
+        let why = "the table was measured with openmpi-4.1.4, and has rules for openmpi";
+        assert!(message.contains(why), "{message}");
+        assert!(help.contains("leave it out"), "{help}");
+    }
     let exported = export("openmpi", &other, &of("4.1.4")).expect("the library's own decisions");
     let note = &exported.notes[0];
     assert!(

@@ -103,6 +103,16 @@ fn a_slower_algorithm_is_distinguished_from_a_slower_machine() {
         machine.contains("the library or the machine became slower"),
         "{machine}"
     );
+    // Both are slower, the algorithm far more.
+    let both = reasons(|_, candidate, _| match candidate {
+        Candidate::Default => 1.3,
+        _ => 2.0,
+    });
+    let told = "launches; the default takes 1.30 times its time in the table";
+    assert!(
+        both.contains(told) && !both.contains("became slower"),
+        "{both}"
+    );
     // It is as fast as before, but the default is better now.
     let default = reasons(|_, candidate, _| match candidate {
         Candidate::Default => 0.1,
@@ -218,7 +228,55 @@ fn suspects_that_could_not_be_measured_again_stay_suspects() {
     });
     let checked = check(&all(), &Rivals::default(), &mut script, &options).expect("checked");
     let decided = checked.points.iter().filter(|point| point.is_decided());
-    assert_eq!((checked.holds(), decided.count()), (Some(true), 2));
+    assert_eq!((checked.holds(), decided.count()), (None, 2));
+    let open = checked.points.iter().flat_map(CheckedPoint::suspicions);
+    let open: Vec<String> = open.collect();
+    assert_eq!(open.len(), 2);
+    assert!(
+        open[0].contains("takes 2.00 times its time in the table, but there were too few"),
+        "{open:?}"
+    );
+}
+
+/// Launches lack times of one point, and of another all but a few of the deciding ones.
+#[test]
+fn lost_launches_are_replaced_and_clear_no_suspect() {
+    let lost = |launch: u32| launch == 2 || launch == 5;
+    let mut script =
+        Script::new(
+            |cell: &Cell, candidate: &Candidate, launch| match (cell.bytes, candidate) {
+                (4096, _) if lost(launch) => Take::Nothing,
+                (_, Candidate::Default) => Take::Seconds(1.0),
+                _ => Take::Seconds(0.5),
+            },
+        );
+    let validated = validate(&all(), &mut script, &VALIDATE).expect("validated");
+    assert_eq!(script.asked[1..], [(vec![4096], 2)]);
+    assert_eq!(validated.count("faster"), 4);
+    let mut launches = validated.points.iter().filter_map(|point| point.speedup);
+    assert!(launches.all(|speedup| speedup.launches == 6));
+    // Time is up: they are not replaced.
+    let mut late = Script::new(script.seconds);
+    late.is_out_of_time = true;
+    let validated = validate(&all(), &mut late, &VALIDATE).expect("validated");
+    assert_eq!(
+        (late.asked.len(), validated.count("too_few_launches")),
+        (1, 1)
+    );
+
+    // A suspect of the first three launches is faster in all but one of the nine that decide, which lacks times.
+    let mut script = Script::new(|cell: &Cell, candidate: &Candidate, launch| {
+        let factor = if launch <= 3 { 2.0 } else { 1.0 };
+        match launch {
+            4 => Take::Nothing,
+            _ => Take::Seconds(factor * recorded(cell, candidate)),
+        }
+    });
+    let checked = check(&all(), &Rivals::default(), &mut script, &CHECK).expect("checked");
+    assert_eq!(
+        (checked.holds(), checked.further_launches > 0),
+        (Some(true), true)
+    );
 }
 
 #[test]

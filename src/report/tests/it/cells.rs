@@ -66,7 +66,7 @@ pub(crate) fn result(collective: Collective, shape: CommShape, bytes: u64) -> Ce
         let speedup = PairedRatio {
             median: default / seconds,
             interval: certain(0.95 * default / seconds, 1.06 * default / seconds),
-            launches: 6,
+            launches: 4,
         };
         Ranked {
             counts: Counts {

@@ -26,7 +26,7 @@ fn every_cell_has_a_row_for_every_candidate() {
     let timed: Vec<&Ranked> = view.cells.iter().flat_map(|r| &r.ranking).collect();
     assert_eq!(rows.len(), timed.len());
     for (row, timed) in rows.iter().zip(timed) {
-        assert_eq!(row.len(), 22);
+        assert_eq!(row.len(), 23);
         assert_eq!(row["candidate"], timed.candidate.to_string());
         assert_eq!(
             row["seconds"].parse(),
@@ -35,6 +35,8 @@ fn every_cell_has_a_row_for_every_candidate() {
         );
         let speedup = timed.speedup.map(|speedup| speedup.median);
         assert_eq!(row["speedup"].parse().ok(), speedup);
+        let launches = timed.speedup.map(|speedup| speedup.launches);
+        assert_eq!(row["speedup_launches"].parse().ok(), launches);
     }
     let chosen = rows.iter().filter(|row| row["chosen_colltune"] == "yes");
     assert_eq!(chosen.count(), view.cells.len());

@@ -115,6 +115,14 @@ fn tables_that_cannot_be_exported_are_refused() {
         );
     }
     check(
+        &["--format", "openmpi", "--stock"],
+        &["`--stock` does not apply", "measured with openmpi-4.1.4"],
+    );
+    check(
+        &["--format", "c-header", "--stock"],
+        &["`--stock` does not apply", "for any library"],
+    );
+    check(
         &["--format", "mpich", "--library-version", "3.4.1", "--stock"],
         &["known for MPICH 4.0 to 4.3 and 5.0, not for 3.4.1"],
     );

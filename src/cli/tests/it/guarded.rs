@@ -229,7 +229,9 @@ fn a_check_with_an_open_suspect_has_decided_nothing() {
         (&finding["undecided"], &open[0]["decided"]),
         (&true.into(), &false.into())
     );
-    let told = ended(&place, run(&budget, &[]), 3).out;
+    let ran = run(&budget, &[]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    let told = ran.out;
     assert!(
         told.contains("It could not be determined whether the table holds")
             && told.contains("Give the launches more time with `--budget`."),

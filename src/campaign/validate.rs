@@ -37,7 +37,7 @@ const DATATYPES: [Datatype; 4] = [
 ];
 const DEFAULT_LAUNCHES: u32 = 6;
 /// The range of `launches`.
-const LAUNCHES: &str = "a number between 1 and 1000";
+const LAUNCHES: &str = "a whole number between 1 and 1000";
 const DEFAULT_CONFIDENCE: f64 = 0.95;
 const DEFAULT_MATERIALITY: f64 = 0.05;
 const DEFAULT_TARGET_REGRET: f64 = 0.02;

@@ -145,8 +145,8 @@ fn types_of_values_are_strict() {
         "name: x\nlaunches: six\n",
         (2, 11),
         "launches",
-        "expected a number between 1 and 1000, found `six`",
-        "a number between 1 and 1000",
+        "expected a whole number between 1 and 1000, found `six`",
+        "a whole number between 1 and 1000",
     );
     check(
         "name: x\nlaunches: -1\n",

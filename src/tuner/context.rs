@@ -154,10 +154,10 @@ impl MeasurementContext {
     ) -> Result<Self, TunerError> {
         // The choice is not written into the campaign, whose digest must not depend on it.
         let choice = library.as_ref().unwrap_or(&campaign.library);
-        check_libdir(places.libdir.as_deref())?;
         let directories = places.driver_directories();
         let installation = choose(choice, discover(&places.path), &directories)?;
         let library = installation.library();
+        check_libdir(places.libdir.as_deref())?;
         let driver = find_driver(&library, &directories)?;
         // Only if needed, since starting the driver takes a moment.
         let natives = match campaign.selection.selects_natives() {

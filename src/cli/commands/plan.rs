@@ -299,15 +299,13 @@ impl Plan<'_> {
     fn further_sizes(&self) -> Option<String> {
         let shares = self.shares();
         let has_neighbours = shares.iter().any(|share| share.bytes.len() > 1);
-        let searched = "where the choice changes between two sizes";
-        let confirmed = "between two sizes, to confirm choices";
-        let places = match (self.agenda.is_guided(), self.agenda.keeps_time()) {
-            (true, true) => format!("{searched}, and {confirmed}"),
-            (true, false) => searched.to_owned(),
-            (false, true) => confirmed.to_owned(),
+        let why = match (self.agenda.is_guided(), self.agenda.keeps_time()) {
+            (true, true) => "where the choice changes, and to confirm choices",
+            (true, false) => "where the choice changes",
+            (false, true) => "to confirm choices",
             (false, false) => return None,
         };
-        has_neighbours.then(|| format!("further sizes are measured {places}"))
+        has_neighbours.then(|| format!("further sizes between these are measured {why}"))
     }
 
     fn describe_strategy(&self) -> String {

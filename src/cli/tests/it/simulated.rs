@@ -172,6 +172,32 @@ fn tables_have_the_order_of_ranks() {
 }
 
 #[test]
+fn plan_says_what_a_larger_budget_measures() {
+    let guided = SMALL
+        .replace("strategy: exhaustive\nconfirmation: off\n", "")
+        .replace("[2x2, 4x4]", "[2x2]")
+        .replace("[allreduce, bcast]", "[bcast]");
+    let place = place(&guided.replace("10h", "1s"));
+    let plan = || place.run(&["plan", "campaign.yaml"]).out;
+    let before = plan();
+    for line in [
+        "further sizes between these are measured where the choice changes, and to confirm choices",
+        "up to the whole budget of 1 second of the simulated machine's time",
+    ] {
+        assert!(before.contains(line), "{before}");
+    }
+    let tuned = place.run(&["tune", "campaign.yaml", "--json"]).json();
+    let missing = tuned["total"].as_u64().unwrap() - tuned["done"].as_u64().unwrap();
+    assert!(missing > 0 && tuned["unconfirmed"] != 0, "{tuned}");
+    let after = plan();
+    let larger = format!(
+        "is spent; a larger one makes the other {missing} measurements; at least `budget: "
+    );
+    assert!(after.contains(&larger), "{after}");
+    assert!(!after.contains("nothing is left"), "{after}");
+}
+
+#[test]
 fn the_whole_pipeline_runs_on_a_simulated_machine() {
     let place = place(SMALL);
     let plan = place

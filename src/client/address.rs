@@ -124,7 +124,7 @@ impl ServiceUrl {
         format!("{}{INTERFACE}{path}", self.base)
     }
 
-    /// The same in the form that people write.
+    /// The URL of a path below `/api/v1`, in the form that people write.
     pub(crate) fn shown_of(&self, path: &str) -> String {
         match &self.socket {
             Some(socket) => {
@@ -142,7 +142,7 @@ impl fmt::Display for ServiceUrl {
     }
 }
 
-/// The prefix of a path without `/api/v1`.
+/// The path without `/api/v1` at its end.
 fn without_interface(path: &str) -> &str {
     let path = path.trim_end_matches('/');
     path.strip_suffix(INTERFACE)
@@ -197,7 +197,7 @@ impl ChannelAddress {
         Ok((ServiceUrl::read(service, "channel")?, channel))
     }
 
-    /// Its path below `/api/v1`.
+    /// The channel's path below `/api/v1`.
     pub fn path(&self) -> String {
         format!(
             "/machines/{}/libraries/{}/channels/{}",

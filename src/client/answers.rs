@@ -1,4 +1,4 @@
-//! The parts of a service's answers that are used here. Other fields are passed on unchanged.
+//! The fields of a service's answers that this crate reads. Other fields are passed on unchanged.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,13 +14,13 @@ pub struct Manifest {
     pub channel: String,
     /// The number of the release.
     pub sequence: u64,
-    /// The table: 64 hexadecimal digits.
+    /// The digest of the current table: 64 hexadecimal digits.
     pub digest: String,
     /// The digests of the tables to keep.
     pub keep: Vec<String>,
 }
 
-/// The most tables to keep.
+/// The most tables that `keep` may name.
 const MOST_KEPT: usize = 10_000;
 
 impl Manifest {
@@ -40,18 +40,18 @@ impl Manifest {
     }
 }
 
-/// Whether a text is a SHA-256 digest, and so a file name and never a path.
+/// Whether a text is a SHA-256 digest: 64 lower-case hexadecimal digits, so it is safe as a file name.
 pub(crate) fn is_digest(text: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     text.len() == 64 && text.bytes().all(is_digit)
 }
 
-/// The state of a task.
+/// A task of a service.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Task {
     /// Its number.
     pub id: u64,
-    /// `waiting`, `running`, `done`, `failed`, `cancelled`.
+    /// The state: `waiting`, `running`, `done`, `failed` or `cancelled`.
     pub state: String,
     /// The reason why it waits, what it does, or how it ended.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Errors, and their outcomes for the user.
+//! Errors, with their kinds and remedies.
 
 use std::fmt;
 use std::io;
@@ -53,7 +53,7 @@ impl fmt::Display for ServiceProblem {
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "messages name the fields")]
 pub enum RemoteError {
-    /// Not the address of a service or channel.
+    /// A text is not the URL of a service or channel.
     #[error("`{url}` is not the URL of a {wanted}: {problem}")]
     Url {
         url: String,
@@ -62,16 +62,16 @@ pub enum RemoteError {
         /// The problem, and the correct form.
         problem: String,
     },
-    /// A token would be readable by others.
+    /// The token would be sent without encryption, and others could read it.
     #[error("refusing to send the token to {0} over an unencrypted connection; use https")]
     Unencrypted(String),
     /// The text cannot be a token.
     #[error("{place} has no token: a token has 1 to 256 visible characters, as in `colltune_...`")]
     Token { place: String },
-    /// A file with a token or certificates that cannot be read.
+    /// A file with a token or certificates cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
-    /// A file without certificates.
+    /// A file has no certificates.
     #[error("{} has no certificate in PEM format", path.display())]
     Certificates { path: PathBuf },
     /// There is no connection, or no answer.

@@ -15,9 +15,9 @@ use crate::{ChannelAddress, PullError, ServiceUrl};
 
 /// The link to the channel's table.
 const CURRENT: &str = "current";
-/// The origin of the current table.
+/// The file with the response that made `current`.
 const KNOWN: &str = ".pulled.json";
-/// Locked during changes.
+/// The file that is locked during changes.
 const LOCK: &str = ".lock";
 /// The prefix of incomplete files.
 const PART: &str = ".part-";
@@ -40,8 +40,8 @@ pub(crate) struct Known {
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// The lock, held for the lifetime; `None` if the file system does not support locks. Nothing is then removed, as
-    /// another process may need it.
+    /// The lock, held as long as the `Folder` exists; `None` if the file system does not support locks. No table is
+    /// then removed, as another process may need it.
     lock: Option<File>,
 }
 
@@ -62,7 +62,7 @@ impl Folder {
         Ok(Self { path, lock })
     }
 
-    /// The last current table of a folder, with its digest; `None` if there is none, or it is damaged.
+    /// The digest and path of the table that `current` links to; `None` if there is none, or if it is damaged.
     pub fn last_good(path: &Path) -> Option<(String, PathBuf)> {
         let path = std::path::absolute(path).ok()?;
         let digest = linked(&path).ok().flatten()?;
@@ -70,7 +70,7 @@ impl Folder {
         is_whole(&table, &digest).then_some((digest, table))
     }
 
-    /// A folder name for one channel of one service, distinct from those of others.
+    /// A folder name for a channel of a service, distinct from the names for other channels and services.
     pub fn name_of(url: &ServiceUrl, channel: &ChannelAddress) -> String {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
         let name = channel.to_string();
@@ -84,12 +84,12 @@ impl Folder {
         self.path.join(format!("{digest}{TABLE}"))
     }
 
-    /// Whether the folder has a table, undamaged.
+    /// Whether the folder has a table and the table is undamaged.
     pub(crate) fn has(&self, digest: &str) -> bool {
         is_whole(&self.table(digest), digest)
     }
 
-    /// The response that made `current`, if `current` is still in that state.
+    /// The response that made `current`, if it came from this URL and `current` still links to its undamaged table.
     pub(crate) fn known(&self, url: &str) -> Option<Known> {
         let text = files::read_text(&self.path.join(KNOWN)).ok()?;
         let known: Known = serde_json::from_str(&text).ok()?;
@@ -127,7 +127,7 @@ impl Folder {
             return Ok(());
         }
         let turn = || {
-            // A unique name: that of a temporary file.
+            // The name of a temporary file is unique.
             let next = tempfile::Builder::new()
                 .prefix(PART)
                 .make_in(&self.path, |path| symlink(format!("{digest}{TABLE}"), path))?;
@@ -143,7 +143,7 @@ impl Folder {
         self.write(&self.path.join(KNOWN), &text)
     }
 
-    /// Removes all other tables, and the remains of killed processes.
+    /// Removes all tables but these and the current one, and incomplete files of killed processes.
     pub(crate) fn keep(&self, digests: &[&str]) -> Result<(), PullError> {
         if self.lock.is_none() {
             return Ok(());
@@ -205,7 +205,7 @@ fn make_folder(path: &Path) -> Result<(), PullError> {
         // Another process created it first.
         Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         Err(error) => Err(error),
-        // Regardless of the umask, as jobs of all users read tables here.
+        // Set the mode regardless of the umask, as jobs of all users read tables here.
         Ok(()) => fs::set_permissions(path, Permissions::from_mode(0o755)),
     };
     made.map_err(PullError::file("create", path))

@@ -1,17 +1,17 @@
 //! The client of a service, for `colltune pull` and `colltune remote`.
 //!
 //! A [`Remote`] is a service at a [`ServiceUrl`], with a token. [`pull`] brings the table of a channel into a folder.
-//! Whatever fails, and whenever the process is killed, the folder has the last good table:
+//! If a pull fails, or the process is killed at any time, the folder keeps the last good table:
 //!
 //! ```text
 //! DIR/DIGEST.yaml     a table, under the SHA-256 digest of its bytes; never changed
 //! DIR/current         a symbolic link to the channel's table
-//! DIR/.pulled.json    the answer that `current` is from, for the next conditional request
-//! DIR/.lock           held while something is changed
+//! DIR/.pulled.json    the response that made `current`, for the next conditional request
+//! DIR/.lock           locked while the folder is changed
 //! ```
 //!
-//! Every wait and every body is bounded, and redirects are not followed. A token is sent only to the service's own
-//! host, and unencrypted only if that is this host.
+//! All waiting times and bodies are limited, and redirects are not followed. A token is sent only to the service's own
+//! host, and without encryption only if the service is on this host.
 
 mod address;
 mod answers;

@@ -18,20 +18,20 @@ const LEAST: Duration = Duration::from_millis(1);
 /// The result of a pull.
 #[derive(Debug)]
 pub struct Pulled {
-    /// The channel's table.
+    /// The digest of the channel's table.
     pub digest: String,
-    /// Its file, which never changes. Give jobs this path, not that of `current`.
+    /// The path of the table's file, which never changes. Give jobs this path, not that of `current`.
     pub table: PathBuf,
     /// The number of the release.
     pub sequence: u64,
-    /// Whether it was not the current table before.
+    /// Whether another table, or none, was current before this pull.
     pub is_new: bool,
     /// The number of tables that running jobs may still use and that could not be fetched, with the first error.
     pub missing: Option<(usize, PullError)>,
 }
 
 /// The time that this host waits before its request: from zero to `most`, derived from the host's name. So the hosts
-/// of a cluster send their requests at different times, and each host always at the same time.
+/// of a cluster wait for different times, and each host always waits for the same time.
 pub fn jitter(most: Duration) -> Duration {
     let digest = digest_of(host_name().as_bytes());
     let part = u32::from_str_radix(&digest[..8], 16).unwrap_or(0);

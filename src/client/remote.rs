@@ -15,10 +15,10 @@ use crate::{RemoteError, ServiceProblem, ServiceUrl, Token};
 /// The limit on the time to connect.
 const CONNECT: Duration = Duration::from_secs(2);
 
-/// The default limit of a request.
+/// The default limit on the time of a request.
 const WHOLE: Duration = Duration::from_secs(30);
 
-/// The default limit of an answer: 16 MiB.
+/// The default limit on the length of an answer: 16 MiB.
 const BYTES: u64 = 16 << 20;
 
 /// A request to a service.
@@ -69,7 +69,7 @@ impl<'a> Ask<'a> {
         self
     }
 
-    /// Sets limits of the total time, and of the answer's length in bytes.
+    /// Sets limits on the total time and on the answer's length in bytes.
     #[must_use]
     pub fn within(mut self, limit: Duration, most_bytes: u64) -> Self {
         self.limit = limit;

@@ -13,7 +13,7 @@ use ureq::unversioned::transport::{
 };
 use ureq::{Error, Timeout};
 
-/// Connects to one socket, whatever the URL says.
+/// A connector to one socket, which ignores the URL.
 #[derive(Debug)]
 pub(crate) struct Socket(pub(crate) PathBuf);
 
@@ -32,7 +32,7 @@ impl Connector for Socket {
     }
 }
 
-/// Resolves every host to an unused address.
+/// A resolver that gives every host the same address, which is not used.
 #[derive(Debug)]
 pub(crate) struct NoNames;
 
@@ -77,7 +77,7 @@ impl Transport for Stream {
     }
 
     fn is_open(&mut self) -> bool {
-        // Connections are cheap here, so none is reused.
+        // A new connection to a socket costs little, so none is reused.
         false
     }
 }

@@ -1,7 +1,7 @@
 //! Copies of a service's state.
 //!
 //! ```text
-//! BACKUP/service.db        the database, as of one moment
+//! BACKUP/service.db        the database at one moment
 //! BACKUP/service.db.sha256 its digest, as sha256sum writes it
 //! BACKUP/blobs/sha256/…    the tables that it names
 //! ```
@@ -33,11 +33,11 @@ pub fn backup(state: &Path, target: &Path) -> Result<(), ServiceError> {
     files::open(&database).map_err(ServiceError::file("read", &database))?;
     let half = Half::new(target)?;
     let copy = half.path().join(DATABASE);
-    // SQLite accepts an existing empty file, and this one only its owner can read.
+    // SQLite accepts an existing empty file, and only its owner can read this one.
     create_file(&copy)?;
     let connection = connect(&database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     schema::check(&connection, &database)?;
-    // One read transaction. Blobs are written before the rows that name them, and are never removed.
+    // This is one read transaction. Blobs are written before the rows that name them, and are never removed.
     let name = copy.to_str().ok_or_else(|| {
         let error = io::Error::new(ErrorKind::InvalidInput, "its name is not UTF-8");
         ServiceError::file("create", &copy)(error)

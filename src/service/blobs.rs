@@ -38,7 +38,7 @@ pub(crate) fn read(state: &Path, digest: &Digest) -> Result<Vec<u8>, ServiceErro
     }
 }
 
-/// Adds the row of a blob whose file exists, unless the row exists.
+/// Adds the row of a blob, unless the row exists. The file of the blob must exist.
 pub(crate) fn add_row(
     transaction: &Transaction<'_>,
     digest: &Digest,

@@ -1,8 +1,8 @@
 //! The campaigns of the service's folder.
 //!
-//! A campaign is code: its templates, options and directives run in the service's account. So a requested name leads
-//! to a file only if the file lies in the folder, after links are resolved, and if the configuration allows it for
-//! some machine.
+//! A campaign is code: its templates, options and directives run in the service's account. So the service reads the
+//! file of a requested name only if the file lies in the folder, after links are resolved, and if the configuration
+//! allows it for some machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::{Service, ServiceError, ServiceMachine};
 
 /// The most campaigns that are listed.
 const MOST: usize = 1000;
-/// A `*` matches part of one name: no `/`, and no leading dot.
+/// The options of matching: a `*` matches part of one name, without `/` and without a leading dot.
 const MATCHING: MatchOptions = MatchOptions {
     case_sensitive: true,
     require_literal_separator: true,
@@ -135,7 +135,7 @@ fn is_plain(path: &str) -> bool {
     !path.contains('\0') && parts.is_some_and(|parts| !parts.is_empty() && parts.join("/") == path)
 }
 
-/// A machine's patterns. The configuration's reader has refused invalid ones.
+/// The patterns of a machine. Invalid ones were refused when the configuration was read.
 fn patterns(machine: &ServiceMachine) -> impl Iterator<Item = Pattern> {
     let patterns = machine.campaigns.iter();
     patterns.filter_map(|pattern| Pattern::new(pattern).ok())

@@ -1,4 +1,4 @@
-//! `service.yaml`.
+//! The configuration of a service: `service.yaml`.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ mod problem;
 /// The configuration of a service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
-    /// The project folder, absolute: contains `tuning/` with campaigns and their results; the working directory of
-    /// tasks.
+    /// The absolute path of the project folder, which contains `tuning/` with campaigns and their results. Tasks run
+    /// in this folder.
     pub folder: PathBuf,
     /// The folder of the service's state; `FOLDER/service` by default. Absolute.
     pub state: PathBuf,
@@ -32,7 +32,7 @@ pub struct Configuration {
     pub machines: Vec<ServiceMachine>,
     /// The gates of releases.
     pub gates: Gating,
-    /// Digests that were released within this time stay available to nodes. 7 days by default.
+    /// The time for which a table stays available to nodes after it was replaced; 7 days by default.
     pub longest_wall_time: Duration,
 }
 
@@ -57,21 +57,21 @@ pub struct Tls {
 /// A machine that tasks run on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceMachine {
-    /// Its name: 1 to 64 of `a-z0-9-_.`, not beginning with `.`.
+    /// Its name: 1 to 64 characters of `a-z0-9-_.`, not beginning with `.`.
     pub name: String,
     /// Campaigns that may run on it: patterns of paths in the folder, without `..`; `tuning/*.yaml` by default.
     pub campaigns: Vec<String>,
-    /// Tasks of campaigns with a batch system that run at once; 1 by default. Those that measure on the service's
-    /// own host always run one at a time.
+    /// The most tasks of campaigns with a batch system that run at once; 1 by default. Tasks that measure on the
+    /// service's own host always run one at a time.
     pub tasks: u32,
-    /// Node-hours a calendar month (UTC) after which no new work begins; absent for no limit.
+    /// The node-hours per calendar month (UTC) after which no new work begins; absent for no limit.
     pub node_hours: Option<f64>,
 }
 
 /// Settings of the gates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gating {
-    /// The oldest validation of the digest that counts, in days; 30 by default.
+    /// The age of the oldest validation that counts, in days; 30 by default.
     pub validation_days: u32,
 }
 

@@ -1,4 +1,4 @@
-//! `service.db`.
+//! The database of a service: `service.db`.
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MOST_IDLE: usize = 8;
 /// The length to which the write-ahead log is cut once it has been written back, in bytes.
 const MOST_LOG: i64 = 64 << 20;
-/// Statements that a connection keeps prepared.
+/// The number of statements that a connection keeps prepared.
 const STATEMENTS: usize = 128;
 
 /// The database: one connection that writes, and some that read beside it (WAL).
@@ -28,7 +28,7 @@ const STATEMENTS: usize = 128;
 pub(crate) struct Database {
     path: PathBuf,
     writer: Mutex<Connection>,
-    /// At most [`MOST_IDLE`]. If all are in use, a further one is opened, so that no reader waits for another.
+    /// At most [`MOST_IDLE`] unused reading connections. A reader that finds none opens another, and so never waits.
     idle: Mutex<Vec<Connection>>,
 }
 
@@ -64,7 +64,7 @@ impl Database {
         work: impl FnOnce(&Transaction<'_>) -> Result<T, ServiceError>,
     ) -> Result<T, ServiceError> {
         let mut connection = locked(&self.writer);
-        // Rolled back when dropped without a commit, by an error or a panic.
+        // If an error or a panic drops the transaction before its commit, it is rolled back.
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = work(&transaction)?;
         transaction.commit()?;

@@ -31,7 +31,7 @@ pub enum ServiceError {
         kind: &'static str,
         name: String,
     },
-    /// The state does not permit it (409).
+    /// The current state does not permit the request (409).
     #[error("{0}")]
     Conflict(String),
     /// Gates are closed and not overridden (409).
@@ -89,7 +89,7 @@ pub enum ServiceError {
         path: PathBuf,
         source: io::Error,
     },
-    /// SQLite.
+    /// An error of SQLite.
     #[error("the database of the service: {0}")]
     Database(#[from] rusqlite::Error),
     /// A table could not be published to its channel's folder.

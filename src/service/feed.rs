@@ -70,7 +70,7 @@ struct History {
 
 impl Feed {
     pub(crate) fn new() -> Self {
-        // Larger than the numbers of earlier runs of the service, which a reconnecting listener may name.
+        // Start above the numbers of earlier runs of the service, as a reconnecting listener may name one of those.
         let last = u64::try_from(now()).unwrap_or(0).saturating_mul(1000);
         let history = History {
             last,
@@ -94,12 +94,12 @@ impl Feed {
             history.kept.pop_front();
         }
         history.kept.push_back(item.clone());
-        // Sent while locked, so that a listener that subscribes now gets the notice exactly once. An error means that
-        // there is no listener.
+        // Send while the history is locked, so that a listener that subscribes now gets the notice exactly once. An
+        // error means that there is no listener.
         let _ = self.0.sender.send(item);
     }
 
-    /// Records an event of a running task. Returns the event; if it has no `progress`, with that of the last event.
+    /// Records an event of a running task and returns it. An event without `progress` gets that of the last event.
     pub(crate) fn note_progress(&self, task: TaskId, mut event: Value) -> Value {
         let mut history = self.history();
         if let (Some(fields), Some(Value::Object(before))) =
@@ -117,8 +117,8 @@ impl Feed {
         self.history().progress.remove(&task);
     }
 
-    /// Subscribes to the feed: returns the notices after the item `after`, and a receiver of those from now on. The
-    /// former is `None` if some of them are no longer kept.
+    /// Subscribes to the feed: returns the kept notices after the item `after`, or `None` if some of them are no longer
+    /// kept; and a receiver of the notices from now on.
     pub fn listen(&self, after: Option<u64>) -> (Option<Vec<FeedItem>>, Receiver<FeedItem>) {
         let history = self.history();
         let receiver = self.0.sender.subscribe();
@@ -140,7 +140,7 @@ impl Feed {
     }
 
     fn history(&self) -> MutexGuard<'_, History> {
-        // Consistent after each statement, so a panic elsewhere does no harm.
+        // The history is consistent after each statement, so a panic elsewhere does no harm.
         locked(&self.0.history)
     }
 }

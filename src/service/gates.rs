@@ -53,7 +53,7 @@ impl Service {
     /// - `readable`: the table deploys at least one rule;
     /// - `library`: it was made for the channel's library, and for the CPU of the channel's machine if an earlier
     ///   release or version names that CPU;
-    /// - `confirmed`: all its rules are confirmed, as others are not used;
+    /// - `confirmed`: all its rules are confirmed, as unconfirmed rules are not used;
     /// - `validated`: the newest validation of this digest on the machine is at most
     ///   [`crate::Gating::validation_days`] old and found nothing significantly slower;
     /// - `compared`: it can be compared with the released table; the difference is kept with the release.
@@ -135,7 +135,7 @@ impl Service {
     }
 
     /// The CPU of a machine's nodes, from its newest release, or else from the newest other table that a task made
-    /// there; and a phrase for the table it comes from.
+    /// there; and a phrase that names the table with this CPU.
     fn cpu_of(
         &self,
         machine: &str,
@@ -292,7 +292,7 @@ fn confirmed(table: &Table) -> Gate {
     gate("confirmed", false, reason)
 }
 
-/// The way to get withheld rules deployed.
+/// The remedy for rules that are not deployed.
 fn remedy(table: &Table) -> &'static str {
     match table.provenance.library.is_simulated() {
         true => "simulated machines are for experiments: tune on the machine itself",

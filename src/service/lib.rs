@@ -1,18 +1,18 @@
 //! The state and the work of `colltune serve`: tasks that measure, tables by digest, releases of tables to channels,
-//! tokens and an audit. This crate knows nothing of HTTP.
+//! tokens and an audit. This crate does not use HTTP.
 //!
 //! ```text
 //! STATE/service.db        tasks, versions, validations, releases, tokens, audit (SQLite; the database is authoritative)
-//! STATE/lock              held by the one service that uses the folder
-//! STATE/token            the token of the account that runs the service, where it has no configuration file
+//! STATE/lock              locked by the only service that uses the folder
+//! STATE/token             the token of the account that runs the service
 //! STATE/blobs/sha256/…    tables by digest; never changed
 //! STATE/tasks/N/          log of task N, and its campaign if it has overrides
 //! STATE/channels/MACHINE/LIBRARY/CHANNEL/   what `export::deploy` writes: versions, `current`
 //! ```
 //!
 //! A [`Service`] is opened with a [`Configuration`]. [`Service::run`] starts tasks as child processes of the same
-//! executable until it is stopped. Each request of a person or program has an [`Actor`], and this crate checks the
-//! actor's scopes, not the caller.
+//! executable until it is stopped. Each request of a person or program has an [`Actor`]. This crate, not its caller,
+//! checks the actor's scopes.
 
 mod actor;
 mod audit;

@@ -10,9 +10,9 @@ use crate::secret::SecretToken;
 use crate::tokens::{add, revoke};
 use crate::{NewToken, Scope, Service, ServiceError};
 
-/// Its name.
+/// The token's name.
 pub(crate) const OWNER: &str = "owner";
-/// Its file in the state folder.
+/// The token's file in the state folder.
 const FILE: &str = "token";
 
 impl Service {

@@ -8,7 +8,7 @@ const NICE: i32 = 10;
 /// Lowers the priority of the calling thread, in favour of measurements. Threads and processes that it starts later
 /// inherit this, so a thread that starts a measuring child calls this after the start.
 pub fn lower_priority() {
-    // Best effort: everything works without it.
+    // If this fails, everything still works.
     if getpriority_process(None).is_ok_and(|nice| nice < NICE) {
         let _ = setpriority_process(None, NICE);
     }

@@ -103,9 +103,9 @@ impl Service {
         self.prune(key)
     }
 
-    /// Called at start: adds the tables of the folder, reads the released tables into memory, and brings the folders
-    /// of channels in line with the database. Files that cannot be read or written do not prevent the start; they are
-    /// listed by [`Service::problems`].
+    /// Adds the tables of the folder, reads the released tables into memory, and brings the folders of channels in line
+    /// with the database; called at start. Files that cannot be read or written do not prevent the start;
+    /// [`Service::problems`] lists them.
     ///
     /// # Errors
     /// SQLite.
@@ -116,7 +116,7 @@ impl Service {
             self.remember(&release.key)?;
             self.restore_channel(&release.key);
         }
-        // A release whose row was not committed may have changed the link.
+        // A release may have changed the link without committing its row.
         let known: Vec<PathBuf> = released
             .iter()
             .map(|release| self.channel_folder(&release.key))
@@ -138,8 +138,8 @@ impl Service {
         Ok(())
     }
 
-    /// Adds the tables of `tables/*.yaml`, the oldest file first: to the only machine, or to the only machine on
-    /// which the campaign of the same name may run.
+    /// Adds the tables of `tables/*.yaml`, the oldest file first, to the machine of the configuration if there is only
+    /// one, or else to the only machine on which the campaign of the same name may run.
     fn find_tables(&self) -> Result<(), ServiceError> {
         let folder = self.configuration.folder.join("tables");
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -149,7 +149,7 @@ impl Service {
             .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path)))
             .collect();
         tables.sort_unstable();
-        // If there are too many, the newest matter.
+        // If there are too many, read only the newest.
         let first = tables.len().saturating_sub(MOST_TABLES);
         for (_, path) in &tables[first..] {
             let Ok(text) = files::read_text(path) else {

@@ -6,7 +6,7 @@
 //! lower their priority once its child has started; the choosing thread keeps its own, which children inherit.
 //!
 //! A task's state is written to the database before the action that it describes, and results are written in the
-//! transaction that ends their task. So, wherever the service is killed, the next start finds each task waiting,
+//! transaction that ends their task. So, whenever the service is killed, the next start finds each task waiting,
 //! running, or ended with its result. A running task starts again, and the measurements in its store are kept.
 
 mod child;
@@ -53,7 +53,7 @@ const ACCOUNTING: Duration = Duration::from_secs(60);
 const ERROR_PAUSE: Duration = Duration::from_secs(10);
 /// The time that a cancelled child may take to end before it is killed.
 const GRACE: Duration = Duration::from_secs(30);
-/// The same when the service stops.
+/// The time that a child may take to end before it is killed, when the service stops.
 const LAST_GRACE: Duration = Duration::from_secs(3);
 
 /// The state that the threads of the queue share.
@@ -134,7 +134,7 @@ impl Runner {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Consistent after each statement, so a panic elsewhere does no harm.
+        // The state is consistent after each statement, so a panic elsewhere does no harm.
         locked(&self.state)
     }
 
@@ -162,8 +162,8 @@ impl Runner {
 impl Service {
     /// Runs tasks until `stop` is set, which is noticed within a second. Then children that measure on this host are
     /// interrupted and their tasks wait for the next start; jobs of batch systems continue. A child that takes longer
-    /// than three seconds to end is killed. After database errors the queue retries; they are listed by
-    /// [`Service::problems`].
+    /// than three seconds to end is killed. After database errors the queue retries; [`Service::problems`] lists the
+    /// errors.
     pub fn run(&self, stop: &AtomicBool) {
         self.runner.state().is_stopping = false;
         std::thread::scope(|scope| {

@@ -6,16 +6,16 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::ServiceError;
 
-/// Marks the file in SQLite's header as colltune's: "clls", for colltune's service.
+/// The mark of colltune's databases in SQLite's header: "clls", for colltune's service.
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"clls");
 
-/// Migration `n` leads from version `n` to `n + 1`; version 0 is an empty file. Released migrations never change.
+/// The migrations: `n` leads from version `n` to `n + 1`. Version 0 is an empty file. Released ones never change.
 const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
 
 /// The version that this crate writes.
 const VERSION: u32 = MIGRATIONS.len() as u32;
 
-/// Refuses a file that is not a database, that of another program, or that of a newer colltune. An empty file is
+/// Refuses a file that is not a database, and a database of another program or of a newer colltune. An empty file is
 /// accepted.
 ///
 /// # Errors

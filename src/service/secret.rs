@@ -80,12 +80,12 @@ impl Hash {
 pub(crate) struct KnownToken {
     pub(crate) id: u64,
     pub(crate) actor: Actor,
-    /// Milliseconds since 1970.
+    /// The time at which the token expires, in milliseconds since 1970.
     pub(crate) expires_at: Option<i64>,
 }
 
-/// The valid tokens and sessions of the database. Emptied whenever they change, and filled from the database by the
-/// next query. Their numbers are bounded in `tokens.rs`.
+/// A cache of the valid tokens and sessions of the database. It is emptied whenever they change, and filled from the
+/// database by the next query. `tokens.rs` limits their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct TokenCache(RwLock<Option<Keys>>);
 

@@ -34,7 +34,7 @@ impl Service {
     /// Opens the service:
     /// - locks the state folder, which no other service may use; creates it if it is missing, with mode 0711, so that
     ///   all users can read the channels in it but nothing else;
-    /// - migrates the database, and returns tasks to the queue that were running when an earlier service stopped;
+    /// - migrates the database, and puts tasks that ran when an earlier service stopped back into the queue;
     /// - brings the published channels in line with the database, which is authoritative.
     ///
     /// The project folder becomes the process's working directory, which paths in campaigns are relative to.

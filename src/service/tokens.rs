@@ -23,7 +23,7 @@ const MOST_LISTED: u32 = 1000;
 /// The longest validity of a token, in days.
 const MOST_DAYS: u32 = 3660;
 const DAY_MILLISECONDS: i64 = 86_400_000;
-/// Names that the audit uses for other actors, as it does `uid N`.
+/// Names that the audit uses for other actors, so requested tokens cannot have them; the same holds for `uid N`.
 const RESERVED: [&str; 3] = [OWNER, "anonymous", "service"];
 
 /// A request for a token.
@@ -240,7 +240,7 @@ impl Service {
     }
 }
 
-/// Refuses the name of a valid token, and more than [`MOST_TOKENS`].
+/// Refuses a new token if a valid token has its name, or if [`MOST_TOKENS`] tokens are valid.
 fn refuse_more(transaction: &Transaction<'_>, name: &str) -> Result<(), ServiceError> {
     let query = "SELECT count(*), count(*) FILTER (WHERE name = ?1) FROM token \
                  WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)";

@@ -61,8 +61,8 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError::Forbidden`], [`ServiceError::NotFound`] of the machine, [`ServiceError::Table`],
-    /// [`ServiceError::Invalid`] if the table is too long or its library's name has other characters; files and
-    /// SQLite.
+    /// [`ServiceError::Invalid`] if the table is too long or its library is not a plain `NAME-VERSION`; files
+    /// and SQLite.
     pub fn take_in(
         &self,
         actor: &Actor,
@@ -129,7 +129,7 @@ impl Service {
         })
     }
 
-    /// Versions, newest first; of one machine or campaign (by path) if these are given.
+    /// Lists versions, newest first: those of one machine or campaign (by its path), if these are given.
     ///
     /// # Errors
     /// SQLite.
@@ -288,7 +288,7 @@ pub(crate) fn is_plain_library(text: &str) -> bool {
     is_whole && text.len() <= 64 && !text.starts_with('.') && text.chars().all(is_plain)
 }
 
-/// Whether a table is one of a machine's.
+/// Whether a machine has a table.
 pub(crate) fn has_version(
     connection: &Connection,
     machine: &str,

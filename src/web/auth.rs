@@ -18,10 +18,10 @@ use crate::{App, Problem};
 pub(crate) struct Visitor {
     /// The visitor's name and scopes.
     pub(crate) actor: Actor,
-    /// Set if the visitor has a browser session. Forms then carry this value, and [`Visitor::check_form`] checks it
-    /// before any change.
+    /// The form token of the visitor's browser session, if there is one. Forms carry it, and [`Visitor::check_form`]
+    /// checks it before any change.
     pub(crate) form_token: Option<String>,
-    /// The way they were authenticated.
+    /// The way in which the visitor was authenticated.
     how: How,
     reads: bool,
 }
@@ -122,7 +122,7 @@ impl FromRequestParts<App> for Visitor {
             // The browser may still send the cookie of a session that has ended; it is ignored.
             if let Some(actor) = app.ask(move |service| service.session(&session)).await? {
                 let visitor = visitor(actor, How::Session(secret));
-                // Here for the interface; handlers of pages check the field of the form.
+                // Requests to the interface are checked here; handlers of pages check the field of the form.
                 if !parts.method.is_safe() && parts.uri.path().starts_with("/api/") {
                     let given = parts.headers.get("x-form-token");
                     visitor.check_form(given.and_then(|given| given.to_str().ok()))?;

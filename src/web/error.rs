@@ -15,7 +15,7 @@ pub enum WebError {
     /// The address or socket cannot be used.
     #[error("cannot listen on {place}: {source}")]
     Listen { place: String, source: io::Error },
-    /// Traffic would be readable by others.
+    /// Others could read the traffic.
     #[error(
         "refusing to listen on {address} without TLS: name a certificate and key under `tls`, or `behind_proxy: true` if \
          a proxy speaks TLS, or listen on 127.0.0.1 or a socket"

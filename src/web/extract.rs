@@ -1,4 +1,4 @@
-//! Extractors of requests' parts, which refuse with a [`Problem`].
+//! Extractors of the parts of requests. An extractor that fails answers with a [`Problem`].
 
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
@@ -87,7 +87,7 @@ impl<S: Send + Sync> FromRequest<S> for Text {
 /// Returns a header as text; `None` if it is absent.
 ///
 /// # Errors
-/// 400 if it is given twice, or has other characters than printable ASCII.
+/// 400 if it is given twice, or has characters other than printable ASCII.
 pub(crate) fn text_of<'h>(
     headers: &'h HeaderMap,
     name: &HeaderName,

@@ -13,10 +13,10 @@ const PAUSE: Duration = Duration::from_secs(6);
 /// The most peers that are remembered.
 const PEERS: usize = 4096;
 
-/// Token buckets of at most [`PEERS`] peers: each wrong token removes one, and one is added every [`PAUSE`].
+/// Counts of wrong tokens, of at most [`PEERS`] peers: each wrong token adds 1, and every [`PAUSE`] subtracts 1.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
-    /// The time at which each peer's bucket is full again.
+    /// The time at which each peer's count is 0 again.
     full_at: Mutex<HashMap<Peer, Instant>>,
 }
 

@@ -1,7 +1,8 @@
 //! Checks of `Host` and `Origin`.
 //!
-//! A page of another site may make its own name resolve to this address (DNS rebinding); a browser then treats it and
-//! the service as one origin. Its requests name that site in `Host`, and are refused. IP addresses cannot be rebound.
+//! Another site may make its name resolve to this address (DNS rebinding); a browser then treats its pages and the
+//! service as one origin. Requests of such pages have the site's name in `Host`, and are refused. IP addresses cannot
+//! be rebound.
 
 use std::net::IpAddr;
 
@@ -55,7 +56,7 @@ pub(crate) fn asked(headers: &HeaderMap) -> Option<Authority> {
     let host = hosts.next()?.to_str().ok()?;
     match hosts.next() {
         Some(_) => None,
-        // `http` accepts a user before the name.
+        // The crate `http` accepts a user before the name, as in `user@host`.
         None => host.parse().ok().filter(|_| !host.contains('@')),
     }
 }

@@ -52,7 +52,7 @@ pub(crate) fn around(router: Router<App>, app: App) -> Router {
         .with_state(app)
 }
 
-/// Refuses requests that no handler should see.
+/// Refuses a request if its address or body is too long, its `Host` is wrong, or a page of another site sent it.
 async fn admit(State(app): State<App>, request: Request, next: Next) -> Result<Response, Problem> {
     let (uri, headers) = (request.uri(), request.headers());
     let length = uri.path_and_query().map_or(0, |all| all.as_str().len());

@@ -19,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use crate::WebError;
 use crate::peer::Peer;
 
-/// The kernel closes a connection after this time without acknowledgements from the peer.
+/// The time without acknowledgements from the peer after which the kernel closes a connection.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// A listening socket.
@@ -145,7 +145,7 @@ impl Listener {
         match self {
             Self::Tcp(listener) => {
                 let (stream, address) = listener.accept().await?;
-                // Both options are optional.
+                // The connection also works without these options.
                 let _ = stream.set_nodelay(true);
                 let millis = u32::try_from(SILENCE.as_millis()).unwrap_or(u32::MAX);
                 let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, millis);

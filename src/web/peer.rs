@@ -15,7 +15,7 @@ pub(crate) enum Peer {
     Address(IpAddr),
     /// A user of this host, connected to a Unix socket.
     User(u32),
-    /// A Unix socket whose user is unknown, or one behind a proxy.
+    /// An unknown user of a Unix socket, or a client for which the proxy reports no address.
     Unknown,
 }
 

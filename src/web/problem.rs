@@ -49,7 +49,7 @@ pub(crate) struct ProblemJson {
 }
 
 impl Problem {
-    /// Makes a problem of a sentence.
+    /// Makes a problem from a sentence.
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self {
             status,
@@ -61,13 +61,13 @@ impl Problem {
         }
     }
 
-    /// 404 for a name that does not exist.
+    /// Makes a problem with status 404, for a name that does not exist.
     pub(crate) fn not_found(kind: &'static str, name: impl Into<String>) -> Self {
         let name = name.into();
         ServiceError::NotFound { kind, name }.into()
     }
 
-    /// 500: prints the error with a number to standard error; the response contains only the number.
+    /// Prints the error with a number to standard error, and makes a problem with status 500 that has only the number.
     pub(crate) fn internal(error: &dyn Error) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(1);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -98,7 +98,6 @@ impl Problem {
         }
     }
 
-    /// The status.
     pub(crate) fn status(&self) -> StatusCode {
         self.status
     }

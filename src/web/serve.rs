@@ -1,4 +1,4 @@
-//! The accept loop. `axum::serve` limits neither the time that headers take nor the number of connections.
+//! The accept loop. It limits the time that headers take and the number of connections; `axum::serve` does not.
 
 use std::convert::Infallible;
 use std::io::{self, Write};
@@ -96,14 +96,14 @@ pub fn serve(
         let _ = timeout(Duration::from_secs(1), pulls).await;
         Ok(())
     };
-    // Not on the caller's thread, which keeps its priority.
+    // Serve on another thread, as the caller's thread keeps its priority.
     let served = runtime.block_on(runtime.spawn(accepting));
     runtime.shutdown_timeout(Duration::from_millis(500));
     served.unwrap_or_else(|error| Err(WebError::Threads(error.into())))
 }
 
-/// Raises the limit of open files to what the connections need. Not further: some launchers close all possible
-/// descriptors.
+/// Raises the limit of open files to what the connections need. It is not raised further, as some launchers close all
+/// possible descriptors.
 fn raise_open_files() {
     let mut limit = getrlimit(Resource::Nofile);
     let wanted = limit

@@ -55,7 +55,7 @@ impl App {
         Ok(Self { service, shared })
     }
 
-    /// Whether cookies may be sent over TLS only.
+    /// Whether browsers must send cookies over TLS only.
     pub(crate) fn is_secure(&self) -> bool {
         let configuration = self.service.configuration();
         configuration.tls.is_some() || configuration.behind_proxy

@@ -15,7 +15,7 @@ use super::{Configuration, Gating, Listen, ServiceMachine, Tls};
 const MOST_TASKS: u32 = 1000;
 /// The largest limit of node-hours per month.
 const MOST_NODE_HOURS: f64 = 1e9;
-/// The oldest validation that may count, in days.
+/// The largest age of the oldest validation that counts, in days.
 const MOST_DAYS: u32 = 3660;
 
 /// The result of one check.
@@ -28,7 +28,7 @@ struct Check<'a> {
     base: PathBuf,
 }
 
-/// Reads a configuration whose file lies in the folder `base`.
+/// Reads a configuration from the text of a file in the folder `base`.
 ///
 /// # Errors
 /// The first invalid value, with its place.
@@ -236,7 +236,7 @@ fn joined(base: &Path, path: &Path) -> PathBuf {
     path.components().fold(base.to_owned(), |mut path, step| {
         match step {
             Component::CurDir => {}
-            // The parent of the link's target, not of the link.
+            // `..` after a link is the parent of the link's target, not of the link.
             Component::ParentDir => {
                 path = path.canonicalize().unwrap_or(path);
                 path.pop();

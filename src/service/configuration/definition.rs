@@ -25,7 +25,7 @@ pub(super) struct Definition {
     pub(super) longest_wall_time: Option<Scalar>,
 }
 
-/// `tls`.
+/// The keys of `tls`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TlsDefinition {
@@ -43,7 +43,7 @@ pub(super) struct MachineDefinition {
     pub(super) node_hours: Option<f64>,
 }
 
-/// `gates`.
+/// The keys of `gates`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GatesDefinition {

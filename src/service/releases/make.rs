@@ -15,12 +15,12 @@ use crate::{
 
 /// The longest reason, in characters.
 const MOST_REASON: usize = 1000;
-/// The longest difference stored with a release, in bytes; of longer ones only the counts are stored.
+/// The longest difference stored with a release, in bytes; for longer differences, only the counts are stored.
 const MOST_DIFFERENCE: usize = 256 << 10;
 
 impl Service {
     /// Releases a table to a channel, rolls back or withdraws: adds a row and publishes the folder. `expected` is the
-    /// sequence at which the caller believes the channel to be, 0 for a channel without releases.
+    /// number of the channel's newest release that the caller expects; 0 for a channel without releases.
     ///
     /// A rollback ignores closed gates, because its table was in the channel before. The change is atomic; if the
     /// machine crashes in between, the next start brings the folder in line with the rows.

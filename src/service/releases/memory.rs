@@ -14,7 +14,7 @@ use crate::{ChannelKey, Digest, Manifest, Service, ServiceError};
 /// The released tables.
 #[derive(Debug, Default)]
 pub(crate) struct Released {
-    /// Held while a release is made, so that there is one at a time.
+    /// Locked while a release is made, so that releases are made one at a time.
     making: Mutex<()>,
     channels: RwLock<HashMap<ChannelKey, Arc<Current>>>,
     pub(super) noted: Mutex<Noted>,
@@ -45,7 +45,7 @@ impl Released {
         })
     }
 
-    /// Replaces what is known of a channel by its releases.
+    /// Sets the state of a channel from its releases.
     pub(super) fn set(
         &self,
         key: &ChannelKey,
@@ -111,7 +111,7 @@ impl Service {
         let current = self.released.get(key)?;
         match &current.table {
             Some(table) => Ok(Arc::clone(table)),
-            // Its file may have been repaired since the start.
+            // The table's file may have been repaired since the start.
             None => self.table(&current.digest).map(Arc::new),
         }
     }

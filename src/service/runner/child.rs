@@ -49,7 +49,7 @@ impl ChildSignals {
     /// Asks the child to end.
     pub(super) fn interrupt(&self) {
         if let Some(pid) = *self.child() {
-            // It may have ended.
+            // The child may have ended.
             let _ = kill(pid, Signal::SIGINT);
         }
     }

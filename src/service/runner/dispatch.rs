@@ -66,7 +66,7 @@ impl Service {
         plan: &Plan,
         accounts: &mut HashMap<String, f64>,
     ) -> Result<Option<String>, ServiceError> {
-        // Its jobs are cancelled regardless of other running tasks.
+        // The task's jobs are cancelled regardless of other running tasks.
         if task.cancel_asked {
             return Ok(None);
         }

@@ -5,7 +5,7 @@ use vocabulary::units::counted;
 
 use crate::TaskKind;
 
-/// Longer outcomes, in bytes, are stored without their points.
+/// The longest outcome that is stored with its points, in bytes.
 const LONGEST_OUTCOME: usize = 256 << 10;
 
 /// An outcome as it is stored.
@@ -20,7 +20,7 @@ pub(super) fn shortened(mut outcome: Value) -> String {
     }
 }
 
-/// The numbers of points of a validation or check: slower or failed ones, faster ones, all.
+/// The numbers of points of a validation or check: of slower or failed points, of faster points, and of all.
 pub(super) fn counts(outcome: &Value) -> (u64, u64, u64) {
     let points = outcome["points"].as_array();
     // Checks of earlier versions do not say which points are decided.

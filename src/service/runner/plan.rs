@@ -9,7 +9,7 @@ use crate::database::unreadable;
 use crate::tasks::word;
 use crate::{Digest, ServiceError, TaskId, TaskKind};
 
-/// A waiting task as its row describes it, unless it waits for another task's result.
+/// A waiting task as its row describes it. A task that waits for another task's result is not one of these.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     pub(super) id: TaskId,
@@ -27,7 +27,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// All of them, the oldest first.
+    /// Reads all of these tasks, the oldest first.
     pub(super) fn all(connection: &Connection) -> Result<Vec<Self>, ServiceError> {
         let mut statement = connection.prepare_cached(
             "SELECT task.id, kind, machine.name, campaign, digest, reason, cancel_asked, \
@@ -57,7 +57,7 @@ impl Waiting {
         })
     }
 
-    /// The campaign with the task's launcher: its own, or the one that made its table.
+    /// The campaign with the task's launcher: the task's own campaign, or the one that made the task's table.
     pub(super) fn campaign(
         &self,
         connection: &Connection,
@@ -95,7 +95,7 @@ pub(super) enum RunsOn {
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) runs_on: RunsOn,
-    /// Whether other work on this host disturbs it.
+    /// Whether other work on this host disturbs the task.
     pub(super) measures: bool,
     /// Whether its jobs are submitted and checked step by step, so that they continue without the service.
     pub(super) in_steps: bool,

@@ -39,7 +39,7 @@ impl Service {
     /// Records the result of a task's last child; `failures` is the number of consecutive environment failures.
     ///
     /// # Errors
-    /// The result could not be recorded; the call may be repeated.
+    /// If the result cannot be recorded; the call may be repeated.
     pub(super) fn settle(
         &self,
         task: &Waiting,
@@ -113,7 +113,7 @@ impl Service {
         }
     }
 
-    /// Counts a failure of the environment, and returns the number of consecutive ones without progress between them.
+    /// Counts a failure of the environment, and returns the number of such failures since the last progress.
     pub(super) fn count_failure(&self, id: TaskId, ended: &Result<Ended, Failure>) -> u32 {
         let progress = self.feed.progress(id);
         let done = progress.and_then(|event| event["progress"]["done"].as_u64());
@@ -242,7 +242,7 @@ impl Service {
             .and_then(|text| self.take_in_of_task(id, &task.machine, task.campaign, &text));
         let digest = match taken {
             Ok(digest) => digest,
-            // Retried by the caller: the task is not at fault.
+            // The caller retries, as the task is not at fault.
             Err(error @ ServiceError::Database(_)) => return Err(error),
             Err(error) => {
                 let reason = format!("its table cannot be added: {error}");
@@ -298,7 +298,7 @@ impl Service {
         Ok(())
     }
 
-    /// Called at start: returns tasks to the queue that were running when an earlier service stopped.
+    /// Puts the tasks that were running when an earlier service stopped back into the queue; called at start.
     ///
     /// # Errors
     /// SQLite.

@@ -18,7 +18,7 @@ use crate::{Notice, Service, ServiceError, TaskId};
 
 /// The least time between two steps, of any tasks.
 const LEAST: Duration = Duration::from_secs(2);
-/// The longest time between two steps of a task whose state does not change.
+/// The longest time between two steps of a task, which is reached if its state does not change.
 const MOST: Duration = Duration::from_secs(60);
 
 /// The state of a task that runs in steps.
@@ -60,7 +60,7 @@ impl Stepping {
 }
 
 impl Service {
-    /// Starts the step that is due longest, unless a step is running.
+    /// Starts the step that has been due for the longest time, unless a step is running.
     pub(super) fn next_step<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let mut state = self.runner.state();
         let now = Instant::now();
@@ -251,7 +251,7 @@ impl Service {
         self.remove_active(id);
     }
 
-    /// Leaves a task to its jobs when the service stops.
+    /// Returns a task to the queue when the service stops, while its jobs continue.
     pub(super) fn leave_to_jobs(&self, id: TaskId) {
         let reason = "waits until the service runs again; its jobs continue";
         let left = self.account_for(id).and_then(|()| {

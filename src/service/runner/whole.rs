@@ -90,7 +90,7 @@ impl Service {
         self.runner.news.notify_all();
     }
 
-    /// Repeats a write until it succeeds or the service stops. In the latter case the next start finds the task
+    /// Repeats a write until it succeeds or the service stops. If the service stops, the next start finds the task
     /// running, and carries it out again.
     pub(super) fn retry_until_stored(
         &self,

@@ -90,10 +90,10 @@ impl Overrides {
     }
 }
 
-/// A campaign's text with other paths of results.
+/// Returns a campaign's text with other paths of results.
 ///
 /// # Errors
-/// As of [`Overrides::apply`].
+/// As for [`Overrides::apply`].
 pub(crate) fn with_outputs(
     text: &str,
     path: &str,

@@ -70,8 +70,8 @@ impl Service {
         })
     }
 
-    /// The node-seconds used by a machine's tasks that ended in this calendar month (UTC) or have not ended. Those of
-    /// running tasks may be up to a minute old.
+    /// The node-seconds used by a machine's tasks that ended in this calendar month (UTC) or have not ended. The
+    /// numbers of running tasks may be up to a minute old.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] of the machine; SQLite.

@@ -33,9 +33,8 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError::Forbidden`] without the scope `submit`; [`ServiceError::NotFound`] of the machine, campaign or
-    /// table;
-    /// [`ServiceError::Invalid`] and [`ServiceError::Campaign`]; [`ServiceError::Conflict`] if the key belongs to
-    /// another request, or 10000 tasks wait.
+    /// table; [`ServiceError::Invalid`] and [`ServiceError::Campaign`]; [`ServiceError::Conflict`] if the key belongs
+    /// to another request, or if 10000 tasks wait.
     pub fn submit(
         &self,
         actor: &Actor,
@@ -99,8 +98,8 @@ impl Service {
         let campaign = match (kind, &request.campaign, &request.table) {
             (TaskKind::Tune | TaskKind::Report, Some(path), None) => {
                 let (campaign, _) = self.campaign_for(machine, path)?;
-                // Includes the job specification that the campaign names, so that exactly what was submitted is
-                // measured.
+                // The text includes the job specification that the campaign names, so that the task measures exactly
+                // what was submitted.
                 let text = campaign.text().to_owned();
                 Some(match request.overrides.is_empty() {
                     true => (campaign, text),

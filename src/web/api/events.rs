@@ -72,7 +72,7 @@ fn stream_of(
         return Err(problem.retry_after(Duration::from_secs(10)));
     };
     let last = text_of(headers, &HeaderName::from_static("last-event-id"))?;
-    // An invalid number was never sent; 0 makes the events lost.
+    // The service sends only valid numbers. An invalid one counts as 0, so the client gets the event `lost`.
     let after = last.map(|last| last.trim().parse().unwrap_or(0));
     let (missed, receiver) = app.service.feed().listen(after);
     let state = Listening {
@@ -91,7 +91,7 @@ fn stream_of(
 }
 
 struct Listening {
-    /// The only task whose events are sent; all events if absent.
+    /// The task to which the events are restricted; `None` for all events.
     task: Option<TaskId>,
     waiting: VecDeque<FeedItem>,
     is_lost: bool,

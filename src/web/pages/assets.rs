@@ -16,7 +16,7 @@ const STYLE: &str = include_str!("../assets/style.css");
 const SCRIPT: &str = include_str!("../assets/refresh.js");
 const ICON: &str = include_str!("../assets/icon.svg");
 
-/// The folder in which pages link them.
+/// The folder of these files in links.
 static FOLDER: LazyLock<String> = LazyLock::new(|| {
     let all = [STYLE, report::FIGURE_STYLE, SCRIPT, ICON].concat();
     format!("/assets/{}", Digest::of(all.as_bytes()).short())

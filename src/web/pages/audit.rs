@@ -55,7 +55,7 @@ fn table(rows: &[AuditRow]) -> Markup {
     }
 }
 
-/// Short details in full; otherwise the reason, if any, and the rest folded.
+/// Shows short details in full; of longer ones, shows the reason, if any, and folds the rest.
 fn details(row: &AuditRow) -> Markup {
     let all = match row.details.is_null() {
         true => String::new(),

@@ -200,7 +200,7 @@ fn history(newest: &Release, releases: &Page<Release>) -> Markup {
     }
 }
 
-/// The names of overridden gates, or that all were open.
+/// The names of the overridden gates, or a note that there were none or that all gates were open.
 fn gates_in_short(release: &Release) -> Markup {
     let overridden = release
         .gates

@@ -27,7 +27,7 @@ pub(super) fn ago(at: Timestamp, now: Timestamp) -> Markup {
     html! { time datetime=(second(at)) title=(second(at)) { (text) } }
 }
 
-/// A table by its digest.
+/// A link to a table, which shows its digest.
 pub(super) fn table_link(digest: &Digest) -> Markup {
     html! { a href=(table_address(digest)) title=(digest) { code { (digest.short()) } } }
 }

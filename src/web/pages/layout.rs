@@ -15,13 +15,13 @@ pub(super) struct Frame<'a> {
     title: &'a str,
     /// The visitor; absent if not known.
     visitor: Option<&'a Visitor>,
-    /// The address of the page's entry in the navigation, or nothing.
+    /// The address of the page's entry in the navigation; empty if it has none.
     place: &'a str,
     /// The address of the events that trigger a refresh of the page's parts marked `data-live`.
     events: Option<&'a str>,
 }
 
-/// The address of all events.
+/// The address of the feed of all events.
 pub(super) const EVENTS: Option<&str> = Some("/api/v1/events");
 
 const PLACES: [(&str, &str); 5] = [

@@ -131,7 +131,7 @@ fn form(visitor: &Visitor, digest: &Digest, place: &Place, fields: &Fields) -> M
     }
 }
 
-/// The release that the page has shown; the form is refused if the channel has changed since.
+/// A hidden field with the number of the release that the page shows; if the channel has changed, the form is refused.
 pub(super) fn expected(current: Option<&Release>) -> Markup {
     let sequence = current.map_or(0, |release| release.sequence);
     html! { input type="hidden" name="expected" value=(sequence); }

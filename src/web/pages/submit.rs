@@ -69,7 +69,7 @@ fn field(name: &str, label: &str, help: &str, fields: &Fields) -> Markup {
     }
 }
 
-/// An idempotency key, so that a second click on the button adds nothing.
+/// A hidden field with an idempotency key, so that a second click on the button adds nothing.
 pub(super) fn once(fields: &Fields) -> Markup {
     let key = match fields.given("key") {
         Some(key) => key.to_owned(),

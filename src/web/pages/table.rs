@@ -25,7 +25,7 @@ const MOST_OTHERS: u32 = 50;
 /// The query.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Asked {
-    /// The machine whose releases and validations are shown; the first one that has the table by default.
+    /// The machine of the releases and validations to show; by default the first one that has the table.
     #[serde(default)]
     pub(super) machine: String,
     /// The channel of the release form; `candidate` by default.

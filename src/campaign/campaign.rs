@@ -85,7 +85,7 @@ pub struct Campaign {
     pub extend_to_nodes: Option<u32>,
     /// The paths of the results.
     pub output: Output,
-    /// The files that it is read from, each with a description.
+    /// The files that the campaign is read from, each with a description.
     pub(crate) inputs: Vec<(String, PathBuf)>,
     pub(crate) text: String,
 }
@@ -106,7 +106,7 @@ pub enum Strategy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfirmationMode {
-    /// A candidate replaces the default only if they confirm it.
+    /// A candidate replaces the default only if fresh launches confirm it.
     #[default]
     On,
     /// No confirmation: exploring launches decide.
@@ -147,7 +147,7 @@ pub struct Repetitions {
 /// The measuring time of a candidate's turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TimeSlice {
-    /// Its share of the budget.
+    /// An equal share of the budget for each turn.
     Auto,
     /// A fixed time.
     Seconds(f64),
@@ -165,7 +165,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// The report as a page with pictures, beside the other one; the same path if the report is a page.
+    /// The path of the report as a page with pictures, beside the report; the report's own path if it is a page.
     pub fn page(&self) -> PathBuf {
         self.report.with_extension("html")
     }
@@ -204,7 +204,7 @@ impl Campaign {
     /// evaluated on this machine, so the digest may differ from that at the time of measuring.
     ///
     /// # Errors
-    /// The first mistake with its place, if the text is for a colltune with other rules.
+    /// The first mistake with its place, if the text follows the rules of another version of colltune.
     pub fn parse_stored(text: &str) -> Result<Self, CampaignError> {
         let place = Path::new("(stored campaign)");
         Self::parse_on(text, place, Machine::Unknown { cores: cores() })
@@ -238,7 +238,7 @@ impl Campaign {
         &self.text
     }
 
-    /// The files that it is read from and that it names, each with a description such as "`launcher.local.hostfile`".
+    /// The files that the campaign is read from or names, each with a description such as "`launcher.local.hostfile`".
     pub fn inputs(&self) -> &[(String, PathBuf)] {
         &self.inputs
     }
@@ -272,7 +272,7 @@ impl Campaign {
         digest::conditions(self)
     }
 
-    /// The expected order of ranks on nodes, by the launcher's options; the user's additional options may change it.
+    /// The order of ranks on nodes by the campaign's placement; unknown if further options of the user may change it.
     pub fn rank_order(&self) -> RankOrder {
         let (placement, options) = match &self.launcher {
             LauncherConfig::Simulated(options) => return options.placement.order(),
@@ -306,8 +306,8 @@ impl Campaign {
         }
     }
 
-    /// The patterns of calls in which choices are confirmed: the campaign's own, then the most frequent others in
-    /// programs.
+    /// The patterns of calls in which choices are confirmed: the campaign's own, then the other patterns that programs
+    /// use most.
     pub fn confirming_patterns(&self) -> Vec<Pattern> {
         let usual = [Pattern::Together, Pattern::Repeated];
         let others = usual.into_iter().filter(|usual| *usual != self.pattern);
@@ -364,7 +364,7 @@ impl Campaign {
         beyond.collect()
     }
 
-    /// Warnings if ranks share nodes of this many cores; `None` if that is unknown, as for the hosts of a file.
+    /// Warnings if a node has more ranks than this many cores; `None` if the number is unknown, as for hosts of a file.
     pub fn warnings(&self, cores: Option<u32>) -> Vec<Warning> {
         let ranks = self.shapes.iter().map(|shape| shape.ppn).max().unwrap_or(0);
         let too_few = cores.filter(|cores| ranks > *cores).into_iter();

@@ -19,8 +19,8 @@ pub struct Selection {
 impl Selection {
     /// Whether the candidate with this full name without parameters takes part.
     ///
-    /// A pattern with a colon matches only names with a colon, as `native:*`; any other pattern matches only our own
-    /// algorithms.
+    /// A pattern with a colon, such as `native:*`, matches only names with a colon; any other pattern matches only our
+    /// own algorithms.
     pub fn selects(&self, name: &str) -> bool {
         let matches = |pattern: &Pattern| {
             pattern.as_str().contains(':') == name.contains(':') && pattern.matches(name)
@@ -43,7 +43,7 @@ impl Selection {
             Pattern::new(of).ok()
         };
         let mut natives = self.include.iter().filter_map(is_native);
-        // A pattern that matches a name no algorithm has matches all names.
+        // No algorithm is called `-`, so a pattern that matches this name matches all names.
         let any = format!("{}{collective}/-", Candidate::NATIVE);
         let is_excluded = self.exclude.iter().any(|pattern| pattern.matches(&any));
         (!is_excluded && natives.any(|of| of.matches(collective.name())))
@@ -76,7 +76,7 @@ impl Selection {
     }
 }
 
-/// Numbers of leaders of a node that are tried beside one, where there are twice as many ranks.
+/// The numbers of leaders per node that are tried besides one, if a node has at least twice as many ranks.
 const LEADERS: [u32; 2] = [2, 4];
 
 /// The candidates of a cell.
@@ -84,14 +84,14 @@ const LEADERS: [u32; 2] = [2, 4];
 pub struct Candidates {
     /// The distinct candidates; the library's default comes first.
     pub distinct: Vec<Candidate>,
-    /// Candidates that are the same schedule in the cell as a simpler one, each with that simpler one.
+    /// Candidates that have the same schedule in the cell as a simpler one, each with that simpler one.
     pub merged: Vec<(Candidate, Candidate)>,
 }
 
 impl Campaign {
-    /// The candidates of a cell, each schedule once: [`Campaign::simplest`] represents all that are the same there,
-    /// including candidates that the campaign names in full. Algorithms that cannot serve the cell, for example with an
-    /// odd number of ranks or an operator that does not commute, are left out.
+    /// The candidates of a cell, each schedule once: the candidate that [`Campaign::simplest`] finds stands for all
+    /// with the same schedule there, including candidates that the campaign names in full. Algorithms that cannot serve
+    /// the cell, for example with an odd number of ranks or an operator that does not commute, are left out.
     ///
     /// `predicted_blocks` gives the block size in bytes that the model predicts to be best for a family in this cell,
     /// if any; it is rounded to the nearest power of two. Blocks are rounded up to whole elements. All block sizes that
@@ -125,7 +125,7 @@ impl Campaign {
         self.each_once(cell, candidates)
     }
 
-    /// Replaces candidates that are the same schedule in the cell by the simplest of them.
+    /// Replaces candidates that have the same schedule in the cell by the simplest of them.
     pub fn each_once(&self, cell: &Cell, candidates: Vec<Candidate>) -> Candidates {
         let simplest = self.simplest(cell, &candidates);
         let mut once = Candidates::default();
@@ -141,8 +141,8 @@ impl Campaign {
         once
     }
 
-    /// For each of these candidates of ours, the simplest one that is the same schedule in the cell, among them and all
-    /// others that the campaign admits with the same block sizes: [`Cell::simplest_alike`].
+    /// The simplest candidate with the same schedule in the cell for each of these candidates of ours, among them and
+    /// all others that the campaign admits with the same block sizes: [`Cell::simplest_alike`].
     pub fn simplest(
         &self,
         cell: &Cell,
@@ -196,8 +196,8 @@ impl Campaign {
         families
     }
 
-    /// The inner algorithms of a composition; one empty entry for other algorithms. Of the phases within and between
-    /// nodes, and the number of leaders, only one is varied at a time, since all combinations would be too many. A search
+    /// The inner algorithms of a composition; one empty entry for other algorithms. Only one of the phases within and
+    /// between nodes and the number of leaders is varied at a time, since there are too many combinations. A search
     /// with a model combines the best of each.
     fn compositions(&self, algorithm: &Algorithm, ppn: u32) -> Vec<Parameters> {
         if algorithm.knows_nodes() {
@@ -211,7 +211,7 @@ impl Campaign {
                 ..Parameters::default()
             });
             let takes = algorithm.takes(Parameter::Leaders);
-            // With fewer than two ranks for each leader lanes are better.
+            // Lanes are better if a leader has fewer than two ranks.
             let leaders = LEADERS.iter().filter(|k| takes && 2 * **k <= ppn);
             let leaders = leaders.map(|leaders| Parameters {
                 leaders_per_node: Some(*leaders),
@@ -319,7 +319,7 @@ impl Family {
         })
     }
 
-    /// Whether it names none of the parts of an algorithm that knows nodes.
+    /// Whether it names neither a phase nor a number of leaders.
     pub fn has_plain_parts(&self) -> bool {
         let Parameters {
             node,
@@ -330,8 +330,8 @@ impl Family {
         node.is_none() && network.is_none() && leaders_per_node.is_none()
     }
 
-    /// The same with the parts that another family of the algorithm names and this one does not; unless both have a radix,
-    /// which all parts share, and these differ.
+    /// This family with the phases and the number of leaders that another one of the algorithm names and this one does
+    /// not; unchanged if the two have different radices, since all phases share the radix.
     #[must_use]
     pub fn with_parts_of(&self, other: &Self) -> Self {
         let (own, other) = (self.parameters.clone(), other.parameters.clone());

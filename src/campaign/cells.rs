@@ -14,7 +14,7 @@ const REPETITION_SHARE: f64 = 0.7;
 impl Campaign {
     /// All cells, in ascending order of size, so that a run that ends early has finished the cheap ones.
     ///
-    /// Sizes of reductions are rounded up to whole elements; equal cells that result are merged. Collectives that
+    /// Sizes of reductions are rounded up to whole elements, and cells that become equal are merged. Collectives that
     /// combine nothing move bytes; a reduction has one cell per operator.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells: Vec<Cell> = self

@@ -80,7 +80,6 @@ pub(crate) struct LibraryDefinition {
 #[derive(Clone, Debug)]
 pub(crate) struct LaunchersDefinition(pub(crate) Vec<LauncherDefinition>);
 
-/// The definition of a launcher.
 #[derive(Clone, Debug)]
 pub(crate) enum LauncherDefinition {
     Local(LocalDefinition),

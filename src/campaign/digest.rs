@@ -28,7 +28,7 @@ pub(crate) fn conditions(campaign: &Campaign) -> String {
     let mut launcher = launching(&campaign.launcher);
     match &campaign.launcher {
         LauncherConfig::Local(_) => {}
-        // Each machine is a library of its own.
+        // Each simulated machine counts as its own library.
         LauncherConfig::Simulated(_) => launcher["simulated"]["machine"] = Value::Null,
         // The division of launches into jobs, and the wall time of jobs, do not change the hash.
         LauncherConfig::Batch(options) => {
@@ -117,7 +117,7 @@ fn canonical(campaign: &Campaign) -> String {
         "candidates": {"include": include, "exclude": exclude},
         "parameters": parameters,
         "strategy": strategy.to_string(),
-        // An exhaustive campaign ignores it.
+        // An exhaustive campaign ignores this key.
         "target_regret": (*strategy == Strategy::Guided).then_some(target_regret),
         "launches": launches,
         "confirmation": (*confirmation == ConfirmationMode::Off).then_some("off"),
@@ -143,7 +143,7 @@ fn write(mut value: Value) -> String {
     format!("colltune campaign {VERSION}\n{value}")
 }
 
-/// A single word alone, as before several were allowed.
+/// A single word as a text, as in older campaigns, which allowed only one; several words as a list.
 fn one_or_many<'a>(words: impl Iterator<Item = &'a str>) -> Value {
     let words: Vec<&str> = words.collect();
     match words[..] {

@@ -10,7 +10,7 @@ const MESSAGE_BYTES: (u64, u64) = (1, 4 << 20);
 const LONG_MESSAGE_BYTES: u64 = 256 << 10;
 /// The range of sizes in which protocols change, where ping-pongs have closer sizes.
 const PROTOCOL_BYTES: (u64, u64) = (256, 256 << 10);
-/// The sizes of bursts: only in small messages the overhead is a visible part of the time.
+/// The sizes of bursts: the overhead is a visible part of the time only for small messages.
 const BURST_BYTES: (u64, u64) = (1, 1 << 10);
 /// The range in which eager limits are searched.
 const LATE_BYTES: (u64, u64) = (1 << 10, 128 << 10);
@@ -20,8 +20,8 @@ const BANDWIDTH_BYTES: (u64, u64) = (16 << 10, LONG_MESSAGE_BYTES);
 const VECTOR_BYTES: (u64, u64) = (1 << 10, 4 << 20);
 const FACTOR: u64 = 4;
 const CLOSE_FACTOR: u64 = 2;
-/// The factor where a few sizes suffice; also for exchanges and shifts, which are compared with ping-pongs of the same
-/// size.
+/// The factor between sizes where a few suffice, and for exchanges and shifts, which are compared with ping-pongs of
+/// the same size.
 const WIDE_FACTOR: u64 = 16;
 /// The number of partners of one rank, if there are enough ranks.
 const PARTNERS: u32 = 4;
@@ -92,7 +92,7 @@ impl Campaign {
         longest.unwrap_or(last).clamp(LONG_MESSAGE_BYTES, last)
     }
 
-    /// Messages among ranks of one level; `shape` places a number of ranks there.
+    /// The experiments with messages among ranks of one level; `shape` places a number of ranks there.
     fn on_level(&self, shape: impl Fn(u32) -> CommShape) -> Vec<Series> {
         let pair = shape(2);
         if !self.has_room(pair) {
@@ -119,9 +119,9 @@ impl Campaign {
         series
     }
 
-    /// One pair between two nodes, and as many pairs at once as possible: the difference shows the port that they
-    /// share. If a candidate knows nodes, bursts of both show the port's gap. Older campaigns have no such candidates
-    /// and need no more experiments than before.
+    /// One pair between two nodes, and as many pairs at once as possible: the difference shows the port that the pairs
+    /// share. If a candidate knows nodes, bursts of these pairs show the port's gap. Campaigns without such candidates
+    /// keep the experiments that they had in older versions.
     fn injections(&self) -> Vec<Series> {
         let pairs = |ppn| CommShape { nodes: 2, ppn };
         let several = self.shapes.iter().filter(|shape| shape.nodes > 1);
@@ -166,7 +166,7 @@ fn ping_pongs(last: u64) -> Vec<u64> {
     all
 }
 
-/// Sizes from the first on, up to the first one that is not below the last.
+/// Sizes from `first` on, each `factor` times the one before, up to the first one that is at least `last`.
 fn sizes((first, last): (u64, u64), factor: u64) -> Vec<u64> {
     let grid = std::iter::successors(Some(first), |bytes| Some(bytes * factor));
     grid.take_while(|bytes| *bytes < factor * last).collect()

@@ -5,11 +5,11 @@ use vocabulary::{Candidate, Cell, Library, MOCKUPS, Mockup, NativeAlgorithm, Par
 use crate::Campaign;
 
 impl Campaign {
-    /// The mock-ups and the library's own algorithms that compete in a cell, of those that the library lists, each with
-    /// every segment size and fanout that it accepts.
+    /// The mock-ups and the library's listed algorithms that compete in a cell, each with every segment size and fanout
+    /// that it accepts.
     ///
-    /// Algorithms that the library is known to replace silently are left out, since no sample may have a wrong name,
-    /// and so are those that it refuses. For an operator that does not commute, mock-ups and algorithms that are not
+    /// Algorithms that the library refuses are left out, and so are those that it is known to replace silently, since
+    /// no sample may have a wrong name. For an operator that does not commute, mock-ups and algorithms that are not
     /// known to combine in rank order are left out too.
     pub fn foreign_candidates(
         &self,

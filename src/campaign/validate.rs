@@ -60,7 +60,7 @@ struct Check<'a> {
 pub(crate) enum Machine {
     /// A machine of this many cores.
     Known { cores: u32 },
-    /// Any machine; where the campaign leaves a choice, one of this many cores.
+    /// Any machine; where the campaign depends on the machine, this number of cores is assumed.
     Unknown { cores: u32 },
 }
 
@@ -72,7 +72,7 @@ impl Machine {
     }
 }
 
-/// The error of reading a definition, with the range of `launches`, of which its type allows more.
+/// Names the range in an error about `launches`, since the field's type allows more; returns other errors unchanged.
 pub(crate) fn with_range(document: &Document<'_>, error: Box<Diagnostic>) -> Box<Diagnostic> {
     match Field::of("launches") {
         launches if launches == error.field => document.unfit(&launches, LAUNCHES),
@@ -262,7 +262,7 @@ impl Check<'_> {
 
     fn cache(&self, cache: Option<CacheState>, launcher: &LauncherConfig) -> Checked<CacheState> {
         match (cache.unwrap_or_default(), launcher) {
-            // The times would be labelled wrongly.
+            // Simulated machines have no caches, so the times would be labelled wrongly.
             (CacheState::Cold, LauncherConfig::Simulated(_)) => {
                 Err(self.error(&Field::of("cache"), Problem::SimulatedCache))
             }

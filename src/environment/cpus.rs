@@ -16,14 +16,14 @@ pub(crate) struct Standing {
     pub(crate) threads: u32,
     /// Cores of these CPUs.
     pub(crate) cores: u32,
-    /// Ranks that may not use all of them; all ranks if there is only one.
+    /// Ranks that may not use all of these cores; all ranks if there is only one core.
     pub(crate) bound: u32,
     /// Ranks bound to a single core to which another rank is also bound.
     pub(crate) crowded: u32,
 }
 
 impl Topology {
-    /// Reads the kernel's list of siblings of each CPU. A CPU without one is a core of its own.
+    /// Reads the kernel's list of siblings of each CPU. A CPU without such a list counts as one core.
     pub(crate) fn new(siblings: impl IntoIterator<Item = (usize, String)>) -> Self {
         Self {
             siblings: siblings.into_iter().collect(),

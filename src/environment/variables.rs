@@ -75,17 +75,17 @@ pub fn rules(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     found
 }
 
-/// Whether the library's algorithms may be made forcible. This must not activate settings of the user that are inactive
-/// otherwise.
+/// Whether the library may be set so that its algorithms can be forced. This must not activate settings of the user
+/// that are otherwise inactive.
 pub fn may_force(variables: &BTreeMap<String, String>) -> bool {
     let mut names = variables.keys();
     !names.any(|name| begins(name, |facts| facts.dormant_variables))
 }
 
 /// Settings, as `NAME=value`, that change the library's own choice of algorithms: environment variables, and control
-/// variables that differ from their built-in values without an environment variable. `settings` are the control variables
-/// that differ from their built-in values, if they are known: environment variables of others have no effect, such as
-/// those of components that the library does not have.
+/// variables that differ from their built-in values without an environment variable. `settings` are the control
+/// variables that differ from their built-in values. If they are known, environment variables for other control
+/// variables have no effect, such as those of components that the library does not have.
 pub fn deciding(
     variables: &BTreeMap<String, String>,
     settings: Option<&BTreeMap<String, String>>,

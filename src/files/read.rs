@@ -10,7 +10,7 @@ use nix::libc::{O_NOCTTY, O_NONBLOCK};
 /// The largest file that is read whole: 64 MiB.
 pub const MOST_BYTES: u64 = 64 << 20;
 
-/// Opens a regular file for reading without ever blocking: FIFOs and devices are refused unopened.
+/// Opens a regular file for reading without ever blocking: FIFOs and devices are refused without being opened.
 ///
 /// # Errors
 ///

@@ -179,7 +179,7 @@ fn keep(file: &File, before: &Metadata) -> io::Result<()> {
 
 fn write_in_place(name: &Path, content: &[u8]) -> io::Result<()> {
     match name.file_name() {
-        // Opening the name again would give a second file position, and later output would overwrite this.
+        // Opening the name again would give a second file position, and later output would overwrite this output.
         Some(number) if is_own(name) && number == "1" => {
             let mut out = io::stdout().lock();
             out.write_all(content)?;

@@ -19,8 +19,8 @@ pub struct Activation {
 }
 
 impl Activation {
-    /// The class of operators whose rules a library's file holds, if the library does not distinguish operators: the
-    /// rules that are right for all operators, or, with `assume_commutative`, those for commutative ones.
+    /// The class of operators for which a library's file holds rules, if the library does not distinguish operators:
+    /// the rules that are right for all operators, or, with `assume_commutative`, those for commutative ones.
     pub fn operators(library: &Library, assume_commutative: bool) -> Option<OperatorClass> {
         let known = libraries::find(&library.name);
         let tells_apart = known.is_some_and(|library| library.facts().tells_operators_apart);

@@ -32,7 +32,7 @@ struct Side {
 }
 
 impl<'a> Alternating<'a> {
-    /// A measurer in a context whose store is empty.
+    /// A measurer in a context with an empty store.
     pub fn new(
         at: &'a mut MeasurementContext,
         deployed: &Activation,
@@ -40,7 +40,7 @@ impl<'a> Alternating<'a> {
         stop: &'a AtomicBool,
     ) -> Self {
         let without = at.campaign.output.store.clone();
-        // Each store has a budget of its own.
+        // Each of the two stores gets half of the budget.
         at.campaign.budget_seconds /= 2.0;
         let sides = [
             Side {
@@ -73,7 +73,7 @@ impl<'a> Alternating<'a> {
         let mut more = measure_more(self.at, cells, self.pairs, self.observer, self.stop)?;
         for sample in &mut more.samples {
             sample.launch = self.pairs;
-            // Only times of the same number of calls per repetition are compared, so the first launch fixes it.
+            // Only times with equal numbers of calls per repetition are compared, so the first launch sets the number.
             if let (Subject::Cell(cell), Some(calls)) =
                 (&sample.subject, NonZero::new(sample.batch))
             {

@@ -19,8 +19,8 @@ pub struct CheckOptions {
     pub launches: u32,
     /// The largest tolerated extra time of a choice over the default and the runner-up, as a share.
     pub materiality: f64,
-    /// The largest tolerated extra time of a choice over its time in the table, as a share; larger, since times of
-    /// different days cannot be paired within launches.
+    /// The largest tolerated extra time of a choice over its time in the table, as a share. It is larger than
+    /// `materiality`, since times of different days cannot be paired within launches.
     pub tolerance: f64,
 }
 
@@ -114,7 +114,7 @@ impl CheckedPoint {
         self.is_measured() && !self.is_undecided()
     }
 
-    /// The default's time divided by that in the table; near 1 if the machine is as fast as then.
+    /// The default's time divided by that in the table; near 1 if the machine is as fast as it was then.
     pub fn default_drift(&self) -> Option<f64> {
         let recorded = self.point.recorded?.default_seconds;
         Some(self.default_seconds? / recorded)
@@ -235,9 +235,9 @@ impl Question<'_> {
 }
 
 /// Measures points again, with the default and the runners-up, and finds regressions: choices that fail, or that are
-/// slower than one of these or than their time in the table, significantly (with [`crate::LEVEL`] over all points) and
-/// by more than the options tolerate. Probes have neither a runner-up nor a time in the table, and are compared with
-/// the default only.
+/// significantly slower (with [`crate::LEVEL`] over all points) than the default, the runner-up or their time in the
+/// table, by more than the options tolerate. Probes have neither a runner-up nor a time in the table, and are compared
+/// with the default only.
 ///
 /// # Errors
 /// If nothing can be launched, or nothing was measured; if ranks were placed in another order than the table's at all

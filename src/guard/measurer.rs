@@ -23,7 +23,7 @@ pub struct Times {
     pub orders: BTreeMap<CommShape, RankOrder>,
 }
 
-/// A point that cannot be judged, as its rules were made for another order of ranks on their nodes.
+/// A point that cannot be judged because its rules were made for another order of ranks on their nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Misplaced {
     /// The point.
@@ -96,7 +96,7 @@ impl Times {
 /// A way to measure cells.
 pub trait Measurer {
     /// Measures cells with all their candidates, the default first, in `launches` further launches. Returns the times
-    /// of these launches, which lack some if time was up.
+    /// of these launches; some are missing if time was up.
     ///
     /// # Errors
     /// If nothing can be launched.
@@ -107,7 +107,7 @@ pub trait Measurer {
     ) -> Result<Times, GuardError>;
 }
 
-/// Launches in a measurement context, with samples in its store.
+/// A measurer that launches in a measurement context and keeps the samples in the context's store.
 pub struct Launches<'a> {
     at: &'a MeasurementContext,
     observer: &'a mut dyn Observer,
@@ -117,7 +117,7 @@ pub struct Launches<'a> {
 }
 
 impl<'a> Launches<'a> {
-    /// A measurer in a context whose store is empty; setting `stop` ends the current launch.
+    /// A measurer in a context with an empty store; setting `stop` ends the current launch.
     pub fn new(
         at: &'a MeasurementContext,
         observer: &'a mut dyn Observer,

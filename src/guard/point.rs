@@ -60,8 +60,8 @@ impl Point {
         !matches!(self.chosen, Candidate::Foreign { .. })
     }
 
-    /// Whether a library's exported file holds the table's choice here; `file` is the class of operators whose rules it
-    /// holds ([`crate::Activation::operators`]).
+    /// Whether a library's exported file holds the table's choice here; `file` is the class of operators for which it
+    /// holds rules ([`crate::Activation::operators`]).
     pub fn is_exported(
         &self,
         table: &Table,
@@ -254,7 +254,7 @@ pub(crate) fn cells<'p>(
                 .chain(rival),
         );
     }
-    // `Default` is the first of all candidates in their order.
+    // `Default` precedes all other candidates in their order.
     let whole = cells.into_iter();
     whole
         .map(|(cell, candidates)| (cell, candidates.into_iter().cloned().collect()))

@@ -31,7 +31,7 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    /// The verdicts about points, without those that were measured in too few launches.
+    /// The verdicts about points, without the points that were measured in too few launches.
     pub fn verdicts(&self, points: &[ValidatedPoint]) -> Vec<Verdict> {
         let verdicts = points.iter().filter_map(|validated| {
             let found = match validated.judgement {
@@ -94,7 +94,7 @@ pub fn keep(
     Ok(Some(path))
 }
 
-/// A part of a rule that was confirmed.
+/// A range of a rule's sizes that was confirmed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Confirmed {
     /// The rule before the change.
@@ -127,8 +127,8 @@ impl fmt::Display for Confirmed {
     }
 }
 
-/// Marks the rules of a table as confirmed for which fresh launches found the candidate significantly faster at every
-/// point: the measured sizes, both sides of thresholds, and probes. Returns the changes.
+/// Marks rules of a table as confirmed if fresh launches found their candidate significantly faster at every point: the
+/// measured sizes, both sides of thresholds, and probes. Returns the changes.
 ///
 /// `all` are the points of the table ([`crate::points`]) and the probes. A rule with a point that was not measured in
 /// enough launches stays as it is. Sizes below the smallest and above the largest measured one of an entry are not

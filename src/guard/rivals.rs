@@ -25,7 +25,7 @@ impl Rivals {
     /// fastest candidate of the ranking other than the default, the chosen one and those with the same schedule as it.
     /// Candidates that were faster but rejected, for example because fresh launches did not confirm them, do not count.
     ///
-    /// # Errors
+    /// A store that exists but cannot be read.
     /// For a store that exists and cannot be read.
     pub fn find(
         table: &Table,
@@ -63,7 +63,7 @@ impl Rivals {
                 all.filter(|decision| key(&decision.cell) == key(&point.cell))
             };
             let own = of_point().filter(|decision| decision.operators == point.operators);
-            // Entries for any operator rest on decisions for commutative ones, with which the others agree.
+            // Entries for any operator rest on decisions for commutative operators; the other decisions agree.
             let of_commutative = of_point().filter(|decision| {
                 (point.operators, decision.operators) == (Operators::Any, Operators::Commutative)
             });

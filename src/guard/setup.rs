@@ -17,7 +17,7 @@ use crate::{GuardError, Point};
 pub struct TestSetupOptions {
     /// Whether a library of another version than the table's, or another simulated machine, is accepted.
     pub any_version: bool,
-    /// The time that all launches may take, in seconds; that of the campaign if absent.
+    /// The time that all launches may take, in seconds; the campaign's budget if absent.
     pub budget_seconds: Option<f64>,
     /// The number of first launches.
     pub launches: u32,
@@ -180,7 +180,7 @@ fn narrow(campaign: &mut Campaign, points: &[Point], options: &TestSetupOptions)
         TimeSlice::Auto => TimeSlice::Seconds(share),
     };
     if let LauncherConfig::Simulated(options) = &mut campaign.launcher {
-        // Not the noise with which the table was made.
+        // The noise must differ from that with which the table was made.
         options.seed = options.seed.wrapping_add(1);
     }
 }

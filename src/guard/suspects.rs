@@ -26,10 +26,10 @@ pub fn fewest_launches() -> u32 {
     values_for_sign_test(ONE_SIDE, 0)
 }
 
-/// For each suspect, whether it is significantly slower, by the ratios of the deciding launches and its bound.
+/// Whether each suspect is significantly slower, by its bound and the ratios of the deciding launches.
 ///
-/// Each test's hypothesis is that the median ratio does not exceed the bound. [`LEVEL`] is that of all tests together,
-/// on both sides.
+/// Each test's hypothesis is that the median ratio does not exceed the bound. [`LEVEL`] is the level of all tests
+/// together, on both sides.
 pub(crate) fn confirmed(suspects: &[(Vec<f64>, f64)]) -> Vec<bool> {
     let probability = |(ratios, bound): &(Vec<f64>, f64)| {
         let above = ratios.iter().filter(|ratio| *ratio > bound).count();
@@ -39,7 +39,7 @@ pub(crate) fn confirmed(suspects: &[(Vec<f64>, f64)]) -> Vec<bool> {
     holm(&probabilities, ONE_SIDE)
 }
 
-/// For each suspect, whether it lacks some of the `launches` that decide, and these might still show that it is slower.
+/// Whether each suspect lacks some of the `launches` that decide, and the missing ones might still show it as slower.
 pub(crate) fn undecided(suspects: &[(Vec<f64>, f64)], launches: u32) -> Vec<bool> {
     let launches = launches as usize;
     let mut at_worst = suspects.to_vec();

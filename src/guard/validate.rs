@@ -145,9 +145,8 @@ impl Validated {
 }
 
 /// Measures points with the default and with the table's choices. Launches that lost a point are replaced until it has
-/// enough of them, while time is left. Points that seem slower by the interval of their
-/// speed-up are measured again, and count as slower if these launches show it significantly (with [`crate::LEVEL`] over
-/// all points).
+/// enough of them, while time is left. Points that seem slower by the interval of their speed-up are measured again,
+/// and count as slower if these launches show it significantly (with [`crate::LEVEL`] over all points).
 ///
 /// # Errors
 /// If nothing can be launched, or nothing was measured at any of the points; if ranks were placed in another order than
@@ -216,7 +215,7 @@ pub fn validate(
     })
 }
 
-/// Measures points again that some launches measured without valid times of both candidates, so that they have enough.
+/// Measures points again if some launches lack valid times of both candidates, so that they have enough launches.
 fn replace_lost(
     points: &[Point],
     times: &mut Times,

@@ -12,9 +12,9 @@ use crate::problem::LineProblem;
 pub(crate) enum Sized {
     /// The same as [`Cell::bytes`].
     Alike,
-    /// The whole vector, of a collective that is sized by part.
+    /// The size of the whole vector, for a collective whose cells have the size of a part.
     Vector,
-    /// One rank's part, of a collective that is sized by vector.
+    /// The size of one rank's part, for a collective whose cells have the size of the vector.
     Part,
 }
 

@@ -15,7 +15,6 @@ use crate::problem::LineProblem;
 use crate::row::{Reading, Row};
 use crate::{ImportFormat, ImportOptions, benchmark};
 
-/// All columns.
 pub(crate) const COLUMNS: [&str; 11] = [
     "collective",
     "library",
@@ -33,7 +32,7 @@ pub(crate) const COLUMNS: [&str; 11] = [
 /// The required columns.
 pub(crate) const NEEDED: [&str; 3] = ["collective", "bytes", "seconds"];
 
-/// The source of algorithms for which the file names none.
+/// The source of algorithms if the file names none.
 const UNNAMED_SOURCE: &str = "imported";
 
 /// Reads the rows. Lines that begin with `#` are comments.

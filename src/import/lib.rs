@@ -1,7 +1,7 @@
 //! Imports measurements of other programs into a store.
 //!
-//! All files are read before anything is written, and are then stored in one transaction as launches of their own.
-//! Candidates are compared within launches only, so their times must be in one file, under the same launch.
+//! All files are read before anything is written. They are then stored in one transaction, as new launches. Candidates
+//! are compared within launches only, so their times must be in one file, under the same launch.
 
 mod baseline;
 mod benchmark;

@@ -42,7 +42,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Adds a time of the library's default, or skips the line for the reason in place of the cell.
+    /// Adds a time of the library's default, or skips the line for the reason that is given instead of the cell.
     pub(crate) fn add(&mut self, line: u64, launch: u32, cell: Result<Cell, String>, seconds: f64) {
         match cell {
             Ok(cell) => self.rows.push(Row {

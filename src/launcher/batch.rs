@@ -29,13 +29,13 @@ use super::commands::Commands;
 use super::{Installation, Job, LaunchError, Launcher, Running, Submission};
 use crate::BatchOptions;
 
-/// The time that a job waits for another launch: if more launches are expected, and otherwise.
+/// The time that a job waits for another launch if more are expected, and the time if none is expected.
 const IDLE: Duration = Duration::from_secs(60);
 const IDLE_ALONE: Duration = Duration::from_secs(5);
 /// The time for which a submission is retried while the batch system does not answer.
 const SUBMIT_PATIENCE: Duration = Duration::from_secs(60);
 const SUBMIT_PAUSE: Duration = Duration::from_secs(2);
-/// The interval at which `stop` is checked meanwhile.
+/// The interval at which `stop` is checked while a submission is retried.
 const STOP_PAUSE: Duration = Duration::from_millis(20);
 
 /// Starts programs with one MPI library in jobs of a batch system.
@@ -59,7 +59,7 @@ struct Allocation {
 }
 
 impl Allocation {
-    /// Whether it can serve a launch, which must share these properties with the others.
+    /// Whether the job can serve a launch: all launches of a job have these properties in common.
     fn can_serve(&self, job: &Job) -> bool {
         (self.job.ranks, self.job.ppn) == (job.ranks, job.ppn)
             && self.job.driver == job.driver
@@ -68,8 +68,8 @@ impl Allocation {
 }
 
 impl BatchLauncher {
-    /// A launcher for the library of this installation, whose files are the same on all nodes. The batch system's
-    /// commands are searched on `path`, the value of `$PATH`.
+    /// A launcher for the library of this installation, which has the same files on all nodes. The batch system's
+    /// commands are searched for in `path`, the value of `$PATH`.
     pub fn new(
         installation: Installation,
         options: BatchOptions,
@@ -188,8 +188,8 @@ impl BatchLauncher {
         }
     }
 
-    /// Submits a script once, even if the batch system is unreachable for a moment and its reply unknown. If `stop` is
-    /// set before the reply, a job that was created nevertheless finds nothing to do.
+    /// Submits a script once, even if the batch system is briefly unreachable and its reply is lost. If `stop` is set
+    /// before the reply, a job that was created nevertheless finds nothing to do.
     fn hand_over(&self, request: &JobRequest<'_>, stop: &AtomicBool) -> Result<JobId, LaunchError> {
         let deadline = Instant::now() + SUBMIT_PATIENCE;
         // An impossible request is refused before it would wait in the queue forever.
@@ -304,7 +304,7 @@ pub(super) fn job_id(submission: &Submission) -> JobId {
     }
 }
 
-/// Whether a job serves other launches too, or is served by a job that does.
+/// Whether the batch system's job that serves this launch may serve others too.
 fn is_kept(job: &Job) -> bool {
     job.keep && job.begin_in.is_none()
 }

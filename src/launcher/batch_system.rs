@@ -50,8 +50,8 @@ pub trait BatchSystem: Debug + Send + Sync {
         clock(seconds)
     }
 
-    /// The name of a job in the queue: for users the campaign and the number of a launch, as far as the length of names
-    /// permits, and `mark`, 8 characters that distinguish it from all other jobs.
+    /// The name of a job in the queue: the campaign and the launch's number, for users, as far as the length of names
+    /// permits, and `mark`, 8 characters that distinguish the job from all others.
     fn job_name(&self, campaign: &str, number: &str, mark: &str) -> String {
         format!("{campaign}-{number}-{mark}")
     }
@@ -64,8 +64,8 @@ pub trait BatchSystem: Debug + Send + Sync {
         Ok(())
     }
 
-    /// The arguments with which [`Words::step`] gives variables to ranks. All but [`crate::PRELOADING`] are also in the
-    /// command's own environment, where `value` finds the values of others.
+    /// The arguments with which [`Words::step`] gives variables to ranks. Variables other than [`crate::PRELOADING`]
+    /// are also in the command's own environment, where `value` finds any variable.
     ///
     /// # Errors
     /// [`LaunchError::Step`] if the given arguments do not allow it.
@@ -85,7 +85,7 @@ pub trait BatchSystem: Debug + Send + Sync {
     /// it is unknown whether the script was accepted.
     fn submit(&self, commands: &Commands, request: &JobRequest<'_>) -> Result<JobId, LaunchError>;
 
-    /// The statuses of these jobs; those missing in the result are no longer known.
+    /// The statuses of these jobs; jobs that are missing in the result are no longer known.
     ///
     /// # Errors
     /// [`LaunchError::Silent`] if it cannot be reached.
@@ -126,7 +126,7 @@ pub struct Words {
     pub title: &'static str,
     /// The prefix of a directive's line in scripts.
     pub mark: &'static str,
-    /// Its term for the groups of nodes from which a job's are chosen: partition, or queue.
+    /// Its term for a group of nodes from which the nodes of a job are chosen: partition, or queue.
     pub partition: &'static str,
     /// The keys of a job specification for which it has no directive.
     pub lacks: &'static [&'static str],
@@ -222,7 +222,7 @@ pub enum End {
 }
 
 impl End {
-    /// The outcome of a launch that the job has not written, where the launch was `begun` or not.
+    /// The outcome of a launch if the job has not written it; `begun` says whether the launch had begun.
     pub(crate) fn of_launch(self, begun: bool) -> Outcome {
         match self {
             Self::Exited(0) | Self::By(BatchEnd::WallTime | BatchEnd::Lost) if !begun => {

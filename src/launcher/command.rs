@@ -15,7 +15,7 @@ use wire::{LAUNCHER_VARIABLE, RULES_VARIABLE};
 pub(super) struct Start<'a> {
     /// Further arguments, before the program.
     pub(super) options: &'a [String],
-    /// Variables for launcher and ranks from the campaign.
+    /// Variables from the campaign, for the launcher and the ranks.
     pub(super) own: &'a BTreeMap<String, String>,
     /// Variables beyond these and the environment of this process.
     pub(super) environment: &'a [(OsString, OsString)],

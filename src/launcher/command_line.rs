@@ -168,7 +168,6 @@ fn name_of(word: &OsStr) -> &OsStr {
     Path::new(word).file_name().unwrap_or(word)
 }
 
-/// The path of a program.
 fn find(word: &OsStr, path: &OsStr) -> PathBuf {
     let is_path = Path::new(word).components().count() > 1;
     let folders = std::env::split_paths(path).filter(|_| !is_path && !word.is_empty());

@@ -17,7 +17,7 @@ use super::tree::MARK;
 
 /// The time limit of a command, for busy schedulers.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
-/// The remaining time of a command once `stop` is set, so that its effect is still known.
+/// The time that a command still gets once `stop` is set, so that its effect becomes known.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -46,7 +46,7 @@ impl Commands<'_> {
         }
     }
 
-    /// The commands, ended soon after `stop` is set.
+    /// The same commands, each of which is ended soon after `stop` is set.
     pub(crate) fn until<'b>(&self, stop: &'b AtomicBool) -> Commands<'b> {
         Commands {
             path: self.path.clone(),

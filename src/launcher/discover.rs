@@ -85,7 +85,7 @@ pub fn discover(path: &OsStr) -> Discovery {
     discover_within(path, VERSION_TIMEOUT)
 }
 
-/// As [`discover`], but launchers that do not answer within `timeout` are left out.
+/// Searches like [`discover`], but leaves out launchers that do not answer within `timeout`.
 pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
     let searched: Vec<PathBuf> = std::env::split_paths(path).collect();
     let mut discovery = Discovery {
@@ -133,7 +133,7 @@ pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
 /// of [`LibraryName::ALL`].
 ///
 /// # Errors
-/// No library is installed, or not the requested one, or the named launcher belongs to another.
+/// No library is installed, the requested one is not, or the named launcher belongs to another one.
 pub fn select(choice: &LibraryChoice, found: &Discovery) -> Result<Installation, LaunchError> {
     let fits = |installation: &Installation| {
         choice.name.is_none_or(|name| installation.name == name)

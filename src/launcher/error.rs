@@ -43,7 +43,7 @@ pub enum LaunchError {
         #[source]
         reason: Refusal,
     },
-    /// A command before the program whose ranks cannot be given their variables.
+    /// A command that starts ranks cannot give them their variables.
     #[error("`{program}` cannot be given a table: {message}")]
     Step {
         program: &'static str,

@@ -60,7 +60,7 @@ pub trait Launcher {
     /// The job cannot be started; a job that fails later has an [`Exit`] instead.
     fn start(&self, job: &Job) -> Result<Box<dyn Running>, LaunchError>;
 
-    /// As [`Launcher::start`], but stops trying soon after `stop` is set.
+    /// Starts a job like [`Launcher::start`], but stops trying soon after `stop` is set.
     ///
     /// # Errors
     /// The errors of [`Launcher::start`]; [`LaunchError::Interrupted`] if it stopped trying.
@@ -186,7 +186,7 @@ pub trait Running: Send {
 pub enum JobState {
     /// The job waits for nodes.
     Queued {
-        /// The batch system's id of it.
+        /// The job's id in the batch system.
         id: String,
         /// The scheduler's reason, if it gives one.
         reason: Option<String>,
@@ -207,7 +207,7 @@ pub struct Exit {
     pub outcome: Outcome,
     /// The file with the output of launcher and ranks.
     pub log: PathBuf,
-    /// Its last lines.
+    /// The last lines of the log.
     pub tail: Vec<String>,
     /// Nodes that failed, if the batch system names them.
     pub failed_nodes: Vec<String>,

@@ -61,8 +61,8 @@ pub struct LocalLauncher {
 }
 
 impl LocalLauncher {
-    /// A launcher for this machine, which has this many cores ([`crate::cores`]), or for the hosts of a file, whose
-    /// cores are unknown.
+    /// A launcher for this machine, which has this many cores ([`crate::cores`]), or for the hosts of a file, which
+    /// have an unknown number of cores.
     pub fn new(installation: Installation, options: LocalOptions, cores: u32) -> Self {
         Self {
             installation,
@@ -152,8 +152,8 @@ impl LocalLauncher {
         command(&self.installation, &start, shape, binding)
     }
 
-    /// Starts the launcher with its own temporary folder: Open MPI 4 keeps session files in a folder of the user there,
-    /// which concurrent launches create and remove, and so disturb each other.
+    /// Starts the launcher with its own temporary folder: Open MPI 4 keeps session files in the user's folder there,
+    /// and concurrent launches that create and remove this folder disturb each other.
     fn spawn(&self, mut command: Command) -> Result<Spawned, LaunchError> {
         let asked = command.get_envs().find(|(name, _)| *name == TMPDIR);
         let asked = asked.and_then(|(_, value)| value).map(PathBuf::from);

@@ -147,7 +147,7 @@ pub struct Template {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Allocation {
-    /// All shapes are subsets of the largest one's nodes.
+    /// All shapes use nodes of the largest shape's allocation.
     #[default]
     Shared,
     /// Each number of nodes has its own jobs, placed by the scheduler.

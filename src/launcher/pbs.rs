@@ -17,7 +17,7 @@ const AWAY: [&str; 4] = [
     "Communication failure",
     "Connection timed out",
 ];
-/// Exit codes of jobs that come from PBS itself.
+/// Exit codes that PBS itself gives to jobs.
 const KILLED_FOR_MEMORY: [i32; 2] = [-27, -26];
 const KILLED_FOR_TIME: i32 = -29;
 /// Exit codes from here on represent signals.
@@ -45,7 +45,7 @@ impl BatchSystem for Pbs {
         &WORDS
     }
 
-    /// Only 15 characters, which all servers accept.
+    /// A name of at most 15 characters, which all servers accept.
     fn job_name(&self, _campaign: &str, number: &str, mark: &str) -> String {
         format!("ct{number:.4}-{mark}")
     }
@@ -190,7 +190,7 @@ impl Shown {
     fn end(&self) -> End {
         let exit: Option<i32> = self.value("Exit_status").and_then(|text| text.parse().ok());
         match exit {
-            // Deleted before it ran.
+            // The job was deleted before it ran.
             None => End::By(BatchEnd::Cancelled),
             Some(KILLED_FOR_TIME) => End::By(BatchEnd::WallTime),
             Some(code) if KILLED_FOR_MEMORY.contains(&code) => End::By(BatchEnd::OutOfMemory),

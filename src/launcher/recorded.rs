@@ -30,7 +30,7 @@ pub enum RecordedState {
     Current(JobState),
     /// The launch has ended.
     Ended(Outcome),
-    /// Its files do not contain it, and the batch system does not answer.
+    /// The launch's files do not contain its state, and the batch system does not answer.
     Unknown,
 }
 

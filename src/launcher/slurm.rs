@@ -48,7 +48,7 @@ impl BatchSystem for Slurm {
         &WORDS
     }
 
-    /// Days are a separate field.
+    /// A wall time with the days as a separate field.
     fn wall_time(&self, seconds: u64) -> String {
         let time = clock(seconds % 86400);
         match seconds / 86400 {
@@ -177,10 +177,10 @@ impl BatchSystem for Slurm {
 
 /// The option for the variables that ranks get.
 const EXPORT: &str = "--export";
-/// Variables with the same meaning.
+/// Variables with the same meaning as this option.
 const EXPORTING: [&str; 2] = ["SRUN_EXPORT_ENV", "SLURM_EXPORT_ENV"];
 
-/// The value of a word that is [`EXPORT`], possibly abbreviated; the inner `None` if it is the next word.
+/// The value of a word that is [`EXPORT`], possibly abbreviated; the inner `None` if the next word is the value.
 fn exported(word: &OsStr) -> Option<Option<&OsStr>> {
     let bytes = word.as_encoded_bytes().strip_prefix(b"--")?;
     let mut parts = bytes.splitn(2, |byte| *byte == b'=');
@@ -196,8 +196,8 @@ fn refused(message: String) -> LaunchError {
     }
 }
 
-/// The words without the first [`EXPORT`] with a value, and that value. It belongs to `srun` if only options precede
-/// it: a later one may be an argument of the program, unless one of `srun`'s came first.
+/// The words without the first [`EXPORT`] with a value, and that value. The option belongs to `srun` if only options
+/// precede it. Otherwise it may be an argument of the program, and is an error.
 fn without_export(
     arguments: &[OsString],
 ) -> Result<(Vec<OsString>, Option<OsString>), LaunchError> {
@@ -222,8 +222,8 @@ fn without_export(
     }
 }
 
-/// Arguments of `srun` that export these variables too, besides those of its own option or variable. Variables that are
-/// not preloaded are only named: their values, which may contain commas, are in the environment of `srun`.
+/// Arguments of `srun` that export these variables besides those that its option or variable already names. Variables
+/// that are not preloaded are only named: their values, which may contain commas, are in the environment of `srun`.
 fn exporting(
     arguments: &[OsString],
     variables: &[(&str, OsString)],

@@ -111,7 +111,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
         }
     }
 
-    /// A list would be taken for the fields in their order in the source text.
+    /// Refuses lists, which serde would take for the fields in the order of the source text.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,

@@ -1,4 +1,4 @@
-//! A YAML file whose fields have places.
+//! A YAML file with the place of each field.
 
 use std::path::Path;
 

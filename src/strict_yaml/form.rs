@@ -20,7 +20,7 @@ pub struct Scalar(pub String);
 #[serde(rename = "strict_yaml::Argument")]
 pub struct Argument(pub String);
 
-/// A scalar as written, whatever its meaning.
+/// A scalar as written, also if YAML would read it as another type.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename = "strict_yaml::Verbatim")]
 pub struct Verbatim(pub String);

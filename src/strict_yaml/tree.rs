@@ -1,6 +1,6 @@
 //! A YAML document as a tree in which every value has its place.
 //!
-//! Scalars stay text, whose meaning the reader of a field determines. Only a small part of YAML is allowed.
+//! Scalars stay text; the reader of a field determines their meaning. Only a small part of YAML is allowed.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -87,7 +87,7 @@ pub fn provenance(library: Library) -> Provenance {
 }
 
 /// A table with an entry for each collective on one node of two to five ranks. It chooses algorithm number `place`
-/// (modulo their number), where that supports the number of ranks. The rules are measured and confirmed.
+/// (modulo their number) if this algorithm supports the number of ranks. The rules are measured and confirmed.
 pub fn forcing(place: usize, library: Library) -> Table {
     let of = |collective: Collective| {
         let classes = match collective.is_reduction() {

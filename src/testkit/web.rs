@@ -208,7 +208,7 @@ impl Site {
         digest
     }
 
-    /// Limits the tables to keep to the newest ones.
+    /// Keeps only this many of the newest tables.
     pub fn keep(&self, newest: usize) {
         let mut published = locked(&self.0);
         let old = published.released.len().saturating_sub(newest);

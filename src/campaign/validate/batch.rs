@@ -18,7 +18,7 @@ const ALLOCATIONS: [(&str, Allocation); 2] = [
     ("shared", Allocation::Shared),
     ("separate", Allocation::Separate),
 ];
-/// The least wall time, in seconds; in less nothing can be started.
+/// The least wall time, in seconds: nothing can be started in less.
 const LEAST_WALL_TIME: f64 = 60.0;
 
 impl Check<'_> {

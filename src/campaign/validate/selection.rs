@@ -84,8 +84,8 @@ impl Check<'_> {
         Ok(patterns)
     }
 
-    /// The requested collectives, or all that have an algorithm to compare. Those for which only libraries have
-    /// algorithms are included if some of these algorithms are, and never in a simulation.
+    /// The requested collectives, or all that have an algorithm to compare. Collectives for which only libraries have
+    /// algorithms are included if some of these algorithms take part, but never in a simulation.
     pub(super) fn collectives(
         &self,
         given: Option<&OneOrMany<Scalar>>,

@@ -12,7 +12,7 @@ use crate::Problem;
 use crate::definition::SizesDefinition;
 
 const DEFAULT_SIZES: &str = "8..4M x4";
-/// The default where every rank has a part of the vector, so that many ranks make it long.
+/// The default sizes if every rank has a part of the vector, since many ranks then make the vector long.
 const DEFAULT_PART_SIZES: &str = "8..1M x4";
 const DEFAULT_KEY: &str = "default";
 

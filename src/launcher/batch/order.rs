@@ -1,9 +1,9 @@
 //! The folder through which a job gets orders and returns their outcomes.
 //!
-//! An order is a file `NUMBER.order`. The job claims it by renaming it to `NUMBER.begun`, whose time it updates, and
-//! the command that gave it withdraws it by removing it: only one of the two can succeed. The outcome is in
-//! `NUMBER.exit`. The job creates `open` when it is ready, and `closed` before it looks for orders the last time. Files
-//! are found by listing their folder, since network file systems cache for a while that a file does not exist.
+//! An order is a file `NUMBER.order`. The job claims it by renaming the file to `NUMBER.begun` and updating its time;
+//! the command that gave the order withdraws it by removing the file. Only one of the two can succeed. The outcome is
+//! in `NUMBER.exit`. The job creates `open` when it is ready, and `closed` before it looks for orders the last time.
+//! Files are found by listing their folder, since network file systems may report a new file as missing for a while.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,9 +29,9 @@ pub(crate) struct Opened {
 /// The stage of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Not claimed by the job; `closed` is the job's exit code once it begins no more launches.
+    /// The job has not claimed the order; `closed` is the job's exit code once it begins no more launches.
     Waiting { closed: Option<i32> },
-    /// The job has been carrying it out since then.
+    /// The job has been carrying out the order since this time.
     Begun { since: SystemTime },
     /// The launch has ended.
     Ended(Outcome),

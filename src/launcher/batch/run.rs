@@ -11,10 +11,10 @@ use crate::commands::Commands;
 use crate::local::tail;
 use crate::{Exit, JobState, LaunchError, Outcome, Running, Submission};
 
-/// The interval between queries to the batch system, in the beginning and later.
+/// The interval between queries to the batch system at first, and the later interval.
 const ASK_SOON: Duration = Duration::from_secs(2);
 const ASK_LATER: Duration = Duration::from_secs(10);
-/// The length of the beginning.
+/// The time after which the later interval applies.
 const SOON: Duration = Duration::from_secs(30);
 /// The time for which a batch system may be unreachable before that is an error.
 const PATIENCE: Duration = Duration::from_secs(600);

@@ -14,12 +14,12 @@ use crate::{BatchOptions, Template};
 
 const SERVE: &str = include_str!("../../../jobs/templates/serve.sh.j2");
 
-/// The shortest and the longest time before its end in which a job begins no more measurements.
+/// The shortest and the longest margin: the time before its end in which a job begins no more measurements.
 const LEAST_MARGIN: Duration = Duration::from_secs(30);
 const MOST_MARGIN: Duration = Duration::from_secs(300);
-/// The divisor of the wall time that gives the margin in between.
+/// The wall time is divided by this number to get a margin between these two.
 const MARGIN_PART: u32 = 20;
-/// The least time for measuring with which a launch is begun.
+/// The time for measuring that must be left for a launch to begin.
 const LEAST_MEASURING: Duration = Duration::from_secs(60);
 
 /// The longest template: the engine counts lines and columns with 16 bits.
@@ -63,7 +63,7 @@ pub(super) struct Times {
     wall: u64,
     /// The time at its end in which running measurements may finish.
     margin: u64,
-    /// The least time before the margin with which a launch is begun.
+    /// The least time before the margin that must be left for a launch to begin.
     least: u64,
 }
 

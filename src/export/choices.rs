@@ -1,4 +1,4 @@
-//! The choices of a table that one library can be given.
+//! The choices of a table that one library's settings can express.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +52,7 @@ impl RanksRules {
         self.choices.iter().rfind(holds)?.native.as_ref()
     }
 
-    /// The choices for a number of ranks, out of those for several.
+    /// The entry of `all` for a number of ranks.
     pub(crate) fn governing(all: &[Self], ranks: u32) -> Option<&Self> {
         all.iter()
             .find(|rules| (rules.first..=rules.last).contains(&ranks))
@@ -261,7 +261,7 @@ fn is_about(table: &Table, library: &Library) -> bool {
 /// The merging of rules of shapes with the same number of ranks.
 struct RankMerging {
     operators: OperatorClass,
-    /// The shapes that alone count for their numbers of ranks (`--assume-shape`).
+    /// The shapes whose rules alone are used for their numbers of ranks (`--assume-shape`).
     assumed: Vec<CommShape>,
     extrapolate: bool,
 }

@@ -38,9 +38,9 @@ pub(crate) fn deployed(table: &Table, policy: Policy, of_all_kinds: bool) -> (Ta
     (table.deployed(policy).0, notes)
 }
 
-/// The rules for a file, as entries for any deployment, and a count. Unless `of_all_kinds`, entries for colltune
-/// contribute only the library's own algorithms, and only where there is no entry for the library's settings; their
-/// other rules are counted.
+/// The rules for a file, as entries for any deployment, and the number of rules that only colltune can carry out and
+/// that are left out. Unless `of_all_kinds`, entries for colltune contribute only the library's own algorithms, and
+/// only where there is no entry for the library's settings.
 fn exported_rules(table: &Table, of_all_kinds: bool) -> (Table, usize) {
     let mut exported = table.clone();
     let mut only_colltune = 0;

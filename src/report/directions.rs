@@ -5,7 +5,7 @@ use vocabulary::units::format_bytes;
 
 use crate::view::View;
 
-/// The factor over the time of one message from which two messages in opposite directions count as sent in turn.
+/// The smallest ratio, to the time of one message, at which two messages in opposite directions count as sent in turn.
 const IN_TURN: f64 = 1.75;
 /// The smallest coverage of an interval that allows a statement: that of three launches.
 const CERTAIN: f64 = 0.75;

@@ -47,7 +47,7 @@ impl View {
     }
 }
 
-/// Whether an entry leads the comparison of its shape: it is for use by colltune, or there is no such entry.
+/// Whether an entry leads the comparison of its shape: it holds for colltune, or no entry of the shape does.
 fn leads(entry: &ShapeRules, entries: &[ShapeRules]) -> bool {
     let holds = |entry: &ShapeRules| entry.deployments.cover(Deployment::Colltune);
     let same = |other: &&ShapeRules| {

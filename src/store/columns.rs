@@ -64,7 +64,7 @@ impl FromSql for Repetitions {
     }
 }
 
-/// A shape, from a column of nodes and the next one of ranks on each.
+/// A shape, from a column with the nodes and the next column with the ranks on each.
 pub(crate) fn shape(row: &Row<'_>, column: usize) -> rusqlite::Result<CommShape> {
     let (nodes, ppn) = (row.get(column)?, row.get(column + 1)?);
     let impossible = || rusqlite::Error::IntegralValueOutOfRange(column, i64::from(nodes));

@@ -96,11 +96,11 @@ impl Store {
 
     /// The seconds that the launches of a library have cost, for any campaign: the spent part of a budget.
     ///
-    /// This is the larger of two sums. One is over the seconds of all completed tasks. The other is over the launches'
-    /// wall-clock time from begin to end, which includes start-up and turns that hung or crashed. Some launches count
-    /// only with their tasks in the second sum: those that have not ended; interrupted ones, because the next run may
-    /// have recorded their end much later; and those without a `parent_lock`, which wait in a queue first. No launch counts
-    /// with more than its deadline and one watchdog timeout. With a `purpose`, only its launches count.
+    /// This is the larger of two sums: the seconds of all completed tasks, and the launches' wall-clock time from begin
+    /// to end, which includes start-up and turns that hung or crashed. Some launches count in the second sum only with
+    /// their tasks: those that have not ended; interrupted ones, because the next run may have recorded their end much
+    /// later; and those without a `parent_lock`, which wait in a queue first. The wall-clock time of a launch counts at
+    /// most up to its deadline and one watchdog timeout. With a `purpose`, only launches for it count.
     pub fn spent_seconds(
         &self,
         library: &Library,

@@ -7,8 +7,8 @@ use nix::sys::statfs::statfs;
 
 use crate::StoreError;
 
-/// Magic numbers from `linux/magic.h` and the file systems' own headers. File systems in user space are mostly network
-/// ones, and do not say which.
+/// Magic numbers from `linux/magic.h` and the file systems' own headers. File systems in user space do not report their
+/// kind; most are network file systems.
 const NETWORK: &[(i64, &str)] = &[
     (0x6969, "NFS"),
     (0x517B, "SMB"),

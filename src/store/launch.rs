@@ -123,8 +123,8 @@ impl Store {
         Ok(())
     }
 
-    /// The tasks that the last launch of a campaign with a library was to complete and did not, in the order of its
-    /// plan; empty if the launch was complete or confirmed choices.
+    /// The tasks that the last launch of a campaign with a library did not complete, in the order of its plan; empty if
+    /// the launch was complete or confirmed choices.
     pub fn undone(
         &self,
         library: &Library,
@@ -159,8 +159,8 @@ impl Store {
         })
     }
 
-    /// The plan of the last launch of a campaign with a library that has measured cells, or began to, and the time at
-    /// which it was running, in seconds since the Unix epoch.
+    /// The plan of the last launch of a campaign with a library that planned cells and reported its start, and the time
+    /// of that report, in seconds since the Unix epoch.
     pub fn last_of_cells(
         &self,
         library: &Library,
@@ -189,8 +189,8 @@ impl Store {
         })
     }
 
-    /// The plans of launches that were begun and not ended, oldest first: their colltune was killed or is still
-    /// running.
+    /// The plans of launches that were begun and have not ended, oldest first: the colltune that began them was killed
+    /// or is still running.
     ///
     /// The holder of the [`crate::Lock`] ingests the remaining records of their spool files, and ends the launches.
     pub fn unfinished_launches(&self) -> Result<Vec<Plan>, StoreError> {
@@ -199,7 +199,7 @@ impl Store {
     }
 }
 
-/// The number after those of all launches.
+/// The number after that of the last launch.
 pub(crate) fn next_number(connection: &Connection) -> rusqlite::Result<u32> {
     let query = "SELECT coalesce(max(number), 0) + 1 FROM launch";
     connection.query_row(query, [], |row| row.get(0))

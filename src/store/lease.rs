@@ -96,7 +96,7 @@ impl Drop for Lease {
             let _ = thread.join();
         }
         if is_of(&self.path, &self.line) {
-            // If it stays behind, it is stale as soon as this process has ended.
+            // If the file remains, it is stale as soon as this process has ended.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -143,7 +143,7 @@ struct Claim {
 
 impl Claim {
     fn take(&self) -> Result<(), StoreError> {
-        // A second time if the lease was just released, or is stale.
+        // Tries again if the lease was just released, or is stale.
         let mut is_contested = false;
         for _ in 0..3 {
             fs::write(&self.mine, &self.line).map_err(|error| self.failed(error))?;
@@ -166,8 +166,8 @@ impl Claim {
         Err(self.refused(""))
     }
 
-    /// Whether the lease is still ours after other processes that found the same stale lease are done: they may have
-    /// moved ours away by mistake, and a third process may have taken it before they restored it.
+    /// Whether the lease is still ours when the other processes that found the same stale lease are done: they may have
+    /// moved ours away by mistake, and a third process may have taken the lease before they restored ours.
     fn endures(&self) -> bool {
         std::thread::sleep(CONTEST);
         // Opening the file makes a network file system ask its server again.
@@ -216,7 +216,7 @@ impl Claim {
         now.duration_since(then).is_ok_and(|age| age > STALE)
     }
 
-    /// Moves a stale lease away; returns false if it was no longer the one found.
+    /// Moves a stale lease away; returns false if another one had replaced the lease that was found.
     fn put_away(&self, found: &str) -> Result<bool, StoreError> {
         match fs::rename(&self.path, &self.old) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),

@@ -212,7 +212,7 @@ fn journal_mode(path: &Path) -> &'static str {
 fn prepare(connection: &mut Connection, journal_mode: &str) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "synchronous", "full")?;
-    // Before the log is switched on, so that a new file has our header from its first byte on; see `check_header`.
+    // This comes before the log is switched on, so that a new file begins with our header; see `check_header`.
     schema::migrate(connection)?;
     // A file system without shared memory selects another mode, which is as durable.
     connection.pragma_update_and_check(None, "journal_mode", journal_mode, |_| Ok(()))

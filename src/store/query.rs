@@ -121,7 +121,7 @@ impl Store {
         self.samples_for(library, pattern, Purpose::Exploring)
     }
 
-    /// As [`Self::samples`], of launches that confirmed choices.
+    /// Like [`Self::samples`], for launches that confirmed choices.
     pub fn confirming_samples(
         &self,
         library: &Library,
@@ -142,7 +142,7 @@ impl Store {
         self.read_samples(&which, params![name, version, column_of(pattern)])
     }
 
-    /// As [`Self::samples`], of experiments only.
+    /// Like [`Self::samples`], for experiments only.
     pub fn experiment_samples(&self, library: &Library) -> Result<Vec<Sample>, StoreError> {
         self.read_samples(EXPERIMENTS, of(library))
     }
@@ -303,7 +303,7 @@ impl Definitions {
         ))
     }
 
-    /// As [`Self::of`], for a row of a measurement, which only certain pairs can have.
+    /// Like [`Self::of`], for the row of a measurement; a candidate that the subject cannot have is damage.
     fn of_measured(&self, row: &Row<'_>) -> rusqlite::Result<(Subject, Candidate)> {
         let (subject, candidate) = self.of(row)?;
         let is_possible = match &subject {

@@ -13,8 +13,8 @@ use crate::{Store, schema};
 /// Opens an existing store without writing to it or beside it.
 ///
 /// A store in write-ahead logging mode needs files beside it even for reading. If there are none, the store is complete
-/// in itself, and SQLite is told that it does not change (<https://www.sqlite.org/wal.html#read_only_databases>).
-/// Existing ones are used as far as this user may read them.
+/// in itself, and SQLite is told that it does not change (<https://www.sqlite.org/wal.html#read_only_databases>). If
+/// there are some, they are used as far as this user may read them.
 pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
     let file = |source| StoreError::file(path, source);
     // SQLite follows links, so the files beside the store are beside the link's target.

@@ -3,11 +3,11 @@
 //! Each candidate's time is interpolated between two measured shapes, in the logarithms of ranks and time, and between
 //! measured sizes. The rules choose the candidate with the shortest time, with thresholds where times cross. The
 //! neighbours have as many ranks per node as the requested shape, or else as many nodes. Both have a power of two ranks
-//! if the requested shape has, and otherwise neither, since many algorithms are made for one of the two cases.
+//! if the requested shape has one; otherwise neither has, since many algorithms are made for one of the two cases.
 //!
-//! The default is not an algorithm but a choice among the library's. Where it is the same as different candidates at
-//! two points, its time between them is unknown. The fastest candidate with a known time is then chosen; the algorithms
-//! that the default may be are among them.
+//! The default is the library's choice among its algorithms. If it cannot be the same algorithm at two points, its time
+//! between them is unknown. The fastest candidate with a known time is then chosen; the algorithms that the default may
+//! be are among these candidates.
 
 mod pair;
 
@@ -88,9 +88,9 @@ impl Table {
     }
 }
 
-/// Removes all candidates' times that interpolation between these entries of one collective does not need. It needs
-/// those of candidates that are the fastest on some shape between two neighbours, at a measured size, and of some that
-/// are the same as the default. An entry without a neighbour keeps no times.
+/// Removes the times that interpolation between these entries of one collective does not need. It needs the times of
+/// candidates that are the fastest on some shape between two neighbours, at a measured size, and of some that take as
+/// long as the default. An entry without a neighbour keeps no times.
 pub fn leave_needed_times(collective: Collective, entries: &mut [ShapeRules]) {
     let mut needed: Vec<BTreeSet<Candidate>> = vec![BTreeSet::new(); entries.len()];
     for deployment in Deployment::ALL {
@@ -130,7 +130,7 @@ pub fn leave_needed_times(collective: Collective, entries: &mut [ShapeRules]) {
     }
 }
 
-/// A small set of candidates that are the same as the default at each size at which any candidate is.
+/// A small set of candidates. At each size at which any candidate takes as long as the default, one of the set does.
 fn like_default(entry: &ShapeRules) -> BTreeSet<Candidate> {
     let mut open: BTreeSet<usize> = (0..entry.measured.len()).collect();
     let mut found = BTreeSet::new();

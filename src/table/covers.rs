@@ -68,7 +68,7 @@ impl OperatorClass {
     /// Every value.
     pub const ALL: [Self; 2] = [Self::Commutative, Self::Noncommutative];
 
-    /// The class of an operator that commutes, or not.
+    /// The class of the operators that commute, or of those that do not.
     pub const fn of(commutes: bool) -> Self {
         match commutes {
             true => Self::Commutative,

@@ -1,9 +1,9 @@
-//! Decimal numbers times a power of ten, exactly.
+//! Exact multiplication of decimal numbers by powers of ten.
 //!
 //! Files give times in microseconds, memory holds seconds. Multiplying would round. Moving the decimal point in the
 //! text does not, so written numbers are read back unchanged.
 
-/// Reads a decimal number times `10^power`; `None` if the text is no number.
+/// Reads a decimal number times `10^power`; `None` if the text is not a number.
 pub(crate) fn scaled(text: &str, power: i32) -> Option<f64> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     if !mantissa

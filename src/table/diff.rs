@@ -264,8 +264,8 @@ impl Diff {
     }
 }
 
-/// The shapes, each with its order of ranks, for which at least one of the tables has its own rules. If one table does
-/// not know the order, that of the other table counts.
+/// The shapes, each with its order of ranks, for which at least one of the tables has its own rules. If only one table
+/// knows the order, its order is used.
 fn shapes(tables: &[&Table; 2], collective: Collective) -> BTreeSet<(CommShape, RankOrder)> {
     let entries = tables
         .iter()

@@ -25,8 +25,8 @@ const HEADER: &str = "\
 const LINE_WIDTH: usize = 100;
 
 impl Table {
-    /// The text of the table. Equal tables have equal texts, and the text is read back as an equal table if this one
-    /// keeps the rules of [`Table`], as [`Table::save`] ensures.
+    /// The text of the table. Equal tables have equal texts, and the text is read back as an equal table if this table
+    /// obeys the rules of [`Table`], as [`Table::save`] ensures.
     pub fn to_yaml(&self) -> String {
         self.to_string()
     }
@@ -182,7 +182,7 @@ pub(crate) fn candidate(candidate: &Candidate) -> Result<String, fmt::Error> {
     let mut text = format!("candidate: {}", scalar(candidate.algorithm()));
     for (key, value) in candidate.parameters().given() {
         match key {
-            // Ids; other values are numbers.
+            // The values of these keys are ids; other values are numbers.
             "reduce" | "bcast" | "node" | "network" => write!(text, ", {key}: {}", scalar(&value))?,
             _ => write!(text, ", {key}: {value}")?,
         }
@@ -190,7 +190,7 @@ pub(crate) fn candidate(candidate: &Candidate) -> Result<String, fmt::Error> {
     Ok(text)
 }
 
-/// Rows with aligned columns, one per measured size. The row of speed-ups is left out where they are the ratios of the
+/// Rows with aligned columns, one per measured size. The row of speed-ups is left out if each is the ratio of its
 /// times.
 fn measured_columns(f: &mut fmt::Formatter<'_>, points: &[MeasuredPoint]) -> fmt::Result {
     if points.is_empty() {
@@ -229,7 +229,7 @@ fn measured_columns(f: &mut fmt::Formatter<'_>, points: &[MeasuredPoint]) -> fmt
     Ok(())
 }
 
-/// A list between its opening bracket and its end, continued under its first item where a line is full.
+/// Writes a list between `start` and `end`; where a line is full, the list continues under its first item.
 pub(crate) fn list(
     f: &mut fmt::Formatter<'_>,
     start: &str,

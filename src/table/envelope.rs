@@ -1,8 +1,8 @@
 //! The lowest of several straight lines.
 
-/// The changes of the lowest line on the way from the low end (0) to the high end (1), each with the line that becomes
-/// the lowest, in ascending order. A line is given by its values at both ends; a line with an unknown value is ignored.
-/// `first` is the line to start with, the lowest at the low end.
+/// The places between the low end (0) and the high end (1) at which another line becomes the lowest, each with the
+/// index of that line, in ascending order. A line is given by its values at both ends; a line with an unknown value is
+/// ignored. `first` is the line that is the lowest at the low end.
 pub fn crossings(lines: &[Option<[f64; 2]>], first: usize) -> Vec<(f64, usize)> {
     let mut changes = Vec::new();
     let (mut at, mut lowest) = (0.0, first);
@@ -25,7 +25,7 @@ pub fn crossings(lines: &[Option<[f64; 2]>], first: usize) -> Vec<(f64, usize)> 
     changes
 }
 
-/// The index of the lowest known value, the first of several.
+/// The index of the lowest known value; of equal ones, the first.
 pub fn lowest(values: impl Iterator<Item = Option<f64>>) -> Option<usize> {
     let known = values
         .enumerate()

@@ -17,8 +17,8 @@ pub enum TableError {
     /// The file was read and is not a valid table.
     #[error(transparent)]
     Invalid(#[from] Box<Diagnostic>),
-    /// Writing failed. A regular file has its old contents, if any, or all new contents if only the sync of its
-    /// directory failed; never a part of them.
+    /// Writing failed. A regular file still has its old contents, if any, or all new contents if only the sync of its
+    /// directory failed.
     #[error("cannot write the table {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
     /// The table in memory breaks the rules of tables; nothing was written.

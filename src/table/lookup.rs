@@ -200,27 +200,27 @@ impl fmt::Display for RulePlace {
 
 impl Table {
     /// Decides about a call. The decision depends only on the table and the query, so ranks with equal queries get
-    /// equal decisions. Allocates only where it interpolates between shapes.
+    /// equal decisions. This function allocates only when it interpolates between shapes.
     ///
-    /// *Shape.* The entries of the collective that hold for the deployment and the operator class count (for any class,
-    /// if the collective combines nothing). They are tried in this order:
+    /// *Shape.* The entries of the collective for the deployment and the operator class (or for any class, if the
+    /// collective combines nothing) are tried in this order:
     ///
     /// 1. The first entry of exactly that shape whose order of ranks may be the requested one ([`RankOrder::may_be`]).
     /// 2. If entries with the times of candidates ([`ShapeRules::candidates`]) enclose the shape, the candidate with
     ///    the shortest time interpolated between two of them. These are the nearest with fewer and with more ranks that
-    ///    have as many ranks per node, or else as many nodes, and a power of two ranks if the requested shape has. Such
-    ///    a decision is marked, has low confidence and is not confirmed.
-    /// 3. The nearest entry. Shapes whose order may be the requested one come first, then those that agree with the
-    ///    requested shape in having a power of two ranks, then those with the nearer number of nodes by ratio, the
-    ///    smaller of two, then those with the nearer number of ranks per node. Such a stand-in is marked and has low
-    ///    confidence.
-    /// 4. Without any entry the library's default, with low confidence and an unknown time.
+    ///    have as many ranks per node, or else as many nodes, and a power of two ranks exactly if the requested shape
+    ///    has one. Such a decision is marked, has low confidence and is not confirmed.
+    /// 3. The nearest entry. Entries whose order may be the requested one come first, then those that have a power of
+    ///    two ranks exactly if the requested shape has one, then those with the nearer number of nodes by ratio (of
+    ///    equal ratios, the smaller number), then those with the nearer number of ranks per node. Such a stand-in is
+    ///    marked and has low confidence.
+    /// 4. If there is no entry, the library's default, with low confidence and an unknown time.
     ///
-    /// *Size.* The last rule of the entry whose `from_bytes` does not exceed the message size.
+    /// *Size.* The last rule of the entry whose `from_bytes` does not exceed the message size decides.
     ///
-    /// *Times.* At measured sizes as measured; between them interpolated linearly in the logarithms of size and time;
-    /// below the smallest as at the smallest; above the largest proportional to the size, since bandwidth dominates
-    /// there, with the confidence one step lower.
+    /// *Times.* At measured sizes, times are as measured; between them, they are interpolated linearly in the
+    /// logarithms of size and time. Below the smallest size they are constant. Above the largest they are proportional
+    /// to the size, since bandwidth dominates there, and the confidence is one step lower.
     ///
     /// Each measured point belongs to the rule that holds at its size and gives the time of that rule's candidate. If a
     /// point next to the size belongs to another rule than the deciding one, only the default's time is found in this
@@ -258,7 +258,7 @@ impl Table {
         Some((Cow::Borrowed(nearest), nearest.matched(query)))
     }
 
-    /// The table's own value of a candidate that has times in it.
+    /// The table's own copy of a candidate that has times in the table.
     fn known(&self, collective: Collective, candidate: &Candidate) -> &Candidate {
         let entries = self.collectives.get(&collective).into_iter().flatten();
         let mut known = entries.flat_map(|entry| &entry.candidates);

@@ -42,7 +42,7 @@ impl Policy {
             .flatten()
     }
 
-    /// The requirement that a rule fails which replaces the default.
+    /// The first requirement that a rule fails, if the rule replaces the default; `None` if it fails none.
     fn lack_of(self, basis: Basis<'_>) -> Option<Lack> {
         let Basis {
             confirmed,
@@ -51,7 +51,7 @@ impl Policy {
         } = basis;
         let least = self.min_confidence.unwrap_or(provenance.min_confidence);
         if provenance.library.is_simulated() && !self.unconfirmed {
-            // Neither confirmation nor confidence would change that.
+            // The rule stays simulated, whatever its confirmation and confidence.
             Some(Lack::Measurement)
         } else if !confirmed && !self.unconfirmed {
             Some(Lack::Confirmation)
@@ -104,7 +104,7 @@ pub enum Lack {
     /// Fresh launches have not confirmed it.
     #[error("is not confirmed")]
     Confirmation,
-    /// Its confidence, this one, is below that of the policy.
+    /// The rule's confidence, given here, is below that of the policy.
     #[error("has {0} confidence")]
     Confidence(Confidence),
     /// It was simulated, not measured.

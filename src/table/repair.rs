@@ -98,7 +98,7 @@ pub fn turn_back(
     changes
 }
 
-/// The last verdict about each size, class of operators and deployment; several if they are of the same second.
+/// The last verdict about each size, class of operators and deployment; several if they are from the same second.
 fn last<'a>(verdicts: &[&'a Verdict]) -> Vec<&'a Verdict> {
     let is_last = |verdict: &&&Verdict| {
         let same = |v: &&&Verdict| {
@@ -166,8 +166,8 @@ impl ShapeRules {
     /// get the default's time. The entry loses all times of the candidates that it chose there, so that they are not
     /// interpolated to other shapes. A range that ends at `u64::MAX` has no end.
     ///
-    /// The default has medium confidence there, because a validation found the chosen candidate slower, but not in the
-    /// table's own measurements.
+    /// The default has medium confidence there, because a validation found the chosen candidate slower, but the table's
+    /// own measurements did not.
     pub fn turn_back(&mut self, sizes: &Range<u64>) {
         if sizes.is_empty() {
             return;
@@ -199,8 +199,8 @@ impl ShapeRules {
         }
     }
 
-    /// Whether verdicts can confirm its rules. Verdicts are about operators of one class; in programs that use
-    /// colltune, a rule for all operators would need both.
+    /// Whether verdicts can confirm the entry's rules. A verdict is about operators of one class; in programs that use
+    /// colltune, a rule for all operators would need verdicts about both.
     pub fn is_confirmable(&self, collective: Collective) -> bool {
         let is_for_both = collective.is_reduction() && self.operators == Operators::Any;
         !is_for_both || self.deployments == Deployments::Library

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Words that some YAML readers do not take for text.
+/// Words that some YAML readers do not read as text.
 const RESERVED: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
 
 /// The text as a scalar on one line: unquoted where every YAML reader takes it for that text, in block and in flow

@@ -19,8 +19,8 @@ const VERSION_WITHOUT_SHARED: u32 = 3;
 /// A decision table: which candidate to use for a collective, communicator shape, operator class
 /// and message size.
 ///
-/// The fields are open so that a table can be built from decisions; [`Table::save`] refuses a
-/// table that breaks the rules stated here, and [`Table::load`] never returns one.
+/// The fields are public so that a table can be built from decisions; [`Table::save`] refuses a table that breaks the
+/// rules stated here, and [`Table::load`] never returns one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// The table's name, usually that of its campaign.

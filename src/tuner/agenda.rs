@@ -84,7 +84,7 @@ impl Agenda {
         }
     }
 
-    /// The agenda with the choices to confirm, if the campaign asks for that, also if exploring is not done.
+    /// The agenda with the choices to confirm, if the campaign asks for that, even if exploring is not done.
     pub(crate) fn confirming(
         self,
         campaign: &Campaign,
@@ -191,8 +191,8 @@ impl Agenda {
         self.cells.iter().map(|(cell, _)| *cell).collect()
     }
 
-    /// Whether a candidate may be confirmed in a cell: it or one that differs only by block size is on the agenda, or
-    /// merged, at any size and shape.
+    /// Whether a candidate may be confirmed in a cell: the default always may; others may if they, or candidates that
+    /// differ only by block size, are on the agenda or merged, at any size and shape.
     pub(crate) fn may_confirm(&self, cell: &Cell, candidate: &Candidate) -> bool {
         let is_alike = |known: &Cell| {
             Cell {
@@ -224,7 +224,7 @@ impl Agenda {
         self.merged.values().map(Vec::len).sum()
     }
 
-    /// Whether a subject with a candidate is on the agenda or, in a guided campaign, may come on it.
+    /// Whether a subject with a candidate is on the agenda or, in a guided campaign, may be added to it.
     pub(crate) fn asks_for(&self, subject: &Subject, candidate: &Candidate) -> bool {
         let known = match subject {
             Subject::Experiment(experiment) => return self.experiments.contains(experiment),

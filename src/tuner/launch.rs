@@ -36,7 +36,7 @@ pub(crate) enum OnInterrupt {
 /// The end of a launch.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// The launch finished in order.
+    /// The launch came to an orderly end.
     Finished(Finish),
     /// A candidate caused the end; its failure is stored.
     ByCandidate { message: String },
@@ -59,7 +59,7 @@ pub(crate) struct Launch<'a> {
     started: bool,
     /// The task and the candidate of the current turn.
     in_flight: Option<(u32, u32)>,
-    /// The reason of an end in order.
+    /// The reason for an orderly end.
     pub(crate) finish: Option<Finish>,
     /// The candidates in flight when earlier launches ended for an unknown reason.
     pub(crate) suspects: BTreeSet<(Subject, Candidate)>,

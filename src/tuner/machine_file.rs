@@ -250,7 +250,7 @@ fn number(value: f64, unit: &str) -> String {
     }
 }
 
-/// The name with characters replaced that machine names may not have.
+/// The name, with `-` in place of characters that machine names may not have.
 fn plain(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let name: String = name

@@ -1,4 +1,4 @@
-//! The nodes that a launch requests, and when.
+//! The nodes that a launch requests, and its earliest start.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,7 +17,7 @@ use crate::launch::OnInterrupt;
 pub(crate) struct NodeRequest {
     /// The number of nodes, and ranks per node.
     pub(crate) shape: CommShape,
-    /// The earliest start from now on nodes of its own; `None` for shared nodes at any time.
+    /// The time until the earliest start on nodes of its own; `None` for shared nodes at any time.
     pub(crate) begin_in: Option<Duration>,
     /// Whether further launches may follow on the same nodes.
     pub(crate) keep: bool,

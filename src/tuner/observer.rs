@@ -102,7 +102,7 @@ fn as_text<S: Serializer>(value: &impl Display, to: S) -> Result<S::Ok, S::Error
     to.collect_str(value)
 }
 
-/// Serializes a path as text, also if it is not UTF-8.
+/// Serializes a path as text, even if it is not UTF-8.
 fn shown<S: Serializer>(path: &&Path, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&path.display())
 }

@@ -1,8 +1,8 @@
 //! Locations of stores that must not be beside their campaigns.
 //!
-//! SQLite is unreliable on file systems that several hosts share. Campaigns for clusters are usually on one, with the
-//! plans and spools of their launches, which nodes must see. The store then goes to a local disk of the login node. It
-//! can be made again from the launches at any time, on every login node.
+//! SQLite is unreliable on file systems that several hosts share. Campaigns for clusters are usually on such a file
+//! system, with the plans and spools of their launches, which nodes must see. The store then goes to a local disk of
+//! the login node. It can be made again from the launches at any time, on every login node.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};

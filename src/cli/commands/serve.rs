@@ -129,7 +129,7 @@ fn run_tasks(
     spawned.map_err(|error| CliError::Web(web::WebError::Threads(error)))
 }
 
-/// Sets the flag when it is dropped, also during a panic.
+/// Sets the flag when it is dropped, even during a panic.
 struct StopAtEnd(Arc<AtomicBool>);
 
 impl Drop for StopAtEnd {

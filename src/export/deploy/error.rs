@@ -29,7 +29,7 @@ pub enum DeployError {
     /// An error of the library's format.
     #[error(transparent)]
     Export(#[from] ExportError),
-    /// The deployed table would not be read again; a defect of this crate.
+    /// The deployed table cannot be read back; a defect of this crate.
     #[error("the table as deployed cannot be read: {0}")]
     Table(Box<TableError>),
     /// A path that an environment file cannot contain.
@@ -128,7 +128,7 @@ impl DeployError {
     }
 }
 
-/// The remedy for withheld rules. All rules of a simulated machine lack the same.
+/// The remedy for withheld rules. All rules of a simulated machine fail the same requirement.
 fn remedy(withheld: &[Withheld]) -> &'static str {
     let lacks = |lack| withheld.iter().any(|withheld| withheld.lack == lack);
     if lacks(Lack::Measurement) {

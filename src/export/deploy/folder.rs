@@ -83,7 +83,6 @@ impl Folder {
         }
     }
 
-    /// The history of the folder.
     pub(super) fn history(&self) -> Result<History, DeployError> {
         History::read(&self.path.join(HISTORY))
     }
@@ -258,7 +257,7 @@ pub(super) fn is_version(folder: &Path) -> bool {
 }
 
 /// The table in the folder of a version, or of the version that a folder's `current` leads to now. The returned path
-/// never leads to another table, during a job's whole life.
+/// always leads to this table, however long a job runs.
 ///
 /// # Errors
 /// [`DeployError::NotOurs`] if the folder is neither of the two.

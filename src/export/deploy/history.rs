@@ -152,13 +152,13 @@ impl History {
         stack
     }
 
-    /// The versions that were current at any time since the given one.
+    /// The versions that were current at the time `since` or later.
     pub(super) fn current_since(&self, since: Timestamp, current: Option<&str>) -> Vec<String> {
         let counted = self.counted(current).filter(|(_, counts)| *counts);
         let lines: Vec<&Line> = counted.map(|(line, _)| line).collect();
         let ends = lines.iter().skip(1).map(|next| next.date.parse().ok());
         let lines = lines.iter().zip(ends.chain([None]));
-        // A line without an end, or with an unreadable one, may still be in use. Dates are rounded down to seconds.
+        // A version whose end is missing or unreadable may still be in use. Dates are rounded down to seconds.
         lines
             .filter(|(_, end)| {
                 end.is_none_or(|end: Timestamp| end.as_second() >= since.as_second())

@@ -25,7 +25,7 @@ pub(super) fn compare(
                     bytes: size.map_or(0, |size| size.in_file(bytes, rules.first)),
                 };
                 let governing = RanksRules::governing(all, ranks);
-                // Rules of neighbours have thresholds of their own.
+                // Other rules that govern these ranks are compared at their own thresholds.
                 if ranks > 0 && governing.is_none_or(|governs| governs == rules) {
                     look(&call, governing, bytes, file, stock)?;
                 }

@@ -18,8 +18,8 @@ pub(super) fn full_name(collective: Collective, id: &str) -> String {
 
 /// The condition on message sizes; `None` if the library has no safe one.
 ///
-/// The average is that of a rank's vector, or of a block of an alltoall; for other collectives it aborts the program.
-/// The total is that of all ranks.
+/// The average is the size of one rank's vector, or of a block of an alltoall; for other collectives, a condition on it
+/// aborts the program. The total is the size of the data of all ranks.
 pub(super) fn size_key(collective: Collective) -> Option<Size> {
     match collective {
         Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Alltoall => {
@@ -59,13 +59,13 @@ impl Size {
     }
 }
 
-/// Whether an algorithm may be written. Algorithms that serve only calls in place, or take parameters that tables do
-/// not have, are not.
+/// Whether an algorithm may be written. It may not if it serves only calls in place, or takes parameters that tables do
+/// not have.
 pub(super) fn is_writable(collective: Collective, native: &Native) -> bool {
     let is_plain = match (collective, native.id.as_str()) {
         (Collective::Alltoall, id) => id != "pairwise_sendrecv_replace",
         (_, "nb" | "smp") => false,
-        // Guarded in 4.1 and later: algorithms with radices and segments of their own.
+        // Algorithms with radices and segments of their own; 4.1 and later guard them.
         (
             _,
             "tree"
@@ -100,7 +100,7 @@ pub(super) fn serves(collective: Collective, id: &str, call: &Call) -> bool {
     }
 }
 
-/// An algorithm behind its conditions; where one does not hold, the library's own decision.
+/// The nodes that choose an algorithm where its conditions hold, and elsewhere the library's own decision.
 pub(super) fn guarded(collective: Collective, id: &str, stock: &[TreeNode]) -> Vec<TreeNode> {
     let ours = vec![TreeNode::algorithm(&full_name(collective, id))];
     let stock = || stock.to_vec();

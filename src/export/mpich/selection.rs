@@ -180,8 +180,8 @@ impl Plan {
     }
 }
 
-/// The choices for scans that are right for all operators, and the names of the others, since the library does not
-/// distinguish operators of scans. They are those for commutative operators or, without any, those for others.
+/// The choices for scans that are right for all operators, since the library does not distinguish operators of scans,
+/// and the names of the others. They are the choices for commutative operators or, if there are none, for others.
 fn safe_scans(classes: &[Choices; 2]) -> (Option<(Collective, Vec<RanksRules>)>, BTreeSet<String>) {
     let collective = Collective::Scan;
     let mut left_out = BTreeSet::new();
@@ -255,7 +255,7 @@ fn with_choices(
         by_ranks(collective, ranks.map_or(&[][..], Vec::as_slice), own)
     };
     node.below[intra].below = match collective.is_reduction() && collective != Collective::Scan {
-        // Equal for both classes.
+        // The choices are equal for both classes.
         false => of_class(&classes[1]),
         true => vec![
             TreeNode::new("is_commutative=yes", of_class(&classes[0])),

@@ -106,8 +106,8 @@ fn head(table: &Table, plan: &Plan) -> String {
     text + "\n"
 }
 
-/// The rules. Without any, the file leaves barriers to the library, as it would be anyway: an empty list might count as
-/// an error.
+/// The rules. If there are none, the file leaves barriers to the library, which changes nothing: an empty list might
+/// count as an error.
 fn rules(collectives: &[Planned]) -> String {
     if collectives.is_empty() {
         return "1 # collective\n\n6 # barrier\n1 # communicator size\n1 1 # any ranks: 1 row\n\

@@ -143,7 +143,7 @@ impl Plan {
     /// Whether the release has an algorithm.
     fn has(&self, collective: Collective, id: &str) -> bool {
         match series(&self.library.version) {
-            // Later releases use names, whatever the library listed.
+            // Files for these releases have names instead of numbers, so every algorithm can be written.
             Some((6.., _)) => true,
             Some((..=4, _)) if openmpi::SINCE_5.contains(&id) => false,
             _ => ids(collective).contains(&id),
@@ -186,7 +186,7 @@ fn count_unordered(collective: Collective, ranks: &[RanksRules]) -> usize {
         .count()
 }
 
-/// The number of rules for commutative operators that cannot be written for all operators.
+/// A note on rules for commutative operators that cannot be written for all operators; `None` if there are none.
 fn given_up(
     table: &Table,
     library: &Library,

@@ -43,7 +43,7 @@ impl File {
 
 /// Reads a classic rules file.
 ///
-/// It also refuses text that the library reads differently from people, or that breaks programs: numbers with a leading
+/// It also refuses text that the library and people read differently, or that breaks programs: numbers with a leading
 /// zero, which are octal; sizes that do not ascend; a first communicator size above 2, which would also hold for
 /// smaller ones; a first message size above 0, for which the library ignores the whole file; several rows where ranks
 /// would choose differently.

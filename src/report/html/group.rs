@@ -16,8 +16,8 @@ use results::{CellDecision, Ranked};
 pub(super) struct Group<'v> {
     pub(super) view: &'v View,
     pub(super) collective: Collective,
-    /// Cells for commutative operators, with the most frequent datatype and operator; ascending, those of shapes that
-    /// were not measured last.
+    /// Cells for commutative operators, with the most frequent datatype and operator; ascending, with those of
+    /// unmeasured shapes at the end.
     pub(super) cells: Vec<&'v CellDecision>,
     /// The number of cells of other datatypes or operators.
     pub(super) other_types: usize,

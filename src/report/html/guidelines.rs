@@ -72,7 +72,7 @@ pub(super) fn guidelines(view: &View) -> Markup {
     }
 }
 
-/// The largest extra time of the table's choice, whose ratio has no interval, that is no violation.
+/// The largest extra time of the table's choice, as a share, that is not a violation; its ratio has no interval.
 const TOLERANCE: f64 = 0.02;
 
 fn mockups(result: &CellDecision) -> impl Iterator<Item = &Ranked> {

@@ -73,7 +73,7 @@ impl<'t> Pair<'t> {
         let mut fastest = BTreeSet::new();
         for at in 0..self.sizes.len() {
             let lines: Vec<Option<[f64; 2]>> = self.logs.iter().map(|logs| logs[at]).collect();
-            // Also where the default's time is unknown.
+            // The second pass leaves the default out, since its time may be unknown.
             for first in [0, 1] {
                 let known = lines.iter().enumerate();
                 let lines: Vec<_> = known.map(|(c, line)| line.filter(|_| c >= first)).collect();
@@ -170,7 +170,7 @@ impl<'t> Pair<'t> {
 }
 
 impl ShapeRules {
-    /// Gives each rule that replaces the default the mean of its points' speed-ups.
+    /// Sets the speed-up of each rule that replaces the default to the geometric mean over its points.
     fn set_speedups(&mut self) {
         let ranges: Vec<_> = self.ranges().map(|(sizes, _)| sizes).collect();
         for (rule, sizes) in self.rules.iter_mut().zip(ranges) {
@@ -186,7 +186,7 @@ impl ShapeRules {
     }
 }
 
-/// The algorithms that the default may be, one set of candidates for each measured size next to or at a size.
+/// The algorithms that the default may be at a size, as one set for each measured size at or beside it.
 fn done_by_default(entry: &ShapeRules, bytes: u64) -> Vec<BTreeSet<&Candidate>> {
     let after = entry.measured.partition_point(|point| point.bytes < bytes);
     let is_measured = entry

@@ -25,8 +25,8 @@ pub(super) struct Entry<'t> {
 pub(super) enum Outcome {
     Absent,
     Only(Side),
-    /// Their groups have this shape; operators and deployment are set later, so that equal outcomes for different ones
-    /// can be merged.
+    /// The changes, with this shape in their groups; operators and deployment are set later, so that outcomes that are
+    /// otherwise equal can be merged.
     Both(Vec<Change>),
 }
 

@@ -11,15 +11,15 @@ pub(crate) struct Group {
     digits: u32,
     /// The number of steps of the bisection.
     steps: u32,
-    /// By bucket, the range that holds its smallest size.
+    /// For each bucket, the range that contains its smallest size.
     first: Box<[u32]>,
     /// The sizes at which ranges begin, ascending; the first is 0.
     from_bytes: Box<[u64]>,
 }
 
-/// The most digits: more cost more memory than they save time. A group with this many takes 15 KiB.
+/// The largest number of digits: more digits cost memory and save little time. A group with this many takes 15 KiB.
 const MOST_DIGITS: u32 = 6;
-/// The number of steps below which more digits gain nothing.
+/// The number of steps at which no further digits are added.
 const FEW_STEPS: u32 = 1;
 
 impl Group {

@@ -21,7 +21,7 @@ const LEAST_EXPLORING_SECONDS: f64 = 1.0;
 /// The same for batch jobs, which take longer to start.
 pub(crate) const LITTLE_BUDGET_SECONDS: f64 = 30.0;
 
-/// The rule when to stop repeating, chosen so that the rest of the budget suffices for the rest of the agenda.
+/// The rule for ending repetitions, chosen so that the rest of the budget suffices for the rest of the agenda.
 pub(crate) fn repetition(
     campaign: &Campaign,
     agenda: &Agenda,

@@ -86,7 +86,6 @@ impl Agenda {
         exploring.chain(self.trials(|confirming| &confirming.affordable))
     }
 
-    /// The agenda's progress.
     pub(crate) fn progress(&self, coverage: &Coverage) -> CampaignProgress {
         let finished = self.search.as_ref().map_or(0, |search| search.finished);
         let mut progress = CampaignProgress {
@@ -109,9 +108,9 @@ impl Agenda {
 
     /// The tasks of the next launch; empty when everything is done.
     ///
-    /// The items with the fewest launches come first, so that all cells advance together and the rest of an interrupted
-    /// launch is made up for. If there is no time to confirm everything, all affordable trials are included, so that
-    /// begun ones do not wait for new ones. Experiments that were not made yet have a launch of their own.
+    /// The items with the fewest launches come first, so that all cells advance together and missing tasks of an
+    /// interrupted launch are made up for. If time does not suffice to confirm everything, all affordable trials are
+    /// included, so that begun ones do not wait for new ones. Experiments not made yet have a launch of their own.
     pub(crate) fn next(&self, coverage: &Coverage) -> Vec<PlannedTask> {
         let undone = self.undone(coverage);
         if !undone.is_empty() && self.confirming.is_none() {

@@ -27,7 +27,7 @@ pub(super) fn leave_campaign(at: &MeasurementContext, digest: &str) -> Result<()
     }
 }
 
-/// Adds launches to the store that it lacks and whose plans are beside the campaign, as unfinished launches of an
+/// Adds to the store the launches that it lacks and whose plans are beside the campaign, as unfinished launches of an
 /// earlier run.
 pub(super) fn adopt(store: &mut Store, at: &MeasurementContext) -> Result<(), TunerError> {
     let launches = folder(&at.campaign.output.store);

@@ -33,7 +33,7 @@ pub(super) struct Streaks {
 }
 
 impl Measuring<'_> {
-    /// Records the end of a launch and returns what follows. `is_ours` if this run started it.
+    /// Records the end of a launch and returns what follows. `is_ours` says whether this run started it.
     pub(super) fn conclude(
         &mut self,
         plan: &Plan,

@@ -14,7 +14,7 @@ pub(crate) struct CampaignLock {
 
 impl CampaignLock {
     pub(crate) fn of(at: &MeasurementContext) -> Result<Self, TunerError> {
-        // Checked first, since the lock creates its folder, also for campaigns that cannot be measured here.
+        // Checked first, since the lock creates its folder, even for campaigns that cannot be measured here.
         absolute(&at.campaign.output.store)?;
         let lock = Lock::acquire(at.store())?;
         let lease = match at.launcher.outlives() {

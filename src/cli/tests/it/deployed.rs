@@ -165,6 +165,7 @@ fn unconfirmed_rules_are_refused_left_out_or_used() {
 #[test]
 fn deploy_says_why_it_cannot_deploy() {
     let place = place(&[DEFAULT]);
+    fs::create_dir(place.path("lib")).unwrap();
     let check = |args: &[&str], code: i32, parts: &[&str]| {
         place.run(&[&["deploy"], args].concat()).bad(code, parts);
         assert!(!place.path("site").exists(), "{args:?}");

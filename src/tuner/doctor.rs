@@ -100,7 +100,12 @@ impl Diagnosis {
 /// Examines libraries, launchers, drivers, cores, the timer, other load, and the settings of MPI.
 pub fn diagnose(places: &SearchPaths) -> Diagnosis {
     let found = discover(&places.path);
-    let directories = places.driver_directories();
+    let libdir = check_libdir(places.libdir.as_deref());
+    // Without the folder no other verb uses the programs elsewhere.
+    let directories = match &libdir {
+        Ok(()) => places.driver_directories(),
+        Err(_) => Vec::new(),
+    };
     let libraries: Vec<DriverFound> = found
         .installations
         .iter()
@@ -128,7 +133,7 @@ pub fn diagnose(places: &SearchPaths) -> Diagnosis {
     let settings = settings.chain(assumed(&libraries)).collect();
     let (environment, threads) = here(settings);
     let mut advice = advice(&libraries, environment.cores);
-    if let Err(error) = check_libdir(places.libdir.as_deref()) {
+    if let Err(error) = libdir {
         let help = error.help().unwrap_or_default();
         advice.push(format!("{error}: {help}."));
     }

@@ -288,11 +288,11 @@ impl Plan<'_> {
         };
         let left = match launches_left {
             0 => String::new(),
-            1 => "; 1 start of the measuring program remains".to_owned(),
-            left => format!("; {left} starts of the measuring program remain"),
+            1 => "; the measuring program starts once more".to_owned(),
+            left => format!("; the measuring program starts {left} more times"),
         };
         let launches = self.agenda.launches;
-        format!("each cell is measured in {launches}{left}{confirming}")
+        format!("{launches} for each cell{left}{confirming}")
     }
 
     /// The sizes that are measured beside those of the campaign; `None` if there are none.
@@ -332,16 +332,21 @@ impl Plan<'_> {
         } = self.forecast;
         let budget = self.at.campaign.budget_seconds;
         let missing = progress.total.saturating_sub(progress.done);
-        if missing == 0 {
+        let is_spent = spent_seconds >= budget;
+        if missing == 0 || (launches_left == 0 && !is_spent && needed_budget_seconds.is_none()) {
             return "nothing is left to measure".to_owned();
         }
-        if launches_left == 0 || spent_seconds >= budget {
+        if launches_left == 0 || is_spent {
+            let state = match is_spent {
+                true => "is spent",
+                false => "does not suffice",
+            };
             let needed = needed_budget_seconds.map_or_else(String::new, |seconds| {
                 let needed = format_duration_up(seconds);
                 format!("; at least `budget: {needed}` is needed to confirm all choices")
             });
             return format!(
-                "the budget of {} is spent; a larger one makes the other {}{needed}",
+                "the budget of {} {state}; a larger one makes the other {}{needed}",
                 duration(budget),
                 counted(missing, "measurement")
             );

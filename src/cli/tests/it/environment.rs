@@ -115,6 +115,7 @@ fn the_named_folder_of_programs_does_not_exist() {
         found.contains(&format!("advice: {fault}: correct")),
         "{found}"
     );
+    assert!(!found.contains("This machine can be tuned"), "{found}");
 }
 
 #[test]

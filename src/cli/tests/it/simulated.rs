@@ -191,7 +191,7 @@ fn plan_says_what_a_larger_budget_measures() {
     assert!(missing > 0 && tuned["unconfirmed"] != 0, "{tuned}");
     let after = plan();
     let larger = format!(
-        "is spent; a larger one makes the other {missing} measurements; at least `budget: "
+        "does not suffice; a larger one makes the other {missing} measurements; at least `budget: "
     );
     assert!(after.contains(&larger), "{after}");
     assert!(!after.contains("nothing is left"), "{after}");

@@ -16,7 +16,7 @@ use crate::fixture::library;
 use crate::lock::{CHILD, start_child};
 use crate::open::filled;
 
-/// The user that reads in place of root, for whom permissions would have no effect.
+/// The user as which tests that run as root read a store: permissions do not restrict root.
 const OTHER_USER: u32 = 65534;
 
 /// Reads a store as a user who does not own it and prints the result.

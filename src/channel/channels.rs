@@ -124,40 +124,15 @@ impl Channels {
         is_over
     }
 
-    /// Sends a message that fits into one packet ([`TransferProgress::is_packet`]), if there is room for it. `fill`
-    /// writes its bytes.
-    ///
-    /// # Panics
-    /// If there is no such rank, it is this one, or the message is longer.
-    #[inline(always)]
-    pub fn send_packet(
-        &mut self,
-        to: usize,
-        message: TransferProgress,
-        fill: impl FnOnce(&mut [u8]),
-    ) -> bool {
-        match &mut self.links[to] {
-            Some(link) => link.send_packet(message.length(), true, fill),
-            None => none_to_itself(),
-        }
-    }
-
-    /// Receives a message that fits into one packet, if it has arrived. `take` copies, or combines, its bytes.
-    ///
-    /// # Errors
-    /// If the message does not have the expected length. The channels must then not be used again.
+    /// This rank's ends of the channels to and from one other rank, for messages that fit into one packet
+    /// ([`TransferProgress::is_packet`]).
     ///
     /// # Panics
     /// If there is no such rank, or it is this one.
     #[inline(always)]
-    pub fn receive_packet(
-        &mut self,
-        from: usize,
-        message: TransferProgress,
-        take: impl FnOnce(&[u8]),
-    ) -> Result<bool, Mismatch> {
-        match &mut self.links[from] {
-            Some(link) => link.receive_packet(message.length(), take),
+    pub fn link(&mut self, rank: usize) -> &mut Link {
+        match &mut self.links[rank] {
+            Some(link) => link,
             None => none_to_itself(),
         }
     }
@@ -187,10 +162,7 @@ impl Channels {
         message: &mut TransferProgress,
         take: impl FnMut(usize, &[u8]),
     ) -> Result<bool, Mismatch> {
-        match &mut self.links[from] {
-            Some(link) => link.receive(message, take),
-            None => none_to_itself(),
-        }
+        self.link(from).receive(message, take)
     }
 }
 

@@ -47,6 +47,6 @@ mod sync;
 
 pub use channels::Channels;
 pub use layout::SegmentLayout;
-pub use link::{Mismatch, prefetch};
+pub use link::{Link, Mismatch, prefetch};
 pub use progress::TransferProgress;
 pub use segment::{SegmentError, SharedSegment, Ticket};

@@ -118,7 +118,7 @@ impl Held {
 
 /// This rank's ends of the channels to and from one other rank.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub struct Link {
     outgoing: Memory,
     /// The number of packets sent, and the number of those known to be taken.
     sent: u64,
@@ -267,11 +267,17 @@ impl Link {
         });
         self.sent += 1;
         slot.number.store(self.sent, Ordering::Release);
+        // Not the next slot, which the receiver may be polling already.
+        prefetch_for_writing(self.outgoing.slot(self.sent + 1));
     }
 
-    /// Sends a packet without a buffer, if a slot is free.
+    /// Sends a packet without a buffer, if a slot is free. `fill` writes its bytes. `is_last` says whether it ends its
+    /// message.
+    ///
+    /// # Panics
+    /// If it is longer than [`TransferProgress::is_packet`] permits.
     #[inline(always)]
-    pub(crate) fn send_packet(
+    pub fn send_packet(
         &mut self,
         length: usize,
         is_last: bool,
@@ -370,45 +376,61 @@ impl Link {
         Ok(true)
     }
 
-    /// Receives a message that fits into one packet, if it has arrived.
+    /// Whether the next packet has arrived.
     #[inline(always)]
-    pub(crate) fn receive_packet(
+    pub fn has_packet(&self) -> bool {
+        let number = &self.incoming.slot(self.taken).number;
+        number.load(Ordering::Acquire) == self.taken + 1
+    }
+
+    /// Receives a message that fits into one packet, if it has arrived. `take` copies, or combines, its bytes.
+    ///
+    /// # Errors
+    /// If the message does not have the expected length, or `take` fails. The channels must then not be used again.
+    #[inline(always)]
+    pub fn receive_packet<E: From<Mismatch>>(
         &mut self,
         expected: usize,
-        take: impl FnOnce(&[u8]),
-    ) -> Result<bool, Mismatch> {
-        let taken = self.take_packet(|length, is_last, payload| {
-            if length != expected || !is_last {
-                return Err(Mismatch);
-            }
-            // SAFETY: the sender writes here again only after the packet is marked as taken.
-            let payload = unsafe { &*payload };
-            take(payload.get(..length).ok_or(Mismatch)?);
-            Ok(())
-        })?;
+        take: impl FnOnce(&[u8]) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let taken = self.take_packet(
+            #[inline(always)]
+            |length, is_last, payload| {
+                if length != expected || !is_last {
+                    return Err(Mismatch.into());
+                }
+                // SAFETY: the sender writes here again only after the packet is marked as taken.
+                let payload = unsafe { &*payload };
+                take(payload.get(..length).ok_or(Mismatch)?)
+            },
+        )?;
         Ok(taken.is_some())
     }
 
     /// Takes the next packet, if it has arrived. `take` gets its length, whether it ends its message, and its
     /// payload, which is readable until `take` returns. Returns the length.
     #[inline(always)]
-    fn take_packet(
+    fn take_packet<E>(
         &mut self,
-        take: impl FnOnce(usize, bool, *const [u8; INLINE]) -> Result<(), Mismatch>,
-    ) -> Result<Option<usize>, Mismatch> {
-        let slot = self.incoming.slot(self.taken);
-        if slot.number.load(Ordering::Acquire) != self.taken + 1 {
+        take: impl FnOnce(usize, bool, *const [u8; INLINE]) -> Result<(), E>,
+    ) -> Result<Option<usize>, E> {
+        if !self.has_packet() {
             return Ok(None);
         }
-        let (length, taken) = slot.packet.with(|packet| {
-            // SAFETY: the sender writes here again only after the packet is marked as taken.
-            unsafe {
-                let (length, taken) = ((*packet).length, (*packet).taken);
-                let (length, is_last) = ((length & !LAST) as usize, length & LAST != 0);
-                take(length, is_last, &raw const (*packet).payload)?;
-                Ok((length, taken))
-            }
-        })?;
+        let slot = self.incoming.slot(self.taken);
+        let (length, taken, outcome) = slot.packet.with(
+            #[inline(always)]
+            |packet| {
+                // SAFETY: the sender writes here again only after the packet is marked as taken.
+                unsafe {
+                    let (length, taken) = ((*packet).length, (*packet).taken);
+                    let (length, is_last) = ((length & !LAST) as usize, length & LAST != 0);
+                    let outcome = take(length, is_last, &raw const (*packet).payload);
+                    (length, taken, outcome)
+                }
+            },
+        );
+        outcome?;
         self.taken += 1;
         // The slot of the next packet, which may have arrived already.
         prefetch(self.incoming.slot(self.taken));
@@ -420,6 +442,7 @@ impl Link {
         Ok(Some(length))
     }
 
+    #[inline(never)]
     fn answer(&mut self) {
         self.told = self.taken;
         let answer = self.incoming.answer();
@@ -449,6 +472,19 @@ pub fn prefetch<Data>(data: &Data) {
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(data).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = data;
+}
+
+/// Prefetches the cache line at an address and takes it from other cores, so that writing need not wait for them.
+#[inline]
+fn prefetch_for_writing<Data>(data: &Data) {
+    // SAFETY: prefetching is allowed for any address. x86-64 processors without this instruction ignore it.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        let address = std::ptr::from_ref(data);
+        std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags));
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = data;

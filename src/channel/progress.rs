@@ -33,7 +33,7 @@ impl TransferProgress {
         Self { stage, ..self }
     }
 
-    /// Whether the message is sent as one packet without a buffer ([`crate::Channels::send_packet`]).
+    /// Whether the message is sent as one packet without a buffer ([`crate::Link::send_packet`]).
     #[inline]
     pub fn is_packet(&self) -> bool {
         self.length <= INLINE
@@ -56,8 +56,9 @@ impl TransferProgress {
         self.length - self.done
     }
 
+    /// The number of bytes of the whole message.
     #[inline]
-    pub(crate) fn length(&self) -> usize {
+    pub fn length(&self) -> usize {
         self.length
     }
 

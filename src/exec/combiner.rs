@@ -8,15 +8,13 @@ use vocabulary::{Datatype, Operator};
 use crate::api::{check, count};
 use crate::copier::{Copier, piece_units};
 use crate::handle::{DatatypeHandle, OperatorHandle};
-use crate::kernel::{Kernel, Operands, kernel, kernel_for};
+use crate::kernel::{Addresses, Kernel, kernel, kernel_for};
 use crate::unit::Unit;
 use crate::{Bytes, Call, ExecError};
 
 /// An operator on elements of a datatype.
 pub(crate) struct Combiner {
     kernel: Option<Kernel>,
-    /// The bits that are zero in an address with sufficient alignment for the kernel.
-    pub(crate) alignment_mask: usize,
     local: Option<Local>,
 }
 
@@ -48,25 +46,6 @@ impl Piece {
     }
 }
 
-/// `into := left o right`, by address; `into` may be one of the others.
-#[derive(Clone, Copy)]
-pub(crate) struct Addresses {
-    pub(crate) left: *const u8,
-    pub(crate) right: *const u8,
-    pub(crate) into: *mut u8,
-}
-
-impl Addresses {
-    /// The same, `bytes` further on.
-    pub(crate) fn after(self, bytes: usize) -> Self {
-        Self {
-            left: self.left.wrapping_add(bytes),
-            right: self.right.wrapping_add(bytes),
-            into: self.into.wrapping_add(bytes),
-        }
-    }
-}
-
 impl Combiner {
     /// The combiner for one of our own calls; `None` if it is not a reduction.
     pub(crate) fn of(call: &Call) -> Result<Option<Self>, ExecError> {
@@ -80,7 +59,6 @@ impl Combiner {
     pub(crate) fn of_elements(datatype: Datatype, operator: Operator) -> Result<Self, ExecError> {
         Ok(Self {
             kernel: Some(kernel_for(datatype, operator)?),
-            alignment_mask: datatype.size_bytes() as usize - 1,
             local: None,
         })
     }
@@ -97,10 +75,6 @@ impl Combiner {
         let unit = Unit::element(&datatype)?;
         Ok(Self {
             kernel: fast,
-            alignment_mask: match fast {
-                Some(_) => datatype.size() - 1,
-                None => 0,
-            },
             local: Some(Local {
                 operator,
                 datatype,
@@ -115,9 +89,13 @@ impl Combiner {
         self.kernel.is_some()
     }
 
-    /// Whether combining needs aligned memory, because there is no fallback.
-    pub(crate) fn insists_on_alignment(&self) -> bool {
-        self.local.is_none()
+    /// The bits that are zero in the addresses of memory that it can combine: not all, unless the library combines
+    /// what is not aligned.
+    pub(crate) fn alignment_mask(&self) -> usize {
+        match self.local {
+            None => self.kernel.map_or(0, Kernel::alignment_mask),
+            Some(_) => 0,
+        }
     }
 
     /// Combines `length` bytes of memory, including gaps.
@@ -125,8 +103,7 @@ impl Combiner {
     /// # Safety
     ///
     /// The addresses point to `length` bytes, which are readable; those of `into` are writable. The target is an
-    /// operand or disjoint from both, and the operands are disjoint. If [`Combiner::insists_on_alignment`], they are
-    /// aligned.
+    /// operand or disjoint from both, and the operands are disjoint.
     #[inline(always)]
     pub(crate) unsafe fn combine(
         &self,
@@ -134,38 +111,15 @@ impl Combiner {
         length: usize,
         copier: &mut Copier,
     ) -> Result<(), ExecError> {
-        let Addresses { left, right, into } = at;
-        let misaligned = (left.addr() | right.addr() | into.addr()) & self.alignment_mask != 0;
         // SAFETY: the caller's.
         unsafe {
             match (self.kernel, &self.local) {
-                (Some(kernel), None) => kernel.combine(operands(at, length)),
-                (Some(kernel), Some(_)) if !misaligned => kernel.combine(operands(at, length)),
+                (Some(kernel), _) if kernel.is_aligned(at) => kernel.combine_at(at, length),
                 (_, Some(local)) => return local.combine(at, length, copier),
-                (None, None) => return Err(ExecError::NoOperator),
+                (_, None) => return Err(ExecError::NoOperator),
             }
         }
         Ok(())
-    }
-}
-
-/// # Safety
-///
-/// As in [`Combiner::combine`].
-#[inline(always)]
-unsafe fn operands<'a>(at: Addresses, length: usize) -> Operands<'a> {
-    let Addresses { left, right, into } = at;
-    // SAFETY: the caller's.
-    unsafe {
-        let read = |from| std::slice::from_raw_parts(from, length);
-        let target = std::slice::from_raw_parts_mut(into, length);
-        if left == into.cast_const() {
-            Operands::IntoLeft(target, read(right))
-        } else if right == into.cast_const() {
-            Operands::IntoRight(read(left), target)
-        } else {
-            Operands::Into(read(left), read(right), target)
-        }
     }
 }
 

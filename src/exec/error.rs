@@ -1,5 +1,6 @@
 //! Errors of carrying out a collective.
 
+use channel::Mismatch;
 use schedule::{Collective, Unsupported};
 use thiserror::Error;
 use vocabulary::Candidate;
@@ -87,4 +88,10 @@ pub enum ExecError {
     /// A reduction has no operator.
     #[error("a reduction needs an operator")]
     NoOperator,
+}
+
+impl From<Mismatch> for Box<ExecError> {
+    fn from(_: Mismatch) -> Self {
+        Self::new(ExecError::MessageLength)
+    }
 }

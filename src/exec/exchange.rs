@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use channel::{Channels, TransferProgress};
+use channel::{Channels, Link, TransferProgress};
 
-use crate::combiner::{Addresses, Combiner};
+use crate::combiner::Combiner;
 use crate::copier::Copier;
 use crate::fused::Arrival;
+use crate::kernel::Addresses;
 use crate::requests::Requests;
 use crate::steps::{Place, Step, Transfer};
 use crate::{Communicator, ExecError, NodeChannels};
@@ -137,6 +138,20 @@ impl Exchange {
         communicator: &Communicator,
         others: &mut Requests,
     ) -> Result<(), ExecError> {
+        if looks < PROBE_EVERY {
+            std::hint::spin_loop();
+            return Ok(());
+        }
+        self.pause_longer(looks, communicator, others)
+    }
+
+    #[inline(never)]
+    fn pause_longer(
+        &self,
+        looks: u32,
+        communicator: &Communicator,
+        others: &mut Requests,
+    ) -> Result<(), ExecError> {
         let is_crowded = self.channels.are_crowded();
         let spins = if is_crowded { CROWDED_SPINS } else { SPINS };
         if looks.is_multiple_of(PROBE_EVERY) && (looks > spins || !others.is_empty()) {
@@ -166,6 +181,23 @@ fn turn(
     (!progress.is_over() && waiting[place] != look).then_some(place)
 }
 
+/// Copies the data of a packet. A single number takes no call of `memcpy`.
+///
+/// # Safety
+///
+/// As for [`std::ptr::copy_nonoverlapping`].
+#[inline(always)]
+unsafe fn copy_packet(from: *const u8, into: *mut u8, length: usize) {
+    const NUMBER: usize = size_of::<u64>();
+    // SAFETY: the caller's.
+    unsafe {
+        match length {
+            NUMBER => std::ptr::copy_nonoverlapping(from, into, NUMBER),
+            _ => std::ptr::copy_nonoverlapping(from, into, length),
+        }
+    }
+}
+
 impl Memories<'_> {
     /// Sends a message of [`crate::steps::Ways::Packet`], if there is room for it.
     ///
@@ -173,14 +205,11 @@ impl Memories<'_> {
     ///
     /// The message lies in the memories, which may be read.
     #[inline(always)]
-    pub(crate) unsafe fn send_packet(&self, channels: &mut Channels, message: &Transfer) -> bool {
-        let Some(place) = message.place else {
-            return false;
-        };
+    pub(crate) unsafe fn send_packet(&self, link: &mut Link, message: &Transfer) -> bool {
         let from = self.bases[message.slot].wrapping_add(message.start);
-        channels.send_packet(place as usize, message.message, |packet| {
+        link.send_packet(message.message.length(), true, |packet| {
             // SAFETY: the caller's; a packet lies in no rank's memory.
-            unsafe { std::ptr::copy_nonoverlapping(from, packet.as_mut_ptr(), packet.len()) };
+            unsafe { copy_packet(from, packet.as_mut_ptr(), packet.len()) };
         })
     }
 
@@ -192,27 +221,24 @@ impl Memories<'_> {
     #[inline(always)]
     pub(crate) unsafe fn receive_packet(
         &mut self,
-        channels: &mut Channels,
+        link: &mut Link,
         message: &Transfer,
     ) -> Result<bool, Box<ExecError>> {
-        let Some(place) = message.place else {
-            return Ok(false);
-        };
-        let into = self.bases[message.slot].wrapping_add(message.start);
-        let mut outcome = Ok(());
-        let received = channels.receive_packet(place as usize, message.message, |packet| {
+        link.receive_packet(
+            message.message.length(),
+            #[inline(always)]
             // SAFETY: the caller's; a packet lies in no rank's memory.
-            unsafe {
+            |packet| unsafe {
                 match &message.arrival {
-                    None => std::ptr::copy_nonoverlapping(packet.as_ptr(), into, packet.len()),
-                    Some(arrival) => {
-                        outcome = self.combine(arrival, 0, packet).map_err(Box::new);
+                    None => {
+                        let into = self.bases[message.slot].wrapping_add(message.start);
+                        copy_packet(packet.as_ptr(), into, packet.len());
+                        Ok(())
                     }
+                    Some(arrival) => self.combine(arrival, 0, packet).map_err(Box::new),
                 }
-            }
-        });
-        let has_come = received.map_err(|_| Box::new(ExecError::MessageLength))?;
-        outcome.map(|()| has_come)
+            },
+        )
     }
 
     /// # Safety
@@ -294,7 +320,8 @@ impl Memories<'_> {
         let Some(combiner) = self.combiner else {
             return Err(ExecError::NoOperator);
         };
-        let address = |place: &Place| self.bases[place.slot].wrapping_add(place.start + offset);
+        let bases = self.bases;
+        let address = |place: &Place| bases[place.slot].wrapping_add(place.start + offset);
         let other = address(&arrival.other).cast_const();
         let (left, right) = match arrival.is_left {
             true => (packet.as_ptr(), other),

@@ -138,9 +138,7 @@ impl ScheduleExecutor {
     ) -> Result<(), ExecError> {
         // Everything that could panic must do so now, before messages are under way.
         let combiner = self.machine.combiner.as_ref();
-        let mask = combiner
-            .filter(|combiner| combiner.insists_on_alignment())
-            .map_or(0, |combiner| combiner.alignment_mask);
+        let mask = combiner.map_or(0, |combiner| combiner.alignment_mask());
         for (buffer, length) in [input, &*output].into_iter().zip(self.lengths) {
             let is_aligned = length == 0 || buffer.as_ptr().addr() & mask == 0;
             assert!(buffer.len() >= length && is_aligned);

@@ -3,7 +3,6 @@
 //! `MPI_Reduce_local` overwrites its second operand, which costs a copy wherever the result
 //! belongs elsewhere. These loops write where the schedule says and are vectorised.
 
-use bytemuck::{AnyBitPattern, NoUninit, cast_slice, cast_slice_mut};
 use vocabulary::{Datatype, Operator};
 
 use crate::ExecError;
@@ -97,32 +96,96 @@ impl BuiltIn {
 /// Loops that combine vectors of equal length, element by element.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel {
+    /// The size of an element in bytes.
+    element: usize,
+    few: Loop,
     short: Loop,
     long: Loop,
 }
 
-type Loop = fn(Operands<'_>);
+/// Combines vectors of a number of bytes, under the conditions of [`Kernel::combine_at`].
+type Loop = unsafe fn(Addresses, usize);
 
+/// The longest vector, in bytes, that is combined one element after the other: the checks of a loop over several
+/// elements at once would take longer.
+const MOST_FEW: usize = 16;
 /// The shortest vector, in bytes, that the long loop combines. Where the processor has AVX2 that loop combines several
 /// times 32 bytes at once, but what remains at the end element by element, which makes it slower for short vectors.
 const LEAST_LONG: usize = 256;
+
+/// `into := left o right`, by address; `into` may be one of the others.
+#[derive(Clone, Copy)]
+pub(crate) struct Addresses {
+    pub(crate) left: *const u8,
+    pub(crate) right: *const u8,
+    pub(crate) into: *mut u8,
+}
+
+impl Addresses {
+    /// The same, `bytes` further on.
+    pub(crate) fn after(self, bytes: usize) -> Self {
+        Self {
+            left: self.left.wrapping_add(bytes),
+            right: self.right.wrapping_add(bytes),
+            into: self.into.wrapping_add(bytes),
+        }
+    }
+}
 
 impl Kernel {
     /// Combines vectors.
     ///
     /// # Panics
     ///
-    /// If a slice is not aligned for the element or holds no whole number of elements.
-    #[inline(always)]
+    /// If a slice is not aligned for the element or holds no whole number of elements, or the slices differ in length.
     pub fn combine(self, operands: Operands<'_>) {
-        let length = match &operands {
-            Operands::IntoLeft(_, right) => right.len(),
-            Operands::IntoRight(left, _) | Operands::Into(left, ..) => left.len(),
+        let (lengths, left, right, into) = match operands {
+            Operands::IntoLeft(left, right) => {
+                let (lengths, into) = ([left.len(), right.len()], left.as_mut_ptr());
+                (lengths, into.cast_const(), right.as_ptr(), into)
+            }
+            Operands::IntoRight(left, right) => {
+                let (lengths, into) = ([left.len(), right.len()], right.as_mut_ptr());
+                (lengths, left.as_ptr(), into.cast_const(), into)
+            }
+            Operands::Into(left, right, into) => {
+                assert_eq!(left.len(), right.len());
+                let lengths = [left.len(), into.len()];
+                (lengths, left.as_ptr(), right.as_ptr(), into.as_mut_ptr())
+            }
         };
-        match length < LEAST_LONG {
-            true => (self.short)(operands),
-            false => (self.long)(operands),
-        }
+        let (at, [length, other]) = (Addresses { left, right, into }, lengths);
+        assert!(length == other && length.is_multiple_of(self.element) && self.is_aligned(at));
+        // SAFETY: checked just now; distinct slices are disjoint.
+        unsafe { self.combine_at(at, length) }
+    }
+
+    /// The bits that are zero in an address that is aligned for the element.
+    pub(crate) fn alignment_mask(self) -> usize {
+        self.element - 1
+    }
+
+    /// Whether vectors at these addresses are aligned for the element.
+    #[inline(always)]
+    pub(crate) fn is_aligned(self, at: Addresses) -> bool {
+        (at.left.addr() | at.right.addr() | at.into.addr()) & self.alignment_mask() == 0
+    }
+
+    /// Combines vectors of `bytes` bytes.
+    ///
+    /// # Safety
+    ///
+    /// The vectors are aligned and hold whole elements. The operands are readable, the target is writable, and is one
+    /// of the operands or disjoint from both.
+    #[inline(always)]
+    pub(crate) unsafe fn combine_at(self, at: Addresses, bytes: usize) {
+        let combine = match bytes {
+            ..=MOST_FEW => self.few,
+            LEAST_LONG.. => self.long,
+            _ => self.short,
+        };
+        // SAFETY: the caller's.
+        unsafe { combine(at, bytes) }
     }
 }
 
@@ -135,15 +198,20 @@ fn is_wide() -> bool {
     is_wide
 }
 
-/// The loops for a function of two elements.
+/// The loops for a function of two elements of a type.
 macro_rules! loops {
-    ($operator:expr) => {
+    ($type:ty, $operator:expr) => {
         Kernel {
-            short: |operands| each(operands, $operator),
+            element: size_of::<$type>(),
+            // SAFETY: the caller's.
+            few: |at, bytes| unsafe { each_of_few::<$type>(at, bytes, $operator) },
+            // SAFETY: the caller's.
+            short: |at, bytes| unsafe { each::<$type>(at, bytes, $operator) },
             long: match is_wide() {
-                // SAFETY: `is_wide` has found AVX2, which is all that `each_wide` requires.
-                true => |operands| unsafe { each_wide(operands, $operator) },
-                false => |operands| each(operands, $operator),
+                // SAFETY: the caller's, and `is_wide` has found AVX2, which is all that `each_wide` requires.
+                true => |at, bytes| unsafe { each_wide::<$type>(at, bytes, $operator) },
+                // SAFETY: the caller's.
+                false => |at, bytes| unsafe { each::<$type>(at, bytes, $operator) },
             },
         }
     };
@@ -153,22 +221,22 @@ macro_rules! loops {
 macro_rules! integers {
     ($type:ty, $operator:expr) => {{
         let kernel = match $operator {
-            BuiltIn::Sum => loops!(<$type>::wrapping_add),
-            BuiltIn::Product => loops!(<$type>::wrapping_mul),
-            BuiltIn::Minimum => loops!(<$type as Ord>::min),
-            BuiltIn::Maximum => loops!(<$type as Ord>::max),
+            BuiltIn::Sum => loops!($type, <$type>::wrapping_add),
+            BuiltIn::Product => loops!($type, <$type>::wrapping_mul),
+            BuiltIn::Minimum => loops!($type, <$type as Ord>::min),
+            BuiltIn::Maximum => loops!($type, <$type as Ord>::max),
             BuiltIn::LogicalAnd => {
-                loops!(|a: $type, b| <$type>::from(a != 0 && b != 0))
+                loops!($type, |a, b| <$type>::from(a != 0 && b != 0))
             }
             BuiltIn::LogicalOr => {
-                loops!(|a: $type, b| <$type>::from(a != 0 || b != 0))
+                loops!($type, |a, b| <$type>::from(a != 0 || b != 0))
             }
             BuiltIn::LogicalXor => {
-                loops!(|a: $type, b| <$type>::from((a != 0) != (b != 0)))
+                loops!($type, |a, b| <$type>::from((a != 0) != (b != 0)))
             }
-            BuiltIn::BitAnd => loops!(|a: $type, b| a & b),
-            BuiltIn::BitOr => loops!(|a: $type, b| a | b),
-            BuiltIn::BitXor => loops!(|a: $type, b| a ^ b),
+            BuiltIn::BitAnd => loops!($type, |a, b| a & b),
+            BuiltIn::BitOr => loops!($type, |a, b| a | b),
+            BuiltIn::BitXor => loops!($type, |a, b| a ^ b),
         };
         Some(kernel)
     }};
@@ -178,10 +246,10 @@ macro_rules! integers {
 macro_rules! floats {
     ($type:ty, $operator:expr) => {{
         let kernel = match $operator {
-            BuiltIn::Sum => loops!(|a: $type, b| a + b),
-            BuiltIn::Product => loops!(|a: $type, b| a * b),
-            BuiltIn::Minimum => loops!(|a: $type, b| if a < b { a } else { b }),
-            BuiltIn::Maximum => loops!(|a: $type, b| if a > b { a } else { b }),
+            BuiltIn::Sum => loops!($type, |a, b| a + b),
+            BuiltIn::Product => loops!($type, |a, b| a * b),
+            BuiltIn::Minimum => loops!($type, |a, b| if a < b { a } else { b }),
+            BuiltIn::Maximum => loops!($type, |a, b| if a > b { a } else { b }),
             _ => return None,
         };
         Some(kernel)
@@ -208,8 +276,8 @@ pub fn kernel(element: Element, operator: BuiltIn) -> Option<Kernel> {
 pub(crate) fn kernel_for(datatype: Datatype, operator: Operator) -> Result<Kernel, ExecError> {
     let built_in = || kernel(Element::of(datatype)?, BuiltIn::of(operator)?);
     let own = match (operator, datatype.size_bytes()) {
-        (Operator::Noncommutative, 4) => Some(loops!(u32::after)),
-        (Operator::Noncommutative, 8) => Some(loops!(u64::after)),
+        (Operator::Noncommutative, 4) => Some(loops!(u32, Function::after)),
+        (Operator::Noncommutative, 8) => Some(loops!(u64, Function::after)),
         _ => None,
     };
     own.or_else(built_in).ok_or_else(|| {
@@ -236,34 +304,51 @@ pub fn combine(
 
 /// # Safety
 ///
-/// The processor works on 32 bytes at once, see [`is_wide`].
-#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
-unsafe fn each_wide<T: AnyBitPattern + NoUninit>(
-    operands: Operands<'_>,
-    operator: impl Fn(T, T) -> T,
-) {
-    each(operands, operator);
+/// As for [`Kernel::combine_at`], with at most [`MOST_FEW`] bytes.
+#[inline(always)]
+unsafe fn each_of_few<T>(at: Addresses, bytes: usize, operator: impl Fn(T, T) -> T) {
+    let (left, right) = (at.left.cast::<T>(), at.right.cast::<T>());
+    let into = at.into.cast::<T>();
+    for index in 0..(bytes / size_of::<T>()) {
+        // SAFETY: the caller's.
+        unsafe {
+            let (left, right) = (left.add(index).read(), right.add(index).read());
+            into.add(index).write(operator(left, right));
+        }
+    }
 }
 
+/// # Safety
+///
+/// As for [`Kernel::combine_at`]; the processor works on 32 bytes at once, see [`is_wide`].
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+unsafe fn each_wide<T: Copy>(at: Addresses, bytes: usize, operator: impl Fn(T, T) -> T) {
+    // SAFETY: the caller's.
+    unsafe { each(at, bytes, operator) };
+}
+
+/// # Safety
+///
+/// As for [`Kernel::combine_at`].
 #[inline(always)]
-fn each<T: AnyBitPattern + NoUninit>(operands: Operands<'_>, operator: impl Fn(T, T) -> T) {
-    match operands {
-        Operands::IntoLeft(left, right) => {
-            for (left, right) in cast_slice_mut::<u8, T>(left)
-                .iter_mut()
-                .zip(cast_slice(right))
-            {
+unsafe fn each<T: Copy>(at: Addresses, bytes: usize, operator: impl Fn(T, T) -> T) {
+    let Addresses { left, right, into } = at;
+    let length = bytes / size_of::<T>();
+    // The compiler combines several elements at once only where it knows that slices are disjoint.
+    // SAFETY: the caller's.
+    unsafe {
+        let read = |from: *const u8| std::slice::from_raw_parts(from.cast::<T>(), length);
+        let target = std::slice::from_raw_parts_mut(into.cast::<T>(), length);
+        if left == into.cast_const() {
+            for (left, right) in target.iter_mut().zip(read(right)) {
                 *left = operator(*left, *right);
             }
-        }
-        Operands::IntoRight(left, right) => {
-            for (left, right) in cast_slice::<u8, T>(left).iter().zip(cast_slice_mut(right)) {
+        } else if right == into.cast_const() {
+            for (right, left) in target.iter_mut().zip(read(left)) {
                 *right = operator(*left, *right);
             }
-        }
-        Operands::Into(left, right, into) => {
-            let (left, right) = (cast_slice::<u8, T>(left), cast_slice::<u8, T>(right));
-            for ((into, left), right) in cast_slice_mut(into).iter_mut().zip(left).zip(right) {
+        } else {
+            for ((into, left), right) in target.iter_mut().zip(read(left)).zip(read(right)) {
                 *into = operator(*left, *right);
             }
         }

@@ -4,9 +4,10 @@ use std::rc::Rc;
 
 use schedule::{Buffer, Layout};
 
-use crate::combiner::{Addresses, Combiner};
+use crate::combiner::Combiner;
 use crate::copier::Copier;
 use crate::exchange::{Exchange, Memories};
+use crate::kernel::Addresses;
 use crate::messages::Message;
 use crate::requests::{Requests, Wait};
 use crate::steps::{INPUT, OUTPUT, Packets, Place, SCRATCH, Step, Transfer, Ways, Work};
@@ -205,18 +206,19 @@ impl Machine {
         let Some(mut channels) = exchange.channels().borrow() else {
             return Ok(false);
         };
-        if let Some(send) = round.send {
+        if let Some((peer, send)) = round.send {
             // SAFETY: in bounds, and read only, see `Machine`.
-            let is_sent = unsafe { memories.send_packet(&mut channels, send) };
+            let is_sent = unsafe { memories.send_packet(channels.link(peer), send) };
             if !is_sent {
                 return Ok(false);
             }
         }
         let outcome = memories.work_all(round.work);
-        if let Some(recv) = round.recv {
+        if let Some((peer, recv)) = round.recv {
+            let link = channels.link(peer);
             let mut looks = 0;
             // SAFETY: in bounds and disjoint, see `Machine`.
-            while !unsafe { memories.receive_packet(&mut channels, recv)? } {
+            while !unsafe { memories.receive_packet(link, recv)? } {
                 looks += 1;
                 let paused = exchange.pause(looks, communicator, &mut self.current);
                 paused.map_err(Box::new)?;

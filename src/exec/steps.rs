@@ -79,6 +79,12 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
+    /// The message with the peer's index on this rank's node, if it goes through a channel.
+    #[inline(always)]
+    fn on_node(&self) -> Option<(usize, &Self)> {
+        self.place.map(|place| (place as usize, self))
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.runs.iter().map(|run| run.units() as usize).sum()
     }
@@ -181,11 +187,11 @@ pub(crate) struct Step<'a> {
     pub(crate) is_posted_ahead: bool,
 }
 
-/// A round of [`Ways::Packet`].
+/// A round of [`Ways::Packet`]: its messages, each with the peer's index on this rank's node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packets<'a> {
-    pub(crate) send: Option<&'a Transfer>,
-    pub(crate) recv: Option<&'a Transfer>,
+    pub(crate) send: Option<(usize, &'a Transfer)>,
+    pub(crate) recv: Option<(usize, &'a Transfer)>,
     pub(crate) work: &'a [Work],
 }
 
@@ -194,8 +200,8 @@ impl<'a> Step<'a> {
     #[inline(always)]
     pub(crate) fn packets(&self) -> Option<Packets<'a>> {
         (self.ways == Ways::Packet).then(|| Packets {
-            send: self.sends.first(),
-            recv: self.recvs.first(),
+            send: self.sends.first().and_then(Transfer::on_node),
+            recv: self.recvs.first().and_then(Transfer::on_node),
             work: self.work,
         })
     }
@@ -283,8 +289,8 @@ impl Steps {
         let round = self.rounds.get(index)?;
         let first = |range: &Range<usize>| (!range.is_empty()).then_some(range.start);
         (round.ways == Ways::Packet).then(|| Packets {
-            send: first(&round.sends).map(|send| &self.sends[send]),
-            recv: first(&round.recvs).map(|recv| &self.recvs[recv]),
+            send: first(&round.sends).and_then(|send| self.sends[send].on_node()),
+            recv: first(&round.recvs).and_then(|recv| self.recvs[recv].on_node()),
             work: &self.work[round.work.clone()],
         })
     }

@@ -41,7 +41,7 @@ pub(crate) struct Passed {
     pub(crate) few: Option<(MPI_Datatype, c_int)>,
     /// The row of the summary that they count for.
     pub(crate) row: usize,
-    /// The number of these calls; the row does not include them.
+    /// The number of the row's calls.
     pub(crate) calls: Rc<Cell<u64>>,
 }
 

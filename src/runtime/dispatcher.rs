@@ -64,8 +64,8 @@ pub struct Dispatcher {
     /// Whether a call of ours is running.
     pub(crate) is_busy: Cell<bool>,
     pub(crate) summary: RefCell<CallSummary>,
-    /// The numbers of calls that were passed on immediately, by rows of the summary, which does not include them.
-    passed: RefCell<BTreeMap<usize, Rc<Cell<u64>>>>,
+    /// The numbers of calls, by rows of the summary, which does not include them.
+    counters: RefCell<BTreeMap<usize, Rc<Cell<u64>>>>,
 }
 
 /// A communicator on which calls have been made before, with its known properties. Valid as long as the communicator.
@@ -199,7 +199,7 @@ impl Dispatcher {
             calls: Cell::new(0),
             is_busy: Cell::new(false),
             summary: RefCell::default(),
-            passed: RefCell::default(),
+            counters: RefCell::default(),
         })
     }
 
@@ -254,15 +254,15 @@ impl Dispatcher {
     /// The calls so far on this rank, with what carried them out.
     pub fn summary(&self) -> CallSummary {
         let mut summary = self.summary.borrow().clone();
-        for (row, calls) in self.passed.borrow().iter() {
-            summary.rows[*row].calls += calls.get();
+        for (row, calls) in self.counters.borrow().iter() {
+            summary.rows[*row].calls = calls.get();
         }
         summary
     }
 
-    /// The counter of calls that are passed on immediately and belong to a row of the summary.
-    pub(crate) fn passed_calls(&self, row: usize) -> Rc<Cell<u64>> {
-        Rc::clone(self.passed.borrow_mut().entry(row).or_default())
+    /// The number of calls of a row of the summary.
+    pub(crate) fn counter(&self, row: usize) -> Rc<Cell<u64>> {
+        Rc::clone(self.counters.borrow_mut().entry(row).or_default())
     }
 
     /// Carries out a call, by one of our algorithms or by the library. Returns MPI's error code; in case of an error

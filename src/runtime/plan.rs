@@ -1,6 +1,8 @@
 //! Plans: decisions about calls that were seen before.
 
+use std::cell::Cell;
 use std::ffi::c_int;
+use std::rc::Rc;
 
 use exec::ApplicationCall;
 
@@ -25,8 +27,9 @@ pub(crate) struct Plan {
     /// The program's own handles that it depends on.
     pub(crate) own: Option<Box<UserHandles>>,
     pub(crate) way: Way,
-    /// The row of the summary that counts its calls.
+    /// The row of the summary that its calls belong to, and the number of that row's calls.
     pub(crate) row: usize,
+    pub(crate) calls: Rc<Cell<u64>>,
     /// The additional time of the library's default according to the table, in seconds.
     pub(crate) gain_seconds: f64,
     /// An estimate of the memory that it may keep, in bytes.

@@ -19,9 +19,9 @@ use crate::plan::{Plan, Way};
 use crate::user_handles::UserHandles;
 use crate::{By, Dispatcher, FallbackReason, KnownCommunicator};
 
-/// The outcome of a call. Small, as it is created for every call.
+/// The outcome of a call, which has been counted. Small, as it is created for every call.
 struct Served {
-    /// The row of the summary that counts it.
+    /// The row of the summary that it belongs to.
     row: usize,
     gain_seconds: f64,
     /// `None` if the library has not been called yet.
@@ -43,7 +43,7 @@ impl Dispatcher {
         // SAFETY: a state lives as long as its communicator, which the caller says is valid.
         match unsafe { (*known.state()).passed(call) } {
             Some(passed) => {
-                passed.calls.set(passed.calls.get() + 1);
+                count(&passed.calls);
                 true
             }
             None => false,
@@ -72,7 +72,7 @@ impl Dispatcher {
                 false => None,
             };
             let served = match known {
-                Some(known) => Some(passed(known.row)),
+                Some(known) => Some(passed(known.row, &known.calls)),
                 None => self.run(&mut *state, call),
             };
             match served {
@@ -114,7 +114,7 @@ impl Dispatcher {
         }
     }
 
-    /// Has the library carry out what is left to it, counts the call, and reports an error.
+    /// Has the library carry out what is left to it, adds up the time, and reports an error.
     ///
     /// # Safety
     ///
@@ -134,7 +134,11 @@ impl Dispatcher {
                 None => call.forward(communicator),
                 _ => 0,
             };
-            self.count(&served, start);
+            if let Some(start) = start {
+                let row = &mut self.summary.borrow_mut().rows[served.row];
+                row.seconds += start.elapsed().as_secs_f64();
+                row.expected_gain_seconds += served.gain_seconds;
+            }
             match served.outcome {
                 Some(Err(error)) => fail(communicator, &error),
                 _ => code,
@@ -153,6 +157,7 @@ impl Dispatcher {
         used: &Cell<u64>,
         call: RawCall,
     ) -> Served {
+        count(&plan.calls);
         let outcome = match &mut plan.way {
             Way::PassOn => None,
             Way::Ours(ours) => {
@@ -185,8 +190,10 @@ impl Dispatcher {
         if passes_all {
             let reason = why_all(&state.tuned, call.collective);
             let row = self.passed_row(call.collective, reason);
-            state.passed[call.collective as usize] = Some(self.known(row, None));
-            return passed(row);
+            let known = self.known(row, None);
+            let served = passed(row, &known.calls);
+            state.passed[call.collective as usize] = Some(known);
+            return served;
         }
         // SAFETY: the caller's.
         unsafe {
@@ -195,10 +202,10 @@ impl Dispatcher {
             let mut plan = match self.prepare(state, &significant, key, counts) {
                 Ok(plan) => plan,
                 Err(error) => {
+                    let row = self.row(call.collective, "error", By::Table, Through::Mpi);
                     return Served {
-                        row: self.row(call.collective, "error", By::Table, Through::Mpi),
-                        gain_seconds: 0.0,
                         outcome: Some(Err(Box::new(error))),
+                        ..passed(row, &self.counter(row))
                     };
                 }
             };
@@ -208,7 +215,7 @@ impl Dispatcher {
                 state.passed[call.collective as usize] = Some(self.known(plan.row, few));
             }
             let Ok(tuned) = &mut state.tuned else {
-                return passed(plan.row);
+                return passed(plan.row, &plan.calls);
             };
             let served = self.carry_out(&mut plan, &tuned.private, &tuned.used, call);
             if let Ok(own) = UserHandles::of(&significant, &self.attributes.datatypes) {
@@ -245,7 +252,7 @@ impl Dispatcher {
         Passed {
             few,
             row,
-            calls: self.passed_calls(row),
+            calls: self.counter(row),
         }
     }
 
@@ -291,6 +298,7 @@ impl Dispatcher {
             own: None,
             way,
             row,
+            calls: self.counter(row),
             gain_seconds,
             bytes,
         })
@@ -374,16 +382,6 @@ impl Dispatcher {
         let by = By::Library(reason);
         self.row(collective, &reason.to_string(), by, Through::Mpi)
     }
-
-    #[inline(always)]
-    fn count(&self, served: &Served, start: Option<Instant>) {
-        let row = &mut self.summary.borrow_mut().rows[served.row];
-        row.calls += 1;
-        if let Some(start) = start {
-            row.seconds += start.elapsed().as_secs_f64();
-            row.expected_gain_seconds += served.gain_seconds;
-        }
-    }
 }
 
 /// A decision for one of our algorithms.
@@ -421,13 +419,20 @@ impl From<ExecError> for Refused {
     }
 }
 
+/// Counts a call that is left to the library.
 #[inline(always)]
-fn passed(row: usize) -> Served {
+fn passed(row: usize, calls: &Cell<u64>) -> Served {
+    count(calls);
     Served {
         row,
         gain_seconds: 0.0,
         outcome: None,
     }
+}
+
+#[inline(always)]
+fn count(calls: &Cell<u64>) {
+    calls.set(calls.get() + 1);
 }
 
 /// The reason why all calls of a collective on a communicator are passed on.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use vocabulary::units::format_seconds;
-use wire::FailureKind;
+use wire::{FailureKind, Record};
 
 use crate::Attempt;
 
@@ -16,6 +16,25 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// The failure of a candidate that cannot be measured.
+    pub fn unsupported(message: String) -> Self {
+        Self {
+            kind: FailureKind::Unsupported,
+            message,
+        }
+    }
+
+    /// The record of the failure of a task's candidate.
+    pub fn record(self, task: u32, candidate: u32) -> Record {
+        let Self { kind, message } = self;
+        Record::Failed {
+            task,
+            candidate,
+            kind,
+            message,
+        }
+    }
+
     /// The failure of a candidate that its cell cannot afford, by the times of a call.
     pub(crate) fn too_slow(call_seconds: f64, fastest_seconds: f64) -> Self {
         Self {

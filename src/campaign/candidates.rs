@@ -201,13 +201,13 @@ impl Campaign {
     /// with a model combines the best of each.
     fn compositions(&self, algorithm: &Algorithm, ppn: u32) -> Vec<Parameters> {
         if algorithm.knows_nodes() {
-            let others = |parameter| algorithm.choices(parameter).iter().skip(1);
+            let others = |parameter| algorithm.choices(parameter).skip(1);
             let nodes = others(Parameter::Node).map(|id| Parameters {
-                node: Some((*id).to_owned()),
+                node: Some(id.to_owned()),
                 ..Parameters::default()
             });
             let networks = others(Parameter::Network).map(|id| Parameters {
-                network: Some((*id).to_owned()),
+                network: Some(id.to_owned()),
                 ..Parameters::default()
             });
             let takes = algorithm.takes(Parameter::Leaders);
@@ -299,13 +299,7 @@ impl PartialEq for Family {
 impl Family {
     /// The family of a candidate of ours; `None` for all others.
     pub fn of(candidate: &Candidate) -> Option<Self> {
-        let Candidate::Ours {
-            algorithm,
-            parameters,
-        } = candidate
-        else {
-            return None;
-        };
+        let (algorithm, parameters) = candidate.ours()?;
         let algorithm = schedule::find(algorithm)?;
         let parameters = Parameters {
             block_bytes: None,
@@ -320,7 +314,7 @@ impl Family {
     }
 
     /// Whether it names neither a phase nor a number of leaders.
-    pub fn has_plain_parts(&self) -> bool {
+    pub fn has_default_phases(&self) -> bool {
         let Parameters {
             node,
             network,
@@ -333,7 +327,7 @@ impl Family {
     /// This family with the phases and the number of leaders that another one of the algorithm names and this one does
     /// not; unchanged if the two have different radices, since all phases share the radix.
     #[must_use]
-    pub fn with_parts_of(&self, other: &Self) -> Self {
+    pub fn with_phases_of(&self, other: &Self) -> Self {
         let (own, other) = (self.parameters.clone(), other.parameters.clone());
         if own.radix.is_some() && other.radix.is_some() && own.radix != other.radix {
             return self.clone();

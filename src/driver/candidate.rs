@@ -6,9 +6,8 @@ use benchmarking::Failure;
 use exec::{Call, Communicator, ExecError, NoChannels, NodeChannels, Runner, Turn, Wait};
 use runtime::{DeployedCall, RuntimeError};
 use vocabulary::{Candidate, Through};
-use wire::FailureKind;
 
-use crate::error::{DriverError, failure};
+use crate::error::{DriverError, failure, no_channels};
 
 /// A candidate bound to a cell's call.
 pub(crate) enum CandidateCall<'a> {
@@ -37,10 +36,7 @@ impl<'a> CandidateCall<'a> {
         channels: Result<&Rc<NodeChannels>, NoChannels>,
     ) -> Result<Result<Self, Failure>, DriverError> {
         if let (Through::Shared, Err(reason)) = (candidate.parameters().through, channels) {
-            return Ok(Err(Failure {
-                kind: FailureKind::Unsupported,
-                message: format!("no shared memory: {reason}"),
-            }));
+            return Ok(Err(no_channels(reason)));
         }
         // Tables leave calls without data, and calls of a single rank, to the library.
         let is_deployed = communicator.size() > 1 && call.bytes > 0;
@@ -78,10 +74,8 @@ impl<'a> CandidateCall<'a> {
             return Ok(());
         };
         call.passed_on().map_or(Ok(()), |reason| {
-            Err(Failure {
-                kind: FailureKind::Unsupported,
-                message: format!("the library carried out the call: {reason}"),
-            })
+            let message = format!("the library carried out the call: {reason}");
+            Err(Failure::unsupported(message))
         })
     }
 }

@@ -8,10 +8,8 @@ use ::environment::{
 };
 use exec::{Communicator, ExecError};
 use statistics::clock::{self, ClockResolution};
-use vocabulary::{Library, Node, Warning};
-use wire::{
-    ColdCaches, Environment, LAUNCHER_VARIABLE, Plan, RankClock, SwitchVariables, UNTIL_VARIABLE,
-};
+use vocabulary::{Library, Node};
+use wire::{ColdCaches, Environment, LAUNCHER_VARIABLE, Plan, SwitchVariables, UNTIL_VARIABLE};
 
 use crate::error::DriverError;
 use crate::rules::Given;
@@ -107,27 +105,13 @@ pub(crate) fn collect(
             transports: exec::transports()?,
             preset: exec::preset()?.iter().map(|native| native.name()).collect(),
             natives: exec::natives()?,
-            clocks: Vec::new(),
-            cold: None,
-            warnings: Vec::new(),
+            ..environment
         };
         environment.warnings = judge(&environment);
     }
     // The other ranks sleep meanwhile, so that rank 0 can measure the load of an otherwise idle machine.
     world.sleeping_barrier(NAP)?;
     Ok(environment)
-}
-
-/// Adds the learned clocks, and a warning if ranks share cores, where windows are unreliable.
-pub(crate) fn note_clocks(
-    environment: &mut Environment,
-    clocks: Vec<RankClock>,
-    is_oversubscribed: bool,
-) {
-    environment.clocks = clocks;
-    if is_oversubscribed {
-        environment.warnings.push(Warning::CrowdedWindows);
-    }
 }
 
 /// The largest caches of a node, which copies of buffers must exceed. Collective.

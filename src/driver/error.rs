@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use benchmarking::Failure;
 use environment::shared_memory;
-use exec::ExecError;
+use exec::{ExecError, NoChannels};
 use runtime::RuntimeError;
 use thiserror::Error;
 use vocabulary::Library;
@@ -112,18 +112,18 @@ impl DriverError {
     }
 }
 
-/// The kind of failure that an error is for a candidate.
-pub(crate) fn failure_kind(error: &ExecError) -> FailureKind {
-    match error {
-        ExecError::Mpi { .. } | ExecError::Tool { .. } => FailureKind::MpiError,
-        _ => FailureKind::Unsupported,
-    }
-}
-
 /// The failure of a candidate that an error means.
 pub(crate) fn failure(error: &ExecError) -> Failure {
     Failure {
-        kind: failure_kind(error),
+        kind: match error {
+            ExecError::Mpi { .. } | ExecError::Tool { .. } => FailureKind::MpiError,
+            _ => FailureKind::Unsupported,
+        },
         message: error.to_string(),
     }
+}
+
+/// The failure of a candidate that needs channels of shared memory.
+pub(crate) fn no_channels(reason: NoChannels) -> Failure {
+    Failure::unsupported(format!("no shared memory: {reason}"))
 }

@@ -58,13 +58,7 @@ impl<'a> Executor for MpiExecutor<'a> {
     }
 
     fn record_failure(&mut self, candidate: u32, failure: Failure) -> Result<(), DriverError> {
-        let Failure { kind, message } = failure;
-        self.spool.write(&Record::Failed {
-            task: self.task,
-            candidate,
-            kind,
-            message,
-        })
+        self.spool.write(&failure.record(self.task, candidate))
     }
 
     fn prepare(&mut self, index: u32, candidate: &Candidate) -> Attempt<Prepared<'a>, DriverError> {

@@ -13,7 +13,6 @@ mod environment;
 mod error;
 mod executor;
 mod experiment;
-mod identify;
 mod rules;
 mod session;
 mod settings;
@@ -26,6 +25,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ::environment::variables;
+use serde::Serialize;
 
 use crate::error::DriverError;
 
@@ -33,8 +33,11 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match &arguments[..] {
         // The library's settings, before this program changes any.
-        [flag] if flag == settings::PRINT => end(settings::print_all()),
-        [flag] if flag == "--settings" => end(settings::print_changed()),
+        [flag] if flag == settings::PRINT => end(settings::all().and_then(print)),
+        [flag] if flag == "--settings" => {
+            let changed = settings::changed([]).ok_or(DriverError::Settings);
+            end(changed.and_then(print))
+        }
         arguments => with_forcing(arguments),
     }
 }
@@ -50,8 +53,8 @@ fn with_forcing(arguments: &[String]) -> ExitCode {
         exec::allow_forcing();
     }
     match arguments {
-        [flag] if flag == "--identify" => end(identify::print()),
-        [flag] if flag == "--natives" => end(identify::print_natives()),
+        [flag] if flag == "--identify" => end(print(exec::library())),
+        [flag] if flag == "--natives" => end(exec::natives().map_err(Into::into).and_then(print)),
         [plan] => match session::run(Path::new(plan), given) {
             Ok(()) => ExitCode::SUCCESS,
             // Finalising MPI after an error may wait forever for other ranks.
@@ -66,6 +69,12 @@ fn end(outcome: Result<(), DriverError>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => ExitCode::from(report(&error) as u8),
     }
+}
+
+/// Prints a value as JSON in one line.
+fn print(value: impl Serialize) -> Result<(), DriverError> {
+    println!("{}", serde_json::to_string(&value)?);
+    Ok(())
 }
 
 fn report(error: &DriverError) -> i32 {

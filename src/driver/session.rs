@@ -6,26 +6,26 @@ use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::environment::{is_oversubscribed, shared_memory};
-use benchmarking::CellBenchmark;
+use benchmarking::{CellBenchmark, Failure};
 use exec::{Call, Communicator, ExecError, NoChannels, NodeChannels, Universe, Wait};
 use statistics::clock::ClockResolution;
 use vocabulary::{
     CacheState, Candidate, Cell, CommShape, Experiment, Node, Pattern, RankOrder, Repetition,
-    Synchronisation, Through,
+    Synchronisation, Through, Warning,
 };
 use wire::{
-    ColdCaches, FailureKind, Finish, LaunchStart, Measurement, Plan, PlannedTask, PlannedWork,
-    Record, TaskDone, TimeBreakdown, WIRE_VERSION,
+    ColdCaches, Finish, LaunchStart, Measurement, Plan, PlannedTask, PlannedWork, Record, TaskDone,
+    TimeBreakdown, WIRE_VERSION,
 };
 
 use crate::buffers::{Buffers, copies};
 use crate::clock::GlobalClock;
-use crate::error::{DriverError, failure_kind};
+use crate::error::{DriverError, failure, no_channels};
 use crate::executor::MpiExecutor;
 use crate::rules::Given;
 use crate::spool::Spool;
 use crate::synchronise::{Synchroniser, WindowSynchroniser};
-use crate::topology::{ShapeMissing, Topology};
+use crate::topology::Topology;
 use crate::watchdog::Watchdog;
 use crate::{environment, experiment};
 
@@ -83,8 +83,11 @@ fn carry_out(
     let cold = environment.cold;
     let clock = learn_clock(plan.synchronisation, world, &topology)?;
     if let Some(clock) = &clock {
-        let is_oversubscribed = is_oversubscribed(&nodes, topology.shape());
-        environment::note_clocks(&mut environment, clock.describe(world)?, is_oversubscribed);
+        environment.clocks = clock.describe(world)?;
+        // Windows are unreliable where ranks share cores.
+        if is_oversubscribed(&nodes, topology.shape()) {
+            environment.warnings.push(Warning::CrowdedWindows);
+        }
     }
     spool.write(&Record::Started(LaunchStart {
         campaign: plan.campaign.clone(),
@@ -220,13 +223,7 @@ impl Session<'_> {
         if self.world.rank() != 0 {
             std::thread::sleep(AFTER_RANK_0);
         }
-        let record = Record::Failed {
-            task,
-            candidate,
-            kind: failure_kind(&source),
-            message: source.to_string(),
-        };
-        match self.spool.write(&record) {
+        match self.spool.write(&failure(&source).record(task, candidate)) {
             Ok(()) => DriverError::Turn {
                 task,
                 candidate,
@@ -248,7 +245,7 @@ impl Session<'_> {
 
     fn task(&self, task: &PlannedTask) -> Result<(), DriverError> {
         let begin = Instant::now();
-        let Ok(members) = self.members(&task.work) else {
+        let Some(members) = self.members(&task.work) else {
             return self.refuse(task);
         };
         let nodes = self.topology.nodes_among(&members);
@@ -362,12 +359,7 @@ impl Session<'_> {
                 Ok(channels) => Some(channels),
                 Err(reason) => {
                     self.watchdog.end();
-                    self.spool.write(&Record::Failed {
-                        task: task.id,
-                        candidate: 0,
-                        kind: FailureKind::Unsupported,
-                        message: format!("no shared memory: {reason}"),
-                    })?;
+                    self.spool.write(&no_channels(reason).record(task.id, 0))?;
                     return Ok((Vec::new(), TimeBreakdown::default()));
                 }
             },
@@ -413,14 +405,14 @@ impl Session<'_> {
         })
     }
 
-    /// The world ranks that take part in a task.
-    fn members(&self, work: &PlannedWork) -> Result<Vec<u32>, ShapeMissing> {
+    /// The world ranks that take part in a task; `None` if the launch has fewer nodes or ranks than it needs.
+    fn members(&self, work: &PlannedWork) -> Option<Vec<u32>> {
         match work {
             PlannedWork::Compare { cell, .. } => self.topology.members(cell.shape),
             PlannedWork::Experiment(experiment) => {
                 let members = self.topology.members(experiment.shape)?;
                 let first = members.get(..experiment::ranks(experiment));
-                first.map(<[u32]>::to_vec).ok_or(ShapeMissing)
+                first.map(<[u32]>::to_vec)
             }
         }
     }
@@ -432,15 +424,11 @@ impl Session<'_> {
             PlannedWork::Compare { candidates, .. } => candidates.len() as u32,
             PlannedWork::Experiment(_) => 1,
         };
-        for candidate in 0..candidates {
-            self.spool.write(&Record::Failed {
-                task: task.id,
-                candidate,
-                kind: FailureKind::Unsupported,
-                message: "too few nodes, or too few ranks on a node".to_owned(),
-            })?;
-        }
-        Ok(())
+        let too_few = "too few nodes, or too few ranks on a node";
+        (0..candidates).try_for_each(|candidate| {
+            let failure = Failure::unsupported(too_few.to_owned());
+            self.spool.write(&failure.record(task.id, candidate))
+        })
     }
 }
 

@@ -10,21 +10,10 @@ use crate::error::DriverError;
 /// The argument that makes this program print its library's control variables.
 pub(crate) const PRINT: &str = "--control-variables";
 
-/// Prints as one JSON object the control variables that steer collectives, and the one that lists settings files,
-/// with their values.
-pub(crate) fn print_all() -> Result<(), DriverError> {
-    let values = exec::control_variables(|name| is_setting(name) || lists_files(name))?;
-    println!("{}", serde_json::to_string(&values)?);
-    Ok(())
-}
-
-/// Prints the settings that differ from the library's built-in values, as one JSON object.
-pub(crate) fn print_changed() -> Result<(), DriverError> {
-    match changed([]) {
-        Some(settings) => println!("{}", serde_json::to_string(&settings)?),
-        None => return Err(DriverError::Settings),
-    }
-    Ok(())
+/// The control variables that steer collectives, and the one that lists settings files, with their values.
+pub(crate) fn all() -> Result<BTreeMap<String, String>, DriverError> {
+    let values = exec::control_variables(|name| is_setting(name) || lists_files(name));
+    Ok(values?)
 }
 
 /// The settings that differ from the library's built-in values; `None` if they cannot be found. As MPI's tool interface

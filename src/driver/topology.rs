@@ -39,16 +39,17 @@ impl Topology {
         Ok(Self { leaders, nodes })
     }
 
-    /// The world ranks that take part in a cell of the shape, in rank order; the same on all ranks.
-    pub(crate) fn members(&self, shape: CommShape) -> Result<Vec<u32>, ShapeMissing> {
+    /// The world ranks that take part in a cell of the shape, in rank order; the same on all ranks. `None` if the launch
+    /// has fewer nodes or ranks.
+    pub(crate) fn members(&self, shape: CommShape) -> Option<Vec<u32>> {
         let (count, ppn) = (shape.nodes as usize, shape.ppn as usize);
-        let nodes = self.nodes.get(..count).ok_or(ShapeMissing)?;
+        let nodes = self.nodes.get(..count)?;
         let mut members = Vec::with_capacity(count * ppn);
         for node in nodes {
-            members.extend(node.get(..ppn).ok_or(ShapeMissing)?);
+            members.extend(node.get(..ppn)?);
         }
         members.sort_unstable();
-        Ok(members)
+        Some(members)
     }
 
     /// The indices in `members` of the ranks on each node.
@@ -77,10 +78,6 @@ impl Topology {
     }
 }
 
-/// The launch has fewer nodes or ranks than a task needs.
-#[derive(Debug)]
-pub(crate) struct ShapeMissing;
-
 #[cfg(test)]
 mod tests {
     use super::Topology;
@@ -93,7 +90,7 @@ mod tests {
             nodes: vec![vec![0, 2, 4], vec![1, 3]],
         };
         let check = |nodes, ppn, expected: Option<&[u32]>| {
-            let members = topology.members(CommShape { nodes, ppn }).ok();
+            let members = topology.members(CommShape { nodes, ppn });
             assert_eq!(members.as_deref(), expected, "{nodes}x{ppn}");
         };
         check(1, 1, Some(&[0]));

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use benchmarking::Failure;
 use nix::fcntl::{Flock, FlockArg};
-use wire::{FailureKind, Record, exit_code};
+use wire::{FailureKind, exit_code};
 
 use crate::error::DriverError;
 use crate::spool::Spool;
@@ -106,16 +107,14 @@ fn end_launch(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
         eprintln!("{}{error}", error.prefix());
         exec::exit_now(error.exit_code());
     };
-    let record = Record::Failed {
-        task,
-        candidate,
+    let failure = Failure {
         kind: FailureKind::Hang,
         message: format!(
             "a turn did not end within {} s: a deadlock, or slower than the watchdog allows",
             patience.as_secs_f64()
         ),
     };
-    if let Err(error) = spool.write(&record) {
+    if let Err(error) = spool.write(&failure.record(task, candidate)) {
         eprintln!("colltune-driver: {error}");
     }
     exec::exit_now(exit_code::HANG);

@@ -124,12 +124,8 @@ impl Extension<'_> {
             let others = self.merged.iter().filter(is_this).map(|(other, _)| other);
             for candidate in [&ranked.candidate].into_iter().chain(others) {
                 // Fastest first: the candidate with the best blocks represents its family.
-                if let Candidate::Ours {
-                    algorithm,
-                    parameters,
-                } = candidate
-                {
-                    let family = (algorithm.clone(), without_blocks(parameters));
+                if let Some((algorithm, parameters)) = candidate.ours() {
+                    let family = (algorithm.to_owned(), without_blocks(parameters));
                     families.entry(family).or_insert((candidate, ranked));
                 }
             }

@@ -22,10 +22,9 @@ mod parts;
 mod pipeline;
 mod predict;
 mod simulate;
+mod validity;
 
-pub use machine::{
-    Cache, InvalidMachine, Level, Line, Link, Machine, Noise, PostAhead, Rates, Tiers,
-};
+pub use machine::{Cache, Level, Line, Link, Machine, Noise, PostAhead, Rates, Tiers};
 pub use pipeline::Pipeline;
 pub use predict::{Call, Prediction, blocks, predict, predict_best};
 pub use simulate::{
@@ -33,3 +32,4 @@ pub use simulate::{
     SimulationError, Topology, Trace, Work, best_blocks, expected_messages, simulate,
     simulate_from, simulate_repeated, trace,
 };
+pub use validity::InvalidMachine;

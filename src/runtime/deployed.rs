@@ -36,11 +36,7 @@ impl DeployedCall {
         communicator: &Communicator,
         channels: Option<&Rc<NodeChannels>>,
     ) -> Result<Self, RuntimeError> {
-        if let Candidate::Ours {
-            algorithm,
-            parameters,
-        } = candidate
-        {
+        if let Some((algorithm, parameters)) = candidate.ours() {
             // Report this error now: a table would silently leave such a call to the library.
             call.schedule(algorithm, parameters, communicator.nodes())?;
         }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use thiserror::Error;
+
 use crate::layout::Region;
 use crate::vector::Vector;
 use crate::{Buffer, Rank, Room, Shape};
@@ -192,15 +194,9 @@ impl Collective {
         let is_root = rank == root;
         let part = Room::part(ranks, rank);
         let at_part = vector.part(rank.into());
-        let own = |home, room| {
-            Some(Region {
-                home,
-                base: 0,
-                room,
-            })
-        };
-        let whole = |home| own(home, Room::WHOLE);
         let inside = |home, base, room| Some(Region { home, base, room });
+        let own = |home, room| inside(home, 0, room);
+        let whole = |home| own(home, Room::WHOLE);
         let (input, output) = (Buffer::Input, Buffer::Output);
         match (self, shape.in_place) {
             (Self::Bcast, _) => [None, whole(output)],
@@ -232,22 +228,9 @@ impl fmt::Display for Collective {
 }
 
 /// The text is not the name of a collective.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("unknown collective `{0}`; known: {known}", known = Collective::MEASURED.map(Collective::name).join(", "))]
 pub struct UnknownCollective(pub String);
-
-impl fmt::Display for UnknownCollective {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known: Vec<_> = Collective::MEASURED.iter().map(|c| c.name()).collect();
-        write!(
-            f,
-            "unknown collective `{}`; known: {}",
-            self.0,
-            known.join(", ")
-        )
-    }
-}
-
-impl std::error::Error for UnknownCollective {}
 
 impl FromStr for Collective {
     type Err = UnknownCollective;

@@ -69,6 +69,23 @@ impl Cost {
         }
     }
 
+    /// `steps` messages of the call's length, each combined before the next one.
+    pub const fn combining(steps: u32) -> Self {
+        Self::whole(steps as u64, steps as u64)
+    }
+
+    /// `steps` messages that together move all of `parts` parts of the call's length but one, `moves` times, and
+    /// combine them `combinations` times.
+    pub const fn of_parts(parts: u32, steps: u32, [moves, combinations]: [u64; 2]) -> Self {
+        let others = parts as u64 - 1;
+        Self::Fixed {
+            steps: steps as u64,
+            moved: moves * others,
+            combined: combinations * others,
+            parts: parts as u64,
+        }
+    }
+
     /// A pipeline of `c1 + c2 b` steps and `g1 + g2 b` combinations, exactly for all `b`.
     pub const fn pipelined(steps: [i64; 2], combinations: [i64; 2]) -> Self {
         Self::pipelined_where(Exact::From(1), steps, combinations)

@@ -2,7 +2,7 @@
 
 use crate::fault::Misdeed;
 use crate::storage::Memory;
-use crate::{Action, Buffer, Place, Rank, Run, Span};
+use crate::{Action, Buffer, Place, Rank, Span};
 
 /// Memory that an action of the round reads or writes, in units of its buffer.
 #[derive(Clone, Copy)]
@@ -82,7 +82,7 @@ impl<V: Clone> Independence<'_, V> {
                 }
                 let (from, into) = (access(from, false)?, access(into, true)?);
                 let fits = from.units() == into.units()
-                    && !overlaps(&from, &into)
+                    && !from.overlaps(&into)
                     && [from, into].iter().all(Place::is_one_piece);
                 fits.then_some(()).ok_or(Misdeed::ShapeMismatch)
             }
@@ -91,7 +91,7 @@ impl<V: Clone> Independence<'_, V> {
                 for operand in [left, right] {
                     let operand = access(operand, false)?;
                     let fits = operand.units() == into.units()
-                        && (operand == into || !overlaps(&operand, &into))
+                        && (operand == into || !operand.overlaps(&into))
                         && [&operand, &into].into_iter().all(Place::is_one_piece);
                     if !fits {
                         return Err(Misdeed::ShapeMismatch);
@@ -157,9 +157,4 @@ impl Farthest {
         let other = |known: &Access| known.action != access.action && known.end > access.start;
         self.0.iter().flatten().any(other)
     }
-}
-
-fn overlaps(a: &Place, b: &Place) -> bool {
-    let meets = |run: &Run| b.runs.iter().any(|other| run.overlaps(*other));
-    a.memory == b.memory && a.runs.iter().any(meets)
 }

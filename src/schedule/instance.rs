@@ -9,7 +9,7 @@ use crate::{
     Algorithm, Blocks, Buffer, Collective, Nodes, Parameter, Parameters, Partition, Placed, Rank,
     Shape, Span, find,
 };
-use std::fmt;
+use thiserror::Error;
 
 /// The call to make a schedule for.
 #[derive(Clone, Copy, Debug)]
@@ -50,138 +50,66 @@ impl Request<'_> {
 }
 
 /// The reason why an algorithm cannot serve a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "messages name the fields")]
 pub enum Unsupported {
     /// A communicator has at least one rank.
+    #[error("a communicator has at least one rank")]
     NoRanks,
     /// More ranks than any MPI library has: they are numbered by a C `int`.
-    TooManyRanks {
-        /// Ranks in the communicator.
-        ranks: u32,
-    },
+    #[error("{ranks} ranks are more than MPI can number, which is {}", i32::MAX)]
+    TooManyRanks { ranks: u32 },
     /// The root is not a rank.
-    NoSuchRoot {
-        /// The root asked for.
-        root: Rank,
-        /// Ranks in the communicator.
-        ranks: u32,
-    },
+    #[error("root {root} is not among ranks 0 to {}", ranks - 1)]
+    NoSuchRoot { root: Rank, ranks: u32 },
     /// The algorithm does not take this parameter.
+    #[error("{algorithm} does not take the parameter `{parameter}`")]
     Parameter {
-        /// The algorithm's full name.
         algorithm: String,
-        /// The parameter.
         parameter: Parameter,
     },
     /// The number or size of blocks is zero.
+    #[error("the number and size of blocks must be at least 1")]
     ZeroBlocks,
     /// The radix is not one of [`Parameters::RADICES`].
-    Radix {
-        /// The radix asked for.
-        radix: u32,
-    },
+    #[error(
+        "the radix must be from {} to {}, not {radix}",
+        Parameters::RADICES.start(),
+        Parameters::RADICES.end()
+    )]
+    Radix { radix: u32 },
     /// The algorithm needs an even number of ranks.
-    OddRanks {
-        /// The algorithm's full name.
-        algorithm: String,
-        /// Ranks in the communicator.
-        ranks: u32,
-    },
+    #[error("{algorithm} needs an even number of ranks, not {ranks}")]
+    OddRanks { algorithm: String, ranks: u32 },
     /// There are no nodes, or they belong to another number of ranks.
-    Nodes {
-        /// Ranks in the communicator.
-        ranks: u32,
-    },
+    #[error("these are not the nodes of {ranks} ranks")]
+    Nodes { ranks: u32 },
     /// The algorithm has no leaders on each node.
+    #[error("the number of leaders must be at least 1")]
     ZeroLeaders,
-    /// A node has fewer ranks than the requested number of leaders.
-    TooManyLeaders {
-        /// The leaders asked for.
-        leaders: u32,
-        /// Ranks of the smallest node.
-        ranks: u32,
-    },
+    /// The smallest node has fewer ranks than the requested number of leaders.
+    #[error("{leaders} leaders are more than the smallest node has ranks, which is {ranks}")]
+    TooManyLeaders { leaders: u32, ranks: u32 },
     /// The algorithm needs the same number of ranks on each node, or parts that are contiguous or at equal distances.
-    UnlikeNodes {
-        /// The algorithm's full name.
-        algorithm: String,
-    },
-    /// The algorithm combines out of rank order, and the operator does not commute.
-    Unordered {
-        /// The full name of the algorithm, or of the part that combines out of order.
-        algorithm: String,
-    },
+    #[error(
+        "{algorithm} does not support these nodes: lanes need the same number of ranks on each node, and parts of ranks need block order, or cyclic order with the same number of ranks on each node"
+    )]
+    UnlikeNodes { algorithm: String },
+    /// The algorithm, or the part that is named, combines out of rank order, and the operator does not commute.
+    #[error(
+        "{algorithm} combines out of rank order, which gives wrong results for operators that do not commute"
+    )]
+    Unordered { algorithm: String },
     /// There are counts but the collective takes none, their number is wrong, or their sum differs from `units`.
+    #[error("a reduce_scatter needs one count per rank, and their sum must be the vector's length")]
     Counts,
     /// The vector has more units than can be counted.
+    #[error("the vector is longer than {MOST_UNITS} units")]
     TooLong,
     /// A part names an unknown algorithm of its collective.
-    Part {
-        /// The collective of the part.
-        collective: Collective,
-        /// The id given.
-        id: String,
-    },
+    #[error("there is no {collective} algorithm `{id}`")]
+    Part { collective: Collective, id: String },
 }
-
-impl fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoRanks => f.write_str("a communicator has at least one rank"),
-            Self::TooManyRanks { ranks } => {
-                write!(
-                    f,
-                    "{ranks} ranks are more than MPI can number, which is {}",
-                    i32::MAX
-                )
-            }
-            Self::NoSuchRoot { root, ranks } => {
-                write!(f, "root {root} is not among ranks 0 to {}", ranks - 1)
-            }
-            Self::Parameter {
-                algorithm,
-                parameter,
-            } => {
-                write!(f, "{algorithm} does not take the parameter `{parameter}`")
-            }
-            Self::Radix { radix } => write!(
-                f,
-                "the radix must be from {} to {}, not {radix}",
-                Parameters::RADICES.start(),
-                Parameters::RADICES.end()
-            ),
-            Self::OddRanks { algorithm, ranks } => {
-                write!(f, "{algorithm} needs an even number of ranks, not {ranks}")
-            }
-            Self::Nodes { ranks } => {
-                write!(f, "these are not the nodes of {ranks} ranks")
-            }
-            Self::UnlikeNodes { algorithm } => write!(
-                f,
-                "{algorithm} does not support these nodes: lanes need the same number of ranks on each node, and parts of ranks need block order, or cyclic order with the same number of ranks on each node"
-            ),
-            Self::TooManyLeaders { leaders, ranks } => write!(
-                f,
-                "{leaders} leaders are more than the smallest node has ranks, which is {ranks}"
-            ),
-            Self::Unordered { algorithm } => write!(
-                f,
-                "{algorithm} combines out of rank order, which gives wrong results for operators that do not commute"
-            ),
-            Self::Counts => f.write_str(
-                "a reduce_scatter needs one count per rank, and their sum must be the vector's length",
-            ),
-            Self::TooLong => write!(f, "the vector is longer than {MOST_UNITS} units"),
-            Self::ZeroBlocks => f.write_str("the number and size of blocks must be at least 1"),
-            Self::ZeroLeaders => f.write_str("the number of leaders must be at least 1"),
-            Self::Part { collective, id } => {
-                write!(f, "there is no {collective} algorithm `{id}`")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Unsupported {}
 
 /// An algorithm with its shape and the length of the vector.
 #[derive(Clone, Debug)]

@@ -20,9 +20,22 @@ use crate::{
 /// The common part of the algorithms that consist of phases: a row without phases.
 pub(crate) const PHASED: Algorithm = Algorithm {
     formula: "the sum of its parts",
+    parameters: &[Parameter::Node, Parameter::Network],
     scratch,
     program,
     ..PLAIN
+};
+
+/// The same for phases that overlap, block by block.
+///
+/// The first block costs the sum of its parts. Each further block costs what the busiest rank, a leader, does for it
+/// on its node and between nodes. So parts in which a rank sends few messages, such as chains, are best for many
+/// blocks. The parts themselves do not split blocks.
+pub(crate) const OVERLAPPED: Algorithm = Algorithm {
+    formula: "of one block the sum of its parts, of each other what a leader does for it",
+    parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
+    is_pipelined: true,
+    ..PHASED
 };
 
 /// The ranks that carry out a phase together.
@@ -65,8 +78,8 @@ pub struct Phase {
     pub collective: Collective,
     /// The parameter that names its algorithm; `None` if it always has the default.
     pub named_by: Option<Parameter>,
-    /// The ids of the recommended algorithms; the first one is the default.
-    pub choices: &'static [&'static str],
+    /// The recommended algorithms; the first one is the default.
+    pub choices: &'static [Algorithm],
 }
 
 impl Phase {
@@ -74,46 +87,46 @@ impl Phase {
     pub const MOST: usize = 5;
 
     /// A phase in groups.
-    pub(crate) const fn of_group(collective: Collective, choices: &'static [&'static str]) -> Self {
+    pub(crate) const fn of_group(choices: &'static [Algorithm]) -> Self {
         Self {
             among: Among::Group,
-            ..Self::of_node(collective, choices)
+            ..Self::of_node(choices)
         }
     }
 
     /// A phase within nodes.
-    pub(crate) const fn of_node(collective: Collective, choices: &'static [&'static str]) -> Self {
+    pub(crate) const fn of_node(choices: &'static [Algorithm]) -> Self {
         Self {
             among: Among::Node,
             about: About::All,
-            collective,
+            collective: choices[0].collective,
             named_by: Some(Parameter::Node),
             choices,
         }
     }
 
     /// A phase of the leaders of groups, with an algorithm that no parameter names.
-    pub(crate) const fn of_leaders(
-        among: Among,
-        collective: Collective,
-        choices: &'static [&'static str],
-    ) -> Self {
+    pub(crate) const fn of_leaders(among: Among, choices: &'static [Algorithm]) -> Self {
         Self {
             among,
             named_by: None,
-            ..Self::of_node(collective, choices)
+            ..Self::of_node(choices)
         }
     }
 
     /// A phase between nodes.
-    pub(crate) const fn between(collective: Collective, choices: &'static [&'static str]) -> Self {
+    pub(crate) const fn between(choices: &'static [Algorithm]) -> Self {
         Self {
             among: Among::Lane,
             about: About::Even,
-            collective,
             named_by: Some(Parameter::Network),
-            choices,
+            ..Self::of_node(choices)
         }
+    }
+
+    /// The same phase on another part of the vector.
+    pub(crate) const fn about(self, about: About) -> Self {
+        Self { about, ..self }
     }
 
     /// The id of its algorithm.
@@ -123,7 +136,7 @@ impl Phase {
             Some(Parameter::Network) => parameters.network,
             _ => None,
         };
-        named.or(self.choices.first().copied()).unwrap_or_default()
+        named.unwrap_or(self.choices[0].id)
     }
 
     /// Whether it can be carried out on these nodes: parts that are not contiguous must be at equal distances.
@@ -145,7 +158,9 @@ impl Phase {
     pub(crate) fn admits(&self, part: &Algorithm) -> bool {
         match self.about {
             About::All | About::Even => !part.even_ranks,
-            About::Own | About::Lanes | About::Nodes => self.choices.contains(&part.id),
+            About::Own | About::Lanes | About::Nodes => {
+                self.choices.iter().any(|row| row.id == part.id)
+            }
         }
     }
 

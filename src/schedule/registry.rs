@@ -189,10 +189,13 @@ impl Algorithm {
 
     /// The ids of the recommended algorithms for a parameter that names one within or between nodes; the first one is
     /// the default.
-    pub fn choices(&self, parameter: Parameter) -> &'static [&'static str] {
-        let mut named = self.phases.iter();
-        let phase = named.find(|phase| phase.named_by == Some(parameter));
-        phase.map_or(&[], |phase| phase.choices)
+    pub fn choices(&self, parameter: Parameter) -> impl Iterator<Item = &'static str> + use<> {
+        let named = |phase: &&Phase| phase.named_by == Some(parameter);
+        let phase = self.phases.iter().find(named);
+        phase
+            .into_iter()
+            .flat_map(|phase| phase.choices)
+            .map(|row| row.id)
     }
 
     /// The inner algorithms of a composition with these parameters, if there are any.

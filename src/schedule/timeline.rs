@@ -1,7 +1,8 @@
 //! The times of a schedule's messages, if each takes one step.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
+
+use thiserror::Error;
 
 use crate::{Action, Layout, Program, Rank, Round, Schedule, Span};
 
@@ -46,23 +47,12 @@ pub struct Work {
 }
 
 /// The schedule has more than the limit of messages or work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("more than {limit} actions, or than {limit} ranks times steps")]
 pub struct TooMuch {
     /// The limit that was given.
     pub limit: u64,
 }
-
-impl fmt::Display for TooMuch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit } = self;
-        write!(
-            f,
-            "more than {limit} actions, or than {limit} ranks times steps"
-        )
-    }
-}
-
-impl std::error::Error for TooMuch {}
 
 /// A rank in the middle of its program.
 struct Process {

@@ -251,12 +251,12 @@ impl Guide<'_> {
         candidates
     }
 
-    /// The campaign's families, which vary one part of an algorithm that knows nodes at a time, and for each such
-    /// algorithm one family that combines the parts with the best predictions.
+    /// The campaign's families, which vary one phase of an algorithm that knows nodes at a time, and for each such
+    /// algorithm one family that combines the phases with the best predictions.
     fn families(&self, cell: &Cell) -> Vec<Family> {
         let mut families = self.campaign.families(cell);
-        // The best family of each algorithm, and whether its parts are complete: parts that are predicted to be slower
-        // than the plain form do not join.
+        // The best family of each algorithm, and whether its phases are complete: phases that are predicted to be slower
+        // than the default ones do not join.
         let mut best: Vec<(Family, bool)> = Vec::new();
         let expected = |family: &Family| {
             let block = self.expectation.block_bytes(cell, family);
@@ -275,11 +275,11 @@ impl Guide<'_> {
                     && other.parameters.through == family.parameters.through
             };
             match best.iter_mut().find(is_same) {
-                None => best.push((family.clone(), family.has_plain_parts())),
+                None => best.push((family.clone(), family.has_default_phases())),
                 Some((_, true)) => {}
                 Some((held, is_over)) => {
-                    *held = held.with_parts_of(family);
-                    *is_over = family.has_plain_parts();
+                    *held = held.with_phases_of(family);
+                    *is_over = family.has_default_phases();
                 }
             }
         }

@@ -42,13 +42,7 @@ impl Executor for SimulatedExecutor<'_> {
     }
 
     fn record_failure(&mut self, candidate: u32, failure: Failure) -> Result<(), Stopped> {
-        let Failure { kind, message } = failure;
-        self.session.write(&Record::Failed {
-            task: self.task,
-            candidate,
-            kind,
-            message,
-        })
+        self.session.write(&failure.record(self.task, candidate))
     }
 
     fn prepare(&mut self, index: u32, candidate: &Candidate) -> Attempt<Prepared, Stopped> {
@@ -170,8 +164,5 @@ impl SimulatedExecutor<'_> {
 }
 
 fn unsupported(refusal: Refusal) -> Failure {
-    Failure {
-        kind: FailureKind::Unsupported,
-        message: refusal.to_string(),
-    }
+    Failure::unsupported(refusal.to_string())
 }

@@ -84,6 +84,17 @@ impl Candidate {
         }
     }
 
+    /// The name and the parameters of an algorithm of ours; `None` for other candidates.
+    pub fn ours(&self) -> Option<(&str, &Parameters)> {
+        match self {
+            Self::Ours {
+                algorithm,
+                parameters,
+            } => Some((algorithm, parameters)),
+            _ => None,
+        }
+    }
+
     /// The id without its collective, or `default`.
     pub fn id(&self) -> &str {
         let name = self.algorithm();

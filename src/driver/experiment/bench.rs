@@ -43,12 +43,13 @@ impl<'a> Bench<'a> {
     pub(super) fn new(experiment: &Experiment, setting: Setting<'a>) -> Result<Self, ExecError> {
         let communicator = setting.communicator;
         let bytes = experiment.bytes as usize;
-        let part = Part::new(experiment.kind, &setting);
+        let (rank, size) = (communicator.rank(), communicator.size());
+        let part = Part::new(experiment.kind, rank, size, setting.nodes);
         Ok(Self {
             kind: experiment.kind,
             communicator,
             carrier: Carrier::new(experiment.kind, setting)?,
-            rank: communicator.rank(),
+            rank,
             send: Bytes::filled(bytes, BYTE),
             // Concurrent messages need separate buffers.
             recv: Bytes::filled(bytes * part.from.len().max(1), BYTE),
@@ -201,13 +202,8 @@ struct Part {
 }
 
 impl Part {
-    fn new(kind: ExperimentKind, setting: &Setting<'_>) -> Self {
-        let (rank, size) = (setting.communicator.rank(), setting.communicator.size());
-        Self::of(kind, rank, size, setting.nodes)
-    }
-
     /// The part of `rank` among `size` ranks, with these ranks on each node.
-    fn of(kind: ExperimentKind, rank: u32, size: u32, nodes: &[Vec<u32>]) -> Self {
+    fn new(kind: ExperimentKind, rank: u32, size: u32, nodes: &[Vec<u32>]) -> Self {
         let begins = rank == 0;
         let part = |begins, to, from| Self { begins, to, from };
         match kind {
@@ -261,7 +257,7 @@ mod tests {
         ] {
             let size = if kind == ExperimentKind::Burst { 2 } else { 6 };
             let parts: Vec<Part> = (0..size)
-                .map(|rank| Part::of(kind, rank, size, &nodes))
+                .map(|rank| Part::new(kind, rank, size, &nodes))
                 .collect();
             let count = |peers: &[u32], peer| peers.iter().filter(|of| **of == peer).count();
             for (from, sender) in (0..).zip(&parts) {
@@ -277,7 +273,7 @@ mod tests {
     #[test]
     fn partners_stand_on_different_nodes() {
         let nodes = [vec![0, 2], vec![1, 3]];
-        let part = |rank| Part::of(ExperimentKind::Injection, rank, 4, &nodes);
+        let part = |rank| Part::new(ExperimentKind::Injection, rank, 4, &nodes);
         let expected = |begins, peer| Part {
             begins,
             to: vec![peer],

@@ -45,7 +45,7 @@ impl<O: Observer> Engine<'_, O> {
     }
 
     fn may_be_ahead(&self, from: Rank, to: Rank) -> bool {
-        match self.prices.post_ahead {
+        match self.prices.machine.post_ahead {
             PostAhead::All => true,
             PostAhead::Network => self.prices.level(from, to) == Level::Network,
             PostAhead::None => false,
@@ -67,7 +67,7 @@ impl<O: Observer> Engine<'_, O> {
             _ => None,
         });
         let bytes = |span: &Span| self.prices.bytes(self.schedule, span);
-        let all = match self.prices.post_ahead {
+        let all = match self.prices.machine.post_ahead {
             PostAhead::All => process.recv_bytes,
             _ => arriving.clone().map(bytes).sum(),
         };

@@ -48,7 +48,7 @@ impl From<SimulationError> for Halt {
 /// The running programs.
 pub(super) struct Engine<'a, O> {
     pub(super) schedule: &'a Schedule,
-    pub(super) prices: &'a Prices,
+    pub(super) prices: &'a Prices<'a>,
     course: &'a Course<'a>,
     pub(super) order: Order,
     pub(super) processes: Processes,
@@ -77,7 +77,7 @@ pub(super) struct Engine<'a, O> {
 impl<'a, O: Observer> Engine<'a, O> {
     pub(super) fn new(
         schedule: &'a Schedule,
-        prices: &'a Prices,
+        prices: &'a Prices<'a>,
         course: &'a Course<'a>,
         order: Order,
         observer: O,

@@ -138,7 +138,7 @@ pub fn trace(
 /// for its receiver's port in any kind of round.
 fn run<O: trace::Observer>(
     schedule: &Schedule,
-    prices: &Prices,
+    prices: &Prices<'_>,
     course: &Course<'_>,
     observer: impl Fn() -> O,
 ) -> Result<(Simulation, O), SimulationError> {

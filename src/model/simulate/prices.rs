@@ -3,28 +3,23 @@
 use schedule::{Buffer, Rank, Schedule, Span};
 
 use super::{Setting, SimulationError, Topology};
-use crate::{Level, Line, Link, Machine, PostAhead};
+use crate::{Level, Line, Link, Machine};
 
 /// The costs of all actions of a schedule.
-pub(super) struct Prices {
-    node: Link,
-    network: Link,
+pub(super) struct Prices<'a> {
+    pub(super) machine: &'a Machine,
+    node: &'a Link,
+    network: &'a Link,
     /// The longest message that is eager on any level.
     largest_eager: Option<u64>,
-    gamma: Option<f64>,
-    copy: f64,
-    combining: Vec<Line>,
-    copying: Vec<Line>,
     /// The factor on the time of bytes for buffers that exceed the caches.
     memory: f64,
-    pub(super) post_ahead: PostAhead,
     /// The port that the ranks of a node share, if any.
     injection: Option<Injection>,
     topology: Topology,
     /// The level of all messages, if it is the same.
     only: Option<Level>,
     unit_bytes: u64,
-    machine: String,
 }
 
 /// The port that the ranks of a node share.
@@ -105,8 +100,8 @@ fn memory(schedule: &Schedule, machine: &Machine, topology: &Topology, unit_byte
     })
 }
 
-impl Prices {
-    pub(super) fn new(schedule: &Schedule, setting: &Setting<'_>) -> Result<Self, SimulationError> {
+impl<'a> Prices<'a> {
+    pub(super) fn new(schedule: &Schedule, setting: &Setting<'a>) -> Result<Self, SimulationError> {
         let Setting {
             machine,
             topology,
@@ -121,40 +116,35 @@ impl Prices {
             });
         }
         let only = topology.only_level(ranks);
-        let link = |level| match machine.link(level) {
-            Some(link) => Ok(link.clone()),
-            None => Err(SimulationError::NoLink {
+        let link = |level| {
+            let missing = || SimulationError::NoLink {
                 machine: machine.name.clone(),
                 level,
-            }),
+            };
+            machine.link(level).ok_or_else(missing)
         };
         let [node, network] = match only {
             Some(level) => [link(level)?, link(level)?],
             None => [link(Level::Node)?, link(Level::Network)?],
         };
         Ok(Self {
+            machine,
             largest_eager: node.eager_limit.max(network.eager_limit),
             node,
             network,
-            gamma: machine.gamma,
-            copy: machine.copy.unwrap_or(0.0),
-            combining: machine.combining.clone(),
-            copying: machine.copying.clone(),
             memory: memory(schedule, machine, &topology, unit_bytes),
             injection: Injection::of(machine).filter(|_| only != Some(Level::Node)),
-            post_ahead: machine.post_ahead,
             topology,
             only,
             unit_bytes,
-            machine: machine.name.clone(),
         })
     }
 
     /// The price of messages from one rank to another.
     pub(super) fn link(&self, from: Rank, to: Rank) -> &Link {
         match self.level(from, to) {
-            Level::Node | Level::Shared => &self.node,
-            Level::Network => &self.network,
+            Level::Node | Level::Shared => self.node,
+            Level::Network => self.network,
         }
     }
 
@@ -229,18 +219,19 @@ impl Prices {
 
     /// The time to combine.
     pub(super) fn combine(&self, bytes: u64) -> Result<f64, SimulationError> {
-        let line = Line::of(&self.combining, bytes).map(|line| line.seconds(bytes));
-        match line.or(self.gamma.map(|gamma| gamma * bytes as f64)) {
+        let line = Line::of(&self.machine.combining, bytes).map(|line| line.seconds(bytes));
+        match line.or(self.machine.gamma.map(|gamma| gamma * bytes as f64)) {
             Some(seconds) => Ok(seconds * self.memory),
             None => Err(SimulationError::NoGamma {
-                machine: self.machine.clone(),
+                machine: self.machine.name.clone(),
             }),
         }
     }
 
     /// The time to copy.
     pub(super) fn copy(&self, bytes: u64) -> f64 {
-        let line = Line::of(&self.copying, bytes).filter(|_| bytes > 0);
-        line.map_or(self.copy * bytes as f64, |line| line.seconds(bytes)) * self.memory
+        let line = Line::of(&self.machine.copying, bytes).filter(|_| bytes > 0);
+        let each = self.machine.copy.unwrap_or(0.0);
+        line.map_or(each * bytes as f64, |line| line.seconds(bytes)) * self.memory
     }
 }

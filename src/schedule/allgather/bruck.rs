@@ -16,14 +16,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "all that is gathered is passed on at distances 1, 2, 4, ..., for any number of ranks",
     source: "Bruck, Ho, Kipnis, Upfal, Weathersby 1997",
     formula: "L alpha + (p-1) beta m",
-    cost: |ranks| {
-        Some(Cost::Fixed {
-            steps: log2_ceil(ranks).into(),
-            moved: u64::from(ranks) - 1,
-            combined: 0,
-            parts: 1,
-        })
-    },
+    cost: |ranks| Some(Cost::moving(log2_ceil(ranks).into(), u64::from(ranks) - 1)),
     program: |shape, rank| exchanging::program(log2_ceil, exchange, shape, rank),
     ..PLAIN
 };

@@ -1,8 +1,8 @@
 //! An allgather in every lane at once, then an allgather on every node of the contributions that its lanes have.
 
+use crate::Collective;
 use crate::phases::{About, PHASED, Phase};
 use crate::registry::Algorithm;
-use crate::{Collective, Parameter};
 
 /// Costs the sum of its parts: of contributions of `m` bytes, and on nodes of contributions of `n m` bytes
 /// from `n` nodes.
@@ -14,22 +14,15 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "lanes",
     summary: "an allgather between nodes in every lane, then an allgather on every node",
     source: "Träff, Hunold, CLUSTER 2020",
-    parameters: &[Parameter::Node, Parameter::Network],
     phases: &[
-        Phase {
-            about: About::Own,
-            ..Phase::between(Collective::Allgather, CHOICES)
-        },
-        Phase {
-            about: About::Lanes,
-            ..Phase::of_node(Collective::Allgather, CHOICES)
-        },
+        Phase::between(CHOICES).about(About::Own),
+        Phase::of_node(CHOICES).about(About::Lanes),
     ],
     ..PHASED
 };
 
-const CHOICES: &[&str] = &[
-    super::circulant::ALGORITHM.id,
-    super::ring::ALGORITHM.id,
-    super::recursive_doubling::ALGORITHM.id,
+const CHOICES: &[Algorithm] = &[
+    super::circulant::ALGORITHM,
+    super::ring::ALGORITHM,
+    super::recursive_doubling::ALGORITHM,
 ];

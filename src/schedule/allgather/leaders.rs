@@ -2,7 +2,7 @@
 
 use crate::phases::{About, PHASED, Phase};
 use crate::registry::Algorithm;
-use crate::{Collective, Parameter, gather};
+use crate::{Collective, bcast, gather};
 
 /// Costs the sum of its parts: between nodes of `q` ranks contributions of `q m` bytes, in as few messages as
 /// there are nodes, and on nodes a broadcast of all contributions.
@@ -13,30 +13,23 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "leaders",
     summary: "a gather on every node, an allgather among one rank of each, a broadcast on every node",
     source: "Graham, Shipman 2008; Open MPI's han",
-    parameters: &[Parameter::Node, Parameter::Network],
     phases: &[
-        // The same for the gather as for the broadcast.
-        Phase {
-            about: About::Own,
-            ..Phase::of_group(Collective::Gather, CHOICES)
-        },
-        Phase {
-            about: About::Nodes,
-            ..Phase::between(
-                Collective::Allgather,
-                &[
-                    super::circulant::ALGORITHM.id,
-                    super::ring::ALGORITHM.id,
-                    super::recursive_doubling::ALGORITHM.id,
-                ],
-            )
-        },
-        Phase::of_group(Collective::Bcast, CHOICES),
+        // The same ids as for the broadcast.
+        Phase::of_group(&[
+            gather::binomial::ALGORITHM,
+            gather::linear_nonblocking::ALGORITHM,
+        ])
+        .about(About::Own),
+        Phase::between(&[
+            super::circulant::ALGORITHM,
+            super::ring::ALGORITHM,
+            super::recursive_doubling::ALGORITHM,
+        ])
+        .about(About::Nodes),
+        Phase::of_group(&[
+            bcast::binomial::ALGORITHM,
+            bcast::linear_nonblocking::ALGORITHM,
+        ]),
     ],
     ..PHASED
 };
-
-const CHOICES: &[&str] = &[
-    gather::binomial::ALGORITHM.id,
-    gather::linear_nonblocking::ALGORITHM.id,
-];

@@ -12,15 +12,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "circulant reduce-scatter and allgather: least bytes in 2 ceil(log2 p) messages for any p",
     source: "Träff 2024, arXiv 2410.14234",
     formula: "2L alpha + 2 (p-1)/p beta m + (p-1)/p gamma m",
-    cost: |ranks| {
-        let others = u64::from(ranks) - 1;
-        Some(Cost::Fixed {
-            steps: 2 * u64::from(log2_ceil(ranks)),
-            moved: 2 * others,
-            combined: others,
-            parts: ranks.into(),
-        })
-    },
+    cost: |ranks| Some(Cost::of_parts(ranks, 2 * log2_ceil(ranks), [2, 1])),
     scratch: SCATTER.scratch,
     program: |shape, rank| ring::scattered(&SCATTER, &allgather::circulant::ALGORITHM, shape, rank),
     ..ring::ALGORITHM

@@ -8,8 +8,8 @@
 use std::ops::Range;
 
 use crate::program::Program;
-use crate::tree::post_order::Node;
-use crate::tree::relay::Arrivals;
+use crate::tree::post_order;
+use crate::tree::relay::{Arrivals, Node};
 use crate::{Buffer, Partition, Rank, Room, Round, Shape, Span};
 
 const ARRIVALS: Arrivals = Arrivals { first: 0 };
@@ -23,10 +23,9 @@ pub(super) struct Tree {
 
 /// The scratch buffers of a rank: blocks that arrive from children or the other root.
 pub(super) fn scratch(shape: &Shape, rank: Rank, tree: Tree) -> Vec<Room> {
-    let node = Node::new(rank, tree.ranks);
+    let (node, _) = post_order::node(rank, tree.ranks);
     let has_other_root = node.parent.is_none() && tree.other_root.is_some();
-    let receives =
-        u64::from(node.child_count() + u32::from(has_other_root)) * u64::from(shape.blocks);
+    let receives = (node.child_count() + u64::from(has_other_root)) * u64::from(shape.blocks);
     Arrivals::rooms(shape.blocks, receives).collect()
 }
 
@@ -37,8 +36,10 @@ pub(super) fn program(shape: &Shape, rank: Rank, tree: Tree) -> Box<dyn Program>
         rank: other_root,
         is_lower: other_root < rank,
     });
+    let (node, depth) = post_order::node(rank, ranks);
     Box::new(DoublyPipelined {
-        node: Node::new(rank, ranks),
+        node,
+        depth,
         other_root,
         blocks: shape.blocks,
     })
@@ -52,6 +53,8 @@ struct OtherRoot {
 
 struct DoublyPipelined {
     node: Node,
+    /// Edges to the root.
+    depth: u32,
     /// The root of another tree, with which this tree's root exchanges partial blocks.
     other_root: Option<OtherRoot>,
     blocks: u32,
@@ -66,7 +69,7 @@ impl DoublyPipelined {
             (None, Some(_)) => 2,
             (None, None) => 0,
         };
-        2 * u64::from(self.node.child_count()) + above
+        2 * self.node.child_count() + above
     }
 
     /// The block that is `delay` turns behind turn `j`, if there is such a block.
@@ -104,14 +107,13 @@ impl Program for DoublyPipelined {
     fn rounds(&self) -> u64 {
         // Turn j passes result block j - (depth + 1) to the children; the last turn of a rank
         // without children is the one in which its parent passes the last block.
-        let turns = u64::from(self.blocks) + u64::from(self.node.depth);
+        let turns = u64::from(self.blocks) + u64::from(self.depth);
         self.turn() * (turns + u64::from(self.node.child_count() > 0))
     }
 
     fn round(&self, index: u64, round: &mut Round) {
         let (j, place) = (index / self.turn(), index % self.turn());
-        let children = u64::from(self.node.child_count());
-        let depth = self.node.depth;
+        let (children, depth) = (self.node.child_count(), self.depth);
         let result = self.block(Buffer::Output, j, 0);
         let served = (place / 2).min(children);
         let has_other_root = self.node.parent.is_none() && self.other_root.is_some();

@@ -17,29 +17,17 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     ordered_at_ends: false,
     parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
     phases: &[
-        Phase::of_node(
-            Collective::ReduceScatter,
-            &[
-                reduce_scatter::circulant::ALGORITHM.id,
-                reduce_scatter::ring::ALGORITHM.id,
-            ],
-        ),
-        Phase::between(
-            Collective::Allreduce,
-            &[
-                super::recursive_doubling::ALGORITHM.id,
-                super::rabenseifner::ALGORITHM.id,
-                super::circulant::ALGORITHM.id,
-                super::ring::ALGORITHM.id,
-            ],
-        ),
-        Phase::of_node(
-            Collective::Allgather,
-            &[
-                allgather::circulant::ALGORITHM.id,
-                allgather::ring::ALGORITHM.id,
-            ],
-        ),
+        Phase::of_node(&[
+            reduce_scatter::circulant::ALGORITHM,
+            reduce_scatter::ring::ALGORITHM,
+        ]),
+        Phase::between(&[
+            super::recursive_doubling::ALGORITHM,
+            super::rabenseifner::ALGORITHM,
+            super::circulant::ALGORITHM,
+            super::ring::ALGORITHM,
+        ]),
+        Phase::of_node(&[allgather::circulant::ALGORITHM, allgather::ring::ALGORITHM]),
     ],
     ..PHASED
 };

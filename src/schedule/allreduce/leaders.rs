@@ -20,33 +20,16 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         Parameter::Blocks,
     ],
     phases: &[
-        Phase::of_group(
-            Collective::Reduce,
-            &[reduce::binomial::ALGORITHM.id, reduce::linear::ALGORITHM.id],
-        ),
-        Phase::of_leaders(
-            Among::Node,
-            Collective::ReduceScatter,
-            &[reduce_scatter::butterfly::ALGORITHM.id],
-        ),
-        Phase::between(
-            Collective::Allreduce,
-            &[
-                super::recursive_doubling::ALGORITHM.id,
-                super::rabenseifner::ALGORITHM.id,
-                super::circulant::ALGORITHM.id,
-                super::ring::ALGORITHM.id,
-            ],
-        ),
-        Phase::of_leaders(
-            Among::Node,
-            Collective::Allgather,
-            &[allgather::circulant::ALGORITHM.id],
-        ),
-        Phase::of_group(
-            Collective::Bcast,
-            &[bcast::binomial::ALGORITHM.id, bcast::linear::ALGORITHM.id],
-        ),
+        Phase::of_group(&[reduce::binomial::ALGORITHM, reduce::linear::ALGORITHM]),
+        Phase::of_leaders(Among::Node, &[reduce_scatter::butterfly::ALGORITHM]),
+        Phase::between(&[
+            super::recursive_doubling::ALGORITHM,
+            super::rabenseifner::ALGORITHM,
+            super::circulant::ALGORITHM,
+            super::ring::ALGORITHM,
+        ]),
+        Phase::of_leaders(Among::Node, &[allgather::circulant::ALGORITHM]),
+        Phase::of_group(&[bcast::binomial::ALGORITHM, bcast::linear::ALGORITHM]),
     ],
     ..PHASED
 };

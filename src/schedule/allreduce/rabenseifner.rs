@@ -3,7 +3,7 @@
 use crate::reduce::halving::{self, Folding, Target};
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::pairing::Pairing;
-use crate::{Collective, Cost};
+use crate::{Collective, reduce};
 
 /// Cost `2L alpha + 2 (p-1)/p beta m + (p-1)/p gamma m` if `p = 2^L`. Otherwise, with `P` the next
 /// lower power of two, `3 alpha + 2 beta m + gamma m/2` more than on `P` ranks.
@@ -17,7 +17,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "vector halving reduce-scatter, then vector doubling allgather; folded in balance",
     source: "Rabenseifner 2004; balanced fold: Kurnosov 2017",
     formula: "2L alpha + 2 (p-1)/p beta m + (p-1)/p gamma m if p = 2^L",
-    cost,
+    cost: |ranks| Some(reduce::rabenseifner::cost(ranks, Folding::Balanced, true)),
     pieces: |ranks| 1 << ranks.ilog2(),
     scratch: |_, rank| halving::scratch(EVERYWHERE, rank),
     program: |shape, rank| halving::program(Folding::Balanced, EVERYWHERE, shape, rank),
@@ -25,18 +25,3 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 };
 
 const EVERYWHERE: Target = Target::Everywhere(Pairing::Binary);
-
-fn cost(ranks: u32) -> Option<Cost> {
-    let steps = u64::from(ranks.ilog2());
-    let parts = 1 << steps;
-    let (messages, moved, combined) = match ranks.is_power_of_two() {
-        true => (0, 0, 0),
-        false => (3, 2 * parts, parts / 2),
-    };
-    Some(Cost::Fixed {
-        steps: messages + 2 * steps,
-        moved: moved + 2 * (parts - 1),
-        combined: combined + parts - 1,
-        parts,
-    })
-}

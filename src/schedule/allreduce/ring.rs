@@ -13,15 +13,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "2 (p-1) alpha + 2 (p-1)/p beta m + (p-1)/p gamma m",
     ordered: false,
     ordered_at_ends: false,
-    cost: |ranks| {
-        let others = u64::from(ranks) - 1;
-        Some(Cost::Fixed {
-            steps: 2 * others,
-            moved: 2 * others,
-            combined: others,
-            parts: ranks.into(),
-        })
-    },
+    cost: |ranks| Some(Cost::of_parts(ranks, 2 * (ranks - 1), [2, 1])),
     pieces: |ranks| ranks,
     scratch: reduce_scatter::ring::ALGORITHM.scratch,
     program: |shape, rank| {

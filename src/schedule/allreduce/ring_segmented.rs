@@ -16,8 +16,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "Open MPI's segmented ring",
     formula: "(p-1) (b+1) alpha + 2 (p-1)/p beta m, gamma m hidden where it is less than beta m",
     parameters: &[Parameter::Blocks],
-    ordered: false,
-    ordered_at_ends: false,
     cost: |_| None,
     scratch: |shape, _| vec![Room::window(partition(shape), 1); 2],
     program,

@@ -1,6 +1,6 @@
 //! A scatter on the root's node, a broadcast in every lane at once, an allgather on every node.
 
-use crate::phases::{About, Among, PHASED, Phase};
+use crate::phases::{Among, PHASED, Phase};
 use crate::registry::Algorithm;
 use crate::{Collective, Parameter, allgather, scatter};
 
@@ -13,29 +13,14 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "Träff, Hunold, CLUSTER 2020",
     parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
     phases: &[
-        Phase {
-            among: Among::RootNode,
-            about: About::All,
-            collective: Collective::Scatter,
-            named_by: None,
-            choices: &[scatter::binomial::ALGORITHM.id],
-        },
-        Phase::between(
-            Collective::Bcast,
-            &[
-                super::binomial::ALGORITHM.id,
-                super::scatter_allgather::ALGORITHM.id,
-                super::chain::ALGORITHM.id,
-                super::binary_pipelined::ALGORITHM.id,
-            ],
-        ),
-        Phase::of_node(
-            Collective::Allgather,
-            &[
-                allgather::circulant::ALGORITHM.id,
-                allgather::ring::ALGORITHM.id,
-            ],
-        ),
+        Phase::of_leaders(Among::RootNode, &[scatter::binomial::ALGORITHM]),
+        Phase::between(&[
+            super::binomial::ALGORITHM,
+            super::scatter_allgather::ALGORITHM,
+            super::chain::ALGORITHM,
+            super::binary_pipelined::ALGORITHM,
+        ]),
+        Phase::of_node(&[allgather::circulant::ALGORITHM, allgather::ring::ALGORITHM]),
     ],
     ..PHASED
 };

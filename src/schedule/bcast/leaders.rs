@@ -19,35 +19,21 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         Parameter::Radix,
     ],
     phases: &[
-        Phase::of_leaders(
-            Among::RootNode,
-            Collective::Scatter,
-            &[scatter::binomial::ALGORITHM.id],
-        ),
-        Phase::between(
-            Collective::Bcast,
-            &[
-                super::binomial::ALGORITHM.id,
-                super::knomial::ALGORITHM.id,
-                super::scatter_allgather::ALGORITHM.id,
-                super::chain::ALGORITHM.id,
-                super::binary_pipelined::ALGORITHM.id,
-            ],
-        ),
-        Phase::of_leaders(
-            Among::Node,
-            Collective::Allgather,
-            &[allgather::circulant::ALGORITHM.id],
-        ),
-        Phase::of_group(
-            Collective::Bcast,
-            &[
-                super::binomial::ALGORITHM.id,
-                super::knomial::ALGORITHM.id,
-                super::linear::ALGORITHM.id,
-                super::chain::ALGORITHM.id,
-            ],
-        ),
+        Phase::of_leaders(Among::RootNode, &[scatter::binomial::ALGORITHM]),
+        Phase::between(&[
+            super::binomial::ALGORITHM,
+            super::knomial::ALGORITHM,
+            super::scatter_allgather::ALGORITHM,
+            super::chain::ALGORITHM,
+            super::binary_pipelined::ALGORITHM,
+        ]),
+        Phase::of_leaders(Among::Node, &[allgather::circulant::ALGORITHM]),
+        Phase::of_group(&[
+            super::binomial::ALGORITHM,
+            super::knomial::ALGORITHM,
+            super::linear::ALGORITHM,
+            super::chain::ALGORITHM,
+        ]),
     ],
     ..PHASED
 };

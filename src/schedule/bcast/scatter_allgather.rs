@@ -2,7 +2,6 @@
 
 use crate::program::{Names, Program, Renamed, ScratchNames, Sequence};
 use crate::registry::{Algorithm, PLAIN};
-use crate::shape::log2_ceil;
 use crate::{Buffer, Collective, Cost, Rank, Shape, allgather, scatter};
 
 /// Cost `2L alpha + 2 (p-1)/p beta m` if `p = 2^L`, elsewhere `(L + p - 1) alpha` and a little more than the same
@@ -24,13 +23,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 };
 
 fn cost(ranks: u32) -> Option<Cost> {
-    let (others, levels) = (u64::from(ranks) - 1, u64::from(log2_ceil(ranks)));
-    ranks.is_power_of_two().then_some(Cost::Fixed {
-        steps: 2 * levels,
-        moved: 2 * others,
-        combined: 0,
-        parts: ranks.into(),
-    })
+    let cost = Cost::of_parts(ranks, 2 * ranks.ilog2(), [2, 0]);
+    ranks.is_power_of_two().then_some(cost)
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {

@@ -2,7 +2,6 @@
 
 use super::scatter_allgather::scatter_then;
 use crate::registry::{Algorithm, PLAIN};
-use crate::shape::log2_ceil;
 use crate::{Collective, Cost, allgather};
 
 /// Cost `(L + p - 1) alpha + 2 (p-1)/p beta m` if `p = 2^L`, elsewhere a little more bytes: those of
@@ -21,11 +20,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 };
 
 fn cost(ranks: u32) -> Option<Cost> {
-    let (others, levels) = (u64::from(ranks) - 1, u64::from(log2_ceil(ranks)));
-    ranks.is_power_of_two().then_some(Cost::Fixed {
-        steps: levels + others,
-        moved: 2 * others,
-        combined: 0,
-        parts: ranks.into(),
-    })
+    let cost = Cost::of_parts(ranks, ranks.ilog2() + ranks - 1, [2, 0]);
+    ranks.is_power_of_two().then_some(cost)
 }

@@ -2,6 +2,7 @@
 
 use crate::program::{Program, Sequence};
 use crate::registry::{Algorithm, PLAIN};
+use crate::tree::branch::Rotation;
 use crate::tree::relay::{Node, Spreading};
 use crate::{Buffer, Collective, Parameter, Partition, Rank, Round, Shape, Span};
 
@@ -33,14 +34,9 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let blocks = u64::from(blocks);
     let partition = Partition::Even(2 * shape.blocks);
     let halves = [0, blocks].map(|first| Span::blocks(Buffer::Output, partition, first, blocks));
-    let number = match rank.checked_sub(root) {
-        Some(number) => number,
-        None => rank + (ranks - root),
-    };
-    let at = |number: u32| match number.checked_sub(ranks - root) {
-        Some(rank) => rank,
-        None => number + root,
-    };
+    let rotation = Rotation { root, ranks };
+    let number = rotation.node(rank);
+    let at = |number: u32| rotation.rank(number);
     if number == 0 {
         return Box::new(Root {
             halves,

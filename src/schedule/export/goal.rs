@@ -6,29 +6,12 @@
 
 use std::fmt::Write;
 
-use super::{Scale, Step, TooLong, Transfer, check, steps};
-use crate::{Rank, Schedule, text};
+use super::{Export, Step, Transfer, steps};
+use crate::{Rank, text};
 
-/// A schedule in GOAL.
-#[derive(Clone, Copy, Debug)]
-pub struct Goal<'a> {
-    schedule: &'a Schedule,
-    scale: Scale,
-}
-
-impl<'a> Goal<'a> {
-    /// Combining becomes a `calc` of `scale.combine_cost` units of time per byte, in the unit of LogGOPSim's
-    /// parameters.
-    ///
-    /// # Errors
-    /// If a message is too long.
-    pub fn new(schedule: &'a Schedule, scale: Scale) -> Result<Self, TooLong> {
-        check(schedule, scale)?;
-        Ok(Self { schedule, scale })
-    }
-
-    /// The text before all ranks.
-    pub fn head(&self) -> String {
+impl Export<'_> {
+    /// The text in GOAL before all ranks.
+    pub fn goal_head(&self) -> String {
         let Self { schedule, scale } = self;
         format!(
             "// {}\n// {} units of {} bytes; combining a byte takes {} units of time; signals have \
@@ -41,8 +24,9 @@ impl<'a> Goal<'a> {
         )
     }
 
-    /// The text of one rank.
-    pub fn rank(&self, rank: Rank) -> String {
+    /// The text in GOAL of one rank. Combining becomes a `calc` of `Scale::combine_cost` units of time per byte, in the
+    /// unit of LogGOPSim's parameters.
+    pub fn goal(&self, rank: Rank) -> String {
         let mut writer = Writer {
             text: format!("\nrank {rank} {{\n"),
             labels: 0,

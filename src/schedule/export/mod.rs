@@ -6,15 +6,13 @@
 //! differently.
 
 use std::collections::HashMap;
-use std::fmt;
+
+use thiserror::Error;
 
 use crate::{Action, Layout, Rank, Round, Schedule, Span};
 
 mod goal;
 mod simgrid;
-
-pub use goal::Goal;
-pub use simgrid::SimGrid;
 
 /// The units of the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +24,11 @@ pub struct Scale {
 }
 
 /// A message is longer than the simulators can count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "the message of {bytes} bytes between ranks {rank} and {peer} is longer than the {} bytes that simulators can count",
+    Self::LIMIT
+)]
 pub struct TooLong {
     /// The rank whose action has the message.
     pub rank: Rank,
@@ -41,19 +43,21 @@ impl TooLong {
     pub const LIMIT: u64 = i32::MAX as u64;
 }
 
-impl fmt::Display for TooLong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rank, peer, bytes } = self;
-        write!(
-            f,
-            "the message of {bytes} bytes between ranks {rank} and {peer} is longer than the {} \
-             bytes that simulators can count",
-            Self::LIMIT
-        )
-    }
+/// A schedule to export.
+#[derive(Clone, Copy, Debug)]
+pub struct Export<'a> {
+    schedule: &'a Schedule,
+    scale: Scale,
 }
 
-impl std::error::Error for TooLong {}
+impl<'a> Export<'a> {
+    /// # Errors
+    /// If a message is too long.
+    pub fn new(schedule: &'a Schedule, scale: Scale) -> Result<Self, TooLong> {
+        check(schedule, scale)?;
+        Ok(Self { schedule, scale })
+    }
+}
 
 /// One end of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

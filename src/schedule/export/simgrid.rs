@@ -2,28 +2,12 @@
 
 use std::fmt::Write;
 
-use super::{Scale, Step, TooLong, Transfer, check, steps};
-use crate::{Rank, Schedule, text};
+use super::{Export, Step, Transfer, steps};
+use crate::{Rank, text};
 
-/// A schedule as time-independent traces.
-#[derive(Clone, Copy, Debug)]
-pub struct SimGrid<'a> {
-    schedule: &'a Schedule,
-    scale: Scale,
-}
-
-impl<'a> SimGrid<'a> {
-    /// Combining becomes a `compute` of `scale.combine_cost` flops per byte.
-    ///
-    /// # Errors
-    /// If a message is too long.
-    pub fn new(schedule: &'a Schedule, scale: Scale) -> Result<Self, TooLong> {
-        check(schedule, scale)?;
-        Ok(Self { schedule, scale })
-    }
-
-    /// A comment that describes the trace.
-    pub fn head(&self) -> String {
+impl Export<'_> {
+    /// A comment that describes the time-independent traces.
+    pub fn simgrid_head(&self) -> String {
         let Self { schedule, scale } = self;
         format!(
             "# {}\n# {} units of {} bytes; combining a byte takes {} flops; signals have one byte\n",
@@ -34,9 +18,10 @@ impl<'a> SimGrid<'a> {
         )
     }
 
-    /// The trace of one rank. A transfer that is alone in its round blocks, as in the execution; those of wider
-    /// rounds are started together, then the work is done, and then all are completed.
-    pub fn rank(&self, rank: Rank) -> String {
+    /// The time-independent trace of one rank. A transfer that is alone in its round blocks, as in the execution; those
+    /// of wider rounds are started together, then the work is done, and then all are completed. Combining becomes a
+    /// `compute` of `Scale::combine_cost` flops per byte.
+    pub fn simgrid(&self, rank: Rank) -> String {
         // After a plain `init` lengths are in bytes.
         let mut text = format!("{rank} init\n");
         let mut line = |words: std::fmt::Arguments<'_>| {

@@ -1,9 +1,10 @@
 //! The complete binary tree, a chunk of every contribution of a subtree in one message.
 
+use super::collecting;
 use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::branch::{Branch, Subtree, binary};
-use crate::{Buffer, Collective, Parameter, Partition, Rank, Room, Round, Shape, Span};
+use crate::{Buffer, Collective, Parameter, Partition, Rank, Round, Shape, Span};
 
 /// About `(2 floor(log2 p) + 2 (b-1)) alpha + (p-1) beta m`.
 ///
@@ -18,17 +19,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "about (2 floor(log2 p) + 2 (b-1)) alpha + (p-1) beta m",
     parameters: &[Parameter::Blocks],
     pieces: |ranks| ranks,
-    scratch: |shape, rank| {
-        let Branch {
-            parent,
-            own,
-            children,
-        } = binary(rank, shape.root, shape.ranks);
-        match (parent, children.is_empty()) {
-            (Some(_), false) => vec![Room::parts(shape.ranks, own.first, own.count)],
-            _ => vec![],
-        }
-    },
+    scratch: |shape, rank| collecting::scratch(binary, shape, rank),
     program: |shape, rank| {
         Box::new(Chunked {
             rank,

@@ -1,8 +1,8 @@
 //! A gather on every node, then one among one rank of each.
 
+use crate::Collective;
 use crate::phases::{About, PHASED, Phase};
 use crate::registry::Algorithm;
-use crate::{Collective, Parameter};
 
 /// Costs the sum of its parts: of contributions of `m` bytes on a node of `q` ranks, and of `q m` bytes between
 /// nodes, in as few messages as there are nodes.
@@ -14,21 +14,14 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "leaders",
     summary: "a gather on every node, then a gather among one rank of each",
     source: "Graham, Shipman 2008; Open MPI's han",
-    parameters: &[Parameter::Node, Parameter::Network],
     phases: &[
-        Phase {
-            about: About::Own,
-            ..Phase::of_group(Collective::Gather, CHOICES)
-        },
-        Phase {
-            about: About::Nodes,
-            ..Phase::between(Collective::Gather, CHOICES)
-        },
+        Phase::of_group(CHOICES).about(About::Own),
+        Phase::between(CHOICES).about(About::Nodes),
     ],
     ..PHASED
 };
 
-const CHOICES: &[&str] = &[
-    super::binomial::ALGORITHM.id,
-    super::linear_nonblocking::ALGORITHM.id,
+const CHOICES: &[Algorithm] = &[
+    super::binomial::ALGORITHM,
+    super::linear_nonblocking::ALGORITHM,
 ];

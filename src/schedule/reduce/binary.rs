@@ -15,13 +15,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "pre-order numbered perfect binary tree, cut at p, ordered for every root",
     source: "Winklehner and Friedl 2016",
     formula: "2H (alpha + beta m + gamma m)",
-    cost,
+    cost: |ranks| Some(Cost::combining(steps_up::<Perfect>(ranks))),
     scratch: |shape, rank| relayed::scratch(node::<Perfect>, shape, rank),
     program: |shape, rank| relayed::program(node::<Perfect>, shape, rank),
     ..PLAIN
 };
-
-fn cost(ranks: u32) -> Option<Cost> {
-    let rounds = steps_up::<Perfect>(ranks).into();
-    Some(Cost::whole(rounds, rounds))
-}

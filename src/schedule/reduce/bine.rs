@@ -15,10 +15,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "L (alpha + beta m + gamma m)",
     ordered: false,
     ordered_at_ends: false,
-    cost: |ranks| {
-        let rounds = log2_ceil(ranks).into();
-        Some(Cost::whole(rounds, rounds))
-    },
+    cost: |ranks| Some(Cost::combining(log2_ceil(ranks))),
     scratch: |shape, rank| ascending::scratch(&place(shape, rank)),
     program: |shape, rank| Box::new(place(shape, rank)),
     ..PLAIN

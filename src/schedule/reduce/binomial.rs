@@ -15,10 +15,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "binomial tree, whole vector, ordered for every root by a mirrored lower tree",
     source: "Winklehner and Friedl 2016",
     formula: "L (alpha + beta m + gamma m)",
-    cost: |ranks| {
-        let rounds = log2_ceil(ranks).into();
-        Some(Cost::whole(rounds, rounds))
-    },
+    cost: |ranks| Some(Cost::combining(log2_ceil(ranks))),
     scratch: |shape, rank| ascending::scratch(&knomial::place(2, shape, rank)),
     program: |shape, rank| Box::new(knomial::place(2, shape, rank)),
     ..PLAIN

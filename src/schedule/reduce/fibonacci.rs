@@ -15,13 +15,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "pre-order numbered Fibonacci tree, cut at p, ordered for every root",
     source: "Winklehner and Friedl 2016",
     formula: "i (alpha + beta m + gamma m), p < fib(i+3)",
-    cost,
+    cost: |ranks| Some(Cost::combining(steps_up::<Fibonacci>(ranks))),
     scratch: |shape, rank| relayed::scratch(node::<Fibonacci>, shape, rank),
     program: |shape, rank| relayed::program(node::<Fibonacci>, shape, rank),
     ..PLAIN
 };
-
-fn cost(ranks: u32) -> Option<Cost> {
-    let rounds = steps_up::<Fibonacci>(ranks).into();
-    Some(Cost::whole(rounds, rounds))
-}

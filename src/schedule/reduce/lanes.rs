@@ -1,6 +1,6 @@
 //! A reduce-scatter on every node, a reduce in every lane at once, a gather on the root's node.
 
-use crate::phases::{About, Among, PHASED, Phase};
+use crate::phases::{Among, PHASED, Phase};
 use crate::registry::Algorithm;
 use crate::{Collective, Parameter, gather, reduce_scatter};
 
@@ -15,29 +15,17 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     ordered_at_ends: false,
     parameters: &[Parameter::Node, Parameter::Network, Parameter::Blocks],
     phases: &[
-        Phase::of_node(
-            Collective::ReduceScatter,
-            &[
-                reduce_scatter::circulant::ALGORITHM.id,
-                reduce_scatter::ring::ALGORITHM.id,
-            ],
-        ),
-        Phase::between(
-            Collective::Reduce,
-            &[
-                super::binomial::ALGORITHM.id,
-                super::rabenseifner::ALGORITHM.id,
-                super::chain::ALGORITHM.id,
-                super::binary_pipelined::ALGORITHM.id,
-            ],
-        ),
-        Phase {
-            among: Among::RootNode,
-            about: About::All,
-            collective: Collective::Gather,
-            named_by: None,
-            choices: &[gather::binomial::ALGORITHM.id],
-        },
+        Phase::of_node(&[
+            reduce_scatter::circulant::ALGORITHM,
+            reduce_scatter::ring::ALGORITHM,
+        ]),
+        Phase::between(&[
+            super::binomial::ALGORITHM,
+            super::rabenseifner::ALGORITHM,
+            super::chain::ALGORITHM,
+            super::binary_pipelined::ALGORITHM,
+        ]),
+        Phase::of_leaders(Among::RootNode, &[gather::binomial::ALGORITHM]),
     ],
     ..PHASED
 };

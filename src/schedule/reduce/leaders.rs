@@ -20,33 +20,19 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         Parameter::Blocks,
     ],
     phases: &[
-        Phase::of_group(
-            Collective::Reduce,
-            &[
-                super::binomial::ALGORITHM.id,
-                super::linear::ALGORITHM.id,
-                super::chain::ALGORITHM.id,
-            ],
-        ),
-        Phase::of_leaders(
-            Among::Node,
-            Collective::ReduceScatter,
-            &[reduce_scatter::butterfly::ALGORITHM.id],
-        ),
-        Phase::between(
-            Collective::Reduce,
-            &[
-                super::binomial::ALGORITHM.id,
-                super::rabenseifner::ALGORITHM.id,
-                super::chain::ALGORITHM.id,
-                super::binary_pipelined::ALGORITHM.id,
-            ],
-        ),
-        Phase::of_leaders(
-            Among::RootNode,
-            Collective::Gather,
-            &[gather::binomial::ALGORITHM.id],
-        ),
+        Phase::of_group(&[
+            super::binomial::ALGORITHM,
+            super::linear::ALGORITHM,
+            super::chain::ALGORITHM,
+        ]),
+        Phase::of_leaders(Among::Node, &[reduce_scatter::butterfly::ALGORITHM]),
+        Phase::between(&[
+            super::binomial::ALGORITHM,
+            super::rabenseifner::ALGORITHM,
+            super::chain::ALGORITHM,
+            super::binary_pipelined::ALGORITHM,
+        ]),
+        Phase::of_leaders(Among::RootNode, &[gather::binomial::ALGORITHM]),
     ],
     ..PHASED
 };

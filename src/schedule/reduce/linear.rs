@@ -14,16 +14,11 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "every rank sends to the root, which combines one after the other",
     source: "folklore; Open MPI's basic linear",
     formula: "(p-1) (alpha + beta m + gamma m)",
-    cost,
+    cost: |ranks| Some(Cost::combining(ranks - 1)),
     scratch: |shape, rank| ascending::scratch(&place(shape, rank)),
     program: |shape, rank| Box::new(place(shape, rank)),
     ..PLAIN
 };
-
-fn cost(ranks: u32) -> Option<Cost> {
-    let others = u64::from(ranks) - 1;
-    Some(Cost::whole(others, others))
-}
 
 fn place(shape: &Shape, rank: Rank) -> Ascending {
     let is_root = rank == shape.root;

@@ -14,10 +14,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "the minimum spanning tree broadcast run backwards",
     source: "Chan, Heimlich, Purkayastha, van de Geijn 2007",
     formula: "L (alpha + beta m + gamma m)",
-    cost: |ranks| {
-        let rounds = log2_ceil(ranks).into();
-        Some(Cost::whole(rounds, rounds))
-    },
+    cost: |ranks| Some(Cost::combining(log2_ceil(ranks))),
     scratch: |shape, rank| ascending::scratch(&place(shape, rank)),
     program: |shape, rank| Box::new(place(shape, rank)),
     ..PLAIN

@@ -16,7 +16,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "vector halving reduce-scatter, then binomial gather; folded in balance",
     source: "Rabenseifner 2004; balanced fold: Kurnosov 2017",
     formula: "2L alpha + 2 (p-1)/p beta m + (p-1)/p gamma m if p = 2^L",
-    cost: |ranks| Some(cost(ranks, Folding::Balanced)),
+    cost: |ranks| Some(cost(ranks, Folding::Balanced, false)),
     pieces: |ranks| 1 << ranks.ilog2(),
     scratch: |shape, rank| halving::scratch(Target::Root(shape.root), rank),
     program: |shape, rank| {
@@ -25,8 +25,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     ..PLAIN
 };
 
-/// The cost with root 0, in P-ths of the vector.
-pub(super) fn cost(ranks: u32, folding: Folding) -> Cost {
+/// The cost with root 0, in P-ths of the vector. With `unfolds` the ranks that are folded away get the result too.
+pub(crate) fn cost(ranks: u32, folding: Folding, unfolds: bool) -> Cost {
     let steps = u64::from(ranks.ilog2());
     let parts = 1 << steps;
     let (messages, moved, combined) = match folding {
@@ -34,9 +34,10 @@ pub(super) fn cost(ranks: u32, folding: Folding) -> Cost {
         Folding::Balanced => (2, parts, parts / 2),
         Folding::Unbalanced => (1, parts, parts),
     };
+    let unfolding = u64::from(unfolds && !ranks.is_power_of_two());
     Cost::Fixed {
-        steps: messages + 2 * steps,
-        moved: moved + 2 * (parts - 1),
+        steps: messages + 2 * steps + unfolding,
+        moved: moved + 2 * (parts - 1) + unfolding * parts,
         combined: combined + parts - 1,
         parts,
     }

@@ -11,7 +11,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "rabenseifner_unbalanced",
     summary: "vector halving reduce-scatter, then binomial gather; whole vectors folded",
     source: "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005",
-    cost: |ranks| Some(rabenseifner::cost(ranks, Folding::Unbalanced)),
+    cost: |ranks| Some(rabenseifner::cost(ranks, Folding::Unbalanced, false)),
     program: |shape, rank| {
         halving::program(Folding::Unbalanced, Target::Root(shape.root), shape, rank)
     },

@@ -17,15 +17,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "halves of what is left are sent on at distances p/2, p/4, ..., 1, rounded up, for any p",
     source: "Träff 2024, arXiv 2410.14234",
     formula: "L alpha + (p-1)/p (beta + gamma) m",
-    cost: |ranks| {
-        let others = u64::from(ranks) - 1;
-        Some(Cost::Fixed {
-            steps: log2_ceil(ranks).into(),
-            moved: others,
-            combined: others,
-            parts: ranks.into(),
-        })
-    },
+    cost: |ranks| Some(Cost::of_parts(ranks, log2_ceil(ranks), [1, 1])),
     scratch: |shape, rank| scratch(2, shape, rank),
     program: |shape, rank| program(2, shape, rank),
     ..ring::ALGORITHM

@@ -1,8 +1,8 @@
 //! A reduce-scatter on every node, which gives each lane its parts, then a reduce-scatter in every lane at once.
 
+use crate::Collective;
 use crate::phases::{About, PHASED, Phase};
 use crate::registry::Algorithm;
-use crate::{Collective, Parameter};
 
 /// Costs the sum of its parts. With `q` ranks a node a lane, the ranks with one local rank, moves and combines a
 /// q-th of the vector between nodes, so that all ranks of a node send and receive at once.
@@ -14,22 +14,15 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "lanes",
     summary: "a reduce-scatter on every node, then a reduce-scatter between nodes in every lane",
     source: "Träff, Hunold, CLUSTER 2020",
-    parameters: &[Parameter::Node, Parameter::Network],
     phases: &[
-        Phase {
-            about: About::Lanes,
-            ..Phase::of_node(Collective::ReduceScatter, CHOICES)
-        },
-        Phase {
-            about: About::Own,
-            ..Phase::between(Collective::ReduceScatter, CHOICES)
-        },
+        Phase::of_node(CHOICES).about(About::Lanes),
+        Phase::between(CHOICES).about(About::Own),
     ],
     ..PHASED
 };
 
-const CHOICES: &[&str] = &[
-    super::butterfly::ALGORITHM.id,
-    super::circulant::ALGORITHM.id,
-    super::recursive_halving::ALGORITHM.id,
+const CHOICES: &[Algorithm] = &[
+    super::butterfly::ALGORITHM,
+    super::circulant::ALGORITHM,
+    super::recursive_halving::ALGORITHM,
 ];

@@ -2,7 +2,7 @@
 
 use crate::phases::{About, PHASED, Phase};
 use crate::registry::Algorithm;
-use crate::{Collective, Parameter, reduce};
+use crate::{Collective, reduce, scatter};
 
 /// Costs the sum of its parts: on nodes a reduce of the whole vector and a scatter of the node's part, between
 /// them as few messages as there are nodes.
@@ -14,27 +14,17 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "leaders",
     summary: "a reduce on every node, a reduce-scatter among one rank of each, a scatter on every node",
     source: "Graham, Shipman 2008",
-    parameters: &[Parameter::Node, Parameter::Network],
     phases: &[
-        // The same for the reduce as for the scatter.
-        Phase::of_group(Collective::Reduce, CHOICES),
-        Phase {
-            about: About::Nodes,
-            ..Phase::between(
-                Collective::ReduceScatter,
-                &[
-                    super::butterfly::ALGORITHM.id,
-                    super::circulant::ALGORITHM.id,
-                    super::recursive_halving::ALGORITHM.id,
-                ],
-            )
-        },
-        Phase {
-            about: About::Own,
-            ..Phase::of_group(Collective::Scatter, CHOICES)
-        },
+        // The same ids as for the scatter.
+        Phase::of_group(&[reduce::binomial::ALGORITHM, reduce::linear::ALGORITHM]),
+        Phase::between(&[
+            super::butterfly::ALGORITHM,
+            super::circulant::ALGORITHM,
+            super::recursive_halving::ALGORITHM,
+        ])
+        .about(About::Nodes),
+        Phase::of_group(&[scatter::binomial::ALGORITHM, scatter::linear::ALGORITHM])
+            .about(About::Own),
     ],
     ..PHASED
 };
-
-const CHOICES: &[&str] = &[reduce::binomial::ALGORITHM.id, reduce::linear::ALGORITHM.id];

@@ -21,13 +21,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     ordered: false,
     ordered_at_ends: false,
     cost: |ranks| {
-        let others = u64::from(ranks) - 1;
-        ranks.is_power_of_two().then_some(Cost::Fixed {
-            steps: ranks.ilog2().into(),
-            moved: others,
-            combined: others,
-            parts: ranks.into(),
-        })
+        let cost = Cost::of_parts(ranks, ranks.ilog2(), [1, 1]);
+        ranks.is_power_of_two().then_some(cost)
     },
     pieces: |ranks| ranks,
     scratch: folded::scratch,

@@ -14,15 +14,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "(p-1) alpha + (p-1)/p (beta + gamma) m",
     ordered: false,
     ordered_at_ends: false,
-    cost: |ranks| {
-        let others = u64::from(ranks) - 1;
-        Some(Cost::Fixed {
-            steps: others,
-            moved: others,
-            combined: others,
-            parts: ranks.into(),
-        })
-    },
+    cost: |ranks| Some(Cost::of_parts(ranks, ranks - 1, [1, 1])),
     pieces: |ranks| ranks,
     scratch: reversed::scratch,
     program: |shape, rank| reversed::program(&allgather::ring::ALGORITHM, shape, rank),

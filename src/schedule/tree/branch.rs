@@ -31,20 +31,20 @@ impl<T: Fn(Rank, Rank, u32) -> Branch> Tree for T {}
 
 /// Node `v` of a tree over `0..ranks` is rank `v + root`, cyclically.
 #[derive(Clone, Copy)]
-struct Rotation {
-    root: Rank,
-    ranks: u32,
+pub(crate) struct Rotation {
+    pub(crate) root: Rank,
+    pub(crate) ranks: u32,
 }
 
 impl Rotation {
-    fn node(self, rank: Rank) -> u32 {
+    pub(crate) fn node(self, rank: Rank) -> u32 {
         match rank.checked_sub(self.root) {
             Some(node) => node,
             None => rank + (self.ranks - self.root),
         }
     }
 
-    fn rank(self, node: u32) -> Rank {
+    pub(crate) fn rank(self, node: u32) -> Rank {
         // Avoids a sum that might overflow.
         let before_the_turn = self.ranks - self.root;
         match node.checked_sub(before_the_turn) {

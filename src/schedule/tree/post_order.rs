@@ -7,47 +7,29 @@
 
 use std::ops::Range;
 
-/// One node's neighbours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Node {
-    /// The parent, unless this is the root.
-    pub(crate) parent: Option<u32>,
-    /// First and second child; a second child implies a first.
-    pub(crate) children: [Option<u32>; 2],
-    /// Edges to the root.
-    pub(crate) depth: u32,
-}
+use crate::Rank;
+use crate::tree::relay::Node;
 
-impl Node {
-    /// The node of `rank` in the tree over `ranks`, found from the root in O(log n).
-    pub(crate) fn new(rank: u32, mut ranks: Range<u32>) -> Self {
-        let (mut parent, mut depth) = (None, 0);
-        loop {
-            let root = ranks.end - 1;
-            let (first, second) = subtrees(ranks.end - ranks.start);
-            let split = ranks.start + second;
-            if rank == root {
-                let first = (first > 0).then(|| root - 1);
-                let second = (second > 0).then(|| split - 1);
-                return Self {
-                    parent,
-                    children: [first, second],
-                    depth,
-                };
-            }
-            parent = Some(root);
-            depth += 1;
-            ranks = if rank < split {
-                ranks.start..split
-            } else {
-                split..root
-            };
+/// The node of `rank` in the tree over `ranks`, found from the root in O(log n), and its depth: the edges to the root.
+pub(crate) fn node(rank: Rank, mut ranks: Range<Rank>) -> (Node, u32) {
+    let (mut parent, mut depth) = (None, 0);
+    loop {
+        let root = ranks.end - 1;
+        let (first, second) = subtrees(ranks.end - ranks.start);
+        let split = ranks.start + second;
+        if rank == root {
+            let first = (first > 0).then(|| root - 1);
+            let second = (second > 0).then(|| split - 1);
+            let children = [first, second, None];
+            return (Node { parent, children }, depth);
         }
-    }
-
-    /// The children that exist, first child first.
-    pub(crate) fn child_count(&self) -> u32 {
-        self.children.iter().flatten().count() as u32
+        parent = Some(root);
+        depth += 1;
+        ranks = if rank < split {
+            ranks.start..split
+        } else {
+            split..root
+        };
     }
 }
 

@@ -33,15 +33,7 @@ pub(crate) fn node(tree: RootedAtLast, rank: Rank, root: Rank, ranks: u32) -> No
 
 /// A balanced binary tree.
 pub(crate) fn binary(rank: Rank, ranks: Range<Rank>) -> Node {
-    let post_order::Node {
-        parent,
-        children: [first, second],
-        ..
-    } = post_order::Node::new(rank, ranks);
-    Node {
-        parent,
-        children: [first, second, None],
-    }
+    post_order::node(rank, ranks).0
 }
 
 /// A chain of neighbours.

@@ -146,36 +146,20 @@ impl Grid {
 fn compositions(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
     let none = Parameters::default();
     let ids = |parameter, collective| {
-        let ids = parts_of(collective).map(|part| part.id);
-        ids.filter(move |_| algorithm.takes(parameter))
+        let ids = parts_of(collective).filter(move |_| algorithm.takes(parameter));
+        ids.map(|part| Some(part.id))
     };
-    let reduces = ids(Parameter::Reduce, Collective::Reduce).map(|id| Parameters {
-        reduce: Some(id),
-        ..none
-    });
-    let bcasts = ids(Parameter::Bcast, Collective::Bcast).map(|id| Parameters {
-        bcast: Some(id),
-        ..none
-    });
-    let choices = |parameter| algorithm.choices(parameter).iter().copied();
-    let nodes = choices(Parameter::Node).map(|id| Parameters {
-        node: Some(id),
-        ..none
-    });
-    let networks = choices(Parameter::Network).map(|id| Parameters {
-        network: Some(id),
-        ..none
-    });
-    let leaders = LEADERS
-        .iter()
-        .filter(|_| algorithm.takes(Parameter::Leaders));
-    let leaders = leaders.map(|leaders| Parameters {
-        leaders: Some(*leaders),
-        ..none
-    });
-    let all = reduces.chain(bcasts).chain(nodes).chain(networks);
-    let all = all.chain(leaders);
-    let all: Vec<_> = all.collect();
+    let choices = |parameter| algorithm.choices(parameter).map(Some);
+    let leaders = LEADERS.map(Some).into_iter();
+    let leaders = leaders.filter(|_| algorithm.takes(Parameter::Leaders));
+    let mut all = Vec::new();
+    all.extend(
+        ids(Parameter::Reduce, Collective::Reduce).map(|reduce| Parameters { reduce, ..none }),
+    );
+    all.extend(ids(Parameter::Bcast, Collective::Bcast).map(|bcast| Parameters { bcast, ..none }));
+    all.extend(choices(Parameter::Node).map(|node| Parameters { node, ..none }));
+    all.extend(choices(Parameter::Network).map(|network| Parameters { network, ..none }));
+    all.extend(leaders.map(|leaders| Parameters { leaders, ..none }));
     match all.is_empty() {
         true => vec![none],
         false => all,

@@ -1,9 +1,10 @@
 //! Proofs of one algorithm on a grid of calls.
 
-use std::fmt;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
+
+use thiserror::Error;
 
 use super::{Grid, Proof};
 use crate::{Algorithm, Fault, Request, Schedule, Unsupported, text};
@@ -37,31 +38,21 @@ pub struct Refutation {
 }
 
 /// The reason why a grid cannot be proved.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unprovable {
     /// The algorithm cannot serve a call, for another reason than the number of ranks.
-    Unsupported(Unsupported),
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
     /// A call has more than [`Grid::MOST_UNITS`].
+    #[error(
+        "{call} cannot be proved: ranks times units are more than {}",
+        Grid::MOST_UNITS
+    )]
     TooLarge {
         /// The call, in words.
         call: String,
     },
 }
-
-impl fmt::Display for Unprovable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unsupported(reason) => reason.fmt(f),
-            Self::TooLarge { call } => write!(
-                f,
-                "{call} cannot be proved: ranks times units are more than {}",
-                Grid::MOST_UNITS
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Unprovable {}
 
 /// The way a schedule is proved.
 pub type Verify = dyn Fn(&Schedule) -> Result<Proof, Fault> + Sync;
@@ -95,7 +86,7 @@ impl Grid {
                         Err(
                             Unsupported::UnlikeNodes { .. } | Unsupported::TooManyLeaders { .. },
                         ) => return Ok(()),
-                        schedule => schedule.map_err(Unprovable::Unsupported)?,
+                        schedule => schedule?,
                     };
                     check_size(&schedule, request)?;
                     verdict.add(&schedule, request, verify);

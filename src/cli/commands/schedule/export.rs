@@ -2,7 +2,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use schedule::export::{Goal, Scale, SimGrid};
+use schedule::export::{Export, Scale};
 use schedule::{Rank, Schedule};
 
 use super::call::CallArgs;
@@ -91,9 +91,10 @@ impl Args {
             unit_bytes,
             combine_cost: self.combine_cost,
         };
+        let export = Export::new(&schedule, scale)?;
         match self.format {
-            Format::Goal => self.goal(console, &Goal::new(&schedule, scale)?)?,
-            Format::Simgrid => self.simgrid(console, &SimGrid::new(&schedule, scale)?)?,
+            Format::Goal => self.goal(console, &export)?,
+            Format::Simgrid => self.simgrid(console, &export)?,
         }
         Ok(Answer::Good)
     }
@@ -102,30 +103,27 @@ impl Args {
         0..self.call.ranks()
     }
 
-    fn goal(&self, console: Console, goal: &Goal<'_>) -> Result<(), CliError> {
+    fn goal(&self, console: Console, export: &Export<'_>) -> Result<(), CliError> {
+        let ranks = self.ranks().map(|rank| export.goal(rank));
         let Some(path) = &self.output else {
-            return print(
-                console,
-                &goal.head(),
-                self.ranks().map(|rank| goal.rank(rank)),
-            );
+            return print(console, &export.goal_head(), ranks);
         };
-        let ranks: String = self.ranks().map(|rank| goal.rank(rank)).collect();
-        tuner::write(path, &(goal.head() + &ranks))?;
+        tuner::write(path, &(export.goal_head() + &ranks.collect::<String>()))?;
         console.remark(format_args!("{} is written", path.display()))
     }
 
-    fn simgrid(&self, console: Console, simgrid: &SimGrid<'_>) -> Result<(), CliError> {
+    fn simgrid(&self, console: Console, export: &Export<'_>) -> Result<(), CliError> {
         let Some(folder) = &self.output else {
-            let ranks = self.ranks().map(|rank| simgrid.rank(rank));
-            return print(console, &simgrid.head(), ranks);
+            let ranks = self.ranks().map(|rank| export.simgrid(rank));
+            return print(console, &export.simgrid_head(), ranks);
         };
         // Absolute paths, since smpirun may be started in another folder.
         let from_root = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
         let mut list = String::new();
         for rank in self.ranks() {
             let name = format!("rank-{rank}.txt");
-            tuner::write(&folder.join(&name), &(simgrid.head() + &simgrid.rank(rank)))?;
+            let text = export.simgrid_head() + &export.simgrid(rank);
+            tuner::write(&folder.join(&name), &text)?;
             let _ = writeln!(list, "{}", from_root.join(name).display());
         }
         // Written last, so that the list names only existing traces.

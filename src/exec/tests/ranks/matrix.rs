@@ -184,7 +184,8 @@ fn parameters(dice: &mut Dice, algorithm: &Algorithm, count: u64) -> Parameters 
                     Some(1 + dice.below(3) as u32).filter(|_| dice.below(2) > 0);
             }
             Parameter::Node | Parameter::Network => {
-                let id = (*dice.pick(algorithm.choices(*parameter))).to_owned();
+                let ids: Vec<_> = algorithm.choices(*parameter).collect();
+                let id = (*dice.pick(&ids)).to_owned();
                 match parameter {
                     Parameter::Node => parameters.node = Some(id),
                     _ => parameters.network = Some(id),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use schedule::export::{Goal, Scale, SimGrid, TooLong};
+use schedule::export::{Export, Scale, TooLong};
 use schedule::timeline::Timeline;
 use schedule::{ALGORITHMS, Action, Algorithm, Rank, Request, Schedule, find};
 
@@ -183,14 +183,13 @@ fn read_simgrid(text: &str, rank: Rank) -> Vec<Statement> {
 
 fn totals(schedule: &Schedule) -> [Total; 2] {
     let ranks = 0..schedule.shape().ranks;
-    let goal = Goal::new(schedule, SCALE).unwrap();
-    let simgrid = SimGrid::new(schedule, SCALE).unwrap();
+    let export = Export::new(schedule, SCALE).unwrap();
     let goal = ranks.clone().map(|rank| {
-        let text = goal.rank(rank);
+        let text = export.goal(rank);
         read_goal(&text, rank)
     });
     let simgrid = ranks.map(|rank| {
-        let text = simgrid.rank(rank);
+        let text = export.simgrid(rank);
         read_simgrid(&text, rank)
     });
     [
@@ -257,9 +256,7 @@ fn messages_too_long_for_the_simulators_are_refused() {
             unit_bytes: 1,
             combine_cost: 1,
         };
-        let refused = SimGrid::new(&schedule, scale).err();
-        assert_eq!(refused.map(|refused| refused.bytes), expected);
-        let refused = Goal::new(&schedule, scale).err();
+        let refused = Export::new(&schedule, scale).err();
         assert_eq!(refused.map(|refused| refused.bytes), expected);
     };
     check(TooLong::LIMIT / 2, None);

@@ -40,11 +40,7 @@ fn ours(algorithm: &'static Algorithm) -> impl Strategy<Value = Candidate> {
     let radix = prop::option::of(schedule::Parameters::RADICES);
     let parts = (id_of(Collective::Reduce), id_of(Collective::Bcast));
     let phases = [Parameter::Node, Parameter::Network].map(|parameter| {
-        let ids: Vec<_> = algorithm
-            .choices(parameter)
-            .iter()
-            .map(|id| (*id).to_owned())
-            .collect();
+        let ids: Vec<_> = algorithm.choices(parameter).map(str::to_owned).collect();
         // Parameters that an algorithm does not take are left out below.
         prop::option::of(select(match ids.is_empty() {
             true => vec![String::new()],

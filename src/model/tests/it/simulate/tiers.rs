@@ -22,7 +22,7 @@ fn nodes() -> Machine {
 /// The default parts, with each other part and with several leaders.
 fn compositions(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
     let none = Parameters::default();
-    let choices = |parameter| algorithm.choices(parameter).iter().copied().map(Some);
+    let choices = |parameter| algorithm.choices(parameter).map(Some);
     let nodes = choices(Parameter::Node).map(|node| Parameters { node, ..none });
     let networks = choices(Parameter::Network).map(|network| Parameters { network, ..none });
     let takes = algorithm.takes(Parameter::Leaders);

@@ -186,7 +186,7 @@ impl Case<'_> {
     /// All combinations of parts within and between nodes, several leaders with each of these, and some blocks.
     fn parameters(&self, algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
         let choices = |parameter| {
-            let ids = algorithm.choices(parameter).iter().copied().map(Some);
+            let ids = algorithm.choices(parameter).map(Some);
             let ids: Vec<_> = ids.collect();
             if ids.is_empty() { vec![None] } else { ids }
         };
@@ -311,7 +311,7 @@ impl Timed {
             (Parameter::Network, network, "network"),
         ];
         for (parameter, id, name) in choices {
-            let id = id.filter(|id| self.algorithm.choices(parameter).first() != Some(id));
+            let id = id.filter(|id| self.algorithm.choices(parameter).next() != Some(*id));
             given.extend(id.map(|id| format!("{name}={id}")));
         }
         given.extend(leaders.map(|leaders| format!("leaders_per_node={leaders}")));

@@ -84,6 +84,16 @@ impl Candidate {
         }
     }
 
+    /// Whether it is a registered algorithm of ours.
+    pub const fn is_ours(&self) -> bool {
+        matches!(self, Self::Ours { .. })
+    }
+
+    /// Whether it is one of the library's own algorithms, forced.
+    pub const fn is_native(&self) -> bool {
+        matches!(self, Self::Native { .. })
+    }
+
     /// The id without its collective, or `default`.
     pub fn id(&self) -> &str {
         let name = self.algorithm();
@@ -240,6 +250,16 @@ impl Parameters {
     /// Whether no parameter is given.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// The parameters without those of blocks.
+    #[must_use]
+    pub fn without_blocks(&self) -> Self {
+        Self {
+            block_bytes: None,
+            blocks: None,
+            ..self.clone()
+        }
     }
 
     /// The given parameters, by name, as in files.

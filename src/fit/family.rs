@@ -1,15 +1,6 @@
 //! Candidates that differ only by their blocks.
 
-use vocabulary::{Candidate, Parameters};
-
-/// The parameters without those of blocks.
-pub(crate) fn without_blocks(parameters: &Parameters) -> Parameters {
-    Parameters {
-        block_bytes: None,
-        blocks: None,
-        ..parameters.clone()
-    }
-}
+use vocabulary::Candidate;
 
 /// A candidate of ours without its blocks; any other as it is.
 pub(crate) fn family(candidate: &Candidate) -> Candidate {
@@ -19,7 +10,7 @@ pub(crate) fn family(candidate: &Candidate) -> Candidate {
             parameters,
         } => Candidate::Ours {
             algorithm: algorithm.clone(),
-            parameters: without_blocks(parameters),
+            parameters: parameters.without_blocks(),
         },
         other => other.clone(),
     }

@@ -64,7 +64,7 @@ pub use analysis::{Analysis, Measurements};
 pub use calibrate::Calibration;
 pub use confirm::{Confirmation, Exploration, Stake, Trial, at_stake};
 pub use curve::{Curve, Inside, Predicted, Segment, TimeOrigin, Timing};
-pub use decide::{DecideOptions, decide, decide_for, serves};
+pub use decide::{DecideOptions, decide, serves};
 pub use effort::Everything;
 pub use error::FitError;
 pub use evaluate::{evaluate, judge};

@@ -48,10 +48,7 @@ pub fn about_repetitions(
 fn placebos(summaries: &[Summary]) -> Vec<(Cell, PairedRatio)> {
     let of = |candidate: Candidate| {
         let found = summaries.iter().filter(move |s| s.candidate == candidate);
-        found.filter_map(|summary| match summary.subject {
-            Subject::Cell(cell) => Some((cell, &summary.launch_medians)),
-            _ => None,
-        })
+        found.filter_map(|summary| Some((summary.subject.cell()?, &summary.launch_medians)))
     };
     let defaults: BTreeMap<Cell, _> = of(Candidate::Default).collect();
     of(Candidate::Placebo)

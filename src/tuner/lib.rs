@@ -49,7 +49,7 @@ pub use exports::{
 pub use file::{Named, keep_apart, probe, write};
 pub use forecast::{Forecast, forget_failures};
 pub use jobs::{Cancelled, JobRow, cancel, jobs};
-pub use machine::{MachineError, load_machine, parse_machine};
+pub use machine::{MachineError, load_machine};
 pub use measure::{Measured, SubmittedJob, SubmittedLaunch, measure, measure_cells, submit};
 pub use observer::{Observer, Silent, TuningEvent};
 pub use origin::SampleOrigin;

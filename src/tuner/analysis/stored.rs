@@ -55,7 +55,7 @@ pub(super) fn shares(store: &Store, library: &Library) -> Result<Option<Shares>,
 }
 
 /// The algorithms that can be forced in the library, as the last launch reported them.
-pub(super) fn natives(environments: &[(u32, LaunchStart)]) -> &[NativeAlgorithm] {
+pub(crate) fn natives(environments: &[(u32, LaunchStart)]) -> &[NativeAlgorithm] {
     let last = environments.last().map(|(_, start)| &start.environment);
     last.map_or(&[][..], |environment| &environment.natives)
 }
@@ -71,7 +71,7 @@ pub(crate) fn decide_options(campaign: &Campaign) -> DecideOptions {
 }
 
 /// The store's row of a launch's campaign or import.
-pub(super) fn definition(
+pub(crate) fn definition(
     store: &Store,
     launch: Option<&LaunchRow>,
 ) -> Result<Option<CampaignRow>, TunerError> {

@@ -8,7 +8,6 @@ use results::{CellDecision, Expected, ModelCurve, ModelKind, ModelScore, Ranked,
 use vocabulary::{Cell, CommShape};
 
 use crate::calibrate::{Calibration, Sizes};
-use crate::family::family;
 use crate::prediction::seconds_on;
 use crate::runs::by_series;
 use crate::{MachineFit, predicted_seconds};
@@ -48,10 +47,11 @@ fn series(decisions: &[CellDecision]) -> Vec<Series<'_>> {
             .iter()
             .filter_map(|decision| ours(decision).next());
         let names: BTreeSet<String> = best
-            .map(|ranked| family(&ranked.candidate).to_string())
+            .map(|ranked| ranked.candidate.without_blocks().to_string())
             .collect();
         for algorithm in names {
-            let is_this = |ranked: &&Ranked| family(&ranked.candidate).to_string() == algorithm;
+            let is_this =
+                |ranked: &&Ranked| ranked.candidate.without_blocks().to_string() == algorithm;
             let points = decisions
                 .iter()
                 .filter_map(|decision| Some((decision.cell, ours(decision).find(is_this)?)))

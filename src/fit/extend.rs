@@ -114,7 +114,7 @@ impl Extension<'_> {
             self.predictor
                 .predict(&self.cell, &Candidate::Default, PredictionMethod::Model)?;
         let default_seconds = self.default_as_algorithm().unwrap_or(predicted.seconds);
-        let mut families: BTreeMap<(String, Parameters), (&Candidate, &Ranked)> = BTreeMap::new();
+        let mut families: BTreeMap<Candidate, (&Candidate, &Ranked)> = BTreeMap::new();
         let is_settled = matches!(
             self.from.verdict,
             Verdict::Confirmed
@@ -129,13 +129,9 @@ impl Extension<'_> {
             let others = self.merged.iter().filter(is_this).map(|(other, _)| other);
             for candidate in [&ranked.candidate].into_iter().chain(others) {
                 // Fastest first: the candidate with the best blocks represents its family.
-                if let Candidate::Ours {
-                    algorithm,
-                    parameters,
-                } = candidate
-                {
-                    let family = (algorithm.clone(), parameters.without_blocks());
-                    families.entry(family).or_insert((candidate, ranked));
+                if candidate.is_ours() {
+                    let family = families.entry(candidate.without_blocks());
+                    family.or_insert((candidate, ranked));
                 }
             }
         }

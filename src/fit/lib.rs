@@ -14,7 +14,7 @@
 
 mod analysis;
 mod arrivals;
-mod batches;
+
 mod calibrate;
 mod confirm;
 mod curve;
@@ -28,7 +28,7 @@ mod expected;
 mod experiments;
 mod extend;
 mod factors;
-mod family;
+
 mod frame;
 mod fresh;
 mod held_out;
@@ -55,7 +55,7 @@ mod rules;
 mod runs;
 mod scaling;
 mod segments;
-mod starts;
+
 mod summary;
 mod thresholds;
 mod verdicts;
@@ -79,8 +79,8 @@ pub use poor_predictions::parameters_hold;
 pub use prediction::{best_blocks, compare_blocks, predicted_seconds};
 pub use prediction_cache::PredictionCache;
 pub use predictor::{CandidateCurve, PredictionMethod, Predictor, fit_curves};
-pub use repetitions::about_repetitions;
+pub use repetitions::{about_repetitions, common_starts};
 pub use rules::build_table;
-pub use starts::common_starts;
+
 pub use summary::summarise;
 pub use verdicts::standing;

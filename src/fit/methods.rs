@@ -9,7 +9,6 @@ use table::{
 };
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, RankOrder, Subject};
 
-use crate::family::family;
 use crate::held_out::Times;
 use crate::prediction::block_count;
 use crate::predictor::{CandidateCurve, Kind, PredictionMethod, Predictor, kind};
@@ -152,7 +151,7 @@ fn query(cell: &Cell, deployment: Deployment, order: RankOrder) -> Query {
 /// there, such as one with another block size that gives the same number of blocks.
 pub(crate) fn time_of(cell: &Cell, times: &Times, choice: &Candidate) -> Option<f64> {
     let cuts_alike = |candidate: &Candidate| {
-        family(candidate) == family(choice)
+        candidate.without_blocks() == choice.without_blocks()
             && block_count(cell, candidate) == block_count(cell, choice)
     };
     let same = |(candidate, _): &(&Candidate, &f64)| {

@@ -7,7 +7,6 @@ use schedule::{Algorithm, Request, Schedule};
 use vocabulary::{Candidate, Cell, Parameters, Subject};
 
 use crate::MachineFit;
-use crate::family::family;
 use results::{BlockComparison, BlockPoint, Summary};
 
 /// The most messages that are simulated, in about ten milliseconds.
@@ -132,7 +131,9 @@ pub fn compare_blocks(summaries: &[Summary], machine: Option<&MachineFit>) -> Ve
         let (Subject::Cell(cell), Candidate::Ours { parameters, .. }) = (subject, candidate) else {
             continue;
         };
-        let members = families.entry((*cell, family(candidate))).or_default();
+        let members = families
+            .entry((*cell, candidate.without_blocks()))
+            .or_default();
         members.push((parameters.clone(), *median_seconds));
     }
     let has_blocks = |(p, _): &(Parameters, f64)| p.block_bytes.is_some() || p.blocks.is_some();

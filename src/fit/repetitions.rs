@@ -1,8 +1,8 @@
-//! Repetitions that reports mention.
+//! Repetitions that reports mention, and their synchronisation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use results::{CONFIDENCE, OFTEN_INVALID, OftenInvalid, RepetitionCounts, Summary};
+use results::{CONFIDENCE, OFTEN_INVALID, OftenInvalid, RepetitionCounts, Starts, Summary};
 use statistics::{PairedRatio, paired_ratio};
 use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
@@ -85,4 +85,25 @@ fn never_valid(
             repetitions: invalid,
         })
         .collect()
+}
+
+/// The method by which ranks were synchronised, over all samples; a store holds measurements with one method only.
+pub fn common_starts(samples: &[Sample]) -> Starts {
+    let residual = |sample: &Sample| sample.residual_seconds;
+    let Some(residual_seconds) = samples.iter().filter_map(residual).reduce(f64::max) else {
+        return Starts::Barrier;
+    };
+    let windows = samples
+        .iter()
+        .filter(|sample| sample.residual_seconds.is_some());
+    let (mut invalid, mut valid) = (0, 0);
+    for sample in windows {
+        invalid += u64::from(sample.invalid);
+        valid += sample.seconds.len() as u64;
+    }
+    Starts::Windows {
+        invalid,
+        repetitions: invalid + valid,
+        residual_seconds,
+    }
 }

@@ -116,6 +116,21 @@ impl Candidate {
         }
     }
 
+    /// A candidate of ours without its blocks; any other as it is.
+    #[must_use]
+    pub fn without_blocks(&self) -> Self {
+        match self {
+            Self::Ours {
+                algorithm,
+                parameters,
+            } => Self::Ours {
+                algorithm: algorithm.clone(),
+                parameters: parameters.without_blocks(),
+            },
+            other => other.clone(),
+        }
+    }
+
     /// Serializes `candidate`, the full name, `algorithm`, the id, and `parameters`. For `#[serde(flatten,
     /// serialize_with = "Candidate::in_parts")]`.
     ///

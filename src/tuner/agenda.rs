@@ -23,9 +23,9 @@ pub(crate) use self::budget::{
 };
 pub(crate) use self::coverage::Coverage;
 use crate::TunerError;
+use crate::analysis::stored::orders;
 use crate::confirming::{Confirming, confirms};
 use crate::guided::{Search, predicted_block};
-use crate::order::orders;
 
 /// Everything that a campaign measures.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -20,7 +20,7 @@ mod exports;
 mod file;
 mod forecast;
 mod guided;
-mod identity;
+
 mod jobs;
 mod launch;
 mod machine;
@@ -28,7 +28,7 @@ mod machine_file;
 mod measure;
 mod node_request;
 mod observer;
-mod order;
+
 mod origin;
 mod scripts;
 mod store_location;

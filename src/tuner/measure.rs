@@ -160,8 +160,9 @@ enum AfterLaunch {
 struct Measuring<'a> {
     at: &'a MeasurementContext,
     agenda: &'a AgendaOf<'a>,
-    lock: CampaignLock,
     store: Store,
+    /// After the store, since fields are dropped in this order: the store is closed before its lock is released.
+    lock: CampaignLock,
     observer: &'a mut dyn Observer,
     stop: &'a AtomicBool,
     watch: OnInterrupt,

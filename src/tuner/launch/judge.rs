@@ -124,7 +124,7 @@ impl Launch<'_> {
     }
 }
 
-/// The end of a launch for another reason than its job's.
+/// The end of a launch that the batch system did not end.
 fn died(message: String) -> Ended {
     let end = None;
     Ended::Died { end, message }

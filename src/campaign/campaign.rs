@@ -18,7 +18,7 @@ use crate::LauncherConfig;
 use crate::definition::Definition;
 use crate::error::CAMPAIGN;
 use crate::validate::{self, Machine};
-use crate::{CampaignError, Selection, digest};
+use crate::{CampaignError, Selection};
 
 /// The share of a campaign's budget that is reserved for confirming choices.
 const CONFIRMING_SHARE: f64 = 0.4;
@@ -59,8 +59,6 @@ pub struct Campaign {
     pub min_confidence: Confidence,
     /// The conditions under which a candidate is repeated no further.
     pub repetitions: Repetitions,
-    /// Whether candidates that are significantly slower are eliminated early.
-    pub racing: bool,
     /// Confidence with which a candidate must be faster than the default to replace it, as in 0.95; if there are too
     /// few launches to attain it, `materiality` decides alone. Also the confidence of the interval in
     /// [`Repetitions::precision`].
@@ -131,8 +129,8 @@ pub struct ParameterGrid {
     pub through: Option<Vec<Through>>,
 }
 
-/// The conditions under which a candidate is repeated no further within a launch.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The conditions under which a candidate is repeated no further within a launch, serialized as in digests.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Repetitions {
     /// Repetitions that are always taken.
     pub minimum: u32,
@@ -142,14 +140,18 @@ pub struct Repetitions {
     pub precision: f64,
     /// Measuring time after which a candidate stops if it has its minimum.
     pub slice: TimeSlice,
+    /// Whether candidates that are significantly slower are eliminated early.
+    pub racing: bool,
 }
 
 /// The measuring time of a candidate's turn.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum TimeSlice {
     /// An equal share of the budget for each turn.
+    #[serde(rename = "auto")]
     Auto,
     /// A fixed time.
+    #[serde(untagged)]
     Seconds(f64),
 }
 
@@ -243,35 +245,6 @@ impl Campaign {
         &self.inputs
     }
 
-    /// The identity of the campaign: `v2-` and the SHA-256, in hexadecimal, of its canonical text.
-    ///
-    /// It does not depend on comments, the order of keys, the notation of values, or whether defaults are written out.
-    /// With `shapes: auto` it depends on the machine.
-    pub fn digest(&self) -> String {
-        digest::digest(self)
-    }
-
-    /// Whether a text is a digest of the current version. Digests of different versions cannot be compared; compare the
-    /// digests computed from their campaigns' texts.
-    pub fn is_current_digest(text: &str) -> bool {
-        digest::is_current(text)
-    }
-
-    /// Whether measurements of both campaigns may be mixed: they start programs with the same options and environment,
-    /// allow oversubscription alike, synchronise ranks in the same way, and leave caches warm or cold alike.
-    ///
-    /// The extent of the measurements is not compared: sizes, candidates, repetitions and budget may differ, and so may
-    /// patterns of calls, whose times a store keeps apart. The machine of a simulation is not compared either, since
-    /// each machine counts as its own library.
-    pub fn same_conditions(&self, other: &Self) -> bool {
-        self.conditions() == other.conditions()
-    }
-
-    /// The identity of the conditions that [`Campaign::same_conditions`] compares: SHA-256 in hexadecimal.
-    pub fn conditions(&self) -> String {
-        digest::conditions(self)
-    }
-
     /// The order of ranks on nodes by the campaign's placement; unknown if further options of the user may change it.
     pub fn rank_order(&self) -> RankOrder {
         let (placement, options) = match &self.launcher {
@@ -325,14 +298,6 @@ impl Campaign {
             .through
             .as_deref()
             .unwrap_or(&[Through::Mpi])
-    }
-
-    /// The seed of random choices, such as the order of candidates.
-    pub fn seed(&self) -> u64 {
-        match &self.launcher {
-            LauncherConfig::Local(_) | LauncherConfig::Batch(_) => digest::seed(self),
-            LauncherConfig::Simulated(options) => u64::from(options.seed),
-        }
     }
 
     /// The smallest shape that contains all others: the shape of a launch for all cells.

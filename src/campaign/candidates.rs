@@ -108,17 +108,17 @@ impl Campaign {
         }
         for family in self.families(cell) {
             let mut sizes = BTreeSet::from([1]);
-            if family.is_cut {
+            if family.is_cut() {
                 sizes = self.parameters.block_bytes.iter().copied().collect();
                 let predicted = self.parameters.predicted.then(|| predicted_blocks(&family));
                 sizes.extend(predicted.flatten().map(nearest_power_of_two));
             }
-            for candidate in sizes
+            for member in sizes
                 .iter()
                 .filter_map(|&size| family.candidate(cell, size))
             {
-                if !candidates.contains(&candidate) {
-                    candidates.push(candidate);
+                if !candidates.contains(&member) {
+                    candidates.push(member);
                 }
             }
         }
@@ -148,8 +148,8 @@ impl Campaign {
         cell: &Cell,
         candidates: &[Candidate],
     ) -> BTreeMap<Candidate, Candidate> {
-        let is_ours = |candidate: &&Candidate| matches!(candidate, Candidate::Ours { .. });
-        let mut all: BTreeSet<Candidate> = candidates.iter().filter(is_ours).cloned().collect();
+        let ours = candidates.iter().filter(|candidate| candidate.is_ours());
+        let mut all: BTreeSet<Candidate> = ours.cloned().collect();
         let sizes: BTreeSet<u64> = all.iter().map(|c| c.block_bytes(cell)).collect();
         for family in self.families(cell) {
             all.extend(
@@ -187,7 +187,6 @@ impl Campaign {
             let inner = compositions.flat_map(|inner| self.radices(algorithm, cell, inner));
             let inner = inner.flat_map(|parameters| self.through(cell, parameters));
             families.extend(inner.map(|parameters| Family {
-                is_cut: algorithm.uses(Parameter::Blocks, &parameters.in_units(1)),
                 algorithm,
                 parameters,
             }));
@@ -279,8 +278,6 @@ pub struct Family {
     pub algorithm: &'static Algorithm,
     /// Its other parameters.
     pub parameters: Parameters,
-    /// Whether it cuts its data into blocks.
-    pub is_cut: bool,
 }
 
 impl fmt::Debug for Family {
@@ -300,17 +297,16 @@ impl Family {
     /// The family of a candidate of ours; `None` for all others.
     pub fn of(candidate: &Candidate) -> Option<Self> {
         let (algorithm, parameters) = candidate.ours()?;
-        let algorithm = schedule::find(algorithm)?;
-        let parameters = Parameters {
-            block_bytes: None,
-            blocks: None,
-            ..parameters.clone()
-        };
         Some(Self {
-            is_cut: algorithm.uses(Parameter::Blocks, &parameters.in_units(1)),
-            algorithm,
-            parameters,
+            algorithm: schedule::find(algorithm)?,
+            parameters: parameters.without_blocks(),
         })
+    }
+
+    /// Whether it cuts its data into blocks.
+    pub fn is_cut(&self) -> bool {
+        let parameters = self.parameters.in_units(1);
+        self.algorithm.uses(Parameter::Blocks, &parameters)
     }
 
     /// Whether it names neither a phase nor a number of leaders.
@@ -341,9 +337,6 @@ impl Family {
         };
         Self {
             algorithm: self.algorithm,
-            is_cut: self
-                .algorithm
-                .uses(Parameter::Blocks, &parameters.in_units(1)),
             parameters,
         }
     }
@@ -357,27 +350,16 @@ impl Family {
         if !cell.commutes() && out_of_order(self.algorithm, &self.parameters).is_some() {
             return None;
         }
-        let with = |parameters: Parameters| {
-            let schedule = Schedule::new(self.algorithm, &cell.request(&parameters)).ok()?;
-            let blocks = schedule.shape().blocks;
-            Some((parameters, blocks))
-        };
-        let plain = self.parameters.clone();
-        let (parameters, blocks) = with(match self.is_cut {
-            true => Parameters {
-                block_bytes: Some(block_bytes.next_multiple_of(cell.datatype.size_bytes())),
-                ..plain
-            },
-            false => plain,
-        })?;
-        let parameters = match self.is_cut && blocks == 1 {
-            true => Parameters {
-                block_bytes: None,
-                blocks: Some(1),
-                ..parameters
-            },
-            false => parameters,
-        };
+        let mut parameters = self.parameters.clone();
+        let is_cut = self.is_cut();
+        if is_cut {
+            let size = block_bytes.next_multiple_of(cell.datatype.size_bytes());
+            parameters.block_bytes = Some(size);
+        }
+        let schedule = Schedule::new(self.algorithm, &cell.request(&parameters)).ok()?;
+        if is_cut && schedule.shape().blocks == 1 {
+            (parameters.block_bytes, parameters.blocks) = (None, Some(1));
+        }
         Some(Candidate::Ours {
             algorithm: self.algorithm.name(),
             parameters,

@@ -9,53 +9,73 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use table::Confidence;
 
-use crate::campaign::{Output, TimeSlice};
-use crate::{Campaign, ConfirmationMode, LauncherConfig, Repetitions, SimulatedOptions, Strategy};
+use crate::campaign::Output;
+use crate::{Campaign, ConfirmationMode, LauncherConfig, SimulatedOptions, Strategy};
 
 /// The version of the canonical text, with which digests begin. Digests of version 1 have no version.
 const VERSION: &str = "v2";
 
-/// The version, a dash, and SHA-256 of the canonical text in hexadecimal.
-pub(crate) fn digest(campaign: &Campaign) -> String {
-    format!("{VERSION}-{}", files::hexadecimal(&hash(campaign)))
-}
+impl Campaign {
+    /// The identity of the campaign: `v2-` and the SHA-256, in hexadecimal, of its canonical text.
+    ///
+    /// It does not depend on comments, the order of keys, the notation of values, or whether defaults are written out.
+    /// With `shapes: auto` it depends on the machine.
+    pub fn digest(&self) -> String {
+        format!("{VERSION}-{}", files::hexadecimal(&hash(self)))
+    }
 
-/// The hash of the conditions under which a campaign measures, in hexadecimal.
-///
-/// Its text has the form and the keys of a campaign's canonical text. Verdicts in stores and tables keep the hash, so a
-/// key that is added later is written only if its value differs from its default at that time.
-pub(crate) fn conditions(campaign: &Campaign) -> String {
-    let mut launcher = launching(&campaign.launcher);
-    match &campaign.launcher {
-        LauncherConfig::Local(_) => {}
-        // Each simulated machine counts as its own library.
-        LauncherConfig::Simulated(_) => launcher["simulated"]["machine"] = Value::Null,
-        // The division of launches into jobs, and the wall time of jobs, do not change the hash.
-        LauncherConfig::Batch(options) => {
-            let batch = &mut launcher[options.system.name()];
-            batch["allocation"] = Value::Null;
-            batch["job"]["directives"] = Value::Null;
+    /// Whether a text is a digest of the current version. Digests of different versions cannot be compared; compare the
+    /// digests computed from their campaigns' texts.
+    pub fn is_current_digest(text: &str) -> bool {
+        text.split_once('-')
+            .is_some_and(|(version, _)| version == VERSION)
+    }
+
+    /// Whether measurements of both campaigns may be mixed: they start programs with the same options and environment,
+    /// allow oversubscription alike, synchronise ranks in the same way, and leave caches warm or cold alike.
+    ///
+    /// The extent of the measurements is not compared: sizes, candidates, repetitions and budget may differ, and so may
+    /// patterns of calls, whose times a store keeps apart. The machine of a simulation is not compared either, since
+    /// each machine counts as its own library.
+    pub fn same_conditions(&self, other: &Self) -> bool {
+        self.conditions() == other.conditions()
+    }
+
+    /// The identity of the conditions that [`Campaign::same_conditions`] compares: SHA-256 in hexadecimal.
+    ///
+    /// Its text has the form and the keys of a campaign's canonical text. Verdicts in stores and tables keep the hash,
+    /// so a key that is added later is written only if its value differs from its default at that time.
+    pub fn conditions(&self) -> String {
+        let mut launcher = launching(&self.launcher);
+        match &self.launcher {
+            LauncherConfig::Local(_) => {}
+            // Each simulated machine counts as its own library.
+            LauncherConfig::Simulated(_) => launcher["simulated"]["machine"] = Value::Null,
+            // The division of launches into jobs, and the wall time of jobs, do not change the hash.
+            LauncherConfig::Batch(options) => {
+                let batch = &mut launcher[options.system.name()];
+                batch["allocation"] = Value::Null;
+                batch["job"]["directives"] = Value::Null;
+            }
+        }
+        let value = json!({
+            "launcher": launcher,
+            "synchronisation": self.synchronisation,
+            "cache": self.cache,
+        });
+        files::hexadecimal(&Sha256::digest(format!("conditions {}", write(value))))
+    }
+
+    /// The seed of random choices, such as the order of candidates: by default the first bytes of the campaign's hash.
+    pub fn seed(&self) -> u64 {
+        match &self.launcher {
+            LauncherConfig::Local(_) | LauncherConfig::Batch(_) => {
+                let [a, b, c, d, e, f, g, h, ..] = hash(self);
+                u64::from_be_bytes([a, b, c, d, e, f, g, h])
+            }
+            LauncherConfig::Simulated(options) => u64::from(options.seed),
         }
     }
-    let value = json!({
-        "launcher": launcher,
-        "synchronisation": campaign.synchronisation,
-        "cache": campaign.cache,
-    });
-    files::hexadecimal(&Sha256::digest(format!("conditions {}", write(value))))
-}
-
-/// The first bytes of the campaign's hash, as a number.
-pub(crate) fn seed(campaign: &Campaign) -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = hash(campaign);
-    u64::from_be_bytes([a, b, c, d, e, f, g, h])
-}
-
-/// Whether a text is a digest of the version that [`digest`] writes.
-pub(crate) fn is_current(digest: &str) -> bool {
-    digest
-        .split_once('-')
-        .is_some_and(|(version, _)| version == VERSION)
 }
 
 fn hash(campaign: &Campaign) -> [u8; 32] {
@@ -89,7 +109,6 @@ fn canonical(campaign: &Campaign) -> String {
         confirmation,
         min_confidence,
         repetitions,
-        racing,
         confidence,
         materiality,
         max_regret,
@@ -122,7 +141,7 @@ fn canonical(campaign: &Campaign) -> String {
         "launches": launches,
         "confirmation": (*confirmation == ConfirmationMode::Off).then_some("off"),
         "min_confidence": (*min_confidence != Confidence::Medium).then_some(min_confidence),
-        "repetitions": turns(repetitions, *racing),
+        "repetitions": repetitions,
         "confidence": confidence,
         "materiality": materiality,
         "max_regret": max_regret,
@@ -239,25 +258,6 @@ fn batch(options: &BatchOptions) -> Value {
         "environment": environment,
         "placement": placement.name(),
         "allocation": allocation,
-    })
-}
-
-fn turns(repetitions: &Repetitions, racing: bool) -> Value {
-    let Repetitions {
-        minimum,
-        maximum,
-        precision,
-        slice,
-    } = repetitions;
-    json!({
-        "minimum": minimum,
-        "maximum": maximum,
-        "precision": precision,
-        "slice": match slice {
-            TimeSlice::Auto => json!("auto"),
-            TimeSlice::Seconds(seconds) => json!(seconds),
-        },
-        "racing": racing,
     })
 }
 

@@ -11,6 +11,8 @@ mod sizes;
 pub(crate) use output::{inputs, keep_inputs};
 pub(crate) use shapes::auto_shapes;
 
+use std::collections::BTreeSet;
+
 use strict_yaml::{Diagnostic, Document, Field, OneOrMany, Scalar};
 use vocabulary::bounds::REPETITIONS;
 use vocabulary::units::parse_seconds;
@@ -96,7 +98,6 @@ pub(crate) fn campaign(
     let library = check.library(definition.library.as_ref(), &launcher)?;
     let selection = check.selection(definition.candidates.as_ref())?;
     let collectives = check.collectives(definition.collectives.as_ref(), &selection, &launcher)?;
-    let repetitions = definition.repetitions.as_ref();
     let shapes = check.shapes(definition.shapes.as_ref(), &launcher)?;
     Ok(Campaign {
         sizes: check.sizes(definition.sizes.as_ref(), &collectives, &shapes)?,
@@ -111,8 +112,8 @@ pub(crate) fn campaign(
         launches: check.launches(definition.launches)?,
         confirmation: definition.confirmation.unwrap_or_default(),
         min_confidence: definition.min_confidence.unwrap_or_default(),
-        repetitions: check.repetitions(repetitions)?,
-        racing: repetitions.and_then(|given| given.racing).unwrap_or(true),
+        repetitions: check.repetitions(definition.repetitions.as_ref())?,
+
         confidence: check.share("confidence", definition.confidence, DEFAULT_CONFIDENCE)?,
         materiality: check.share("materiality", definition.materiality, DEFAULT_MATERIALITY)?,
         max_regret: check.share(
@@ -164,6 +165,23 @@ impl Check<'_> {
     ) -> Checked<Option<T>> {
         let known = |word: &Scalar| self.document.word(field, &word.0, what, known);
         word.as_ref().map(known).transpose()
+    }
+
+    /// Several known words of a nonempty list, each once.
+    fn words<T: Copy + Ord>(
+        &self,
+        field: &Field,
+        words: &OneOrMany<Scalar>,
+        what: &str,
+        known: &[(&str, T)],
+    ) -> Checked<BTreeSet<T>> {
+        let words = self.entries(field, words)?.iter().enumerate();
+        words
+            .map(|(index, word)| {
+                self.document
+                    .word(&field.index(index), &word.0, what, known)
+            })
+            .collect()
     }
 
     /// The entries of a nonempty list.
@@ -298,6 +316,7 @@ impl Check<'_> {
             maximum,
             precision,
             slice,
+            racing: given.racing.unwrap_or(true),
         })
     }
 }

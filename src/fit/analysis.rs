@@ -13,11 +13,11 @@ use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, Cell, CommShape, Pattern, Sample, Subject};
 
 use crate::effort::{Everything, call_seconds, effort};
-use crate::repetitions::about_repetitions;
+use crate::repetitions::{about_repetitions, common_starts};
 use crate::rules::build_rules;
 #[cfg(doc)]
 use crate::standing;
-use crate::starts::common_starts;
+
 use crate::verdicts;
 use crate::{
     CandidateCurve, Confirmation, DecideOptions, Exploration, FitError, Fresh, MachineFit, Orders,

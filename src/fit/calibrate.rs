@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use argmin::core::{CostFunction, Executor, Gradient};
 use argmin::solver::linesearch::{BacktrackingLineSearch, condition::ArmijoCondition};
 use argmin::solver::quasinewton::LBFGS;
-use model::{Cache, Level, Line, Link, Machine, PostAhead, Setting, Topology, simulate};
+use model::{Cache, Level, Line, Link, Machine, PostAhead};
 use schedule::{Collective, Schedule};
-use vocabulary::{Candidate, Cell, CommShape, Subject, Through};
+use vocabulary::{Cell, CommShape, Subject, Through};
 
 use crate::{MachineFit, PredictionCache, prediction};
 use results::{Expected, Summary};
@@ -153,8 +153,14 @@ impl MachineFit {
         }
         let (start, parameters) = self.start(&measured, &times);
         let fitted = |on: &dyn Fn(&Time) -> bool| {
-            let times = times.iter().filter(|time| on(time)).collect();
-            Search::new(self, &start, &parameters, times).run()
+            let search = Search {
+                fit: self,
+                start: &start,
+                parameters: &parameters,
+                times: times.iter().filter(|time| on(time)).collect(),
+                best: RefCell::new((f64::INFINITY, vec![0.0; parameters.len()])),
+            };
+            search.run()
         };
         let halves = [0, 1].map(|side| fitted(&|time: &Time| time.side != Some(side)));
         let losses = times.iter().zip(&before).filter_map(|(time, before)| {
@@ -195,11 +201,7 @@ impl MachineFit {
         let mut times: Vec<Time> = summaries
             .iter()
             .filter_map(|summary| {
-                let (Subject::Cell(cell), Candidate::Ours { .. }) =
-                    (summary.subject, &summary.candidate)
-                else {
-                    return None;
-                };
+                let cell = summary.subject.cell()?;
                 let schedule = prediction::schedule(self, &cell, &summary.candidate)?;
                 (model::expected_messages(&schedule) <= MOST_MESSAGES).then_some(Time {
                     cell,
@@ -269,12 +271,7 @@ impl MachineFit {
 
     fn seconds(&self, machine: Option<&Machine>, time: &Time) -> Option<f64> {
         let machine = self.machine_of(&time.cell, time.through, machine?)?;
-        let setting = Setting {
-            machine: &machine,
-            topology: Topology::new(time.cell.shape.nodes, time.cell.shape.ppn, self.placement),
-            unit_bytes: time.cell.datatype.size_bytes(),
-        };
-        let seconds = simulate(&time.schedule, &setting).ok()?.seconds;
+        let seconds = prediction::simulate(self, &machine, &time.cell, &time.schedule)?;
         (seconds > 0.0).then_some(seconds)
     }
 
@@ -325,23 +322,7 @@ struct Search<'a> {
     best: RefCell<(f64, Vec<f64>)>,
 }
 
-impl<'a> Search<'a> {
-    fn new(
-        fit: &'a MachineFit,
-        start: &'a Machine,
-        parameters: &'a [Parameter],
-        times: Vec<&'a Time>,
-    ) -> Self {
-        let best = RefCell::new((f64::INFINITY, vec![0.0; parameters.len()]));
-        Self {
-            fit,
-            start,
-            parameters,
-            times,
-            best,
-        }
-    }
-
+impl Search<'_> {
     fn machine(&self, logarithms: &[f64]) -> Machine {
         let mut machine = self.start.clone();
         for (parameter, logarithm) in self.parameters.iter().zip(logarithms) {

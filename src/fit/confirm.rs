@@ -14,9 +14,10 @@ use vocabulary::{Candidate, Cell, CommShape, Subject};
 use self::points::{Point, has_whole_parts, points};
 pub use self::stakes::{Stake, at_stake};
 use crate::decide::{classes, serves};
-use crate::fresh::{Finding, Fresh};
+use crate::extend::nearest;
+use crate::fresh::Fresh;
 use crate::runs::by_series;
-use crate::{DecideOptions, MachineFit, decide_for};
+use crate::{DecideOptions, MachineFit, decide};
 
 /// The results of exploring launches.
 #[derive(Clone, Copy)]
@@ -38,18 +39,15 @@ pub struct Exploration<'a> {
 impl Exploration<'_> {
     /// The decisions by exploring launches alone.
     pub(crate) fn decide(&self, deployment: Deployment) -> Vec<CellDecision> {
-        self.decide_with(deployment, self.options)
-    }
-
-    fn decide_with(&self, deployment: Deployment, options: &DecideOptions) -> Vec<CellDecision> {
         let Self {
             library,
             summaries,
             failures,
             machine,
+            options,
             ..
         } = *self;
-        decide_for(deployment, library, summaries, failures, machine, options)
+        decide(deployment, library, summaries, failures, machine, options)
     }
 }
 
@@ -87,11 +85,12 @@ pub struct Confirmation<'a> {
     series: BTreeMap<Key, Vec<Point>>,
     /// Candidates that have lost, with the cell.
     lost: BTreeSet<(Cell, Candidate)>,
-    open: Vec<Trial>,
-    /// The number of cell launches that are already complete, over all patterns.
-    finished: u64,
+    /// The remaining measurements of this sweep; empty if the last sweep had no loser.
+    pub open: Vec<Trial>,
+    /// The number of cell launches of this sweep that are already complete, over all patterns.
+    pub finished: u64,
     /// The number of turns in a launch that measures the whole sweep.
-    turns: usize,
+    pub turns: usize,
 }
 
 impl<'a> Confirmation<'a> {
@@ -112,9 +111,7 @@ impl<'a> Confirmation<'a> {
             if !confirmation.open.is_empty() {
                 return confirmation;
             }
-            let is_lost = |(cell, candidate): &&(Cell, Candidate)| {
-                !matches!(fresh.finding(cell, candidate), Finding::Confirmed(..))
-            };
+            let is_lost = |(cell, candidate): &&(Cell, Candidate)| !fresh.confirms(cell, candidate);
             let before = confirmation.lost.len();
             confirmation
                 .lost
@@ -123,21 +120,6 @@ impl<'a> Confirmation<'a> {
                 return confirmation;
             }
         }
-    }
-
-    /// The remaining measurements of this sweep; empty if the last sweep had no loser.
-    pub fn open(&self) -> &[Trial] {
-        &self.open
-    }
-
-    /// The number of cell launches of this sweep that are already complete, over all patterns.
-    pub fn finished(&self) -> u64 {
-        self.finished
-    }
-
-    /// The number of turns in a launch that measures the whole sweep.
-    pub fn turns(&self) -> usize {
-        self.turns
     }
 
     /// All candidates that this sweep measures, with their cells.
@@ -198,22 +180,11 @@ impl<'a> Confirmation<'a> {
             (*d, *c, *o) == (deployment, collective, operators)
                 && points.iter().any(Point::is_explored)
         });
-        let by_distance = |other: &CommShape| {
-            let ratio = |a: u32, b: u32| (f64::from(a) / f64::from(b.max(1))).ln().abs();
-            let is_power = |shape: &CommShape| shape.ranks().is_power_of_two();
-            let class = (other.ppn != shape.ppn, is_power(other) != is_power(&shape));
-            (class, ratio(other.ranks(), shape.ranks()))
-        };
         let (fewer, more): (Vec<_>, Vec<_>) =
             alike.partition(|((_, _, other, _), _)| other.ranks() <= shape.ranks());
-        let nearest = [fewer, more].into_iter().filter_map(|side| {
-            side.into_iter()
-                .min_by(|((_, _, a, _), _), ((_, _, b, _), _)| {
-                    let ((class_a, far_a), (class_b, far_b)) = (by_distance(a), by_distance(b));
-                    class_a.cmp(&class_b).then(far_a.total_cmp(&far_b))
-                })
-        });
-        nearest
+        let sides = [fewer, more].into_iter();
+        sides
+            .filter_map(|side| nearest(side, |((_, _, other, _), _)| *other, shape))
             .flat_map(|(_, points)| self.around(points, bytes))
             .collect()
     }
@@ -242,7 +213,7 @@ impl<'a> Confirmation<'a> {
         for (cell, candidate) in tried {
             cells.entry(*cell).or_default().push(candidate);
         }
-        let (fresh, wanted) = (self.fresh, self.fresh.launches());
+        let (fresh, wanted) = (self.fresh, self.fresh.launches);
         self.finished = 0;
         self.open.clear();
         self.turns = fresh.patterns() * (cells.len() + tried.len());
@@ -272,14 +243,17 @@ impl<'a> Confirmation<'a> {
 
 /// The points of all series, by ascending size; `measured` are the cells that fresh launches have measured.
 fn series(explored: &Exploration<'_>, measured: &BTreeSet<Cell>) -> BTreeMap<Key, Vec<Point>> {
-    let options = DecideOptions {
-        proposes: true,
-        ..*explored.options
+    let proposing = Exploration {
+        options: &DecideOptions {
+            proposes: true,
+            ..*explored.options
+        },
+        ..*explored
     };
     let library = libraries::find(explored.library);
     let mut series = BTreeMap::new();
     for deployment in Deployment::ALL {
-        let decisions = explored.decide_with(deployment, &options);
+        let decisions = proposing.decide(deployment);
         let mut known: BTreeMap<Key, Vec<CellDecision>> = BTreeMap::new();
         for ((collective, shape, operators), sizes) in by_series(decisions.into_iter()) {
             let key = (deployment, collective, shape, operators);

@@ -8,7 +8,7 @@ use crate::reweighted::{self, Point};
 use crate::segments::{FEWEST_SIZES, segments};
 
 /// A measured time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timing {
     /// Length of the call, as in [`vocabulary::Cell::bytes`].
     pub bytes: u64,
@@ -60,8 +60,7 @@ impl Segment {
 }
 
 /// The origin of a time, the most certain first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimeOrigin {
     /// Measured at that size and shape.
     Measured,
@@ -74,7 +73,7 @@ pub enum TimeOrigin {
 }
 
 /// A measured or predicted time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Predicted {
     /// The time.
     pub seconds: f64,
@@ -87,8 +86,7 @@ pub struct Predicted {
 }
 
 /// The method for times between measured sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inside {
     /// Linear in the logarithms of size and time.
     Interpolation,
@@ -153,21 +151,14 @@ impl Curve {
     /// [`Self::interpolated`].
     pub fn predict(&self, bytes: u64, inside: Inside) -> Predicted {
         let interpolated = self.interpolated(bytes);
-        match (interpolated.how, inside) {
+        let how = match (interpolated.how, inside) {
             (TimeOrigin::Measured, _) | (TimeOrigin::Interpolated, Inside::Interpolation) => {
-                interpolated
+                return interpolated;
             }
-            (TimeOrigin::Interpolated, _) => self.of_line(
-                bytes,
-                segment_at(&self.segments, bytes),
-                TimeOrigin::Segment,
-            ),
-            _ => self.of_line(
-                bytes,
-                segment_at(&self.segments, bytes),
-                TimeOrigin::Extrapolated,
-            ),
-        }
+            (TimeOrigin::Interpolated, _) => TimeOrigin::Segment,
+            _ => TimeOrigin::Extrapolated,
+        };
+        self.of_line(bytes, segment_at(&self.segments, bytes), how)
     }
 
     /// The time of a call of `bytes`, interpolated linearly in the logarithms of size and time. Below the smallest size

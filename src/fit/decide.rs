@@ -65,7 +65,9 @@ impl DecideOptions {
     }
 }
 
-/// Decides every cell that was measured, by ascending cell and operators.
+/// Decides every cell that was measured among the candidates that a deployment offers, by ascending cell and operators.
+/// Cells in which it offers only the default, while other candidates were measured, are left out, since nothing can be
+/// said about them.
 ///
 /// A candidate replaces the default where it beats it as [`DecideOptions`] define, so ties go to the default. Among the
 /// candidates that beat the default and are about as fast as the fastest of them, the choice is the one that serves the
@@ -80,27 +82,6 @@ impl DecideOptions {
 ///
 /// `summaries` as [`crate::summarise`] returns them; experiments are ignored.
 pub fn decide(
-    library: &str,
-    summaries: &[Summary],
-    failures: &[(Subject, Candidate)],
-    machine: Option<&MachineFit>,
-    options: &DecideOptions,
-) -> Vec<CellDecision> {
-    decide_for(
-        Deployment::Colltune,
-        library,
-        summaries,
-        failures,
-        machine,
-        options,
-    )
-}
-
-/// Decides as [`decide`] does, for one deployment: among the candidates that the deployment offers.
-///
-/// Cells in which it offers only the default, while other candidates were measured, are left out, since nothing can be
-/// said about them.
-pub fn decide_for(
     deployment: Deployment,
     library: &str,
     summaries: &[Summary],
@@ -123,10 +104,7 @@ pub fn decide_for(
         .iter()
         .map(|(subject, candidate)| (*subject, candidate))
         .collect();
-    let failed_in = failures.iter().filter_map(|(subject, _)| match subject {
-        Subject::Cell(cell) => Some(*cell),
-        Subject::Experiment(_) => None,
-    });
+    let failed_in = failures.iter().filter_map(|(subject, _)| subject.cell());
     let default_only = take_default_only(&mut cells, &failed_in.collect());
     let decide_all = |cells: &BTreeMap<Cell, Vec<&Summary>>| {
         let decisions = cells.iter().flat_map(|(cell, summaries)| {

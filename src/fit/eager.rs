@@ -6,7 +6,8 @@ use model::Level;
 use vocabulary::ExperimentKind;
 
 use crate::line::Point;
-use results::{CONFIDENCE, Estimate, ParameterEstimate, Status};
+use crate::parameters::median_estimate;
+use results::{ParameterEstimate, Status};
 
 /// Estimates the `eager_limit` of a level from sends to late receivers and the line of the ping-pongs.
 ///
@@ -39,12 +40,10 @@ pub(crate) fn fit_eager_limit(
             eager.last().map_or(0.0, |point| point.bytes)
         })
         .collect();
-    let value = statistics::median(&limits);
-    let Some((value, interval)) = value.zip(statistics::median_interval(&limits, CONFIDENCE))
-    else {
-        let (sizes, needed) = (0, 1);
-        return unknown(Status::TooFewSizes { sizes, needed });
+    let Some(estimate) = median_estimate(&limits) else {
+        return unknown(Status::NO_SIZES);
     };
+    let value = estimate.value;
     let sizes = || lates.iter().map(|point| point.bytes as u64);
     if value == 0.0 {
         let bytes = sizes().min().unwrap_or(0);
@@ -54,13 +53,5 @@ pub(crate) fn fit_eager_limit(
         let bytes = value as u64;
         return unknown(Status::AllEager { bytes });
     }
-    let estimate = Estimate {
-        value,
-        low: interval.low,
-        high: interval.high,
-        coverage: interval.coverage,
-        // A limit has no residual.
-        residual: 0.0,
-    };
     ParameterEstimate::judged(name, "byte", estimate)
 }

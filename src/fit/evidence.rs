@@ -1,7 +1,7 @@
 //! The measurements that support a decision.
 
 use results::{CellDecision, Evidence, OftenInvalid, Ranked};
-use table::{Decision, OperatorClass, Operators, Query, ShapeMatch, rounded};
+use table::{Decision, Operators, Query, ShapeMatch, rounded};
 use vocabulary::{Candidate, CommShape};
 
 use crate::Analysis;
@@ -77,13 +77,9 @@ impl Analysis {
 }
 
 fn concerns(decision: &CellDecision, query: &Query, shape: CommShape) -> bool {
-    let class = match query.operators {
-        OperatorClass::Commutative => Operators::Commutative,
-        OperatorClass::Noncommutative => Operators::Noncommutative,
-    };
     decision.cell.collective == query.collective
         && decision.cell.shape == shape
-        && (decision.operators == Operators::Any || decision.operators == class)
+        && decision.operators.cover(query.operators)
 }
 
 fn spell_out(decision: &CellDecision, never_valid: &[OftenInvalid]) -> Evidence {

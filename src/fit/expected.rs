@@ -1,16 +1,15 @@
 //! Measured times beside expected ones.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use model::{Line, Link, Machine};
 use results::{CellDecision, Expected, ModelCurve, ModelKind, ModelScore, Ranked, Summary};
-use schedule::Collective;
-use table::Operators;
+
 use vocabulary::{Cell, CommShape};
 
 use crate::calibrate::{Calibration, Sizes};
-use crate::family::family;
 use crate::prediction::seconds_on;
+use crate::runs::by_series;
 use crate::{MachineFit, predicted_seconds};
 
 /// The points of one algorithm: its name, the shape, and the measurement in each cell.
@@ -41,25 +40,18 @@ pub fn compare_expected(decisions: &[CellDecision]) -> Vec<ModelCurve> {
 }
 
 fn series(decisions: &[CellDecision]) -> Vec<Series<'_>> {
-    let mut shapes: BTreeMap<(Collective, CommShape, Operators), Vec<&CellDecision>> =
-        BTreeMap::new();
-    for decision in decisions {
-        let Cell {
-            collective, shape, ..
-        } = decision.cell;
-        let key = (collective, shape, decision.operators);
-        shapes.entry(key).or_default().push(decision);
-    }
     let mut all = Vec::new();
-    for ((_, shape, _), decisions) in shapes {
+    for ((_, shape, _), sizes) in by_series(decisions.iter()) {
+        let decisions: Vec<&CellDecision> = sizes.into_values().flatten().collect();
         let best = decisions
             .iter()
             .filter_map(|decision| ours(decision).next());
         let names: BTreeSet<String> = best
-            .map(|ranked| family(&ranked.candidate).to_string())
+            .map(|ranked| ranked.candidate.without_blocks().to_string())
             .collect();
         for algorithm in names {
-            let is_this = |ranked: &&Ranked| family(&ranked.candidate).to_string() == algorithm;
+            let is_this =
+                |ranked: &&Ranked| ranked.candidate.without_blocks().to_string() == algorithm;
             let points = decisions
                 .iter()
                 .filter_map(|decision| Some((decision.cell, ours(decision).find(is_this)?)))

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use schedule::Schedule;
-use table::Confidence;
+
 use vocabulary::{Candidate, Cell, CommShape, Library, Parameters};
 
 use crate::decide::serves;
-use crate::family::without_blocks;
+
 use crate::prediction::{best_blocks, predicted_ratio, predicted_seconds};
 use crate::rules::does_the_same;
 use crate::{MachineFit, PredictionMethod, Predictor, fit_curves};
@@ -50,7 +50,8 @@ pub fn extend(
     }
     let predictor = Predictor::new(&fit_curves(summaries));
     for shape in shapes {
-        let Some(from) = nearest(&known, shape) else {
+        let alike = known.iter().filter(|known| known.ppn == shape.ppn);
+        let Some(&from) = nearest(alike, |known| **known, shape) else {
             continue;
         };
         let measured = decisions
@@ -75,20 +76,24 @@ pub fn extend(
     extended
 }
 
-/// The reference shape for an unmeasured one.
-fn nearest(known: &BTreeSet<CommShape>, shape: CommShape) -> Option<CommShape> {
-    let is_power = |shape: &CommShape| shape.ranks().is_power_of_two();
-    let alike = known.iter().filter(|known| known.ppn == shape.ppn);
-    let distance = |known: &CommShape| {
-        let ratio = f64::from(known.nodes.max(1)) / f64::from(shape.nodes.max(1));
-        (is_power(known) != is_power(&shape), ratio.ln().abs())
+/// The nearest of several known shapes: with as many ranks per node if there is one, then with a power of two ranks
+/// exactly if `shape` has one, then with the nearest number of ranks by ratio.
+pub(crate) fn nearest<T>(
+    all: impl IntoIterator<Item = T>,
+    shape_of: impl Fn(&T) -> CommShape,
+    shape: CommShape,
+) -> Option<T> {
+    let is_power = |shape: CommShape| shape.ranks().is_power_of_two();
+    let distance = |known: &T| {
+        let known = shape_of(known);
+        let class = (known.ppn != shape.ppn, is_power(known) != is_power(shape));
+        let ratio = f64::from(known.ranks()) / f64::from(shape.ranks().max(1));
+        (class, ratio.ln().abs())
     };
-    alike
-        .min_by(|a, b| {
-            let ((class_a, far_a), (class_b, far_b)) = (distance(a), distance(b));
-            class_a.cmp(&class_b).then(far_a.total_cmp(&far_b))
-        })
-        .copied()
+    all.into_iter().min_by(|a, b| {
+        let ((class_a, far_a), (class_b, far_b)) = (distance(a), distance(b));
+        class_a.cmp(&class_b).then(far_a.total_cmp(&far_b))
+    })
 }
 
 /// One cell that was not measured.
@@ -109,7 +114,7 @@ impl Extension<'_> {
             self.predictor
                 .predict(&self.cell, &Candidate::Default, PredictionMethod::Model)?;
         let default_seconds = self.default_as_algorithm().unwrap_or(predicted.seconds);
-        let mut families: BTreeMap<(String, Parameters), (&Candidate, &Ranked)> = BTreeMap::new();
+        let mut families: BTreeMap<Candidate, (&Candidate, &Ranked)> = BTreeMap::new();
         let is_settled = matches!(
             self.from.verdict,
             Verdict::Confirmed
@@ -124,9 +129,9 @@ impl Extension<'_> {
             let others = self.merged.iter().filter(is_this).map(|(other, _)| other);
             for candidate in [&ranked.candidate].into_iter().chain(others) {
                 // Fastest first: the candidate with the best blocks represents its family.
-                if let Some((algorithm, parameters)) = candidate.ours() {
-                    let family = (algorithm.to_owned(), without_blocks(parameters));
-                    families.entry(family).or_insert((candidate, ranked));
+                if candidate.is_ours() {
+                    let family = families.entry(candidate.without_blocks());
+                    family.or_insert((candidate, ranked));
                 }
             }
         }
@@ -145,15 +150,10 @@ impl Extension<'_> {
             _ => Candidate::Default,
         };
         Some(CellDecision {
-            cell: self.cell,
-            operators: self.from.operators,
             chosen,
-            up_to_next: None,
             verdict: Verdict::Extrapolated,
-            confidence: Confidence::Low,
             ranking,
-            failed: Vec::new(),
-            chosen_in_library: None,
+            ..CellDecision::undecided(self.cell, self.from.operators)
         })
     }
 
@@ -204,7 +204,7 @@ impl Extension<'_> {
         if given.block_bytes.is_none() && given.blocks.is_none() {
             return Some(candidate.clone());
         }
-        let parameters = without_blocks(&given);
+        let parameters = given.without_blocks();
         let best = best_blocks(self.machine, &self.cell, algorithm, &parameters)?;
         let unit = self.cell.datatype.size_bytes();
         let size = best

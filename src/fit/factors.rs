@@ -6,8 +6,8 @@ use model::{Level, Link};
 
 use crate::FitError;
 use crate::line::Point;
-use crate::parameters::line_parameters;
-use results::{CONFIDENCE, Estimate, ParameterEstimate, Status};
+use crate::parameters::{line_parameters, median_estimate};
+use results::{Estimate, ParameterEstimate, Status};
 
 /// The medians of the ratios to the ping-pong of the same turn and size, below `alpha / beta`
 /// (`latency`) and from there on (`bandwidth`), as `<level>.<pattern>_latency` and so on.
@@ -29,16 +29,8 @@ pub(crate) fn pattern_factors(
         .partition(|point| point.bytes < boundary);
     let [latency, bandwidth] = names;
     [(latency, small), (bandwidth, large)].map(|(name, points)| {
-        factor(name.clone(), &points, ping_pongs).unwrap_or_else(|| {
-            ParameterEstimate::unknown(
-                name,
-                "1",
-                Status::TooFewSizes {
-                    sizes: 0,
-                    needed: 1,
-                },
-            )
-        })
+        let factor = factor(name.clone(), &points, ping_pongs);
+        factor.unwrap_or_else(|| ParameterEstimate::unknown(name, "1", Status::NO_SIZES))
     })
 }
 
@@ -61,37 +53,41 @@ pub(crate) fn certain(factor: &ParameterEstimate) -> Option<f64> {
     is_seen.then_some(value)
 }
 
-/// The median over launches of the launch's median ratio over sizes.
+/// The ratio of the points' times to those of ping-pongs of the same turn and size.
 fn factor(name: String, points: &[Point], ping_pongs: &[Point]) -> Option<ParameterEstimate> {
-    let mut ratios: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    let ratio = |point: &Point, ping_pong: &Point| point.seconds / ping_pong.seconds;
+    let estimate = over_turns(points.iter(), ping_pongs, ratio, |factor, point, other| {
+        factor / ratio(point, other) - 1.0
+    })?;
+    Some(ParameterEstimate::judged(name, "1", estimate))
+}
+
+/// The median over turns of each turn's median of a value that two messages of the same turn and size give, one from
+/// either list. `error` is the relative error of the result for such a pair.
+pub(crate) fn over_turns<'p>(
+    points: impl Iterator<Item = &'p Point>,
+    others: &[Point],
+    value: impl Fn(&Point, &Point) -> f64,
+    error: impl Fn(f64, &Point, &Point) -> f64,
+) -> Option<Estimate> {
+    let mut turns: BTreeMap<u32, Vec<(&Point, &Point)>> = BTreeMap::new();
     for point in points {
         let same = |p: &&Point| (p.launch, p.bytes) == (point.launch, point.bytes);
-        if let Some(ping_pong) = ping_pongs.iter().find(same) {
-            ratios
-                .entry(point.launch)
-                .or_default()
-                .push(point.seconds / ping_pong.seconds);
+        if let Some(other) = others.iter().find(same) {
+            turns.entry(point.launch).or_default().push((point, other));
         }
     }
-    let medians: Vec<f64> = ratios
-        .values()
-        .filter_map(|of| statistics::median(of))
-        .collect();
-    let value = statistics::median(&medians)?;
-    let interval = statistics::median_interval(&medians, CONFIDENCE)?;
-    let errors: Vec<f64> = ratios
-        .values()
-        .flatten()
-        .map(|r| (value / r - 1.0).abs())
-        .collect();
-    let estimate = Estimate {
-        value,
-        low: interval.low,
-        high: interval.high,
-        coverage: interval.coverage,
-        residual: statistics::median(&errors)?,
-    };
-    Some(ParameterEstimate::judged(name, "1", estimate))
+    let medians = turns.values().filter_map(|pairs| {
+        let values = pairs.iter().map(|(point, other)| value(point, other));
+        statistics::median(&values.collect::<Vec<_>>())
+    });
+    let estimate = median_estimate(&medians.collect::<Vec<_>>())?;
+    let pairs = turns.values().flatten();
+    let errors = pairs.map(|(point, other)| error(estimate.value, point, other).abs());
+    Some(Estimate {
+        residual: statistics::median(&errors.collect::<Vec<_>>())?,
+        ..estimate
+    })
 }
 
 /// The time per byte of a line through the times of messages to or from several partners at once, divided by that of

@@ -8,13 +8,10 @@ use crate::FitError;
 
 /// The repetitions of one group in one launch.
 pub(crate) struct LaunchSummary {
-    /// The group's number.
     pub(crate) group: u32,
-    /// The launch's number.
     pub(crate) launch: u32,
-    /// The number of repetitions.
     pub(crate) repetitions: u32,
-    /// Their median, in seconds.
+    /// In seconds.
     pub(crate) median: f64,
 }
 

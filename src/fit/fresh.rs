@@ -48,8 +48,8 @@ pub fn confirming_launches(confidence: f64) -> u32 {
 pub(crate) enum Finding {
     /// It was not measured in enough launches.
     Open,
-    /// It is faster than the default: the index of the pattern of calls with the smallest gain, and that gain.
-    Confirmed(usize, PairedRatio),
+    /// It is faster than the default, by this gain in the pattern of calls with the smallest one.
+    Confirmed(PairedRatio),
     /// Fresh launches do not show that it is faster.
     NotFaster,
     /// It seems faster in one pattern of calls and not in another.
@@ -64,8 +64,8 @@ pub struct Fresh {
     /// By pattern of calls, that of the campaign first.
     patterns: Vec<Known>,
     failed: BTreeSet<(Cell, Candidate)>,
-    /// The number of launches wanted for each candidate.
-    launches: u32,
+    /// The number of launches wanted for each candidate in each pattern.
+    pub launches: u32,
     options: DecideOptions,
 }
 
@@ -92,10 +92,7 @@ impl Fresh {
     ) -> Result<Self, FitError> {
         let failed = failures
             .iter()
-            .filter_map(|(subject, candidate)| match subject {
-                Subject::Cell(cell) => Some((*cell, candidate.clone())),
-                Subject::Experiment(_) => None,
-            });
+            .filter_map(|(subject, candidate)| Some((subject.cell()?, candidate.clone())));
         Ok(Self {
             patterns: patterns
                 .iter()
@@ -110,11 +107,6 @@ impl Fresh {
     /// The number of patterns of calls.
     pub(crate) fn patterns(&self) -> usize {
         self.patterns.len()
-    }
-
-    /// The number of launches wanted for each candidate in each pattern.
-    pub fn launches(&self) -> u32 {
-        self.launches
     }
 
     /// The number of launches that have measured a cell in a pattern.
@@ -197,10 +189,8 @@ impl Fresh {
                 None => Finding::NotFaster,
             };
         }
-        if places
-            .clone()
-            .any(|pattern| self.done(pattern, cell, candidate) < self.launches)
-        {
+        let is_open = |pattern: usize| self.done(pattern, cell, candidate) < self.launches;
+        if places.clone().any(is_open) {
             return Finding::Open;
         }
         let has_too_few = |pattern: usize| {
@@ -211,23 +201,13 @@ impl Fresh {
             return Finding::NotFaster;
         }
         let speedups: Vec<Option<PairedRatio>> = places
-            .clone()
             .map(|pattern| self.faster_in(pattern, cell, candidate))
             .collect();
-        let faster = || {
-            places
-                .clone()
-                .zip(&speedups)
-                .filter_map(|(place, speedup)| Some((place, (*speedup)?)))
-        };
-        let least = faster().min_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
-        match least {
-            None => Finding::NotFaster,
+        let faster = speedups.iter().copied().flatten();
+        match faster.min_by(|a, b| a.median.total_cmp(&b.median)) {
             Some(_) if speedups.contains(&None) => Finding::PatternsDisagree,
-            Some((pattern, speedup)) if self.is_sure(cell, candidate) => {
-                Finding::Confirmed(pattern, speedup)
-            }
-            Some(_) => Finding::NotFaster,
+            Some(least) if self.is_sure(cell, candidate) => Finding::Confirmed(least),
+            _ => Finding::NotFaster,
         }
     }
 
@@ -271,14 +251,13 @@ impl Known {
                 .filter_map(|(launch, seconds)| Some((*launch, median(seconds)?)));
             (key.clone(), medians.collect())
         });
-        let of_cells = summarise(samples, pattern)?
-            .into_iter()
-            .filter_map(|summary| {
-                let Subject::Cell(cell) = summary.subject else {
-                    return None;
-                };
-                Some(((cell, summary.candidate.clone()), summary))
-            });
+        let summaries = summarise(samples, pattern)?.into_iter();
+        let of_cells = summaries.filter_map(|summary| {
+            Some((
+                (summary.subject.cell()?, summary.candidate.clone()),
+                summary,
+            ))
+        });
         Ok(Self {
             summaries: of_cells.collect(),
             medians: medians.collect(),

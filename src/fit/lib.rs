@@ -14,7 +14,7 @@
 
 mod analysis;
 mod arrivals;
-mod batches;
+
 mod calibrate;
 mod confirm;
 mod curve;
@@ -28,7 +28,7 @@ mod expected;
 mod experiments;
 mod extend;
 mod factors;
-mod family;
+
 mod frame;
 mod fresh;
 mod held_out;
@@ -55,7 +55,7 @@ mod rules;
 mod runs;
 mod scaling;
 mod segments;
-mod starts;
+
 mod summary;
 mod thresholds;
 mod verdicts;
@@ -64,7 +64,7 @@ pub use analysis::{Analysis, Measurements};
 pub use calibrate::Calibration;
 pub use confirm::{Confirmation, Exploration, Stake, Trial, at_stake};
 pub use curve::{Curve, Inside, Predicted, Segment, TimeOrigin, Timing};
-pub use decide::{DecideOptions, decide, decide_for, serves};
+pub use decide::{DecideOptions, decide, serves};
 pub use effort::Everything;
 pub use error::FitError;
 pub use evaluate::{evaluate, judge};
@@ -79,8 +79,8 @@ pub use poor_predictions::parameters_hold;
 pub use prediction::{best_blocks, compare_blocks, predicted_seconds};
 pub use prediction_cache::PredictionCache;
 pub use predictor::{CandidateCurve, PredictionMethod, Predictor, fit_curves};
-pub use repetitions::about_repetitions;
+pub use repetitions::{about_repetitions, common_starts};
 pub use rules::build_table;
-pub use starts::common_starts;
+
 pub use summary::summarise;
 pub use verdicts::standing;

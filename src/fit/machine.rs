@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{Level, Line, Link, Machine, Placement, PostAhead, Rates, Tiers};
-use serde::Serialize;
+
 use vocabulary::{Cell, Datatype, Operator, Through};
 
 use crate::FitError;
@@ -23,29 +23,25 @@ use crate::protocols::{end_at, protocol_segments};
 use results::{ParameterEstimate, PoorPrediction, ProtocolSegment, Summary};
 
 /// The parameters of a machine, estimated from experiments.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MachineFit {
     /// The machine, as far as it is known; `None` if no level has both `alpha` and `beta`.
     pub machine: Option<Machine>,
     /// `gamma` of each combination that was measured and identified, in seconds per byte.
-    pub gammas: Vec<(Datatype, Operator, f64)>,
+    pub gammas: BTreeMap<(Datatype, Operator), f64>,
     /// All parameters that experiments determine, whether used or not.
     pub parameters: Vec<ParameterEstimate>,
     /// The cost of combining by size, where it differs from `gamma`.
-    #[serde(skip)]
-    pub combining: Vec<(Datatype, Operator, Vec<Line>)>,
+    pub combining: BTreeMap<(Datatype, Operator), Vec<Line>>,
     /// The lines that messages follow, by level and size.
     pub segments: Vec<ProtocolSegment>,
     /// Sizes at which the parameters do not reproduce the experiments.
     pub poor_predictions: Vec<PoorPrediction>,
     /// The changes to the machine from the times of collectives.
-    #[serde(skip)]
     pub calibration: Option<Box<Calibration>>,
     /// The placement of ranks on nodes that [`crate::predicted_seconds`] assumes.
-    #[serde(skip)]
     pub placement: Placement,
     /// The times that [`crate::predicted_seconds`] has computed.
-    #[serde(skip)]
     pub predictions: PredictionCache,
 }
 
@@ -89,12 +85,11 @@ impl MachineFit {
         through: Through,
         machine: &Machine,
     ) -> Option<Machine> {
-        let own = |(datatype, operator, lines): &(Datatype, Operator, Vec<Line>)| {
-            (*datatype == cell.datatype && Some(*operator) == cell.operator).then(|| lines.clone())
-        };
+        let own = cell.operator.map(|operator| (cell.datatype, operator));
+        let own = own.and_then(|own| self.combining.get(&own));
         let machine = Machine {
             gamma: self.gamma(cell),
-            combining: self.combining.iter().find_map(own).unwrap_or_default(),
+            combining: own.cloned().unwrap_or_default(),
             ..machine.clone()
         };
         match through {
@@ -105,11 +100,9 @@ impl MachineFit {
 
     /// The `gamma` of a cell's datatype and operator, or else the machine's.
     pub(crate) fn gamma(&self, cell: &Cell) -> Option<f64> {
-        let own = |(datatype, operator, gamma): &(Datatype, Operator, f64)| {
-            (*datatype == cell.datatype && Some(*operator) == cell.operator).then_some(*gamma)
-        };
-        let of_machine = self.machine.as_ref().and_then(|machine| machine.gamma);
-        self.gammas.iter().find_map(own).or(of_machine)
+        let own = cell.operator.map(|operator| (cell.datatype, operator));
+        let own = own.and_then(|own| self.gammas.get(&own)).copied();
+        own.or_else(|| self.machine.as_ref()?.gamma)
     }
 }
 
@@ -195,15 +188,15 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
     let gap = fit_gap(&experiments.crowded_bursts, alpha, overhead)?;
     let injection_gap = gap.as_ref().and_then(ParameterEstimate::value);
     parameters.extend(gap);
-    let (mut gammas, mut combining) = (Vec::new(), Vec::new());
-    for ((datatype, operator), points) in &experiments.combines {
+    let (mut gammas, mut combining) = (BTreeMap::new(), BTreeMap::new());
+    for (key @ (datatype, operator), points) in &experiments.combines {
         let name = format!("gamma.{}.{}", datatype.name(), operator.name());
         let gamma = rate(points, name)?;
-        gammas.extend(gamma.value().map(|gamma| (*datatype, *operator, gamma)));
+        gammas.extend(gamma.value().map(|gamma| (*key, gamma)));
         parameters.push(gamma);
         let lines = rates(points);
         if !lines.is_empty() {
-            combining.push((*datatype, *operator, lines));
+            combining.insert(*key, lines);
         }
     }
     let mut copy = None;
@@ -222,7 +215,7 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         injection_gap,
         rails: None,
         post_ahead: PostAhead::None,
-        gamma: statistics::median(&gammas.iter().map(|(.., gamma)| *gamma).collect::<Vec<_>>()),
+        gamma: statistics::median(&gammas.values().copied().collect::<Vec<_>>()),
         copy,
         combining: Vec::new(),
         copying: rates(&experiments.copies),

@@ -20,7 +20,7 @@ pub(crate) fn with_merged(summaries: &[Summary]) -> Vec<Summary> {
             .entry(cell)
             .or_default()
             .insert(&summary.candidate, summary);
-        if let Candidate::Ours { .. } = summary.candidate {
+        if summary.candidate.is_ours() {
             let candidates = kinds.entry(kind(&cell)).or_default();
             candidates.insert(&summary.candidate);
         }

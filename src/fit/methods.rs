@@ -9,7 +9,6 @@ use table::{
 };
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, RankOrder, Subject};
 
-use crate::family::family;
 use crate::held_out::Times;
 use crate::prediction::block_count;
 use crate::predictor::{CandidateCurve, Kind, PredictionMethod, Predictor, kind};
@@ -35,18 +34,22 @@ impl Training {
         options: &DecideOptions,
         provenance: &Provenance,
     ) -> Self {
-        let kept = |summary: &&Summary| match summary.subject {
-            Subject::Cell(cell) => {
-                !held_out.contains(&cell)
-                    && points
-                        .get(&cell)
-                        .is_some_and(|times| times.contains_key(&summary.candidate))
-            }
-            Subject::Experiment(_) => false,
+        let kept = |summary: &&Summary| {
+            let cell = summary.subject.cell();
+            cell.filter(|cell| !held_out.contains(cell))
+                .and_then(|cell| points.get(&cell))
+                .is_some_and(|times| times.contains_key(&summary.candidate))
         };
         let summaries: Vec<Summary> = summaries.iter().filter(kept).cloned().collect();
         let library = &provenance.library.name;
-        let decisions = decide(library, &summaries, failures, None, options);
+        let decisions = decide(
+            Deployment::Colltune,
+            library,
+            &summaries,
+            failures,
+            None,
+            options,
+        );
         let curves: Vec<CandidateCurve> = fit_curves(&summaries);
         let training = || points.iter().filter(|(cell, _)| !held_out.contains(cell));
         Self {
@@ -61,18 +64,14 @@ impl Training {
     /// The choice of a method among the candidates of a point, made without their times there; `None` if the method has
     /// no answer.
     pub(crate) fn choose(&self, method: Method, cell: &Cell, times: &Times) -> Option<Candidate> {
-        let of_table = |table| of_table(table, Deployment::Colltune, RankOrder::Unknown, cell);
+        let of_table =
+            |table: &Table| of_table(table, Deployment::Colltune, RankOrder::Unknown, cell);
+        let of_kind = |tables: &Tables| tables.get(&(cell.datatype, cell.operator)).map(of_table);
         match method {
             Method::Default => Some(Candidate::Default),
             Method::BestSingle => self.single.get(&kind(cell)).cloned(),
-            Method::NearestLower | Method::Nearest => {
-                let tables = match method {
-                    Method::Nearest => &self.nearest,
-                    _ => &self.nearest_lower,
-                };
-                let table = tables.get(&(cell.datatype, cell.operator));
-                table.map(of_table)
-            }
+            Method::NearestLower => of_kind(&self.nearest_lower),
+            Method::Nearest => of_kind(&self.nearest),
             Method::StraightLines => self.fastest(cell, times, PredictionMethod::StraightLines),
             Method::LogLog => self.fastest(cell, times, PredictionMethod::LogLog),
             Method::Model => self.fastest(cell, times, PredictionMethod::Model),
@@ -152,19 +151,15 @@ fn query(cell: &Cell, deployment: Deployment, order: RankOrder) -> Query {
 /// there, such as one with another block size that gives the same number of blocks.
 pub(crate) fn time_of(cell: &Cell, times: &Times, choice: &Candidate) -> Option<f64> {
     let cuts_alike = |candidate: &Candidate| {
-        family(candidate) == family(choice)
+        candidate.without_blocks() == choice.without_blocks()
             && block_count(cell, candidate) == block_count(cell, choice)
     };
     let same = |(candidate, _): &(&Candidate, &f64)| {
-        is_ours(candidate) && (cuts_alike(candidate) || cell.are_alike(candidate, choice))
+        candidate.is_ours() && (cuts_alike(candidate) || cell.are_alike(candidate, choice))
     };
     let alike = || times.iter().find(same).map(|(_, seconds)| *seconds);
     let exact = times.get(choice).copied();
-    exact.or_else(|| is_ours(choice).then(alike).flatten())
-}
-
-fn is_ours(candidate: &Candidate) -> bool {
-    matches!(candidate, Candidate::Ours { .. })
+    exact.or_else(|| choice.is_ours().then(alike).flatten())
 }
 
 /// The extra time of a choice over the best candidate of the point, as a share.

@@ -24,7 +24,7 @@ pub fn compare_pairs(summaries: &[Summary], library: &Library) -> Vec<Pairs> {
     }
     let has_natives = |cells: &BTreeMap<Cell, Vec<&Summary>>| {
         let mut all = cells.values().flatten();
-        all.any(|summary| is_native(&summary.candidate))
+        all.any(|summary| summary.candidate.is_native())
     };
     series
         .into_iter()
@@ -40,14 +40,6 @@ pub fn compare_pairs(summaries: &[Summary], library: &Library) -> Vec<Pairs> {
             }
         })
         .collect()
-}
-
-fn is_ours(candidate: &Candidate) -> bool {
-    matches!(candidate, Candidate::Ours { .. })
-}
-
-fn is_native(candidate: &Candidate) -> bool {
-    matches!(candidate, Candidate::Native { .. })
 }
 
 /// One row per candidate that has an equivalent, in the order of candidates, and the number of points that are missing
@@ -87,13 +79,17 @@ fn best(cells: &BTreeMap<Cell, Vec<&Summary>>) -> Vec<Pair> {
         (
             "colltune",
             "the library, forced",
-            row(cells, is_ours, is_native),
+            row(cells, Candidate::is_ours, Candidate::is_native),
         ),
-        ("colltune", "default", row(cells, is_ours, is_default)),
+        (
+            "colltune",
+            "default",
+            row(cells, Candidate::is_ours, is_default),
+        ),
         (
             "the library, forced",
             "default",
-            row(cells, is_native, is_default),
+            row(cells, Candidate::is_native, is_default),
         ),
     ];
     for (one, other) in RIVALS {
@@ -101,7 +97,11 @@ fn best(cells: &BTreeMap<Cell, Vec<&Summary>>) -> Vec<Pair> {
         let second = |candidate: &Candidate| candidate.algorithm() == other;
         pairs.extend([
             (one, other, row(cells, first, second)),
-            (one, "the library, forced", row(cells, first, is_native)),
+            (
+                one,
+                "the library, forced",
+                row(cells, first, Candidate::is_native),
+            ),
             (one, "default", row(cells, first, is_default)),
         ]);
     }

@@ -112,6 +112,18 @@ fn launch_lines(points: &[Point], joint: &Line) -> Result<Vec<(Line, Shares)>, F
     Ok(lines)
 }
 
+/// The median of values of several turns with its interval, without a residual; `None` without values.
+pub(crate) fn median_estimate(values: &[f64]) -> Option<Estimate> {
+    let interval = statistics::median_interval(values, CONFIDENCE)?;
+    Some(Estimate {
+        value: statistics::median(values)?,
+        low: interval.low,
+        high: interval.high,
+        coverage: interval.coverage,
+        residual: 0.0,
+    })
+}
+
 /// A parameter's values over launches.
 struct OverLaunches {
     value: f64,

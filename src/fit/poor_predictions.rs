@@ -32,14 +32,10 @@ pub(crate) fn poor_predictions(fit: &MachineFit, experiments: &Experiments) -> V
         let line = Line::of(lines, bytes).map(|line| line.seconds(bytes));
         line.unwrap_or(rate * bytes as f64)
     };
-    for (datatype, operator, gamma) in &fit.gammas {
-        let key = (*datatype, *operator);
-        let own = fit.combining.iter().find(|(d, o, _)| (*d, *o) == key);
-        let lines = own.map_or(&[][..], |(.., lines)| lines);
-        let points = experiments
-            .combines
-            .get(&key)
-            .map_or(&[][..], Vec::as_slice);
+    for (key, gamma) in &fit.gammas {
+        let lines = fit.combining.get(key).map_or(&[][..], Vec::as_slice);
+        let points = experiments.combines.get(key);
+        let points = points.map_or(&[][..], Vec::as_slice);
         let what = Timed::Combine(key.0, key.1);
         found.extend(of_experiment(what, points, |bytes| {
             by_size(lines, *gamma, bytes)
@@ -107,14 +103,9 @@ fn meets_poor_prediction(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -
         let level = Timed::Message(level(parameters.through, cell.shape.nodes <= 1));
         return blocks.is_some_and(|(_, largest)| concerns(level, largest));
     }
-    contents(
-        &schedule,
-        cell,
-        parameters.through,
-        &prediction::topology(fit, cell),
-    )
-    .into_iter()
-    .any(|(what, bytes)| concerns(what, bytes))
+    let topology = prediction::topology(fit, cell);
+    let mut contents = contents(&schedule, cell, parameters.through, &topology).into_iter();
+    contents.any(|(what, bytes)| concerns(what, bytes))
 }
 
 fn level(through: Through, share_node: bool) -> Level {

@@ -7,7 +7,6 @@ use schedule::{Algorithm, Request, Schedule};
 use vocabulary::{Candidate, Cell, Parameters, Subject};
 
 use crate::MachineFit;
-use crate::family::family;
 use results::{BlockComparison, BlockPoint, Summary};
 
 /// The most messages that are simulated, in about ten milliseconds.
@@ -35,12 +34,10 @@ pub(crate) fn predicted_ratio(
     long: (&Cell, &Candidate),
     short: (&Cell, &Candidate),
 ) -> Option<f64> {
-    let simulated =
-        |(cell, candidate): (&Cell, &Candidate)| simulated_seconds(machine, cell, candidate);
-    let closed =
-        |(cell, candidate): (&Cell, &Candidate)| closed_form_seconds(machine, cell, candidate);
-    let by_simulation = simulated(long).and_then(|long| Some(long / simulated(short)?));
-    by_simulation.or_else(|| Some(closed(long)? / closed(short)?))
+    let ratio = |seconds: fn(&MachineFit, &Cell, &Candidate) -> Option<f64>| {
+        Some(seconds(machine, long.0, long.1)? / seconds(machine, short.0, short.1)?)
+    };
+    ratio(simulated_seconds).or_else(|| ratio(closed_form_seconds))
 }
 
 fn closed_form_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
@@ -102,13 +99,22 @@ fn simulated_on(
     if model::expected_messages(&schedule) > MOST_MESSAGES {
         return None;
     }
+    simulate(fit, machine, cell, &schedule)
+}
+
+/// The simulated time of a schedule of a cell on a machine.
+pub(crate) fn simulate(
+    fit: &MachineFit,
+    machine: &Machine,
+    cell: &Cell,
+    schedule: &Schedule,
+) -> Option<f64> {
     let setting = Setting {
         machine,
         topology: topology(fit, cell),
         unit_bytes: cell.datatype.size_bytes(),
     };
-    let simulation = model::simulate(&schedule, &setting).ok()?;
-    Some(simulation.seconds)
+    Some(model::simulate(schedule, &setting).ok()?.seconds)
 }
 
 /// Compares predicted and measured blocks for every cell and algorithm of which at least one block
@@ -125,7 +131,9 @@ pub fn compare_blocks(summaries: &[Summary], machine: Option<&MachineFit>) -> Ve
         let (Subject::Cell(cell), Candidate::Ours { parameters, .. }) = (subject, candidate) else {
             continue;
         };
-        let members = families.entry((*cell, family(candidate))).or_default();
+        let members = families
+            .entry((*cell, candidate.without_blocks()))
+            .or_default();
         members.push((parameters.clone(), *median_seconds));
     }
     let has_blocks = |(p, _): &(Parameters, f64)| p.block_bytes.is_some() || p.blocks.is_some();

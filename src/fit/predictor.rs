@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use schedule::Collective;
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Subject};
+use serde::Serialize;
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Subject, collective_name};
 
 use crate::curve::{Curve, Inside, LeftOut, Predicted, Timing};
 use crate::scaling::{self, Curves};
@@ -21,43 +21,24 @@ pub(crate) fn kind(cell: &Cell) -> Kind {
 /// The curve of one candidate in one shape.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CandidateCurve {
-    /// Collective, shape, datatype and operator; `bytes` is the smallest size measured.
-    #[serde(flatten, serialize_with = "series")]
-    #[schemars(with = "Series")]
-    pub cell: Cell,
+    /// The collective.
+    #[serde(serialize_with = "collective_name::serialize")]
+    #[schemars(with = "String")]
+    pub collective: Collective,
+    /// The shape.
+    #[serde(flatten)]
+    pub shape: CommShape,
+    /// The element type.
+    pub datatype: Datatype,
+    /// The operator; null where nothing is combined.
+    pub operator: Option<Operator>,
     /// Full name of the candidate.
-    #[serde(serialize_with = "by_name")]
+    #[serde(serialize_with = "results::by_name")]
     #[schemars(with = "String")]
     pub candidate: Candidate,
     /// Its times.
     #[serde(flatten)]
     pub curve: Curve,
-}
-
-#[derive(JsonSchema, Serialize)]
-struct Series {
-    /// The collective.
-    collective: &'static str,
-    #[serde(flatten)]
-    shape: CommShape,
-    /// The element type.
-    datatype: Datatype,
-    /// The operator; null where nothing is combined.
-    operator: Option<Operator>,
-}
-
-fn series<S: Serializer>(cell: &Cell, to: S) -> Result<S::Ok, S::Error> {
-    let parts = Series {
-        collective: cell.collective.name(),
-        shape: cell.shape,
-        datatype: cell.datatype,
-        operator: cell.operator,
-    };
-    parts.serialize(to)
-}
-
-fn by_name<S: Serializer>(candidate: &Candidate, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_str(candidate)
 }
 
 /// The curves of all candidates on all shapes, in ascending order of cell and candidate; experiments are ignored. Only
@@ -78,18 +59,13 @@ pub fn fit_curves(summaries: &[Summary]) -> Vec<CandidateCurve> {
         .into_iter()
         .map(|((kind, shape, candidate), times)| {
             let (collective, datatype, operator) = kind;
-            let curve = Curve::new(times);
-            let cell = Cell {
+            CandidateCurve {
                 collective,
                 shape,
-                bytes: curve.points.first().map_or(0, |point| point.bytes),
                 datatype,
                 operator,
-            };
-            CandidateCurve {
-                cell,
                 candidate: candidate.clone(),
-                curve,
+                curve: Curve::new(times),
             }
         })
         .collect()
@@ -121,19 +97,14 @@ impl Predictor {
     pub fn new(of: &[CandidateCurve]) -> Self {
         let mut curves: BTreeMap<(Kind, Candidate), Curves> = BTreeMap::new();
         let mut left_out: BTreeMap<(Kind, CommShape), LeftOutSizes> = BTreeMap::new();
-        for CandidateCurve {
-            cell,
-            candidate,
-            curve,
-        } in of
-        {
-            let kind = kind(cell);
-            let sizes = left_out.entry((kind, cell.shape)).or_default();
-            for left in curve.left_out() {
+        for of in of {
+            let kind = (of.collective, of.datatype, of.operator);
+            let sizes = left_out.entry((kind, of.shape)).or_default();
+            for left in of.curve.left_out() {
                 sizes.entry(left.measured.bytes).or_default().push(left);
             }
-            let shapes = curves.entry((kind, candidate.clone())).or_default();
-            shapes.insert(cell.shape, curve.clone());
+            let shapes = curves.entry((kind, of.candidate.clone())).or_default();
+            shapes.insert(of.shape, of.curve.clone());
         }
         let inside = left_out
             .into_iter()

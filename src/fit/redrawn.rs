@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use fastrand::Rng;
 use results::{CONFIDENCE, Summary};
 use statistics::{Interval, median, quantile};
-use vocabulary::Subject;
 
 /// The number of draws.
 const DRAWS: u64 = 200;
@@ -37,9 +36,7 @@ pub(crate) fn summaries(of: &[Summary]) -> impl Iterator<Item = Vec<Summary>> {
 
 /// A summary of the drawn launches, which count as different ones; `None` if none of them measured it.
 fn redrawn(summary: &Summary, drawn: &[u32]) -> Option<Summary> {
-    let Subject::Cell(_) = summary.subject else {
-        return None;
-    };
+    summary.subject.cell()?;
     let of = &summary.launch_medians;
     let seconds = |launch| Some(of[of.binary_search_by_key(launch, |(of, _)| *of).ok()?].1);
     let medians = (1..).zip(drawn);

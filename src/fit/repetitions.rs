@@ -1,8 +1,8 @@
-//! Repetitions that reports mention.
+//! Repetitions that reports mention, and their synchronisation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use results::{CONFIDENCE, OFTEN_INVALID, OftenInvalid, RepetitionCounts, Summary};
+use results::{CONFIDENCE, OFTEN_INVALID, OftenInvalid, RepetitionCounts, Starts, Summary};
 use statistics::{PairedRatio, paired_ratio};
 use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
@@ -48,10 +48,7 @@ pub fn about_repetitions(
 fn placebos(summaries: &[Summary]) -> Vec<(Cell, PairedRatio)> {
     let of = |candidate: Candidate| {
         let found = summaries.iter().filter(move |s| s.candidate == candidate);
-        found.filter_map(|summary| match summary.subject {
-            Subject::Cell(cell) => Some((cell, &summary.launch_medians)),
-            _ => None,
-        })
+        found.filter_map(|summary| Some((summary.subject.cell()?, &summary.launch_medians)))
     };
     let defaults: BTreeMap<Cell, _> = of(Candidate::Default).collect();
     of(Candidate::Placebo)
@@ -88,4 +85,25 @@ fn never_valid(
             repetitions: invalid,
         })
         .collect()
+}
+
+/// The method by which ranks were synchronised, over all samples; a store holds measurements with one method only.
+pub fn common_starts(samples: &[Sample]) -> Starts {
+    let residual = |sample: &Sample| sample.residual_seconds;
+    let Some(residual_seconds) = samples.iter().filter_map(residual).reduce(f64::max) else {
+        return Starts::Barrier;
+    };
+    let windows = samples
+        .iter()
+        .filter(|sample| sample.residual_seconds.is_some());
+    let (mut invalid, mut valid) = (0, 0);
+    for sample in windows {
+        invalid += u64::from(sample.invalid);
+        valid += sample.seconds.len() as u64;
+    }
+    Starts::Windows {
+        invalid,
+        repetitions: invalid + valid,
+        residual_seconds,
+    }
 }

@@ -172,12 +172,6 @@ fn shape_rules(
 /// One rule per run of sizes with the same choice, with thresholds where times cross. Between two runs, candidates that
 /// are faster than both choices have rules of their own.
 fn interpolated_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
-    let rule = |from_bytes, candidate: &Candidate, decisions: &[&CellDecision]| {
-        let speedup = runs::mean_speedup(decisions.iter().copied(), candidate);
-        let confidence = decisions.iter().map(|d| d.confidence).min();
-        let confidence = confidence.unwrap_or(Confidence::Low);
-        Rule::new(from_bytes, candidate.clone(), speedup, confidence)
-    };
     let mut rules = Vec::new();
     let mut previous: Option<&CellDecision> = None;
     for run in points.chunk_by(|a, b| a[0].chosen == b[0].chosen) {
@@ -199,6 +193,14 @@ fn interpolated_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
         previous = run.last().map(|point| point[0]);
     }
     rules
+}
+
+/// The rule that follows from these decisions.
+fn rule(from_bytes: u64, candidate: &Candidate, decisions: &[&CellDecision]) -> Rule {
+    let speedup = runs::mean_speedup(decisions.iter().copied(), candidate);
+    let confidence = decisions.iter().map(|decision| decision.confidence).min();
+    let confidence = confidence.unwrap_or(Confidence::Low);
+    Rule::new(from_bytes, candidate.clone(), speedup, confidence)
 }
 
 /// A range of sizes with one chosen candidate.
@@ -242,8 +244,7 @@ fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
     }
     let runs = pieces.chunk_by(|a, b| a.candidate == b.candidate);
     runs.map(|run| {
-        let (from_bytes, candidate) = (run[0].from_bytes, run[0].candidate);
-        let is_default = *candidate == Candidate::Default;
+        let candidate = run[0].candidate;
         let all = run.iter().flat_map(|piece| &piece.decisions);
         // By ascending size, so that equal decisions are adjacent.
         let mut decisions: Vec<&CellDecision> = all.copied().collect();
@@ -255,16 +256,9 @@ fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
         {
             decisions.retain(|decision| decision.chosen == *candidate);
         }
-        let confidence = decisions.iter().map(|decision| decision.confidence).min();
-        let rule = Rule::new(
-            from_bytes,
-            candidate.clone(),
-            runs::mean_speedup(decisions.into_iter(), candidate),
-            confidence.unwrap_or(Confidence::Low),
-        );
         Rule {
-            confirmed: !is_default,
-            ..rule
+            confirmed: *candidate != Candidate::Default,
+            ..rule(run[0].from_bytes, candidate, &decisions)
         }
     })
     .collect()
@@ -296,19 +290,16 @@ const SAME_WITHIN_NOISE: f64 = 0.1;
 /// Whether the default takes as long as a candidate, so that both may be the same algorithm: one of the library's own
 /// algorithms, or any candidate where none of these was measured.
 pub(crate) fn does_the_same(decision: &CellDecision, candidate: &Candidate) -> bool {
-    let is_native = |candidate: &Candidate| matches!(candidate, Candidate::Native { .. });
     let knows_natives = || {
-        decision
-            .ranking
-            .iter()
-            .any(|ranked| is_native(&ranked.candidate))
+        let mut ranking = decision.ranking.iter();
+        ranking.any(|ranked| ranked.candidate.is_native())
     };
     let ratio = decision.ranked(candidate).and_then(|ranked| ranked.speedup);
     ratio.is_some_and(|ratio| {
         let difference = ratio.median.ln().abs();
         let is_one = ratio.interval.low <= 1.0 && 1.0 <= ratio.interval.high;
         difference <= SAME || (is_one && difference <= SAME_WITHIN_NOISE)
-    }) && (is_native(candidate) || !knows_natives())
+    }) && (candidate.is_native() || !knows_natives())
 }
 
 /// The measured times of a decision; where several datatypes or operators were measured, those of the first.

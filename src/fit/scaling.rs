@@ -131,7 +131,7 @@ fn growth(family: &[Measured<'_>], nearest: Measured<'_>, ranks: f64, bytes: u64
         true => Axis::Ranks,
         false => Axis::Logarithm,
     };
-    let at = |ranks: f64| line_at(&straight, axis, ranks).seconds(bytes);
+    let at = |ranks: f64| reweighted::at(&line_at(&straight, axis, ranks), bytes as f64);
     at(ranks) / at(f64::from(nearest.0.ranks()))
 }
 
@@ -139,21 +139,18 @@ fn growth(family: &[Measured<'_>], nearest: Measured<'_>, ranks: f64, bytes: u64
 const NOTHING: f64 = 1e-18;
 
 /// The straight line that other shapes predict.
-fn line_at(straight: &[Straight<'_>], axis: Axis, ranks: f64) -> Segment {
+fn line_at(straight: &[Straight<'_>], axis: Axis, ranks: f64) -> Line {
     let parameter = |of: fn(&Segment) -> f64| {
         let points = straight.iter().map(|(ranks, line, _)| Point {
             at: axis.place(*ranks),
             value: of(line).max(NOTHING),
         });
-        let line: Line = reweighted::line(&points.collect::<Vec<_>>());
+        let line = reweighted::line(&points.collect::<Vec<_>>());
         line.seconds(axis.place(ranks))
     };
-    Segment {
-        from_bytes: 0,
-        sizes: 0,
-        alpha_seconds: parameter(|line| line.alpha_seconds),
-        beta_seconds_per_byte: parameter(|line| line.beta_seconds_per_byte),
-        residual: 0.0,
+    Line {
+        start: parameter(|line| line.alpha_seconds),
+        per_byte: parameter(|line| line.beta_seconds_per_byte),
     }
 }
 
@@ -163,10 +160,10 @@ fn error(straight: &[Straight<'_>], axis: Axis) -> f64 {
         let mut others = straight.to_vec();
         let (ranks, _, curve) = others.remove(place);
         let line = line_at(&others, axis, ranks);
-        let errors = curve
-            .points
-            .iter()
-            .map(|point| (line.seconds(point.bytes) / point.seconds).ln().abs());
+        let errors = curve.points.iter().map(|point| {
+            let predicted = reweighted::at(&line, point.bytes as f64);
+            (predicted / point.seconds).ln().abs()
+        });
         errors.sum::<f64>() / curve.points.len() as f64
     };
     (0..straight.len()).map(of_shape).sum()

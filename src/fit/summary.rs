@@ -6,7 +6,7 @@ use vocabulary::bounds::TIME;
 use vocabulary::{Candidate, Pattern, Sample, Subject};
 
 use crate::FitError;
-use crate::batches::Batches;
+
 use crate::frame::{self, LaunchSummary};
 use results::{CONFIDENCE, Counts, Summary};
 use statistics::Interval;
@@ -26,18 +26,23 @@ use statistics::Interval;
 /// A time that is neither 0 nor within [`TIME`].
 pub fn summarise(samples: &[Sample], pattern: Pattern) -> Result<Vec<Summary>, FitError> {
     check_times(samples)?;
-    let batches = Batches::of(samples, pattern);
+    let usual = usual_batches(samples, pattern);
+    // Samples of experiments always count.
+    let counts = |sample: &Sample| {
+        let usual = usual.get(&sample.subject);
+        usual.is_none_or(|batch| *batch == sample.batch)
+    };
     let mut keys: BTreeMap<(Subject, &Candidate), Group> = BTreeMap::new();
     for sample in samples {
         let group = keys.entry((sample.subject, &sample.candidate)).or_default();
-        group.add(sample, batches.counts(sample));
+        group.add(sample, counts(sample));
     }
     for (group, number) in keys.values_mut().zip(0..) {
         group.number = number;
     }
     let counted: Vec<(u32, &Sample)> = samples
         .iter()
-        .filter(|sample| batches.counts(sample))
+        .filter(|sample| counts(sample))
         .map(|sample| (keys[&(sample.subject, &sample.candidate)].number, sample))
         .collect();
     let mut launches = frame::summarise_launches(&counted)?;
@@ -50,6 +55,28 @@ pub fn summarise(samples: &[Sample], pattern: Pattern) -> Result<Vec<Summary>, F
             over_launches(*subject, (*candidate).clone(), group, launches)
         })
         .collect())
+}
+
+/// The number of calls per repetition in most launches of each cell, for patterns in which it affects the times.
+fn usual_batches(samples: &[Sample], pattern: Pattern) -> BTreeMap<Subject, u32> {
+    // A block of repeated calls is timed in steady state: the time per call does not depend on the block's length.
+    if pattern == Pattern::Repeated {
+        return BTreeMap::new();
+    }
+    let mut launches: BTreeMap<Subject, BTreeMap<u32, BTreeSet<u32>>> = BTreeMap::new();
+    for sample in samples.iter().filter(|sample| !sample.seconds.is_empty()) {
+        if let Subject::Cell(_) = sample.subject {
+            let batches = launches.entry(sample.subject).or_default();
+            let with_as_many = batches.entry(sample.batch).or_default();
+            with_as_many.insert(sample.launch);
+        }
+    }
+    let usual = launches.into_iter().filter_map(|(subject, batches)| {
+        // Of equally frequent numbers the largest counts: longer blocks are further above the clock's resolution.
+        let most = batches.into_iter().max_by_key(|(_, with)| with.len());
+        Some((subject, most?.0))
+    });
+    usual.collect()
 }
 
 /// The samples of one candidate of one subject.

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use results::{CellDecision, Ranked};
 use vocabulary::Candidate;
 
-use crate::family::family;
 use crate::rules::does_the_same;
 
 /// A candidate, and the size from which it is assumed to be the best choice.
@@ -111,7 +110,7 @@ fn default_changes(left: &CellDecision, right: &CellDecision) -> bool {
 /// the fastest one that differs only by the size of its blocks.
 fn alike_seconds(at: &CellDecision, candidate: &Candidate) -> Option<f64> {
     let is_alike = |ranked: &&Ranked| at.cell.are_alike(&ranked.candidate, candidate);
-    let is_kin = |ranked: &&Ranked| family(&ranked.candidate) == family(candidate);
+    let is_kin = |ranked: &&Ranked| ranked.candidate.without_blocks() == candidate.without_blocks();
     let alike = || at.ranking.iter().find(is_alike);
     let kin = || at.ranking.iter().find(is_kin);
     let found = at.ranked(candidate).or_else(alike).or_else(kin)?;

@@ -51,12 +51,8 @@ pub fn standing(
 
 /// Whether a verdict is about a cell, whatever the cell's datatype.
 fn is_at(verdict: &table::Verdict, cell: &Cell) -> bool {
-    let operators = match cell.commutes() {
-        true => OperatorClass::Commutative,
-        false => OperatorClass::Noncommutative,
-    };
     (verdict.collective, verdict.shape, verdict.bytes) == (cell.collective, cell.shape, cell.bytes)
-        && verdict.operators == operators
+        && verdict.operators == OperatorClass::of(cell.commutes())
 }
 
 /// Keeps the default where a rule of these decisions was turned back.

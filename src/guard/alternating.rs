@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use tuner::{MeasurementContext, Observer};
 use vocabulary::{Candidate, Cell, Sample, Subject};
 
-use crate::measurer::{More, broken, measure_more, orders};
+use crate::measurer::{broken, measure_more};
 use crate::{Activation, FailedCandidate, GuardError, Measurer, Times};
 
 /// Measures a library with and without its table, in two stores since the conditions differ. Both kinds of launches
@@ -66,12 +66,13 @@ impl<'a> Alternating<'a> {
         &mut self,
         side: usize,
         cells: &[(Cell, Vec<Candidate>)],
-    ) -> Result<More, GuardError> {
+    ) -> Result<(Vec<Sample>, bool), GuardError> {
         let Side { environment, store } = &self.sides[side];
         self.at.environment.clone_from(environment);
         self.at.campaign.output.store.clone_from(store);
-        let mut more = measure_more(self.at, cells, self.pairs, self.observer, self.stop)?;
-        for sample in &mut more.samples {
+        let (mut samples, is_out_of_time) =
+            measure_more(self.at, cells, self.pairs, self.observer, self.stop)?;
+        for sample in &mut samples {
             sample.launch = self.pairs;
             // Only times with equal numbers of calls per repetition are compared, so the first launch sets the number.
             if let (Subject::Cell(cell), Some(calls)) =
@@ -80,7 +81,7 @@ impl<'a> Alternating<'a> {
                 self.at.calls.entry(*cell).or_insert(calls);
             }
         }
-        Ok(more)
+        Ok((samples, is_out_of_time))
     }
 }
 
@@ -101,9 +102,8 @@ impl Measurer for Alternating<'_> {
             let first = (self.pairs % 2) as usize;
             let mut is_over = false;
             for side in [first, 1 - first] {
-                let more = self.launch(side, &defaults)?;
-                let measured = more.samples;
-                is_out_of_time |= more.is_out_of_time;
+                let (measured, is_late) = self.launch(side, &defaults)?;
+                is_out_of_time |= is_late;
                 is_over |= measured.is_empty();
                 match side {
                     0 => samples.extend(measured),
@@ -119,16 +119,13 @@ impl Measurer for Alternating<'_> {
             }
         }
         let failed = failed.iter().flat_map(|broken| {
-            let chosen = chosen_in(&broken.cell, cells);
+            let chosen = chosen_in(broken.cell, cells);
             chosen.map(|candidate| FailedCandidate {
                 candidate: candidate.clone(),
                 ..broken.clone()
             })
         });
-        let pattern = self.at.campaign.pattern;
-        let mut times = Times::of_samples(&samples, pattern, failed.collect(), orders(self.at)?)?;
-        times.is_out_of_time = is_out_of_time;
-        Ok(times)
+        Times::of_samples(self.at, &samples, failed.collect(), is_out_of_time)
     }
 }
 
@@ -137,11 +134,8 @@ fn chosen<'c>(
     sample: &'c Sample,
     cells: &'c [(Cell, Vec<Candidate>)],
 ) -> impl Iterator<Item = Sample> + 'c {
-    let cell = match &sample.subject {
-        Subject::Cell(cell) => Some(cell),
-        Subject::Experiment(_) => None,
-    };
-    let chosen = cell.into_iter().flat_map(|cell| chosen_in(cell, cells));
+    let cell = sample.subject.cell().into_iter();
+    let chosen = cell.flat_map(|cell| chosen_in(cell, cells));
     chosen.map(|candidate| Sample {
         candidate: candidate.clone(),
         ..sample.clone()
@@ -149,11 +143,8 @@ fn chosen<'c>(
 }
 
 /// The requested candidates of a cell other than the default.
-fn chosen_in<'c>(
-    cell: &Cell,
-    cells: &'c [(Cell, Vec<Candidate>)],
-) -> impl Iterator<Item = &'c Candidate> {
-    let asked = cells.iter().find(|(known, _)| known == cell);
+fn chosen_in(cell: Cell, cells: &[(Cell, Vec<Candidate>)]) -> impl Iterator<Item = &Candidate> {
+    let asked = cells.iter().find(|(known, _)| *known == cell);
     let candidates = asked.into_iter().flat_map(|(_, candidates)| candidates);
     candidates.filter(|candidate| **candidate != Candidate::Default)
 }

@@ -67,23 +67,25 @@ pub struct Finding {
 }
 
 /// The result at a point. Times are medians over launches in seconds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CheckedPoint {
     /// The point.
+    #[serde(skip)]
     pub point: Point,
     /// The best other candidate when the table was made, if it is known.
+    #[serde(skip)]
     pub runner_up: Option<Candidate>,
-    /// The chosen candidate's time; `None` if it was not measured.
+    /// The time of the table's choice; null if it was not measured.
     pub seconds: Option<f64>,
-    /// The default's time.
+    /// The time of the library's default; null if unknown.
     pub default_seconds: Option<f64>,
-    /// The runner-up's time.
+    /// The time of the runner-up; null if unknown.
     pub runner_up_seconds: Option<f64>,
     /// The number of launches with these times.
     pub launches: u32,
     /// The suspicions, confirmed or not.
     pub findings: Vec<Finding>,
-    /// The message of the chosen candidate's failure.
+    /// The message of the choice's failure; null if it did not fail.
     pub broken: Option<String>,
 }
 
@@ -250,9 +252,7 @@ pub fn check(
 ) -> Result<Checked, GuardError> {
     let all = points.iter().map(|point| (point, rivals.of(point)));
     let first = measurer.measure(&cells(all), options.launches)?;
-    if first.medians.is_empty() && first.broken.is_empty() {
-        return Err(GuardError::NothingMeasured);
-    }
+
     let (points, misplaced) = first.in_order(points)?;
     let suspects: Vec<Question<'_>> = points
         .iter()
@@ -334,14 +334,7 @@ fn checked_point(
     let cell = &point.cell;
     let measured = |times: &&&Times| !times.of(cell, &point.chosen).is_empty();
     let times = rounds.iter().find(measured);
-    let medians = |candidate| times.map_or(&[][..], |times| times.of(cell, candidate));
-    let seconds = |candidate| {
-        let seconds: Vec<f64> = medians(candidate)
-            .iter()
-            .map(|(_, seconds)| *seconds)
-            .collect();
-        median(&seconds)
-    };
+    let seconds = |candidate| times.and_then(|times| times.median(cell, candidate));
     let broken = rounds
         .iter()
         .find_map(|times| times.broken(cell, &point.chosen));
@@ -350,7 +343,7 @@ fn checked_point(
         seconds: seconds(&point.chosen),
         default_seconds: seconds(&Candidate::Default),
         runner_up_seconds: rival.and_then(seconds),
-        launches: medians(&point.chosen).len() as u32,
+        launches: times.map_or(0, |times| times.of(cell, &point.chosen).len()) as u32,
         findings,
         broken: broken.map(|broken| broken.message.clone()),
         point: point.clone(),

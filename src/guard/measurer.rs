@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use launcher::LaunchError;
+use statistics::median;
 use store::Store;
 use tuner::{CampaignProgress, MeasurementContext, Observer, TunerError, measure_cells};
-use vocabulary::{Candidate, Cell, CommShape, Pattern, RankOrder, Sample, Subject};
+use vocabulary::{Candidate, Cell, CommShape, RankOrder, Sample};
 
 use crate::{GuardError, Point};
 
@@ -44,11 +45,37 @@ pub struct FailedCandidate {
 }
 
 impl Times {
+    /// The times of samples in a context's pattern of calls, with the orders of ranks of the launches in its store.
+    pub(crate) fn of_samples(
+        at: &MeasurementContext,
+        samples: &[Sample],
+        broken: Vec<FailedCandidate>,
+        is_out_of_time: bool,
+    ) -> Result<Self, GuardError> {
+        let summaries = fit::summarise(samples, at.campaign.pattern).map_err(TunerError::from)?;
+        let medians = summaries.into_iter().filter_map(|summary| {
+            let key = (summary.subject.cell()?, summary.candidate);
+            Some((key, summary.launch_medians))
+        });
+        Ok(Self {
+            medians: medians.collect(),
+            broken,
+            is_out_of_time,
+            orders: Store::open(&at.campaign.output.store)?.rank_orders(&at.library)?,
+        })
+    }
+
     /// The points that these times can judge, and those whose rules are for another order of ranks.
+    ///
+    /// # Errors
+    /// If nothing was measured, or no point can be judged.
     pub(crate) fn in_order(
         &self,
         points: &[Point],
     ) -> Result<(Vec<Point>, Vec<Misplaced>), GuardError> {
+        if self.medians.is_empty() && self.broken.is_empty() {
+            return Err(GuardError::NothingMeasured);
+        }
         let (mut judged, mut misplaced) = (Vec::new(), Vec::new());
         for point in points.iter().cloned() {
             let shape = point.cell.shape;
@@ -83,6 +110,12 @@ impl Times {
     pub fn of(&self, cell: &Cell, candidate: &Candidate) -> &[(u32, f64)] {
         let known = self.medians.get(&(*cell, candidate.clone()));
         known.map_or(&[], Vec::as_slice)
+    }
+
+    /// The median of a candidate's medians.
+    pub(crate) fn median(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+        let medians = self.of(cell, candidate).iter();
+        median(&medians.map(|(_, seconds)| *seconds).collect::<Vec<f64>>())
     }
 
     /// The failure of a candidate in a cell.
@@ -139,53 +172,21 @@ impl Measurer for Launches<'_> {
         launches: u32,
     ) -> Result<Times, GuardError> {
         self.requested += launches;
-        let more = measure_more(self.at, cells, self.requested, self.observer, self.stop)?;
-        let pattern = self.at.campaign.pattern;
-        let mut times =
-            Times::of_samples(&more.samples, pattern, broken(self.at)?, orders(self.at)?)?;
-        times.is_out_of_time = more.is_out_of_time;
-        Ok(times)
+        let (samples, is_out_of_time) =
+            measure_more(self.at, cells, self.requested, self.observer, self.stop)?;
+        Times::of_samples(self.at, &samples, broken(self.at)?, is_out_of_time)
     }
 }
 
-impl Times {
-    /// The times of samples in a pattern, with failures and orders of ranks.
-    pub(crate) fn of_samples(
-        samples: &[Sample],
-        pattern: Pattern,
-        broken: Vec<FailedCandidate>,
-        orders: BTreeMap<CommShape, RankOrder>,
-    ) -> Result<Self, GuardError> {
-        let mut medians = BTreeMap::new();
-        for summary in fit::summarise(samples, pattern).map_err(TunerError::from)? {
-            if let Subject::Cell(cell) = summary.subject {
-                medians.insert((cell, summary.candidate), summary.launch_medians);
-            }
-        }
-        Ok(Self {
-            medians,
-            broken,
-            orders,
-            is_out_of_time: false,
-        })
-    }
-}
-
-/// The samples of further launches.
-pub(crate) struct More {
-    pub(crate) samples: Vec<Sample>,
-    /// The value of [`Times::is_out_of_time`].
-    pub(crate) is_out_of_time: bool,
-}
-
-/// Measures cells until the context's store has `launches` launches of them; returns the new samples.
+/// Measures cells until the context's store has `launches` launches of them; returns the new samples and
+/// [`Times::is_out_of_time`].
 pub(crate) fn measure_more(
     at: &MeasurementContext,
     cells: &[(Cell, Vec<Candidate>)],
     launches: u32,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
-) -> Result<More, GuardError> {
+) -> Result<(Vec<Sample>, bool), GuardError> {
     let path = &at.campaign.output.store;
     let first = match path.exists() {
         true => Store::open(path)?.next_launch()?,
@@ -203,28 +204,15 @@ pub(crate) fn measure_more(
     .progress;
     let mut samples = Store::open(path)?.samples(&at.library, at.campaign.pattern)?;
     samples.retain(|sample| sample.launch >= first);
-    Ok(More {
-        samples,
-        is_out_of_time: done < total,
-    })
-}
-
-/// The orders of ranks in the launches of the context's store.
-pub(crate) fn orders(
-    at: &MeasurementContext,
-) -> Result<BTreeMap<CommShape, RankOrder>, GuardError> {
-    Ok(Store::open(&at.campaign.output.store)?.rank_orders(&at.library)?)
+    Ok((samples, done < total))
 }
 
 /// The candidates that failed, by the context's store.
 pub(crate) fn broken(at: &MeasurementContext) -> Result<Vec<FailedCandidate>, GuardError> {
     let failures = Store::open(&at.campaign.output.store)?.failures(&at.library)?;
     let of_cell = failures.into_iter().filter_map(|failure| {
-        let Subject::Cell(cell) = failure.subject else {
-            return None;
-        };
         Some(FailedCandidate {
-            cell,
+            cell: failure.subject.cell()?,
             candidate: failure.candidate,
             message: format!("{}: {}", failure.kind.name(), failure.message),
         })

@@ -122,15 +122,11 @@ fn stretches(
     let mut stretches = Vec::new();
     for (cell, entry) in entries {
         let element = cell.datatype.size_bytes();
-        let ends = entry.rules.iter().skip(1).map(|rule| rule.from_bytes);
-        let rules = entry.rules.iter().zip(ends.chain([u64::MAX]));
-        for (rule, end) in rules.filter(|(rule, _)| rule.candidate != Candidate::Default) {
+        let rules = entry.ranges();
+        for (sizes, _) in rules.filter(|(_, rule)| rule.candidate != Candidate::Default) {
             for gap in entry.measured.windows(2) {
-                let first = rule
-                    .from_bytes
-                    .max(gap[0].bytes + 1)
-                    .next_multiple_of(element);
-                let last = (end.min(gap[1].bytes) - 1) / element * element;
+                let first = sizes.start.max(gap[0].bytes + 1).next_multiple_of(element);
+                let last = (sizes.end.min(gap[1].bytes) - 1) / element * element;
                 if last < first {
                     continue;
                 }

@@ -25,8 +25,8 @@ impl Rivals {
     /// fastest candidate of the ranking other than the default, the chosen one and those with the same schedule as it.
     /// Candidates that were faster but rejected, for example because fresh launches did not confirm them, do not count.
     ///
-    /// A store that exists but cannot be read.
-    /// For a store that exists and cannot be read.
+    /// # Errors
+    /// A store that exists and cannot be read.
     pub fn find(
         table: &Table,
         store: &Path,

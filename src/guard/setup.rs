@@ -161,7 +161,7 @@ const TURNS_PER_POINT: usize = 3;
 /// Reduces a campaign to these points.
 fn narrow(campaign: &mut Campaign, points: &[Point], options: &TestSetupOptions) {
     campaign.strategy = Strategy::Exhaustive;
-    campaign.racing = false;
+    campaign.repetitions.racing = false;
     campaign.launches = options.launches;
     campaign.shapes = points.iter().map(|point| point.cell.shape).collect();
     campaign.shapes.sort_unstable();

@@ -54,6 +54,9 @@ pub(crate) fn at<S: Serializer>(cell: &Cell, to: S) -> Result<S::Ok, S::Error> {
 }
 
 /// Serializes a value as the text that it displays.
-pub(crate) fn by_name<S: Serializer>(value: &impl Display, to: S) -> Result<S::Ok, S::Error> {
+///
+/// # Errors
+/// The serializer's own.
+pub fn by_name<S: Serializer>(value: &impl Display, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(value)
 }

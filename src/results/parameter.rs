@@ -157,6 +157,12 @@ pub enum Status {
 }
 
 impl Status {
+    /// The status of a parameter for which no size was measured.
+    pub const NO_SIZES: Self = Self::TooFewSizes {
+        sizes: 0,
+        needed: 1,
+    };
+
     /// The status of a parameter that is derived from a comparison with the level's ping-pongs, if these are unknown.
     pub fn needs_link(level: Level) -> Self {
         Self::Needs {

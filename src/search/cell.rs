@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use campaign::{Campaign, Family};
+use campaign::Family;
 use vocabulary::{Candidate, Cell, Parameters};
 
 use crate::blocks;
-use crate::guide::{Class, Expectation};
+use crate::guide::Guide;
 use crate::known::{KnownCell, RelativeTime};
 
 /// The candidates measured again beside the strongest rival, after one launch and after two: the largest distance from
@@ -30,10 +30,8 @@ pub(crate) fn kin(candidate: &Candidate) -> Candidate {
     | Candidate::Foreign { parameters, .. } = &mut kin
     {
         *parameters = Parameters {
-            block_bytes: None,
-            blocks: None,
             segment_bytes: None,
-            ..parameters.clone()
+            ..parameters.without_blocks()
         };
     }
     kin
@@ -41,25 +39,22 @@ pub(crate) fn kin(candidate: &Candidate) -> Candidate {
 
 /// Chooses the candidates of a cell's next round.
 pub(crate) struct Rounds<'a> {
-    pub(crate) campaign: &'a Campaign,
+    pub(crate) guide: &'a Guide<'a>,
     pub(crate) cell: &'a Cell,
     pub(crate) known: &'a KnownCell,
-    pub(crate) expectation: &'a dyn Expectation,
-    pub(crate) classes: &'a [&'a Class<'a>],
-    /// Launches that the campaign asks for.
-    pub(crate) launches: u32,
-    /// Whether block sizes are searched.
-    pub(crate) searches_blocks: bool,
     /// Whether the cell was measured without a neighbour that suggests the best block size.
     pub(crate) is_pioneer: bool,
-    /// The target regret: times that differ by less count as equal.
-    pub(crate) target: f64,
 }
 
 impl Rounds<'_> {
+    /// The number of launches that the campaign asks for.
+    fn launches(&self) -> u32 {
+        self.guide.campaign.launches
+    }
+
     /// The candidates to measure in the next launch, including the default; empty if the cell is done.
     pub(crate) fn next(&self) -> Vec<Candidate> {
-        if self.known.launches() >= self.launches.saturating_mul(MOST_ROUNDS) {
+        if self.known.launches() >= self.launches().saturating_mul(MOST_ROUNDS) {
             return Vec::new();
         }
         let standings = self.standings();
@@ -72,7 +67,7 @@ impl Rounds<'_> {
         };
         let mut wanted = self.close(&standings);
         wanted.extend(self.probes(&standings));
-        if wanted.is_empty() && default.launches >= self.launches {
+        if wanted.is_empty() && default.launches >= self.launches() {
             return Vec::new();
         }
         // All other candidates are compared with the default and the leader.
@@ -107,16 +102,17 @@ impl Rounds<'_> {
                 .filter(|s| s.candidate != Candidate::Default)
         };
         let of_classes = self
+            .guide
             .classes
             .iter()
             .filter_map(|class| rivals().find(|rival| class(self.cell, &rival.candidate)));
         let leaders = rivals().take(1).chain(of_classes);
-        let unsure = leaders.filter(|leader| leader.launches < self.launches);
+        let unsure = leaders.filter(|leader| leader.launches < self.launches());
         let mut wanted: BTreeSet<Candidate> = unsure.map(|s| s.candidate.clone()).collect();
         for (launches, (behind, most)) in (1..).zip(CLOSE) {
             let near = rivals().skip(1).filter(|rival| {
                 rival.launches == launches
-                    && launches < self.launches
+                    && launches < self.launches()
                     && rival.ratio <= best.ratio * (1.0 + behind)
             });
             wanted.extend(near.take(most).map(|rival| rival.candidate.clone()));
@@ -126,8 +122,9 @@ impl Rounds<'_> {
 
     /// Candidates with new block sizes, from the families that may win.
     fn probes(&self, standings: &[RelativeTime]) -> Vec<Candidate> {
-        let is_late = self.known.launches() >= self.launches.saturating_add(MORE_ROUNDS);
-        let (Some(best), true) = (standings.first(), self.searches_blocks && !is_late) else {
+        let is_late = self.known.launches() >= self.launches().saturating_add(MORE_ROUNDS);
+        let searches_blocks = self.guide.campaign.parameters.predicted;
+        let (Some(best), true) = (standings.first(), searches_blocks && !is_late) else {
             return Vec::new();
         };
         let mut families: Vec<Family> = Vec::new();
@@ -135,7 +132,7 @@ impl Rounds<'_> {
             .iter()
             .filter(|s| s.ratio <= best.ratio * (1.0 + HOPE));
         for family in hopeful.filter_map(|standing| Family::of(&standing.candidate)) {
-            if family.is_cut && !families.contains(&family) {
+            if family.is_cut() && !families.contains(&family) {
                 families.push(family);
             }
         }
@@ -143,6 +140,7 @@ impl Rounds<'_> {
             .iter()
             .flat_map(|family| self.of_family(family, standings));
         let probes = self
+            .guide
             .campaign
             .each_once(self.cell, probes.collect())
             .distinct;
@@ -201,12 +199,12 @@ impl Rounds<'_> {
         let Some(start) = best.map(|(size, _)| *size) else {
             return Vec::new();
         };
-        let limit = self.expectation.eager_limit(self.cell);
+        let limit = self.guide.expectation.eager_limit(self.cell);
         let sizes = blocks::segments(longest, limit)
             .into_iter()
             .filter(|segment| self.is_pioneer || segment.contains(&start))
             .flat_map(|segment| {
-                let sizes = blocks::next(&segment, known, start, self.target);
+                let sizes = blocks::next(&segment, known, start, self.guide.target);
                 let is_begun = segment.iter().any(|size| known.contains_key(size));
                 match is_begun || self.may_win(family, &sizes, start) {
                     true => sizes,
@@ -220,7 +218,7 @@ impl Rounds<'_> {
     fn may_win(&self, family: &Family, sizes: &[u64], start: u64) -> bool {
         let expected = |size: u64| {
             let candidate = family.candidate(self.cell, size)?;
-            self.expectation.seconds(self.cell, &candidate)
+            self.guide.expectation.seconds(self.cell, &candidate)
         };
         let Some(known) = expected(start) else {
             return true;

@@ -7,7 +7,7 @@ use schedule::Collective;
 use vocabulary::{Candidate, Cell, Operator};
 
 use crate::cell::kin;
-use crate::guide::Expectation;
+use crate::guide::Guide;
 use crate::known::{Known, RelativeTime};
 
 /// The approximate number of sizes that are measured first in a shape.
@@ -62,14 +62,9 @@ pub(crate) struct Site {
 
 /// Finds the cells to measure.
 pub(crate) struct Survey<'a> {
-    pub(crate) known: &'a Known,
+    pub(crate) guide: &'a Guide<'a>,
     /// The candidates' relative times in each measured cell.
     pub(crate) standings: BTreeMap<Cell, Vec<Named>>,
-    pub(crate) expectation: &'a dyn Expectation,
-    /// The share by which a candidate must beat the default to be chosen.
-    pub(crate) materiality: f64,
-    /// The target regret, as a share.
-    pub(crate) target: f64,
 }
 
 /// A candidate's relative time in a cell, measured for it or for a candidate with the same schedule there.
@@ -167,7 +162,7 @@ impl Survey<'_> {
         let others = |place: usize| -> Vec<Cell> {
             // Rows may have different sizes.
             let cells = beside.iter().flat_map(|row| row.iter());
-            let measured = cells.filter(|cell| self.known.is_compared(cell));
+            let measured = cells.filter(|cell| self.guide.known.is_compared(cell));
             nearest(measured.copied().collect(), row[place].bytes)
         };
         let mut sites: Vec<Site> = first
@@ -237,7 +232,7 @@ impl Survey<'_> {
 
     fn is_interesting(&self, row: &[Cell], low: usize, high: usize) -> bool {
         let (first, last) = (&row[low], &row[high]);
-        if !self.known.is_compared(first) || !self.known.is_compared(last) {
+        if !self.guide.known.is_compared(first) || !self.guide.known.is_compared(last) {
             return false;
         }
         let size = |cell: &Cell| (cell.bytes.max(1) as f64).ln();
@@ -250,7 +245,7 @@ impl Survey<'_> {
     /// Whether the choice differs between two measured cells, and using either choice in both costs more than the
     /// target regret.
     fn differ(&self, a: &Cell, b: &Cell) -> bool {
-        self.differ_by(a, b, self.target)
+        self.differ_by(a, b, self.guide.target)
     }
 
     /// The same with `least` in place of the target regret.
@@ -268,12 +263,12 @@ impl Survey<'_> {
     /// The choice of a table: the fastest candidate without its block size, or the default if no candidate beats it by
     /// enough; `None` if no candidate was compared with the default.
     pub(crate) fn choice(&self, cell: &Cell) -> Option<Candidate> {
-        if !self.known.is_compared(cell) {
+        if !self.guide.known.is_compared(cell) {
             return None;
         }
         // Of candidates with the same schedule, the first is the measured one.
         let fastest = self.standings(cell).first()?;
-        match fastest.standing.ratio * (1.0 + self.materiality) <= 1.0 {
+        match fastest.standing.ratio * (1.0 + self.guide.campaign.materiality) <= 1.0 {
             true => Some(kin(&fastest.candidate)),
             false => Some(Candidate::Default),
         }
@@ -304,7 +299,7 @@ impl Survey<'_> {
         let share = (position(between) - position(low)) / (position(high) - position(low));
         // The corrected prediction of the fastest member of a kin at either end. For the default, which no model
         // predicts, its own measured time, or else the interpolated one.
-        let own = self.known.cell(between);
+        let own = self.guide.known.cell(between);
         let own = own.and_then(|known| known.seconds(&Candidate::Default));
         let expected = |name: &Candidate| {
             if let (Candidate::Default, Some(own)) = (name, own) {
@@ -312,14 +307,14 @@ impl Survey<'_> {
             }
             let at = [low, high].into_iter().zip(&ends).map(|(cell, standings)| {
                 let member = standings.iter().find(|s| kin(&s.candidate) == *name)?;
-                let measured = self.known.cell(cell)?;
+                let measured = self.guide.known.cell(cell)?;
                 let measured = measured.seconds(&member.standing.candidate)?;
-                let model = self.expectation.seconds(cell, &member.candidate);
+                let model = self.guide.expectation.seconds(cell, &member.candidate);
                 Some((measured.ln(), model.map(f64::ln), member.candidate.clone()))
             });
             let [low, high] = at.collect::<Option<Vec<_>>>()?.try_into().ok()?;
             let interpolate = |low: f64, high: f64| low + share * (high - low);
-            let model = |candidate| Some(self.expectation.seconds(between, candidate)?.ln());
+            let model = |candidate| Some(self.guide.expectation.seconds(between, candidate)?.ln());
             match (low.1, high.1, model(&low.2), model(&high.2)) {
                 (Some(a), Some(b), Some(c), Some(d)) => {
                     Some(c.min(d) + interpolate(low.0 - a, high.0 - b))

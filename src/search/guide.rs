@@ -42,8 +42,6 @@ pub struct MeasurementRequest {
     pub candidates: Vec<Candidate>,
     /// The number of launches that have measured the cell; cells with the fewest come first.
     pub round: u32,
-    /// Whether fewer repetitions and less precision are enough.
-    pub is_first_look: bool,
 }
 
 /// Whether a cell lies in a grid, or between two of its sizes.
@@ -85,13 +83,10 @@ impl Guide<'_> {
         let grid = self.campaign.cells();
         let measured = self.known.measured();
         let survey = Survey {
-            known: self.known,
+            guide: self,
             standings: measured
                 .map(|cell| (*cell, Named::all(self.campaign, self.known, cell)))
                 .collect(),
-            expectation: self.expectation,
-            materiality: self.campaign.materiality,
-            target: self.target,
         };
         let mut sites: BTreeMap<Cell, Site> = BTreeMap::new();
         let all = Series::all(&grid);
@@ -107,15 +102,10 @@ impl Guide<'_> {
                 Some(known) if known.has_failed(&Candidate::Default) => return None,
                 Some(known) if known.has_rivals() => {
                     let rounds = Rounds {
-                        campaign: self.campaign,
+                        guide: self,
                         cell: &cell,
                         known,
-                        expectation: self.expectation,
-                        classes: self.classes,
-                        launches: self.campaign.launches,
-                        searches_blocks: self.campaign.parameters.predicted,
                         is_pioneer: site.is_none_or(|site| site.neighbours.is_empty()),
-                        target: self.target,
                     };
                     (rounds.next(), known.launches())
                 }
@@ -136,7 +126,6 @@ impl Guide<'_> {
                 cell,
                 candidates,
                 round,
-                is_first_look: round == 0,
             })
         };
         let requests: Vec<MeasurementRequest> = cells.into_iter().filter_map(next).collect();
@@ -149,10 +138,7 @@ impl Guide<'_> {
     /// Requests for the default alone in all cells without a measurement, since no model predicts at which sizes a
     /// library changes its algorithm.
     fn defaults_alone(&self, grid: &[Cell]) -> Vec<MeasurementRequest> {
-        let has_failed = |cell: &Cell| {
-            let known = self.known.cell(cell);
-            known.is_some_and(|known| known.has_failed(&Candidate::Default))
-        };
+        let has_failed = |cell: &Cell| self.known.has_failed(cell, &Candidate::Default);
         let unmeasured = grid
             .iter()
             .filter(|cell| self.known.launches(cell) == 0 && !has_failed(cell));
@@ -160,16 +146,14 @@ impl Guide<'_> {
             cell: *cell,
             candidates: vec![Candidate::Default],
             round: 0,
-            is_first_look: true,
         };
         unmeasured.map(request).collect()
     }
 
     /// Whether the placebo is measured beside the default in this cell.
     fn wants_placebo(&self, cell: &Cell) -> bool {
-        let known = self.known.cell(cell);
         self.campaign.selection.selects(Candidate::PLACEBO)
-            && !known.is_some_and(|known| known.has_failed(&Candidate::Placebo))
+            && !self.known.has_failed(cell, &Candidate::Placebo)
     }
 
     /// The candidates that are measured in a cell for the first time.
@@ -234,10 +218,7 @@ impl Guide<'_> {
         });
         let mut rivals = self.campaign.each_once(cell, rivals).distinct;
         rivals.extend(others);
-        rivals.retain(|candidate| {
-            let failed = self.known.cell(cell);
-            !failed.is_some_and(|known| known.has_failed(candidate))
-        });
+        rivals.retain(|candidate| !self.known.has_failed(cell, candidate));
         let margin = prune::margin(self.known, self.expectation, cell);
         let promising = |of: Vec<Candidate>| prune::promising(cell, of, self.expectation, margin);
         let mut chosen: BTreeSet<Candidate> = BTreeSet::new();
@@ -292,7 +273,7 @@ impl Guide<'_> {
     /// The first block sizes to try, in bytes; near the minimum a factor of two costs little.
     fn block_sizes(&self, cell: &Cell, family: &Family, near: &[(Cell, Candidate)]) -> Vec<u64> {
         let parameters = &self.campaign.parameters;
-        if !family.is_cut {
+        if !family.is_cut() {
             return vec![1];
         }
         if !parameters.predicted {

@@ -68,6 +68,12 @@ impl Known {
         self.cell(cell).map_or(0, KnownCell::launches)
     }
 
+    /// Whether a candidate has failed in a cell.
+    pub(crate) fn has_failed(&self, cell: &Cell, candidate: &Candidate) -> bool {
+        self.cell(cell)
+            .is_some_and(|known| known.has_failed(candidate))
+    }
+
     /// Whether any candidate was compared with the default in a cell.
     pub(crate) fn is_compared(&self, cell: &Cell) -> bool {
         self.cell(cell).is_some_and(KnownCell::has_rivals)

@@ -39,7 +39,7 @@ impl Survey<'_> {
         if !before.is_empty() && !after.is_empty() && before.is_disjoint(&after) {
             return true;
         }
-        let seconds = |cell| self.known.cell(cell)?.seconds(&Candidate::Default);
+        let seconds = |cell| self.guide.known.cell(cell)?.seconds(&Candidate::Default);
         let growth = seconds(high)
             .zip(seconds(low))
             .map(|(high, low)| high / low);
@@ -54,11 +54,10 @@ impl Survey<'_> {
             let standings = self.standings(cell).iter();
             standings.filter(|named| named.candidate != Candidate::Default)
         };
-        let is_native = |candidate: &Candidate| matches!(candidate, Candidate::Native { .. });
-        let knows_natives = others().any(|named| is_native(&named.candidate));
+        let knows_natives = others().any(|named| named.candidate.is_native());
         let like = others().filter(|named| {
             named.standing.ratio.ln().abs() <= SAME
-                && (is_native(&named.candidate) || !knows_natives)
+                && (named.candidate.is_native() || !knows_natives)
         });
         like.map(|named| kin(&named.candidate)).collect()
     }

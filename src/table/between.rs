@@ -18,7 +18,7 @@ use vocabulary::{Candidate, CommShape, RankOrder};
 
 use self::pair::Pair;
 use crate::lookup::is_in_other_order;
-use crate::{CandidateTimes, Deployment, OperatorClass, Query, RuleSource, ShapeRules, Table};
+use crate::{CandidateTimes, Query, RuleSource, ShapeRules, Table};
 
 /// The most shapes between two neighbours for which rules are written out.
 const MOST_WRITTEN: u32 = 64;
@@ -63,25 +63,12 @@ impl Table {
         }
         let mut written: Vec<ShapeRules> = Vec::new();
         for shape in shapes.difference(&known) {
-            for deployment in Deployment::ALL {
-                for operators in OperatorClass::ALL {
-                    let query = Query {
-                        collective,
-                        shape: *shape,
-                        order: RankOrder::Unknown,
-                        bytes: 0,
-                        operators,
-                        deployment,
-                    };
-                    let entry = self.between(&query).map(|(entry, _)| ShapeRules {
-                        deployments: deployment.into(),
-                        ..entry
-                    });
-                    written.extend(entry.filter(|entry| !written.contains(entry)));
-                    if !collective.is_reduction() {
-                        break;
-                    }
-                }
+            for query in Query::all(collective, *shape, RankOrder::Unknown) {
+                let entry = self.between(&query).map(|(entry, _)| ShapeRules {
+                    deployments: query.deployment.into(),
+                    ..entry
+                });
+                written.extend(entry.filter(|entry| !written.contains(entry)));
             }
         }
         written
@@ -93,31 +80,18 @@ impl Table {
 /// long as the default. An entry without a neighbour keeps no times.
 pub fn leave_needed_times(collective: Collective, entries: &mut [ShapeRules]) {
     let mut needed: Vec<BTreeSet<Candidate>> = vec![BTreeSet::new(); entries.len()];
-    for deployment in Deployment::ALL {
-        for operators in OperatorClass::ALL {
-            for high in 0..entries.len() {
-                let query = Query {
-                    collective,
-                    shape: entries[high].shape,
-                    order: RankOrder::Unknown,
-                    bytes: 0,
-                    operators,
-                    deployment,
+    for (high, entry) in entries.iter().enumerate() {
+        let queries = Query::all(collective, entry.shape, RankOrder::Unknown);
+        for query in queries.filter(|query| entry.covers(query)) {
+            for family in FAMILIES {
+                let Some(low) = nearest_in(entries, &query, family, false) else {
+                    continue;
                 };
-                for family in FAMILIES {
-                    let Some(low) = nearest_in(entries, &query, family, false) else {
-                        continue;
-                    };
-                    if !entries[high].covers(&query) {
-                        continue;
-                    }
-                    if let Some(pair) = Pair::of(&entries[low], &entries[high], &query) {
-                        let fastest = pair.fastest_anywhere();
-                        for end in [low, high] {
-                            needed[end]
-                                .extend(fastest.iter().map(|candidate| (*candidate).clone()));
-                            needed[end].extend(like_default(&entries[end]));
-                        }
+                if let Some(pair) = Pair::of(&entries[low], entry, &query) {
+                    let fastest = pair.fastest_anywhere();
+                    for end in [low, high] {
+                        needed[end].extend(fastest.iter().copied().cloned());
+                        needed[end].extend(like_default(&entries[end]));
                     }
                 }
             }

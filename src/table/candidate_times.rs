@@ -10,7 +10,7 @@ use vocabulary::units::format_bytes;
 use crate::decimal::{self, shifted};
 use crate::emit::{self, list};
 use crate::parse::{Checked, Place, bytes};
-use crate::rule::{self, Group, names_candidate};
+use crate::rule::{Group, names_candidate};
 use crate::types::rounded;
 use crate::{Deployments, Problem};
 
@@ -100,7 +100,7 @@ fn times(
         *at.and_then(|at| is_default.get_mut(at))
             .ok_or_else(|| row.index(index).unfit("one of the sizes in `bytes`"))? = true;
     }
-    let candidate = rule::candidate(place, given.named_candidate(), group)?;
+    let candidate = given.candidate(place, group)?;
     if candidate == Candidate::Default {
         let expected = "an algorithm: the default's times are in `default_microseconds`";
         return Err(place.key("candidate").unfit(expected));

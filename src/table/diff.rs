@@ -10,7 +10,7 @@ use statistics::geometric_mean;
 use vocabulary::{Candidate, CommShape, Library, RankOrder, collective_name};
 
 use self::entry::{Entry, Outcome};
-use crate::{Confidence, Deployment, Deployments, OperatorClass, Operators, Table};
+use crate::{Confidence, Deployments, Operators, Query, Table};
 
 /// The differences between two tables, `before` and `after`.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -218,20 +218,11 @@ impl Table {
             .flat_map(|table| table.collectives.keys().copied())
             .collect();
         for collective in collectives {
-            let classes = match collective.is_reduction() {
-                true => &OperatorClass::ALL[..],
-                false => &[OperatorClass::Commutative],
-            };
             let shapes = shapes(&both, collective);
             for &(shape, order) in &shapes {
-                let mut found = Vec::new();
-                for deployment in Deployment::ALL {
-                    for &class in classes {
-                        let entry = Entry::new(both, collective, (shape, order), class, deployment);
-                        found.push((class, deployment, entry.compare()));
-                    }
-                }
-                for (operators, deployments, outcome) in joined(collective, found) {
+                let queries = Query::all(collective, shape, order);
+                let found = queries.map(|query| (query, Entry::new(both, query).compare()));
+                for (operators, deployments, outcome) in joined(found) {
                     let group = Group {
                         collective,
                         shape,
@@ -282,17 +273,14 @@ fn shapes(tables: &[&Table; 2], collective: Collective) -> BTreeSet<(CommShape, 
 }
 
 /// Merges equal outcomes for both classes of operators, or for both deployments.
-fn joined(
-    collective: Collective,
-    found: Vec<(OperatorClass, Deployment, Outcome)>,
-) -> Vec<(Operators, Deployments, Outcome)> {
+fn joined(found: impl Iterator<Item = (Query, Outcome)>) -> Vec<(Operators, Deployments, Outcome)> {
     let mut by_class: Vec<(Operators, Deployments, Outcome)> = Vec::new();
-    for (class, deployment, outcome) in found {
-        let operators = match collective.is_reduction() {
+    for (query, outcome) in found {
+        let operators = match query.collective.is_reduction() {
             false => Operators::Any,
-            true => class.into(),
+            true => query.operators.into(),
         };
-        let deployments = deployment.into();
+        let deployments = query.deployment.into();
         let mut known = by_class.iter_mut();
         match known.find(|known| (known.1, &known.2) == (deployments, &outcome)) {
             Some(known) => known.0 = Operators::Any,

@@ -30,6 +30,32 @@ pub struct Query {
     pub deployment: Deployment,
 }
 
+impl Query {
+    /// The queries about calls of 0 bytes on a shape: for each deployment and, where something is combined, for both
+    /// classes of operators.
+    pub(crate) fn all(
+        collective: Collective,
+        shape: CommShape,
+        order: RankOrder,
+    ) -> impl Iterator<Item = Self> {
+        let classes = match collective.is_reduction() {
+            true => &OperatorClass::ALL[..],
+            false => &[OperatorClass::Commutative],
+        };
+        let of_deployment = move |deployment| {
+            classes.iter().map(move |&operators| Self {
+                collective,
+                shape,
+                order,
+                bytes: 0,
+                operators,
+                deployment,
+            })
+        };
+        Deployment::ALL.into_iter().flat_map(of_deployment)
+    }
+}
+
 /// A table's answer to a [`Query`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision<'t> {
@@ -362,14 +388,7 @@ fn decide<'t>(
         confidence,
         confirmed: exact && rule.confirmed,
         matched,
-        rule: RulePlace::Rule {
-            collective: query.collective,
-            shape: entry.shape,
-            order: entry.order,
-            operators: entry.operators,
-            deployments: entry.deployments,
-            from_bytes: rule.from_bytes,
-        },
+        rule: entry.place(query.collective, rule.from_bytes),
         basis: Some(Basis {
             confirmed: rule.confirmed,
             confidence: rule.confidence,

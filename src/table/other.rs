@@ -5,7 +5,7 @@ use strict_yaml::Mistake;
 use vocabulary::{Candidate, MOCKUPS, Mockup, Parameters};
 
 use crate::parse::{Checked, Place};
-use crate::rule::{self, Group, NamedCandidate};
+use crate::rule::{Group, refuse_parameters};
 use crate::{Operators, Problem};
 
 /// The parameters of native and imported algorithms, as files spell them.
@@ -17,10 +17,10 @@ const PARAMETERS: [&str; 2] = ["segment_bytes", "fanout"];
 /// [`libraries::combines_in_order`] knows which of them combine in rank order.
 pub(crate) fn candidate(
     place: &Place<'_>,
-    named: NamedCandidate<'_>,
+    name: &str,
+    parameters: Parameters,
     group: Group<'_>,
 ) -> Checked<Candidate> {
-    let name = named.candidate;
     let (collective, operators) = (group.collective, group.operators);
     let field = place.key("candidate");
     check_collective(&field, name, collective)?;
@@ -36,7 +36,7 @@ pub(crate) fn candidate(
     }
     let algorithm = name.to_owned();
     if name.starts_with(Candidate::MOCKUP) {
-        named.refuse_parameters(place, &[])?;
+        refuse_parameters(place, name, &parameters, &[])?;
         let of_collective = MOCKUPS.iter().filter(|it| it.collective == collective);
         let known: Vec<String> = of_collective.map(Mockup::name).collect();
         if known.contains(&algorithm) {
@@ -45,12 +45,7 @@ pub(crate) fn candidate(
         let known = known.iter().map(String::as_str);
         return Err(field.fault(Mistake::unknown("mock-up", name, known)));
     }
-    named.refuse_parameters(place, &PARAMETERS)?;
-    let parameters = Parameters {
-        segment_bytes: rule::size(place, "segment_bytes", named.segment_bytes)?,
-        fanout: rule::count(place, "fanout", named.fanout)?,
-        ..Parameters::default()
-    };
+    refuse_parameters(place, name, &parameters, &PARAMETERS)?;
     Ok(if name.starts_with(Candidate::NATIVE) {
         Candidate::Native {
             algorithm,

@@ -93,18 +93,12 @@ impl Table {
                 return Err(document.at_value(&field, Problem::Control { key }).into());
             }
         }
-        let place = Place {
+        let place = |key| Place {
             document: &document,
-            field: Field::of("collectives"),
+            field: Field::of(key),
         };
-        let verdicts = verdicts::read(
-            &Place {
-                document: &document,
-                field: Field::of("verdicts"),
-            },
-            definition.verdicts,
-            version,
-        )?;
+        let verdicts = verdicts::read(&place("verdicts"), definition.verdicts, version)?;
+        let place = place("collectives");
         let mut collectives = BTreeMap::new();
         for (name, definition) in definition.collectives {
             let place = place.key(&name);
@@ -291,8 +285,8 @@ fn shape_rules(
         }
     };
     Ok(ShapeRules {
-        shape: group.shape,
-        order: definition.order.unwrap_or_default(),
+        shape,
+        order: group.order,
         operators,
         deployments: group.deployments,
         source,

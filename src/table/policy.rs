@@ -31,24 +31,19 @@ pub struct Policy {
 impl Policy {
     /// The requirement that a rule fails on the shape that it was made for; `None` if it is deployed.
     pub fn lack(self, rule: &Rule, provenance: &Provenance) -> Option<Lack> {
-        let basis = Basis {
-            confirmed: rule.confirmed,
-            confidence: rule.confidence,
-            provenance,
-        };
-        let of_rule = || self.lack_of(basis);
-        (rule.candidate != Candidate::Default)
-            .then(of_rule)
-            .flatten()
+        match rule.candidate {
+            Candidate::Default => None,
+            _ => self.lack_of(rule.confirmed, rule.confidence, provenance),
+        }
     }
 
     /// The first requirement that a rule fails, if the rule replaces the default; `None` if it fails none.
-    fn lack_of(self, basis: Basis<'_>) -> Option<Lack> {
-        let Basis {
-            confirmed,
-            confidence,
-            provenance,
-        } = basis;
+    fn lack_of(
+        self,
+        confirmed: bool,
+        confidence: Confidence,
+        provenance: &Provenance,
+    ) -> Option<Lack> {
         let least = self.min_confidence.unwrap_or(provenance.min_confidence);
         if provenance.library.is_simulated() && !self.unconfirmed {
             // The rule stays simulated, whatever its confirmation and confidence.
@@ -65,12 +60,8 @@ impl Policy {
     /// Whether rules are deployed on shapes between measured ones: they count as rules of medium confidence that fresh
     /// launches have not confirmed.
     fn interpolates(self, provenance: &Provenance) -> bool {
-        let basis = Basis {
-            confirmed: false,
-            confidence: Confidence::Medium,
-            provenance,
-        };
-        self.lack_of(basis).is_none()
+        let lack = self.lack_of(false, Confidence::Medium, provenance);
+        lack.is_none()
     }
 }
 
@@ -201,7 +192,7 @@ impl Table {
         let rules = entries.flat_map(|entry| &entry.rules);
         // Programs that use colltune leave the library's own algorithms to the library.
         let counts = |rule: &&Rule| match deployment {
-            Deployment::Colltune => matches!(rule.candidate, Candidate::Ours { .. }),
+            Deployment::Colltune => rule.candidate.is_ours(),
             Deployment::Library => true,
         };
         for rule in rules.filter(counts) {
@@ -221,10 +212,14 @@ impl Decision<'_> {
     /// The reason why a policy does not deploy the decision, to follow a colon; `None` if it does, or if the decision
     /// is the default.
     pub fn withheld(&self, policy: Policy) -> Option<String> {
-        let basis = self
+        let Basis {
+            confirmed,
+            confidence,
+            provenance,
+        } = self
             .basis
             .filter(|_| *self.candidate != Candidate::Default)?;
-        let of_rule = policy.lack_of(basis).map(Lack::reason);
+        let of_rule = policy.lack_of(confirmed, confidence, provenance);
         let of_shape = match self.matched {
             _ if policy.extrapolate => None,
             ShapeMatch::Nearest(_) => Some("the shape was not measured"),
@@ -236,6 +231,7 @@ impl Decision<'_> {
             | ShapeMatch::Interpolated(..)
             | ShapeMatch::Absent => None,
         };
+        let of_rule = of_rule.map(Lack::reason);
         of_rule.or_else(|| of_shape.map(str::to_owned))
     }
 }

@@ -3,7 +3,7 @@
 use schedule::{Algorithm, Collective, Parameter, Placed, Request, Schedule, Unsupported};
 use strict_yaml::{Mistake, Scalar};
 use vocabulary::bounds::{RANKS, SPEEDUP};
-use vocabulary::{Candidate, CommShape, Parameters, RankOrder, Through, out_of_order};
+use vocabulary::{Candidate, CommShape, Parameters, RankOrder, out_of_order};
 
 use crate::other;
 use crate::parse::{Checked, Place, bytes};
@@ -85,21 +85,27 @@ macro_rules! names_candidate {
         }
 
         impl $Form {
-            fn named_candidate(&self) -> $crate::rule::NamedCandidate<'_> {
-                $crate::rule::NamedCandidate {
-                    candidate: &self.candidate,
-                    block_bytes: self.block_bytes.as_ref(),
-                    blocks: self.blocks,
+            /// The candidate that the keys name.
+            fn candidate(
+                &self,
+                place: &$crate::parse::Place<'_>,
+                group: $crate::rule::Group<'_>,
+            ) -> $crate::parse::Checked<vocabulary::Candidate> {
+                use $crate::rule::{candidate, count, size};
+                let parameters = vocabulary::Parameters {
+                    block_bytes: size(place, "block_bytes", self.block_bytes.as_ref())?,
+                    blocks: count(place, "blocks", self.blocks)?,
                     radix: self.radix,
-                    reduce: self.reduce.as_deref(),
-                    bcast: self.bcast.as_deref(),
-                    node: self.node.as_deref(),
-                    network: self.network.as_deref(),
-                    leaders_per_node: self.leaders_per_node,
-                    segment_bytes: self.segment_bytes.as_ref(),
-                    fanout: self.fanout,
+                    reduce: self.reduce.clone(),
+                    bcast: self.bcast.clone(),
+                    node: self.node.clone(),
+                    network: self.network.clone(),
+                    leaders_per_node: count(place, "leaders_per_node", self.leaders_per_node)?,
+                    segment_bytes: size(place, "segment_bytes", self.segment_bytes.as_ref())?,
+                    fanout: count(place, "fanout", self.fanout)?,
                     through: self.through.unwrap_or_default(),
-                }
+                };
+                candidate(place, &self.candidate, parameters, group)
             }
         }
     };
@@ -116,52 +122,21 @@ names_candidate! {
     }
 }
 
-/// A candidate as written in the file.
-#[derive(Clone, Copy)]
-pub(crate) struct NamedCandidate<'d> {
-    pub(crate) candidate: &'d str,
-    pub(crate) block_bytes: Option<&'d Scalar>,
-    pub(crate) blocks: Option<u32>,
-    pub(crate) radix: Option<u32>,
-    pub(crate) reduce: Option<&'d str>,
-    pub(crate) bcast: Option<&'d str>,
-    pub(crate) node: Option<&'d str>,
-    pub(crate) network: Option<&'d str>,
-    pub(crate) leaders_per_node: Option<u32>,
-    pub(crate) segment_bytes: Option<&'d Scalar>,
-    pub(crate) fanout: Option<u32>,
-    pub(crate) through: Through,
-}
-
-impl NamedCandidate<'_> {
-    /// Refuses the first of the given parameters that the candidate does not take.
-    pub(crate) fn refuse_parameters(
-        &self,
-        place: &Place<'_>,
-        takes: &[&'static str],
-    ) -> Checked<()> {
-        let given = [
-            ("block_bytes", self.block_bytes.is_some()),
-            ("blocks", self.blocks.is_some()),
-            ("radix", self.radix.is_some()),
-            ("reduce", self.reduce.is_some()),
-            ("bcast", self.bcast.is_some()),
-            ("node", self.node.is_some()),
-            ("network", self.network.is_some()),
-            ("leaders_per_node", self.leaders_per_node.is_some()),
-            ("segment_bytes", self.segment_bytes.is_some()),
-            ("fanout", self.fanout.is_some()),
-            (THROUGH, !self.through.is_mpi()),
-        ];
-        let mut given = given.into_iter().filter(|(_, is_given)| *is_given);
-        match given.find(|(parameter, _)| !takes.contains(parameter)) {
-            None => Ok(()),
-            Some((parameter, _)) => Err(place.key(parameter).fault(Problem::NotTaken {
-                candidate: self.candidate.to_owned(),
-                parameter,
-                takes: takes.to_vec(),
-            })),
-        }
+/// Refuses the first of the given parameters that a candidate does not take.
+pub(crate) fn refuse_parameters(
+    place: &Place<'_>,
+    candidate: &str,
+    parameters: &Parameters,
+    takes: &[&'static str],
+) -> Checked<()> {
+    let mut given = parameters.given();
+    match given.find(|(parameter, _)| !takes.contains(parameter)) {
+        None => Ok(()),
+        Some((parameter, _)) => Err(place.key(parameter).fault(Problem::NotTaken {
+            candidate: candidate.to_owned(),
+            parameter,
+            takes: takes.to_vec(),
+        })),
     }
 }
 
@@ -176,26 +151,26 @@ pub(crate) fn read(
     {
         return Err(place.key("speedup").unfit(&SPEEDUP.to_string()));
     }
-    let candidate = candidate(place, definition.named_candidate(), group)?;
     Ok(Rule {
+        candidate: definition.candidate(place, group)?,
         from_bytes: bytes(&definition.from, || place.key("from"))?,
-        candidate,
         speedup: definition.speedup,
         confidence: definition.confidence,
         confirmed: definition.confirmed.unwrap_or(false),
     })
 }
 
-/// Reads a rule's candidate.
+/// The candidate with a full name and parameters, if entries of a group may name it.
 pub(crate) fn candidate(
     place: &Place<'_>,
-    named: NamedCandidate<'_>,
+    name: &str,
+    parameters: Parameters,
     group: Group<'_>,
 ) -> Checked<Candidate> {
-    let candidate = any_candidate(place, named, group)?;
+    let candidate = any_candidate(place, name, parameters, group)?;
     if !group.deployments.offer(&candidate) {
         return Err(place.key("candidate").fault(Problem::NotInLibrary {
-            candidate: named.candidate.to_owned(),
+            candidate: name.to_owned(),
             deployments: group.deployments,
         }));
     }
@@ -204,33 +179,23 @@ pub(crate) fn candidate(
 
 fn any_candidate(
     place: &Place<'_>,
-    named: NamedCandidate<'_>,
+    name: &str,
+    parameters: Parameters,
     group: Group<'_>,
 ) -> Checked<Candidate> {
-    let name = named.candidate;
     if name.contains(':') {
-        return other::candidate(place, named, group);
+        return other::candidate(place, name, parameters, group);
     }
     let algorithm = match name {
         DEFAULT => None,
         name => Some(algorithm(place, name, group)?),
     };
-    named.refuse_parameters(place, &taken_by(algorithm))?;
+    refuse_parameters(place, name, &parameters, &taken_by(algorithm))?;
     let Some(algorithm) = algorithm else {
         return Ok(Candidate::Default);
     };
-    let parameters = Parameters {
-        block_bytes: size(place, "block_bytes", named.block_bytes)?,
-        blocks: count(place, "blocks", named.blocks)?,
-        radix: named.radix,
-        reduce: inner(place, "reduce", named.reduce, Collective::Reduce)?,
-        bcast: inner(place, "bcast", named.bcast, Collective::Bcast)?,
-        node: named.node.map(str::to_owned),
-        network: named.network.map(str::to_owned),
-        leaders_per_node: count(place, "leaders_per_node", named.leaders_per_node)?,
-        through: named.through,
-        ..Parameters::default()
-    };
+    check_inner(place, "reduce", &parameters.reduce, Collective::Reduce)?;
+    check_inner(place, "bcast", &parameters.bcast, Collective::Bcast)?;
     if parameters.blocks.is_some() && parameters.block_bytes.is_some() {
         return Err(place.key("blocks").fault(Problem::BothBlocks));
     }
@@ -365,16 +330,16 @@ pub(crate) fn size(
     count(place, key, size.transpose()?)
 }
 
-/// The id of an inner algorithm of a composed one.
-fn inner(
+/// Checks the id of an inner algorithm of a composed one.
+fn check_inner(
     place: &Place<'_>,
     key: &str,
-    given: Option<&str>,
+    given: &Option<String>,
     collective: Collective,
-) -> Checked<Option<String>> {
-    let is_known = |id: &str| schedule::parts_of(collective).any(|algorithm| algorithm.id == id);
+) -> Checked<()> {
+    let mut known = schedule::parts_of(collective).map(|algorithm| algorithm.id);
     match given {
-        Some(id) if !is_known(id) => {
+        Some(id) if !known.any(|known| known == id) => {
             let kind = match collective {
                 Collective::Bcast => "inner broadcast",
                 _ => "inner reduce",
@@ -382,6 +347,6 @@ fn inner(
             let known = schedule::parts_of(collective).map(|algorithm| algorithm.id);
             Err(place.key(key).fault(Mistake::unknown(kind, id, known)))
         }
-        given => Ok(given.map(str::to_owned)),
+        _ => Ok(()),
     }
 }

@@ -79,7 +79,7 @@ fn verdict(place: &Place<'_>, given: VerdictDefinition, version: u32) -> Checked
         ..Group::of(collective, &given.library.name, version)
     };
     let size = bytes(&given.bytes, || place.key("bytes"))?;
-    let candidate = rule::candidate(place, given.named_candidate(), group)?;
+    let candidate = given.candidate(place, group)?;
     let speedup = given.speedup.map(|given| speedup(place, &given));
     Ok(Verdict {
         unix_seconds: whole(place, "when", &given.when)?,

@@ -23,12 +23,12 @@ pub(crate) use self::budget::{
 };
 pub(crate) use self::coverage::Coverage;
 use crate::TunerError;
+use crate::analysis::stored::orders;
 use crate::confirming::{Confirming, confirms};
 use crate::guided::{Search, predicted_block};
-use crate::order::orders;
 
 /// Everything that a campaign measures.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agenda {
     /// The experiments on the machine.
     pub experiments: Vec<Experiment>,
@@ -162,14 +162,10 @@ impl Agenda {
         pattern: Pattern,
     ) -> Self {
         Self {
-            experiments: Vec::new(),
             cells: cells.to_vec(),
-            merged: Merged::new(),
             launches,
             pattern,
-            search: None,
-            confirming: None,
-            keeps_time: false,
+            ..Self::default()
         }
     }
 

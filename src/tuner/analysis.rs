@@ -15,11 +15,11 @@ use vocabulary::{Candidate, Library, Pattern, Purpose, Subject, Warning};
 use wire::{Environment, FailureRecord};
 
 use self::stored::{
-    campaign_of, choose, decide_options, definition, natives, samples, shares, stem,
+    campaign_of, choose, decide_options, definition, digest_in, natives, orders, samples, shares,
+    stem,
 };
 use crate::agenda::{Coverage, launching_seconds};
-use crate::identity::digest_in;
-use crate::order::orders;
+
 use crate::verdicts::binding;
 use crate::{Agenda, SampleOrigin, TunerError, confirming};
 

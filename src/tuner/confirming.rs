@@ -88,7 +88,7 @@ impl Confirming {
             let key = (Subject::Cell(trial.cell), Candidate::Default);
             fresh.rounds(trial.pattern, &trial.cell) + explored.get(&key).copied().unwrap_or(0)
         };
-        let trials = confirmation.open().to_vec();
+        let trials = confirmation.open.clone();
         let patterns = campaign.confirming_patterns();
         let (seconds, affordable) =
             budgeted(campaign, store, library, &patterns, &confirmation, &fresh)?;
@@ -100,9 +100,9 @@ impl Confirming {
             trials,
             affordable,
             seconds,
-            launches: fresh.launches(),
-            finished: confirmation.finished(),
-            turns: confirmation.turns(),
+            launches: fresh.launches,
+            finished: confirmation.finished,
+            turns: confirmation.turns,
             patterns,
         })
     }
@@ -134,7 +134,7 @@ fn budgeted(
     confirmation: &fit::Confirmation<'_>,
     fresh: &Fresh,
 ) -> Result<(f64, Vec<Trial>), TunerError> {
-    let (open, launches) = (confirmation.open(), fresh.launches());
+    let (open, launches) = (&confirmation.open, fresh.launches);
     let left = unspent_seconds(store, campaign, library)?;
     let mut rests: BTreeMap<Cell, Rest> = BTreeMap::new();
     for trial in open {
@@ -149,7 +149,7 @@ fn budgeted(
         such.map(|rest| rest.launches).max().unwrap_or(0)
     };
     let slice = |is_begun: bool| {
-        let work = (launches, confirmation.turns(), launches_left(is_begun));
+        let work = (launches, confirmation.turns, launches_left(is_begun));
         confirming_slice(campaign, left, work)
     };
     let slices = [slice(false), slice(true)];
@@ -183,9 +183,9 @@ pub(crate) fn samples(
 ) -> Result<Vec<(Pattern, Vec<Sample>)>, TunerError> {
     let of_pattern = |pattern| {
         let mut samples = store.confirming_samples(library, pattern)?;
-        samples.retain(|sample| match &sample.subject {
-            Subject::Cell(cell) => agenda.may_confirm(cell, &sample.candidate),
-            Subject::Experiment(_) => false,
+        samples.retain(|sample| {
+            let cell = sample.subject.cell();
+            cell.is_some_and(|cell| agenda.may_confirm(&cell, &sample.candidate))
         });
         Ok((pattern, samples))
     };

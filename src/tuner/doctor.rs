@@ -9,8 +9,8 @@ use launcher::{Installation, check_libdir, discover, find_driver, list_settings,
 use libraries::{LibraryName, Serving};
 use schemars::JsonSchema;
 use serde::Serialize;
+use vocabulary::Library;
 use vocabulary::units::format_bytes;
-use vocabulary::{Library, Warning};
 use wire::Environment;
 
 use crate::SearchPaths;
@@ -292,13 +292,6 @@ fn deployed(environment: &Environment) -> Vec<String> {
         )
     };
     rules.map(sentence).collect()
-}
-
-impl Diagnosis {
-    /// Warnings about measuring in this environment.
-    pub fn warnings(&self) -> &[Warning] {
-        &self.environment.warnings
-    }
 }
 
 fn advice(libraries: &[DriverFound], cores: u32) -> Vec<String> {

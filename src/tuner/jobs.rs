@@ -9,7 +9,7 @@ use store::{LaunchOutcome, Lease, Lock, SpoolReader, Store, StoreError};
 use wire::Record;
 
 use crate::agenda::Coverage;
-use crate::analysis::stored::campaign_of;
+use crate::analysis::stored::{campaign_of, definition, natives};
 use crate::launch::Launch;
 use crate::{Agenda, CampaignProgress, SearchPaths, Silent, TunerError, store_file};
 
@@ -128,14 +128,12 @@ fn progress(store: &Store) -> Result<Option<CampaignProgress>, TunerError> {
     let Some(last) = store.launches()?.pop() else {
         return Ok(None);
     };
-    let mut rows = store.campaigns()?.into_iter();
-    let row = rows.find(|row| row.digest == last.campaign);
+    let row = definition(store, Some(&last))?;
     let Some(campaign) = row.as_ref().map(campaign_of).transpose()?.flatten() else {
         return Ok(None);
     };
     let environments = store.environments(&last.library)?;
-    let start = environments.last().map(|(_, start)| start);
-    let natives = start.map_or(&[][..], |start| &start.environment.natives);
+    let natives = natives(&environments);
     let agenda = Agenda::new(&campaign, Some(store), &last.library, natives)?;
     let coverage = Coverage::of(store, &last.library, agenda.pattern)?;
     Ok(Some(agenda.progress(&coverage)))

@@ -38,12 +38,12 @@ pub(crate) enum OnInterrupt {
 pub(crate) enum Ended {
     /// The launch came to an orderly end.
     Finished(Finish),
-    /// A candidate caused the end; its failure is stored.
-    ByCandidate { message: String },
-    /// The launcher was killed from outside.
-    Killed { message: String },
-    /// The batch system ended its job.
-    Batch { end: BatchEnd, message: String },
+    /// A candidate caused the end, and its failure is stored, or the launcher was killed from outside, or the batch
+    /// system ended the job for the reason `end`.
+    Died {
+        end: Option<BatchEnd>,
+        message: String,
+    },
     /// The launch continues without the command.
     GoesOn { id: String, standing: JobState },
 }
@@ -79,6 +79,34 @@ pub(crate) fn folder(store: &Path) -> PathBuf {
     let mut folder = store.as_os_str().to_owned();
     folder.push(".launches");
     PathBuf::from(folder)
+}
+
+/// The job of a launch.
+pub(crate) fn job(
+    at: &MeasurementContext,
+    number: u32,
+    nodes: NodeRequest,
+    timeout: Option<Duration>,
+) -> Result<Job, TunerError> {
+    let place = |kind: &str| {
+        let path = file(&at.campaign.output.store, number, kind);
+        // The working directory may differ on another node.
+        match at.launcher.outlives() {
+            true => absolute(&path),
+            false => Ok(path),
+        }
+    };
+    Ok(Job {
+        driver: at.driver.clone().unwrap_or_default(),
+        plan: place("plan.json")?,
+        ranks: nodes.shape.ranks(),
+        ppn: nodes.shape.ppn,
+        log: place("log")?,
+        environment: at.environment.clone(),
+        timeout,
+        begin_in: nodes.begin_in,
+        keep: nodes.keep,
+    })
 }
 
 impl<'a> Launch<'a> {
@@ -151,28 +179,10 @@ impl<'a> Launch<'a> {
     }
 
     fn job(&self, at: &MeasurementContext, nodes: NodeRequest) -> Result<Job, TunerError> {
-        let place = |kind: &str| {
-            let path = file(&at.campaign.output.store, self.plan.launch, kind);
-            // The working directory may differ on another node.
-            match at.launcher.outlives() {
-                true => absolute(&path),
-                false => Ok(path),
-            }
-        };
-        let seconds = self.plan.deadline_seconds.unwrap_or(f64::from(u32::MAX)) + GRACE_SECONDS;
-        Ok(Job {
-            driver: at.driver.clone().unwrap_or_default(),
-            plan: place("plan.json")?,
-            ranks: nodes.shape.ranks(),
-            ppn: nodes.shape.ppn,
-            log: place("log")?,
-            environment: at.environment.clone(),
-            timeout: Some(Duration::from_secs_f64(
-                seconds + self.plan.watchdog_seconds,
-            )),
-            begin_in: nodes.begin_in,
-            keep: nodes.keep,
-        })
+        let deadline = self.plan.deadline_seconds.unwrap_or(f64::from(u32::MAX));
+        let seconds = deadline + GRACE_SECONDS + self.plan.watchdog_seconds;
+        let timeout = Some(Duration::from_secs_f64(seconds));
+        job(at, self.plan.launch, nodes, timeout)
     }
 
     /// Stores the records that were added to the spool since the last call.

@@ -20,7 +20,7 @@ mod exports;
 mod file;
 mod forecast;
 mod guided;
-mod identity;
+
 mod jobs;
 mod launch;
 mod machine;
@@ -28,7 +28,7 @@ mod machine_file;
 mod measure;
 mod node_request;
 mod observer;
-mod order;
+
 mod origin;
 mod scripts;
 mod store_location;
@@ -49,7 +49,7 @@ pub use exports::{
 pub use file::{Named, keep_apart, probe, write};
 pub use forecast::{Forecast, forget_failures};
 pub use jobs::{Cancelled, JobRow, cancel, jobs};
-pub use machine::{MachineError, load_machine, parse_machine};
+pub use machine::{MachineError, load_machine};
 pub use measure::{Measured, SubmittedJob, SubmittedLaunch, measure, measure_cells, submit};
 pub use observer::{Observer, Silent, TuningEvent};
 pub use origin::SampleOrigin;

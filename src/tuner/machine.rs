@@ -69,15 +69,7 @@ pub fn load_machine(path: Option<&Path>) -> Result<Machine, MachineError> {
         path: path.to_owned(),
         source,
     })?;
-    parse_machine(path, &text)
-}
-
-/// Reads a machine from the text of a file.
-///
-/// # Errors
-/// [`MachineError::File`].
-pub fn parse_machine(path: &Path, text: &str) -> Result<Machine, MachineError> {
-    Ok(Machine::parse(text, path)?)
+    Ok(Machine::parse(&text, path)?)
 }
 
 /// Checks that a machine has all parameters that a campaign needs.

@@ -14,24 +14,21 @@ impl CampaignAnalysis {
     /// known.
     pub fn machine_file(&self) -> Option<String> {
         let machine = self.found.machine.machine.as_ref()?;
+        let heading = format!(
+            "# Parameters of {} with {} as fitted by `colltune fit`, in seconds, bytes and seconds per byte.\n\
+             # tuning/machines/reference.yaml explains the keys. Intervals are confidence intervals of medians\n\
+             # over launches; residuals are median relative errors of single measurements.\n\
+             name: \"{}\"\n\
+             ranks_per_node: {}\n",
+            one_line(&self.origin.name),
+            self.origin.library,
+            plain(&machine.name),
+            machine.ranks_per_node
+        );
         let mut file = File {
             fit: &self.found.machine,
-            text: String::new(),
+            text: heading,
         };
-        let origin = &self.origin;
-        file.line(format_args!(
-            "# Parameters of {} with {} as fitted by `colltune fit`, in seconds, bytes and seconds per byte.",
-            one_line(&origin.name),
-            origin.library
-        ));
-        file.line(format_args!(
-            "# tuning/machines/reference.yaml explains the keys. Intervals are confidence intervals of medians"
-        ));
-        file.line(format_args!(
-            "# over launches; residuals are median relative errors of single measurements."
-        ));
-        file.line(format_args!("name: \"{}\"", plain(&machine.name)));
-        file.line(format_args!("ranks_per_node: {}", machine.ranks_per_node));
         file.link(machine, Level::Network);
         file.link(machine, Level::Node);
         if !file.of(|of| of.starts_with("shared.")).is_empty() {
@@ -46,7 +43,8 @@ impl CampaignAnalysis {
         }
         file.gamma(machine);
         file.entry("", "copy", machine.copy.map(exact), "copy");
-        if let [(.., lines)] = &file.fit.combining[..] {
+        let mut combining = file.fit.combining.values();
+        if let (Some(lines), None) = (combining.next(), combining.next()) {
             file.lines("", "combining", lines);
         }
         file.lines("", "copying", &machine.copying);
@@ -109,14 +107,17 @@ impl File<'_> {
                 ("fan_out", link.fan_out),
                 ("fan_in", link.fan_in),
             ];
-            for (key, factor) in factors {
-                if let Some(factor) = factor {
-                    self.line(format_args!("  {key}: {}", exact(factor)));
-                }
-            }
+            self.given("  ", &factors);
             self.lines("  ", "lines", &link.lines);
-            if let Some(gamma) = link.gamma {
-                self.line(format_args!("  gamma: {}", exact(gamma)));
+            self.given("  ", &[("gamma", link.gamma)]);
+        }
+    }
+
+    /// The keys that have a value.
+    fn given(&mut self, indent: &str, keys: &[(&str, Option<f64>)]) {
+        for (key, value) in keys {
+            if let Some(value) = value {
+                self.line(format_args!("{indent}{key}: {}", exact(*value)));
             }
         }
     }
@@ -136,11 +137,7 @@ impl File<'_> {
                 ("exchange", line.exchange),
                 ("fresh", line.fresh),
             ];
-            for (key, value) in keys {
-                if let Some(value) = value {
-                    self.line(format_args!("{indent}    {key}: {}", exact(value)));
-                }
-            }
+            self.given(&format!("{indent}    "), &keys);
         }
     }
 

@@ -16,8 +16,7 @@ use wire::{Plan, PlannedWork, WIRE_VERSION};
 use self::conclude::Streaks;
 pub(crate) use self::lock::CampaignLock;
 use crate::agenda::{Coverage, left_seconds, repetition, unspent_seconds};
-use crate::analysis::stored::campaign_of;
-use crate::identity::digest_in;
+use crate::analysis::stored::{campaign_of, digest_in};
 use crate::launch::{Launch, OnInterrupt, absolute, file};
 use crate::node_request::{NodeRequest, on_the_same_nodes};
 use crate::{Agenda, CampaignProgress, MeasurementContext, Observer, TunerError, TuningEvent};
@@ -101,19 +100,9 @@ pub fn measure_cells(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Measured, TunerError> {
-    let lock = CampaignLock::of(at)?;
-    let store = Store::open_or_create(at.store())?;
     let pattern = at.campaign.pattern;
     let of_cells = |_: &Store| Ok(Agenda::of_cells(cells, launches, pattern));
-    let measuring = Measuring::new(
-        at,
-        &of_cells,
-        store,
-        &lock,
-        observer,
-        stop,
-        OnInterrupt::Own,
-    );
+    let measuring = Measuring::new(at, &of_cells, observer, stop, OnInterrupt::Own)?;
     Ok(measuring.carry_out()?.0)
 }
 
@@ -124,14 +113,13 @@ fn of_campaign(
     stop: &AtomicBool,
     watch: OnInterrupt,
 ) -> Result<(Measured, Option<SubmittedJob>), TunerError> {
-    let lock = CampaignLock::of(at)?;
-    let mut store = Store::open_or_create(at.store())?;
-    if at.relocated.is_some() {
-        adopt::adopt(&mut store, at)?;
-    }
-    check_conditions(&store, at)?;
     let agenda = |store: &Store| Agenda::new(&at.campaign, Some(store), &at.library, &at.natives);
-    Measuring::new(at, &agenda, store, &lock, observer, stop, watch).carry_out()
+    let mut measuring = Measuring::new(at, &agenda, observer, stop, watch)?;
+    if at.relocated.is_some() {
+        adopt::adopt(&mut measuring.store, at)?;
+    }
+    check_conditions(&measuring.store, at)?;
+    measuring.carry_out()
 }
 
 /// The agenda, given a store.
@@ -173,7 +161,8 @@ struct Measuring<'a> {
     at: &'a MeasurementContext,
     agenda: &'a AgendaOf<'a>,
     store: Store,
-    lock: &'a CampaignLock,
+    /// After the store, since fields are dropped in this order: the store is closed before its lock is released.
+    lock: CampaignLock,
     observer: &'a mut dyn Observer,
     stop: &'a AtomicBool,
     watch: OnInterrupt,
@@ -190,17 +179,15 @@ impl<'a> Measuring<'a> {
     fn new(
         at: &'a MeasurementContext,
         agenda: &'a AgendaOf<'a>,
-        store: Store,
-        lock: &'a CampaignLock,
         observer: &'a mut dyn Observer,
         stop: &'a AtomicBool,
         watch: OnInterrupt,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, TunerError> {
+        Ok(Self {
             at,
             agenda,
-            store,
-            lock,
+            lock: CampaignLock::of(at)?,
+            store: Store::open_or_create(at.store())?,
             observer,
             stop,
             watch,
@@ -209,7 +196,7 @@ impl<'a> Measuring<'a> {
             suspects: BTreeSet::new(),
             has_explored: false,
             left: None,
-        }
+        })
     }
 
     fn carry_out(mut self) -> Result<(Measured, Option<SubmittedJob>), TunerError> {
@@ -300,7 +287,7 @@ impl<'a> Measuring<'a> {
             deadline_seconds: Some(left),
             watchdog_seconds: campaign.watchdog_seconds,
             repetition: repetition(campaign, &agenda, &coverage, &tasks, left),
-            racing: campaign.racing.then_some(Racing {
+            racing: campaign.repetitions.racing.then_some(Racing {
                 materiality: campaign.materiality,
             }),
             synchronisation: campaign.synchronisation,

@@ -9,7 +9,7 @@ use vocabulary::{CommShape, Library, Subject};
 use wire::{Plan, PlannedTask, PlannedWork};
 
 use crate::TunerError;
-use crate::identity::digest_in;
+use crate::analysis::stored::digest_in;
 use crate::launch::OnInterrupt;
 
 /// Nodes for one launch.

@@ -1,6 +1,5 @@
 //! Events while measuring.
 
-use std::fmt::Display;
 use std::path::Path;
 
 use serde::{Serialize, Serializer};
@@ -65,10 +64,10 @@ pub enum TuningEvent<'a> {
     /// A candidate failed and is left out from now on.
     Failed {
         /// The cell or experiment.
-        #[serde(serialize_with = "as_text")]
+        #[serde(serialize_with = "results::by_name")]
         subject: &'a Subject,
         /// The candidate.
-        #[serde(serialize_with = "as_text")]
+        #[serde(serialize_with = "results::by_name")]
         candidate: &'a Candidate,
         /// The kind of failure.
         kind: FailureKind,
@@ -96,10 +95,6 @@ pub enum TuningEvent<'a> {
         /// The progress so far.
         progress: CampaignProgress,
     },
-}
-
-fn as_text<S: Serializer>(value: &impl Display, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_str(value)
 }
 
 /// Serializes a path as text, even if it is not UTF-8.

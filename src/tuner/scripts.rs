@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use campaign::LauncherConfig;
 use launcher::Allocation;
-use launcher::Job;
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::Store;
 use vocabulary::CommShape;
 
-use crate::launch::{absolute, file};
+use crate::launch::job;
+use crate::node_request::NodeRequest;
 use crate::{MeasurementContext, TunerError};
 
 /// A job's script.
@@ -35,7 +35,6 @@ pub fn scripts(at: &MeasurementContext, store: Option<&Store>) -> Result<Vec<Scr
         return Ok(Vec::new());
     };
     let number = store.map_or(Ok(1), Store::next_launch)?;
-    let place = |kind| absolute(&file(&at.campaign.output.store, number, kind));
     let largest = at.campaign.largest_shape();
     let nodes: BTreeSet<u32> = match options.allocation {
         Allocation::Shared => [largest.nodes].into(),
@@ -44,18 +43,12 @@ pub fn scripts(at: &MeasurementContext, store: Option<&Store>) -> Result<Vec<Scr
     let mut scripts = Vec::new();
     for nodes in nodes {
         let shape = CommShape { nodes, ..largest };
-        let job = Job {
-            driver: at.driver.clone().unwrap_or_default(),
-            plan: place("plan.json")?,
-            ranks: shape.ranks(),
-            ppn: shape.ppn,
-            log: place("log")?,
-            environment: at.environment.clone(),
-            timeout: None,
+        let request = NodeRequest {
+            shape,
             begin_in: options.spread.map(|_| Duration::ZERO),
             keep: options.spread.is_none(),
         };
-        let text = at.launcher.render(&job)?;
+        let text = at.launcher.render(&job(at, number, request, None)?)?;
         scripts.extend(text.map(|text| Script { shape, text }));
     }
     Ok(scripts)

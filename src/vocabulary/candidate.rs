@@ -95,6 +95,16 @@ impl Candidate {
         }
     }
 
+    /// Whether it is a registered algorithm of ours.
+    pub const fn is_ours(&self) -> bool {
+        matches!(self, Self::Ours { .. })
+    }
+
+    /// Whether it is one of the library's own algorithms, forced.
+    pub const fn is_native(&self) -> bool {
+        matches!(self, Self::Native { .. })
+    }
+
     /// The id without its collective, or `default`.
     pub fn id(&self) -> &str {
         let name = self.algorithm();
@@ -114,6 +124,21 @@ impl Candidate {
             Self::Ours { parameters, .. }
             | Self::Native { parameters, .. }
             | Self::Foreign { parameters, .. } => parameters.clone(),
+        }
+    }
+
+    /// A candidate of ours without its blocks; any other as it is.
+    #[must_use]
+    pub fn without_blocks(&self) -> Self {
+        match self {
+            Self::Ours {
+                algorithm,
+                parameters,
+            } => Self::Ours {
+                algorithm: algorithm.clone(),
+                parameters: parameters.without_blocks(),
+            },
+            other => other.clone(),
         }
     }
 
@@ -251,6 +276,16 @@ impl Parameters {
     /// Whether no parameter is given.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// The parameters without those of blocks.
+    #[must_use]
+    pub fn without_blocks(&self) -> Self {
+        Self {
+            block_bytes: None,
+            blocks: None,
+            ..self.clone()
+        }
     }
 
     /// The given parameters, by name, as in files.

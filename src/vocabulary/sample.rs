@@ -17,6 +17,14 @@ pub enum Subject {
 }
 
 impl Subject {
+    /// The cell; `None` for an experiment.
+    pub const fn cell(&self) -> Option<Cell> {
+        match self {
+            Self::Cell(cell) => Some(*cell),
+            Self::Experiment(_) => None,
+        }
+    }
+
     /// The ranks that took part.
     pub fn shape(&self) -> CommShape {
         match self {

@@ -122,6 +122,8 @@ impl Check<'_> {
             value.as_ref().map(check).transpose()
         };
         let what = system.words().partition;
+        let template = definition.template.as_ref();
+        let template = template.map(|given| self.template(&field.key("template"), given));
         Ok(JobSpecification {
             account: word("account", "account", &definition.account, "")?,
             partition: word("partition", what, &definition.partition, ",")?,
@@ -143,10 +145,7 @@ impl Check<'_> {
                 definition.directives.as_ref(),
                 system,
             )?,
-            template: match &definition.template {
-                None => None,
-                Some(template) => Some(self.template(&field.key("template"), template)?),
-            },
+            template: template.transpose()?,
         })
     }
 

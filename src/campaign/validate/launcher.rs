@@ -79,18 +79,16 @@ impl Check<'_> {
 
     /// The largest number of nodes of a shape; `None` without a limit.
     pub(super) fn nodes(&self, launcher: &LauncherConfig) -> Checked<Option<u32>> {
-        let hosts = match (launcher, self.machine) {
-            (LauncherConfig::Simulated(_) | LauncherConfig::Batch(_), _) => return Ok(None),
-            (LauncherConfig::Local(LocalOptions { hosts: None, .. }), _) => return Ok(Some(1)),
-            // A measured campaign may be from another machine.
-            (LauncherConfig::Local(_), Machine::Unknown { .. }) => return Ok(None),
-            (
-                LauncherConfig::Local(LocalOptions {
-                    hosts: Some(hosts), ..
-                }),
-                _,
-            ) => hosts,
+        let LauncherConfig::Local(local) = launcher else {
+            return Ok(None);
         };
+        let Some(hosts) = &local.hosts else {
+            return Ok(Some(1));
+        };
+        // A measured campaign may be from another machine.
+        if let Machine::Unknown { .. } = self.machine {
+            return Ok(None);
+        }
         let field = Field::of("launcher").key("local").key("hostfile");
         let names = read_hosts(&hosts.file).map_err(|error| self.error(&field, error.into()))?;
         Ok(Some(u32::try_from(names.len()).unwrap_or(u32::MAX)))

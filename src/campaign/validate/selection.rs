@@ -156,14 +156,7 @@ impl Check<'_> {
         let Some(given) = given else {
             return Ok(None);
         };
-        let mut words = BTreeSet::new();
-        for (index, word) in self.entries(field, &given)?.iter().enumerate() {
-            let field = field.index(index);
-            words.insert(
-                self.document
-                    .word(&field, &word.0, "transport", &Through::ALL)?,
-            );
-        }
+        let words = self.words(field, &given, "transport", &Through::ALL)?;
         let is_mpi = words.iter().all(Through::is_mpi);
         Ok((!is_mpi).then(|| words.into_iter().collect()))
     }
@@ -192,14 +185,8 @@ impl Check<'_> {
         let known: Vec<(&str, &str)> = schedule::parts_of(collective)
             .map(|algorithm| (algorithm.id, algorithm.id))
             .collect();
-        let mut ids = BTreeSet::new();
-        for (index, word) in self.entries(field, &given)?.iter().enumerate() {
-            let id = self
-                .document
-                .word(&field.index(index), &word.0, "inner algorithm", &known)?;
-            ids.insert(id.to_owned());
-        }
-        Ok(ids.into_iter().collect())
+        let ids = self.words(field, &given, "inner algorithm", &known)?;
+        Ok(ids.into_iter().map(str::to_owned).collect())
     }
 }
 

@@ -3,9 +3,7 @@ mod markdown;
 
 use std::path::{Path, PathBuf};
 
-use guard::{
-    CheckOptions, Checked, CheckedPoint, Finding, Launches, Rivals, add_probes, check, points,
-};
+use guard::{CheckOptions, Checked, CheckedPoint, Launches, Rivals, add_probes, check, points};
 use report::TextTable;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -214,30 +212,20 @@ pub(super) struct Answers<'a> {
 struct CheckedParts<'a> {
     #[serde(flatten)]
     point: PointParts,
+    #[serde(flatten)]
+    checked: &'a CheckedPoint,
     /// Full name of the runner-up.
     runner_up: Option<String>,
-    /// The time of the table's choice.
-    seconds: Option<f64>,
-    /// The time of the library's default.
-    default_seconds: Option<f64>,
-    /// The time of the runner-up.
-    runner_up_seconds: Option<f64>,
     /// The time in the table.
     recorded_seconds: Option<f64>,
-    /// The number of launches with these times.
-    launches: u32,
     /// Whether the table does not hold here.
     regression: bool,
     /// Whether it is known if the table holds here.
     decided: bool,
-    /// The message of the choice's failure; null if it did not fail.
-    broken: Option<&'a str>,
     /// The reasons why the table does not hold here, as sentences.
     reasons: Vec<String>,
     /// The suspicions that time was too short to decide, as sentences.
     suspicions: Vec<String>,
-    /// The suspicions, confirmed or not.
-    findings: &'a [Finding],
 }
 
 impl<'a> Answers<'a> {
@@ -257,18 +245,13 @@ impl<'a> CheckedParts<'a> {
     fn of(checked: &'a CheckedPoint) -> Self {
         Self {
             point: PointParts::of(&checked.point),
+            checked,
             runner_up: checked.runner_up.as_ref().map(ToString::to_string),
-            seconds: checked.seconds,
-            default_seconds: checked.default_seconds,
-            runner_up_seconds: checked.runner_up_seconds,
             recorded_seconds: checked.point.recorded.map(|recorded| recorded.seconds),
-            launches: checked.launches,
             regression: checked.is_regression(),
             decided: checked.is_decided(),
-            broken: checked.broken.as_deref(),
             reasons: checked.reasons(),
             suspicions: checked.suspicions(),
-            findings: &checked.findings,
         }
     }
 }

@@ -100,7 +100,7 @@ pub(super) struct Findings<'a> {
 impl<'a> Findings<'a> {
     fn of(diagnosis: &'a Diagnosis) -> Self {
         let environment = &diagnosis.environment;
-        let warnings = diagnosis.warnings();
+        let warnings = &environment.warnings;
         Self {
             fit: diagnosis.is_fit(),
             cores: environment.cores,
@@ -214,7 +214,7 @@ fn describe(diagnosis: &Diagnosis) -> String {
     for advice in &diagnosis.advice {
         let _ = writeln!(text, "advice: {advice}");
     }
-    for warning in diagnosis.warnings() {
+    for warning in &diagnosis.environment.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
     let verdict = if diagnosis.is_fit() {

@@ -180,19 +180,15 @@ fn residual(parameter: &ParameterEstimate) -> String {
 }
 
 fn segment_row(of: &CandidateCurve, segment: &Segment) -> [String; 8] {
-    let collective = of.cell.collective;
-    let kind = match of.cell.operator {
-        Some(operator) => format!(
-            "{collective} {} {}",
-            of.cell.datatype.name(),
-            operator.name()
-        ),
+    let collective = of.collective;
+    let kind = match of.operator {
+        Some(operator) => format!("{collective} {} {}", of.datatype.name(), operator.name()),
         None => collective.to_string(),
     };
     [
         kind,
         of.candidate.to_string(),
-        of.cell.shape.to_string(),
+        of.shape.to_string(),
         format_bytes(segment.from_bytes),
         segment.sizes.to_string(),
         format_seconds(segment.alpha_seconds),

@@ -7,6 +7,7 @@
 
 use fit::{DecideOptions, Predictor, build_table, decide, evaluate, fit_curves, summarise};
 use schedule::Collective;
+use table::Deployment;
 use testkit::tables;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Library, Operator, Parameters, Pattern, Sample, Subject,
@@ -51,7 +52,14 @@ fn measure(sizes: usize) -> [f64; 3] {
     };
     let predictor = Predictor::new(&fit_curves(&summaries));
     let curves = lap();
-    let decisions = decide("openmpi", &summaries, &[], None, &options);
+    let decisions = decide(
+        Deployment::Colltune,
+        "openmpi",
+        &summaries,
+        &[],
+        None,
+        &options,
+    );
     let table = build_table("sizes", provenance.clone(), &decisions, &[], &[]);
     let decided = lap();
     let scores = evaluate(&summaries, &[], &options, &provenance);

@@ -83,7 +83,7 @@ impl Confirmation<'_> {
         let nominees = self.nominees(key, points, place);
         let mut faster = Vec::new();
         for candidate in self.fresh.candidates(cell) {
-            if let Finding::Confirmed(_, speedup) = self.fresh.finding(cell, &candidate)
+            if let Finding::Confirmed(speedup) = self.fresh.finding(cell, &candidate)
                 && self.offers(key, cell, &candidate)
             {
                 faster.push((candidate, speedup));
@@ -170,8 +170,9 @@ impl Confirmation<'_> {
         let (ranked, _) = ranking::rank(&cell, &summaries, default, machine, options);
         for mut fresh in ranked {
             let finding = self.fresh.finding(&cell, &fresh.candidate);
-            fresh.beats_default = matches!(finding, Finding::Confirmed(..));
-            if let Finding::Confirmed(_, least) = finding {
+            fresh.beats_default = false;
+            if let Finding::Confirmed(least) = finding {
+                fresh.beats_default = true;
                 fresh.speedup = Some(least);
             }
             let is_same = |other: &&mut Ranked| other.candidate == fresh.candidate;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use schedule::{Request, Schedule};
+use statistics::geometric_mean;
 use vocabulary::{Candidate, CommShape};
 
 use crate::envelope::{crossings, lowest};
@@ -178,10 +179,9 @@ impl ShapeRules {
                 .measured
                 .iter()
                 .filter(|point| sizes.contains(&point.bytes));
-            let logs: Vec<f64> = points.map(|point| point.speedup.ln()).collect();
-            let is_told = !logs.is_empty() && rule.candidate != Candidate::Default;
-            let mean = || (logs.iter().sum::<f64>() / logs.len() as f64).exp();
-            rule.speedup = is_told.then(|| round_significant(mean(), 3));
+            let mean = geometric_mean(points.map(|point| point.speedup));
+            let mean = mean.filter(|_| rule.candidate != Candidate::Default);
+            rule.speedup = mean.map(|mean| round_significant(mean, 3));
         }
     }
 }

@@ -2,15 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use schedule::Collective;
 use statistics::geometric_mean;
-use vocabulary::{Candidate, CommShape, RankOrder};
+use vocabulary::Candidate;
 
 use super::{Change, ChosenRange, Group, Side};
-use crate::{
-    Confidence, Decision, Deployment, Deployments, OperatorClass, Operators, Query, ShapeMatch,
-    ShapeRules, Table,
-};
+use crate::{Confidence, Decision, Deployments, Operators, Query, ShapeMatch, ShapeRules, Table};
 
 /// A query to both tables, without a size.
 pub(super) struct Entry<'t> {
@@ -31,25 +27,11 @@ pub(super) enum Outcome {
 }
 
 impl<'t> Entry<'t> {
-    pub(super) fn new(
-        tables: [&'t Table; 2],
-        collective: Collective,
-        (shape, order): (CommShape, RankOrder),
-        operators: OperatorClass,
-        deployment: Deployment,
-    ) -> Self {
-        let query = Query {
-            collective,
-            shape,
-            order,
-            bytes: 0,
-            operators,
-            deployment,
-        };
+    pub(super) fn new(tables: [&'t Table; 2], query: Query) -> Self {
         let found = tables.map(|table| {
-            let entries = table.collectives.get(&collective)?;
+            let entries = table.collectives.get(&query.collective)?;
             let mut covering = entries.iter().filter(|entry| entry.covers(&query));
-            covering.find(|entry| entry.shape == shape && entry.is_in(order))
+            covering.find(|entry| entry.shape == query.shape && entry.is_in(query.order))
         });
         Self {
             tables,

@@ -87,17 +87,13 @@ impl Agenda {
     }
 
     pub(crate) fn progress(&self, coverage: &Coverage) -> CampaignProgress {
-        let finished = self.search.as_ref().map_or(0, |search| search.finished);
+        let searched = self.search.iter().map(|search| search.finished);
+        let confirmed = self.confirming.iter().map(|confirming| confirming.finished);
+        let finished = searched.chain(confirmed).sum();
         let mut progress = CampaignProgress {
             done: finished,
             total: finished,
         };
-        let confirmed = self
-            .confirming
-            .as_ref()
-            .map_or(0, |confirming| confirming.finished);
-        progress.done += confirmed;
-        progress.total += confirmed;
         let trials = self.trials(|confirming| &confirming.trials);
         for item in self.items(coverage).chain(trials) {
             progress.done += u64::from(item.done);

@@ -1,12 +1,13 @@
 //! The parts of a store that an analysis reads.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use campaign::{Campaign, CampaignError};
-use fit::DecideOptions;
+use fit::{DecideOptions, Orders};
 use import::ImportRecord;
 use store::{CampaignRow, LaunchRow, Store};
-use vocabulary::{Library, NativeAlgorithm, Pattern, Sample};
+use vocabulary::{Library, NativeAlgorithm, Pattern, RankOrder, Sample};
 use wire::{LaunchStart, Shares};
 
 use crate::TunerError;
@@ -55,7 +56,7 @@ pub(super) fn shares(store: &Store, library: &Library) -> Result<Option<Shares>,
 }
 
 /// The algorithms that can be forced in the library, as the last launch reported them.
-pub(super) fn natives(environments: &[(u32, LaunchStart)]) -> &[NativeAlgorithm] {
+pub(crate) fn natives(environments: &[(u32, LaunchStart)]) -> &[NativeAlgorithm] {
     let last = environments.last().map(|(_, start)| &start.environment);
     last.map_or(&[][..], |environment| &environment.natives)
 }
@@ -71,7 +72,7 @@ pub(crate) fn decide_options(campaign: &Campaign) -> DecideOptions {
 }
 
 /// The store's row of a launch's campaign or import.
-pub(super) fn definition(
+pub(crate) fn definition(
     store: &Store,
     launch: Option<&LaunchRow>,
 ) -> Result<Option<CampaignRow>, TunerError> {
@@ -95,4 +96,41 @@ pub(super) fn stem(path: &Path) -> String {
         || "store".to_owned(),
         |stem| stem.to_string_lossy().into_owned(),
     )
+}
+
+/// The digest under which a store has recorded a campaign, or else the campaign's own.
+///
+/// The recorded digest stays the same, since plans, spools, file names and tables contain it. A digest of an older
+/// version than that of [`Campaign::digest`] is found by comparing the recorded text of each campaign with this one.
+pub(crate) fn digest_in(store: &Store, campaign: &Campaign) -> Result<String, TunerError> {
+    let digest = campaign.digest();
+    let mut rows = store.campaigns()?;
+    if rows.iter().any(|row| row.digest == digest) {
+        return Ok(digest);
+    }
+    rows.retain(|row| !Campaign::is_current_digest(&row.digest));
+    // A recorded campaign that can no longer be read is not the same.
+    let asks_for_the_same = |row: &&CampaignRow| matches!(campaign_of(row), Ok(Some(earlier)) if earlier.digest() == digest);
+    let known = rows.iter().rev().find(asks_for_the_same);
+    Ok(known.map_or(digest, |row| row.digest.clone()))
+}
+
+/// The recorded orders of a library's ranks, and the order for predictions: that of all launches if they agree, or else
+/// the one that follows from the launcher's options.
+pub(crate) fn orders(
+    store: Option<&Store>,
+    library: &Library,
+    campaign: Option<&Campaign>,
+) -> Result<Orders, TunerError> {
+    let recorded = match store {
+        Some(store) => store.rank_orders(library)?,
+        None => Default::default(),
+    };
+    let telling = recorded.iter().filter(|(shape, _)| shape.has_orders());
+    let launched: BTreeSet<RankOrder> = telling.map(|(_, order)| *order).collect();
+    let usual = match launched.first().filter(|_| launched.len() == 1) {
+        Some(order) => *order,
+        None => campaign.map_or(RankOrder::Unknown, Campaign::rank_order),
+    };
+    Ok(Orders { recorded, usual })
 }

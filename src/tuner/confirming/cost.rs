@@ -13,14 +13,10 @@ use vocabulary::{Cell, Library, Pattern};
 pub(super) struct Turns<'a> {
     /// The median over the launches that have measured a cell, by pattern of calls and cell.
     measured: Vec<BTreeMap<Cell, f64>>,
-    expected: Expected<'a>,
-}
-
-/// The expected time of a turn before any is measured.
-struct Expected<'a> {
     patterns: &'a [Pattern],
-    /// The time of a call by cell, in seconds.
+    /// The expected time of a call by cell, in seconds.
     calls: BTreeMap<Cell, f64>,
+    /// The fewest repetitions.
     minimum: u32,
 }
 
@@ -34,18 +30,18 @@ impl<'a> Turns<'a> {
     ) -> Result<Self, StoreError> {
         let known = stakes.iter().flatten();
         let calls = known.filter_map(|stake| Some((stake.cell, stake.call_seconds?)));
-        let expected = Expected {
-            patterns,
-            calls: calls.collect(),
-            minimum: campaign.repetitions.minimum,
-        };
         let mut measured = Vec::new();
         for pattern in patterns {
             let turns = store.confirming_turns(library, *pattern)?.into_iter();
             let medians = turns.filter_map(|(cell, seconds)| Some((cell, median(&seconds)?)));
             measured.push(medians.collect::<BTreeMap<Cell, f64>>());
         }
-        Ok(Self { measured, expected })
+        Ok(Self {
+            measured,
+            patterns,
+            calls: calls.collect(),
+            minimum: campaign.repetitions.minimum,
+        })
     }
 
     /// The time of all turns that a trial of `launches` launches still needs, if each turn has this slice.
@@ -72,16 +68,14 @@ impl<'a> Turns<'a> {
             let ((other_a, far_a), (other_b, far_b)) = (distance(a), distance(b));
             other_a.cmp(&other_b).then(far_a.total_cmp(&far_b))
         });
-        let expected = |cell: &Cell| self.expected.seconds(cell, pattern, slice_seconds);
+        let expected = |cell: &Cell| self.expected(cell, pattern, slice_seconds);
         let ratio = nearest.map(|(other, seconds)| seconds / expected(other));
         let ratio = ratio.filter(|ratio| ratio.is_finite());
         ratio.unwrap_or(1.0) * expected(cell)
     }
-}
 
-impl Expected<'_> {
-    /// The slice, or the time of the fewest calls if that is longer.
-    fn seconds(&self, cell: &Cell, pattern: usize, slice_seconds: f64) -> f64 {
+    /// The expected time of a turn before any is measured: the slice, or the time of the fewest calls if that is longer.
+    fn expected(&self, cell: &Cell, pattern: usize, slice_seconds: f64) -> f64 {
         let call = self.calls.get(cell).copied().unwrap_or(0.0);
         let calls = least_calls(self.patterns[pattern], call, self.minimum);
         slice_seconds.max(f64::from(calls) * call)

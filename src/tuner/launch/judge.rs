@@ -2,6 +2,7 @@
 
 use launcher::{BatchEnd, Exit, LaunchError, Outcome};
 use libraries::LibraryName;
+use vocabulary::{Candidate, Subject};
 use wire::{FailureKind, Record, exit_code};
 
 use super::{Ended, Launch};
@@ -39,14 +40,20 @@ impl Launch<'_> {
                 failed_nodes,
             };
             let message = failed.to_string();
-            return Ok(Ended::Batch { end, message });
+            return Ok(Ended::Died {
+                end: Some(end),
+                message,
+            });
         }
         if let Outcome::Ended(end) = exit.outcome {
             let message = match end {
                 BatchEnd::OutOfMemory => self.with_turn(message),
                 _ => message,
             };
-            return Ok(Ended::Batch { end, message });
+            return Ok(Ended::Died {
+                end: Some(end),
+                message,
+            });
         }
         // Launchers do not always report the code of the rank that ended first: MPICH's may report the signal by which
         // it ended the others. The driver's message is in the log.
@@ -65,26 +72,21 @@ impl Launch<'_> {
             | Outcome::Killed
                 if self.started =>
             {
-                Ok(Ended::Killed { message })
+                Ok(died(message))
             }
             Outcome::Code(exit_code::TURN) => self.attribute(FailureKind::MpiError, message),
-            Outcome::Code(code) if self.started && asked_to_end(code) => {
-                Ok(Ended::Killed { message })
-            }
+            Outcome::Code(code) if self.started && asked_to_end(code) => Ok(died(message)),
             Outcome::Code(code) if self.started && was_killed(code) => self.suspect(message),
             outcome if self.started && is_unexplained(outcome, &exit.tail) => self.suspect(message),
             _ if self.in_flight.is_some() => self.attribute(FailureKind::Crash, message),
-            _ if self.started => Ok(Ended::Killed { message }),
+            _ if self.started => Ok(died(message)),
             _ => Err(described.into()),
         }
     }
 
     /// Adds the candidate in flight to a message as a hint, without recording a failure.
     fn with_turn(&self, message: String) -> String {
-        let in_flight = self
-            .in_flight
-            .and_then(|(task, candidate)| self.entrant(task, candidate));
-        match in_flight {
+        match self.entrant_in_flight() {
             Some((subject, candidate)) => {
                 format!("in the turn of {candidate} in {subject} {message}")
             }
@@ -95,14 +97,17 @@ impl Launch<'_> {
     /// Handles an end that a signal from outside or the candidate in flight may have caused: the failure is attributed
     /// to the candidate if the same happens again in its next turn.
     fn suspect(&mut self, message: String) -> Result<Ended, TunerError> {
-        let in_flight = self
-            .in_flight
-            .and_then(|(task, candidate)| self.entrant(task, candidate));
+        let in_flight = self.entrant_in_flight();
         let was_suspect = in_flight.is_some_and(|entrant| !self.suspects.insert(entrant));
         match was_suspect {
             true => self.attribute(FailureKind::Crash, message),
-            false => Ok(Ended::Killed { message }),
+            false => Ok(died(message)),
         }
+    }
+
+    fn entrant_in_flight(&self) -> Option<(Subject, Candidate)> {
+        let (task, candidate) = self.in_flight?;
+        self.entrant(task, candidate)
     }
 
     /// Records a failure of the candidate in flight, unless the driver has recorded it.
@@ -115,8 +120,14 @@ impl Launch<'_> {
                 message: message.clone(),
             })?;
         }
-        Ok(Ended::ByCandidate { message })
+        Ok(died(message))
     }
+}
+
+/// The end of a launch that the batch system did not end.
+fn died(message: String) -> Ended {
+    let end = None;
+    Ended::Died { end, message }
 }
 
 /// Whether a lost node may be the cause. A batch system that ends a job for another reason also ends the launcher's

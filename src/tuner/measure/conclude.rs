@@ -53,21 +53,14 @@ impl Measuring<'_> {
         match ended? {
             Ended::Finished(Finish::Deadline) => return self.at_deadline(plan, has_result),
             Ended::Finished(Finish::Complete) | Ended::GoesOn { .. } => {}
-            Ended::ByCandidate { message } | Ended::Killed { message } => {
+            Ended::Died { end, message } => {
                 let message = &message;
                 self.observer.notice(TuningEvent::Died { number, message });
-                if !has_result {
-                    self.add_fruitless(message)?;
-                }
-            }
-            Ended::Batch { end, message } => {
-                let message = &message;
-                self.observer.notice(TuningEvent::Died { number, message });
-                if end == BatchEnd::Cancelled && is_ours {
+                if end == Some(BatchEnd::Cancelled) && is_ours {
                     return Err(TunerError::Cancelled);
                 }
                 if !has_result {
-                    self.batch_ended(end, message)?;
+                    self.died(end, message)?;
                 }
             }
         }
@@ -125,10 +118,10 @@ impl Measuring<'_> {
         }
     }
 
-    /// Handles a launch that the batch system ended before it had a result.
-    fn batch_ended(&mut self, end: BatchEnd, message: &str) -> Result<(), TunerError> {
+    /// Handles a launch that ended before it had a result.
+    fn died(&mut self, end: Option<BatchEnd>, message: &str) -> Result<(), TunerError> {
         match end {
-            BatchEnd::NotBegun => {
+            Some(BatchEnd::NotBegun) => {
                 self.streaks.unbegun += 1;
                 if self.streaks.unbegun < MOST_UNBEGUN {
                     return Ok(());
@@ -138,12 +131,24 @@ impl Measuring<'_> {
                     last: message.to_owned(),
                 })
             }
-            BatchEnd::WallTime => self.add_short(),
-            BatchEnd::Cancelled
-            | BatchEnd::Preempted
-            | BatchEnd::NodeFailed
-            | BatchEnd::OutOfMemory
-            | BatchEnd::Lost => self.add_fruitless(message),
+            Some(BatchEnd::WallTime) => self.add_short(),
+            Some(
+                BatchEnd::Cancelled
+                | BatchEnd::Preempted
+                | BatchEnd::NodeFailed
+                | BatchEnd::OutOfMemory
+                | BatchEnd::Lost,
+            )
+            | None => {
+                self.streaks.fruitless += 1;
+                if self.streaks.fruitless < MOST_FRUITLESS {
+                    return Ok(());
+                }
+                Err(TunerError::NoProgress {
+                    launches: self.streaks.fruitless,
+                    last: message.to_owned(),
+                })
+            }
         }
     }
 
@@ -158,27 +163,12 @@ impl Measuring<'_> {
         };
         Err(TunerError::ShortWallTime { wall_time })
     }
-
-    fn add_fruitless(&mut self, last: &str) -> Result<(), TunerError> {
-        self.streaks.fruitless += 1;
-        if self.streaks.fruitless < MOST_FRUITLESS {
-            return Ok(());
-        }
-        Err(TunerError::NoProgress {
-            launches: self.streaks.fruitless,
-            last: last.to_owned(),
-        })
-    }
 }
 
 fn outcome(ended: &Result<Ended, TunerError>) -> LaunchOutcome {
     match ended {
         Ok(Ended::Finished(finish)) => (*finish).into(),
-        Ok(
-            Ended::ByCandidate { message }
-            | Ended::Killed { message }
-            | Ended::Batch { message, .. },
-        ) => LaunchOutcome::Died {
+        Ok(Ended::Died { message, .. }) => LaunchOutcome::Died {
             message: message.clone(),
         },
         Ok(Ended::GoesOn { .. }) | Err(TunerError::Interrupted) => LaunchOutcome::Interrupted,

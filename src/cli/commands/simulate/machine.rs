@@ -4,7 +4,7 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use model::{Level, Machine, SimulationError};
-use tuner::{MachineError, Named, TunerError, keep_apart, load_machine, parse_machine};
+use tuner::{MachineError, Named, TunerError, keep_apart, load_machine};
 use vocabulary::Through;
 
 use super::SimulateError;
@@ -66,7 +66,8 @@ impl MachineArgs {
             let path = path.clone();
             return Ok(fitted.ok_or(SimulateError::NoMachine { path })?);
         };
-        Ok(parse_machine(path, &text).map_err(TunerError::from)?)
+        let machine = Machine::parse(&text, path).map_err(MachineError::from);
+        Ok(machine.map_err(TunerError::from)?)
     }
 }
 

@@ -198,13 +198,26 @@ fn over_shapes(nodes: &[u32], time: fn(f64, f64) -> f64) -> Vec<CandidateCurve> 
             bytes,
             seconds: seconds(bytes),
         });
-        CandidateCurve {
-            cell: cell(shape, 8),
-            candidate: candidate(),
-            curve: Curve::new(points.to_vec()),
-        }
+        of(shape, candidate(), points.to_vec())
     };
     nodes.iter().map(curve).collect()
+}
+
+fn of(shape: CommShape, candidate: Candidate, points: Vec<Timing>) -> CandidateCurve {
+    let Cell {
+        collective,
+        datatype,
+        operator,
+        ..
+    } = cell(shape, 0);
+    CandidateCurve {
+        collective,
+        shape,
+        datatype,
+        operator,
+        candidate,
+        curve: Curve::new(points),
+    }
 }
 
 fn cell(shape: CommShape, bytes: u64) -> Cell {
@@ -249,10 +262,9 @@ fn other_shapes_follow_the_ranks_or_their_logarithm() {
 /// Shapes with equal numbers of ranks differ if the ranks are on different numbers of nodes.
 #[test]
 fn shapes_are_compared_with_shapes_that_differ_in_one_number() {
-    let on = |nodes: u32, ppn: u32, seconds: f64| CandidateCurve {
-        cell: cell(CommShape { nodes, ppn }, 8),
-        candidate: candidate(),
-        curve: Curve::new(vec![Timing { bytes: 8, seconds }]),
+    let on = |nodes: u32, ppn: u32, seconds: f64| {
+        let points = vec![Timing { bytes: 8, seconds }];
+        of(CommShape { nodes, ppn }, candidate(), points)
     };
     let measured = [
         on(1, 8, 1e-6),
@@ -288,11 +300,8 @@ fn the_method_with_less_regret_at_left_out_sizes_is_used_inside() {
                 bytes,
                 seconds: 1e-6 * time(bytes as f64),
             });
-            CandidateCurve {
-                cell: cell(CommShape { nodes: 1, ppn: 4 }, 1),
-                candidate: ours(name, None),
-                curve: Curve::new(points.to_vec()),
-            }
+            let shape = CommShape { nodes: 1, ppn: 4 };
+            of(shape, ours(name, None), points.to_vec())
         };
         names.into_iter().zip(times).map(curve).collect::<Vec<_>>()
     };

@@ -1,6 +1,6 @@
 //! Decisions with known right answers.
 
-use fit::{DecideOptions, MachineFit, decide, decide_for, summarise};
+use fit::{DecideOptions, MachineFit, decide, summarise};
 use results::{CellDecision, Verdict};
 use table::{Confidence, Deployment, Operators};
 use vocabulary::{Candidate, Cell, Datatype, Operator, Pattern, Sample, Subject};
@@ -12,6 +12,7 @@ const CELL: u64 = 65_536;
 fn decided(samples: &[Sample], failures: &[(Subject, Candidate)]) -> Vec<CellDecision> {
     let summaries = summarise(samples, Pattern::Together).expect("valid");
     decide(
+        Deployment::Colltune,
         "openmpi",
         &summaries,
         failures,
@@ -92,7 +93,14 @@ fn high_confidence_means_95_percent_in_all_campaigns() {
             ..DecideOptions::default()
         };
         let summaries = summarise(&samples, Pattern::Together).expect("valid");
-        let found = &decide("openmpi", &summaries, &[], None::<&MachineFit>, &options)[0];
+        let found = &decide(
+            Deployment::Colltune,
+            "openmpi",
+            &summaries,
+            &[],
+            None::<&MachineFit>,
+            &options,
+        )[0];
         assert_eq!(found.confidence, confidence, "{launches} for {asked}");
     };
     use Confidence::{High, Low, Medium};
@@ -208,7 +216,7 @@ fn algorithms_that_pass_operators_on_are_not_chosen_for_noncommutative_operators
     let summaries = summarise(&samples, Pattern::Together).expect("valid");
     let chosen = |library: &str, deployment| -> Vec<_> {
         let options = DecideOptions::default();
-        let decisions = decide_for(deployment, library, &summaries, &[], None, &options);
+        let decisions = decide(deployment, library, &summaries, &[], None, &options);
         let id = |candidate: &Candidate| candidate.id().to_owned();
         let decisions = decisions.iter();
         decisions.map(|d| (d.operators, id(&d.chosen))).collect()
@@ -455,7 +463,14 @@ fn a_shorter_table_costs_at_most_max_regret() {
             ..DecideOptions::default()
         };
         let summaries = summarise(&samples(0.515, 0.5).concat(), Pattern::Together).expect("valid");
-        let mut decisions = decide("openmpi", &summaries, &[], None::<&MachineFit>, &options);
+        let mut decisions = decide(
+            Deployment::Colltune,
+            "openmpi",
+            &summaries,
+            &[],
+            None::<&MachineFit>,
+            &options,
+        );
         decisions.retain(|decision| decision.operators == Operators::Commutative);
         decisions.dedup_by_key(|decision| decision.chosen.clone());
         decisions.len()

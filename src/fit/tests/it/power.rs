@@ -79,11 +79,11 @@ impl Truth {
         loop {
             let fresh = Fresh::of(&samples, &[], &options).expect("times");
             let confirmation = Confirmation::of(exploration, &fresh);
-            if confirmation.open().is_empty() {
+            if confirmation.open.is_empty() {
                 let decisions = confirmation.decisions(Deployment::Colltune);
                 return decisions[0].chosen.clone();
             }
-            for trial in confirmation.open().to_vec() {
+            for trial in confirmation.open.clone() {
                 samples[trial.pattern]
                     .1
                     .extend(self.launch(&trial.candidates));

@@ -9,6 +9,7 @@ use fit::{
 use model::{Link, Machine, Placement, PostAhead};
 use results::BlockComparison;
 use schedule::Collective;
+use table::Deployment;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Pattern, RankOrder, Sample, Subject, Through,
 };
@@ -46,9 +47,9 @@ pub(crate) fn machine() -> MachineFit {
     MachineFit {
         poor_predictions: Vec::new(),
         machine: Some(machine),
-        combining: Vec::new(),
+        combining: BTreeMap::new(),
         calibration: None,
-        gammas: Vec::new(),
+        gammas: BTreeMap::new(),
         parameters: Vec::new(),
         segments: Vec::new(),
         placement: Placement::Block,
@@ -391,7 +392,14 @@ fn times_of_other_shapes_grow_according_to_one_model() {
     ];
     let summaries = summarise(&launches(measured, &times), Pattern::Together).expect("valid");
     let options = DecideOptions::default();
-    let decisions = decide("openmpi", &summaries, &[], Some(&fit), &options);
+    let decisions = decide(
+        Deployment::Colltune,
+        "openmpi",
+        &summaries,
+        &[],
+        Some(&fit),
+        &options,
+    );
     let shapes = [near.shape, far.shape];
     let extended = extend(
         "openmpi",

@@ -40,7 +40,7 @@ fn tried(library: &str, ppn: u32) -> Vec<u64> {
     };
     let fresh = Fresh::of(&[(Pattern::Together, Vec::new())], &[], &options).expect("times");
     let confirmation = Confirmation::of(exploration, &fresh);
-    let trials = confirmation.open().iter();
+    let trials = confirmation.open.iter();
     let sizes: BTreeSet<u64> = trials.map(|trial| trial.cell.bytes).collect();
     sizes.into_iter().collect()
 }

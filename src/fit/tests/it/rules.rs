@@ -1,6 +1,6 @@
 //! Decision tables built from decisions.
 
-use fit::{DecideOptions, build_table, decide_for, summarise};
+use fit::{DecideOptions, build_table, decide, summarise};
 use schedule::Collective;
 use table::{Deployment, Deployments, Operators, Provenance, ShapeRules, Table};
 use testkit::tables;
@@ -24,7 +24,7 @@ fn built(samples: &[Sample]) -> Table {
     let summaries = summarise(samples, Pattern::Together).expect("valid");
     let decided = |deployment| {
         let options = DecideOptions::default();
-        decide_for(deployment, "openmpi", &summaries, &[], None, &options)
+        decide(deployment, "openmpi", &summaries, &[], None, &options)
     };
     build_table(
         "test",

@@ -234,7 +234,7 @@ fn an_interrupted_search_continues_where_it_ended() {
     assert_eq!(again, [], "a finished search asks for nothing");
     let mut undone = Trial::new(DENSE);
     let first = undone.requests(&Model(None));
-    assert!(!first.is_empty() && first.iter().all(|request| request.is_first_look));
+    assert!(!first.is_empty() && first.iter().all(|request| request.round == 0));
     // A first look that was interrupted halfway is completed before anything else.
     let half = first.len() / 2;
     for request in &first[..half] {

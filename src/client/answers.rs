@@ -60,10 +60,8 @@ pub struct Task {
     #[serde(default)]
     pub request: Value,
     /// The exit code of its last child.
-    #[serde(default)]
     pub exit_code: Option<i32>,
     /// The table that it made, if any.
-    #[serde(default)]
     pub made: Option<String>,
 }
 
@@ -91,6 +89,5 @@ pub struct Page<T> {
     /// The rows, newest first.
     pub items: Vec<T>,
     /// The value of `before` for the next page.
-    #[serde(default)]
     pub next: Option<u64>,
 }

@@ -47,12 +47,8 @@ pub fn check_libdir(libdir: Option<&OsStr>) -> Result<(), LaunchError> {
 /// # Errors
 /// All paths that were tried.
 pub fn find_preloaded(library: &Library, directories: &[PathBuf]) -> Result<PathBuf, Vec<PathBuf>> {
-    let in_directory = |directory: &PathBuf| directory.join(library.to_string()).join(PRELOADED);
-    let searched: Vec<PathBuf> = directories.iter().map(in_directory).collect();
-    match searched.iter().find(|path| path.is_file()) {
-        Some(path) => Ok(std::path::absolute(path).unwrap_or_else(|_| path.clone())),
-        None => Err(searched),
-    }
+    let found = find(PRELOADED, library, directories)?;
+    Ok(std::path::absolute(&found).unwrap_or(found))
 }
 
 /// The program built for `library`: `NAME-VERSION/colltune-driver` in the first directory that
@@ -61,16 +57,21 @@ pub fn find_preloaded(library: &Library, directories: &[PathBuf]) -> Result<Path
 /// # Errors
 /// [`LaunchError::NoDriver`] with all paths that were tried.
 pub fn find_driver(library: &Library, directories: &[PathBuf]) -> Result<PathBuf, LaunchError> {
-    let candidates: Vec<PathBuf> = directories
+    find(DRIVER, library, directories).map_err(|searched| LaunchError::NoDriver {
+        library: library.clone(),
+        searched,
+    })
+}
+
+/// The first of the paths `NAME-VERSION/FILE` in these directories that is a file, or all of them.
+fn find(file: &str, library: &Library, directories: &[PathBuf]) -> Result<PathBuf, Vec<PathBuf>> {
+    let paths = directories
         .iter()
-        .map(|directory| directory.join(library.to_string()).join(DRIVER))
-        .collect();
-    match candidates.iter().find(|path| path.is_file()) {
-        Some(path) => Ok(path.clone()),
-        None => Err(LaunchError::NoDriver {
-            library: library.clone(),
-            searched: candidates,
-        }),
+        .map(|directory| directory.join(library.to_string()).join(file));
+    let mut searched: Vec<PathBuf> = paths.collect();
+    match searched.iter().position(|path| path.is_file()) {
+        Some(found) => Ok(searched.swap_remove(found)),
+        None => Err(searched),
     }
 }
 

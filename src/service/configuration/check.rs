@@ -7,9 +7,9 @@ use std::time::Duration;
 use strict_yaml::{Diagnostic, Document, Field, OneOrMany};
 use vocabulary::units::parse_seconds;
 
-use super::definition::{Definition, GatesDefinition, KIND, MachineDefinition, TlsDefinition};
+use super::definition::{Definition, KIND, MachineDefinition, TlsDefinition};
 use super::problem::{LONGEST_SOCKET, Problem};
-use super::{Configuration, Gating, Listen, ServiceMachine, Tls};
+use super::{Configuration, Listen, ServiceMachine, Tls};
 
 /// The most tasks of a machine that may run at once.
 const MOST_TASKS: u32 = 1000;
@@ -29,9 +29,6 @@ struct Check<'a> {
 }
 
 /// Reads a configuration from the text of a file in the folder `base`.
-///
-/// # Errors
-/// The first invalid value, with its place.
 pub(super) fn configuration(path: &Path, text: &str, base: PathBuf) -> Checked<Configuration> {
     let document = Document::parse(&KIND, path, text)?;
     let definition: Definition = document.read()?;
@@ -72,7 +69,13 @@ pub(super) fn configuration(path: &Path, text: &str, base: PathBuf) -> Checked<C
             Some(machines) => check.machines(machines)?,
             None => default.machines,
         },
-        gates: check.gates(definition.gates, default.gates)?,
+        validation_days: match definition.gates.and_then(|gates| gates.validation_days) {
+            Some(days) => {
+                let field = Field::of("gates").key("validation_days");
+                check.count(&field, days, MOST_DAYS)?
+            }
+            None => default.validation_days,
+        },
         longest_wall_time: match definition.longest_wall_time {
             Some(time) => check.duration("longest_wall_time", &time.0)?,
             None => default.longest_wall_time,
@@ -201,17 +204,6 @@ impl Check<'_> {
             }
             _ => Ok(machine),
         }
-    }
-
-    fn gates(&self, definition: Option<GatesDefinition>, default: Gating) -> Checked<Gating> {
-        let days = definition.and_then(|gates| gates.validation_days);
-        let field = Field::of("gates").key("validation_days");
-        Ok(Gating {
-            validation_days: match days {
-                Some(days) => self.count(&field, days, MOST_DAYS)?,
-                None => default.validation_days,
-            },
-        })
     }
 
     fn count(&self, field: &Field, number: u32, most: u32) -> Checked<u32> {

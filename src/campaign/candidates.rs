@@ -299,13 +299,7 @@ impl PartialEq for Family {
 impl Family {
     /// The family of a candidate of ours; `None` for all others.
     pub fn of(candidate: &Candidate) -> Option<Self> {
-        let Candidate::Ours {
-            algorithm,
-            parameters,
-        } = candidate
-        else {
-            return None;
-        };
+        let (algorithm, parameters) = candidate.as_ours()?;
         let algorithm = schedule::find(algorithm)?;
         let parameters = Parameters {
             block_bytes: None,

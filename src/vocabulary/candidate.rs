@@ -96,6 +96,17 @@ impl Candidate {
         size.unwrap_or_else(|| cell.vector_bytes().max(1))
     }
 
+    /// The full name and the parameters of an algorithm of ours; `None` for all other candidates.
+    pub fn as_ours(&self) -> Option<(&str, &Parameters)> {
+        match self {
+            Self::Ours {
+                algorithm,
+                parameters,
+            } => Some((algorithm, parameters)),
+            _ => None,
+        }
+    }
+
     /// The parameters; empty if there are none.
     pub fn parameters(&self) -> Parameters {
         match self {

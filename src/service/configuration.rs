@@ -4,6 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::Deserialize;
+
 use crate::ServiceError;
 
 mod check;
@@ -46,7 +48,8 @@ pub enum Listen {
 }
 
 /// The files of a certificate chain and its key, PEM.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Tls {
     /// The chain.
     pub certificate: PathBuf,

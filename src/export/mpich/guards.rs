@@ -95,10 +95,8 @@ pub(super) fn guarded(collective: Collective, id: &str, stock: &[TreeNode]) -> V
         vec![TreeNode::new(yes, ours), TreeNode::new(no, stock())]
     };
     match (collective, id) {
-        (Collective::Allgather, "recursive_doubling") => {
-            only_if("comm_size=pow2", "comm_size=any", ours)
-        }
-        (Collective::ReduceScatterBlock, "noncommutative") => {
+        (Collective::Allgather, "recursive_doubling")
+        | (Collective::ReduceScatterBlock, "noncommutative") => {
             only_if("comm_size=pow2", "comm_size=any", ours)
         }
         (Collective::ReduceScatter, "noncommutative") => {

@@ -296,7 +296,7 @@ impl PartialEq for Family {
 impl Family {
     /// The family of a candidate of ours; `None` for all others.
     pub fn of(candidate: &Candidate) -> Option<Self> {
-        let (algorithm, parameters) = candidate.ours()?;
+        let (algorithm, parameters) = candidate.as_ours()?;
         Some(Self {
             algorithm: schedule::find(algorithm)?,
             parameters: parameters.without_blocks(),

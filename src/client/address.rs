@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
 use ureq::http::Uri;
 
 use crate::RemoteError;
@@ -151,7 +152,7 @@ fn without_interface(path: &str) -> &str {
 }
 
 /// A channel of a machine and library.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelAddress {
     /// The machine.
     pub machine: String,

@@ -3,15 +3,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::ChannelAddress;
+
 /// The current table of a channel, and the tables that running jobs may still use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The machine.
-    pub machine: String,
-    /// The library.
-    pub library: String,
     /// The channel.
-    pub channel: String,
+    #[serde(flatten)]
+    pub(crate) address: ChannelAddress,
     /// The number of the release.
     pub sequence: u64,
     /// The digest of the current table: 64 hexadecimal digits.
@@ -25,9 +24,8 @@ const MOST_KEPT: usize = 10_000;
 
 impl Manifest {
     /// Checks the manifest of a channel; returns what is wrong, if anything.
-    pub(crate) fn problem(&self, channel: &crate::ChannelAddress) -> Option<String> {
-        let found = (&self.machine, &self.library, &self.channel);
-        if found != (&channel.machine, &channel.library, &channel.channel) {
+    pub(crate) fn problem(&self, channel: &ChannelAddress) -> Option<String> {
+        if self.address != *channel {
             return Some("the manifest is that of another channel".to_owned());
         }
         if self.keep.len() > MOST_KEPT {
@@ -60,10 +58,8 @@ pub struct Task {
     #[serde(default)]
     pub request: Value,
     /// The exit code of its last child.
-    #[serde(default)]
     pub exit_code: Option<i32>,
     /// The table that it made, if any.
-    #[serde(default)]
     pub made: Option<String>,
 }
 
@@ -91,6 +87,5 @@ pub struct Page<T> {
     /// The rows, newest first.
     pub items: Vec<T>,
     /// The value of `before` for the next page.
-    #[serde(default)]
     pub next: Option<u64>,
 }

@@ -15,6 +15,20 @@ pub fn own_cpus() -> String {
     list.unwrap_or_default().trim().to_owned()
 }
 
+/// The number of cores that this process may use, at least 1.
+///
+/// Hardware threads of one core count once, because MPI launchers bind a rank to a core; CPU sets and control-group
+/// quotas of containers and batch jobs are respected.
+pub fn cores() -> u32 {
+    let usable = std::thread::available_parallelism().map_or(1, usize::from);
+    let usable = u32::try_from(usable).unwrap_or(u32::MAX);
+    let own = [own_cpus()];
+    match topology(&own).standing(&own).cores {
+        0 => usable,
+        cores => cores.min(usable),
+    }
+}
+
 /// This host as a node. `ranks` are the CPUs that each of its ranks may use ([`own_cpus`]); `planned` limits the cores
 /// if the commanding process, on the same host, has fewer, as under a CPU quota.
 pub fn node(ranks: Vec<String>, planned: Option<u32>) -> Node {

@@ -15,5 +15,5 @@ pub mod variables;
 
 pub use caches::{ASSUMED_LAST_LEVEL_BYTES, available_bytes, last_level_bytes};
 pub use judge::judge;
-pub use kernel::{cpu, governor, host, kernel, node, others_running, own_cpus};
+pub use kernel::{cores, cpu, governor, host, kernel, node, others_running, own_cpus};
 pub use oversubscription::is_oversubscribed;

@@ -30,6 +30,14 @@ pub struct LibraryRule {
     pub native: Option<Native>,
 }
 
+impl LibraryRule {
+    /// The library decides from a size on.
+    pub(crate) fn left_to_library(from_bytes: u64) -> Self {
+        let native = None;
+        Self { from_bytes, native }
+    }
+}
+
 /// The choices for communicators of a range of numbers of ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RanksRules {
@@ -275,6 +283,7 @@ impl RankMerging {
             let of_ranks = places.entry(shape.ranks()).or_default();
             of_ranks.insert((shape, entry.order.on(shape)));
         }
+        let left_to_library = vec![LibraryRule::left_to_library(0)];
         let mut all: Vec<RanksRules> = Vec::new();
         for (ranks, mut places) in places {
             let is_assumed = |shape: &CommShape| shape.ranks() == ranks;
@@ -290,14 +299,14 @@ impl RankMerging {
             }
             let mut said: Vec<Vec<LibraryRule>> = found
                 .into_iter()
-                .map(|entry| entry.map_or_else(left_to_library, of_entry))
+                .map(|entry| entry.map_or_else(|| left_to_library.clone(), of_entry))
                 .collect();
             said.dedup();
             let mut shapes: Vec<CommShape> = places.into_iter().map(|(shape, _)| shape).collect();
             shapes.dedup();
             let (shapes, choices) = match <[_; 1]>::try_from(said) {
                 Ok([choices]) => (shapes, choices),
-                Err(_) => (Vec::new(), left_to_library()),
+                Err(_) => (Vec::new(), left_to_library.clone()),
             };
             if let Some(before) = all.last_mut().filter(|_| self.extrapolate) {
                 before.last = ranks - 1;
@@ -331,14 +340,6 @@ impl RankMerging {
         let exact = of_shape().find(|entry| entry.deployments.cover(Deployment::Library));
         exact.or_else(|| of_shape().find(|entry| entry.deployments == Deployments::Colltune))
     }
-}
-
-/// The choices that leave all sizes to the library.
-fn left_to_library() -> Vec<LibraryRule> {
-    vec![LibraryRule {
-        from_bytes: 0,
-        native: None,
-    }]
 }
 
 /// The choices of an entry that the library can be given.

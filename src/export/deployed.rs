@@ -80,9 +80,6 @@ fn options(usage: Usage) -> &'static str {
 }
 
 /// Refuses to assume a shape that the table does not have, and two shapes with the same number of ranks.
-///
-/// # Errors
-/// [`ExportError::Shape`].
 pub(crate) fn check_shapes(table: &Table, options: &Options) -> Result<(), ExportError> {
     let mut before: Vec<vocabulary::CommShape> = Vec::new();
     for &shape in &options.assume_shapes {

@@ -54,6 +54,12 @@ pub enum ExportError {
 }
 
 impl ExportError {
+    /// A problem in a line of a text, from 1.
+    pub(crate) fn invalid(line: usize, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self::Invalid { line, message }
+    }
+
     /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         match self {

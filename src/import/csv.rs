@@ -115,10 +115,11 @@ impl Reader<'_> {
         }
         let missing = NEEDED.iter().find(|name| !self.columns.contains_key(*name));
         match missing {
-            Some(name) => {
-                let problem = LineProblem::NoColumn(name);
-                Err(ImportError::at(self.path, number, problem))
-            }
+            Some(name) => Err(ImportError::at(
+                self.path,
+                number,
+                LineProblem::NoColumn(name),
+            )),
             None if !self.columns.contains_key("ppn") && self.options.ppn.is_none() => Err(
                 ImportError::needs(self.path, ImportFormat::Csv, OptionNeeded::Ppn),
             ),
@@ -147,16 +148,11 @@ impl Reader<'_> {
             })?;
         match &row.candidate {
             Candidate::Native { parameters, .. } if !self.runs(&row, parameters) => {
-                let Row {
-                    candidate, cell, ..
-                } = &row;
-                let shape = cell.shape;
-                reading.skip(
-                    line,
-                    format!(
-                        "on {shape} at this size the library runs another algorithm instead of `{candidate}`"
-                    ),
+                let why = format!(
+                    "on {} at this size the library runs another algorithm instead of `{}`",
+                    row.cell.shape, row.candidate
                 );
+                reading.skip(line, why);
             }
             _ => reading.rows.push(row),
         }
@@ -298,13 +294,9 @@ impl<'f> Fields<'f> {
         };
         let mut known = Operator::ALL.into_iter();
         let ours = known.find(|known| known.name() == name);
-        ours.or_else(|| benchmark::operator(name)).ok_or_else(|| {
-            unfit(
-                "operator",
-                name,
-                "an operator: write sum, max or noncommutative",
-            )
-        })
+        let expected = "an operator: write sum, max or noncommutative";
+        ours.or_else(|| benchmark::operator(name))
+            .ok_or_else(|| unfit("operator", name, expected))
     }
 
     fn candidate(&self, cell: &Cell, measured: Option<&Library>) -> Result<Candidate, Fault> {
@@ -379,15 +371,9 @@ fn native(
     let all = library.facts().algorithms.iter();
     let of_collective = all.filter(|known| known.collective == cell.collective);
     let Some(known) = of_collective.clone().find(|known| known.id == id) else {
-        let known = of_collective.map(|known| known.id);
-        return Err((
-            "algorithm",
-            LineProblem::Native {
-                id: id.to_owned(),
-                library: library.name(),
-                known: known.collect::<Vec<_>>().join(", "),
-            },
-        ));
+        let known: Vec<&str> = of_collective.map(|known| known.id).collect();
+        let (id, library, known) = (id.to_owned(), library.name(), known.join(", "));
+        return Err(("algorithm", LineProblem::Native { id, library, known }));
     };
     let algorithm = format!("{}{}/{id}", Candidate::NATIVE, cell.collective);
     if segment.is_some() && !known.takes_segments {

@@ -148,10 +148,8 @@ impl Reader {
         *launch += 1;
         table.launch = *launch;
         table.shape = shape(ranks, self.ppn);
-        if self
-            .nodes
-            .is_some_and(|nodes| ranks.div_ceil(self.ppn) > nodes)
-        {
+        let nodes = ranks.div_ceil(self.ppn);
+        if self.nodes.is_some_and(|given| nodes > given) {
             return Err(LineProblem::TooManyProcesses { ranks });
         }
         if table.shape.is_none() {
@@ -169,25 +167,18 @@ impl Reader {
 
 /// The shape of the first `ranks` ranks if nodes are filled one after the other; `None` if the last node is not full.
 fn shape(ranks: u32, ppn: u32) -> Option<CommShape> {
-    if ranks <= ppn {
-        return Some(CommShape {
-            nodes: 1,
-            ppn: ranks,
-        });
-    }
+    let ppn = ppn.min(ranks);
     let nodes = ranks / ppn;
-    ranks
-        .is_multiple_of(ppn)
-        .then_some(CommShape { nodes, ppn })
+    (nodes * ppn == ranks).then_some(CommShape { nodes, ppn })
 }
 
 impl Head {
     fn take(&mut self, comment: &str) -> Result<(), LineProblem> {
-        let value = || {
-            comment
-                .split_once(':')
-                .map_or("", |(_, value)| value.trim())
-        };
+        let value = comment
+            .split_once(':')
+            .map_or("", |(_, value)| value)
+            .trim();
+        let unfit = |expected: &'static str| LineProblem::value(value, expected);
         if comment.starts_with("Intel") {
             let number = |word: &str| {
                 let word = word.trim_start_matches('V');
@@ -198,16 +189,11 @@ impl Head {
             };
             self.release = comment.split_whitespace().find_map(number);
         } else if comment.starts_with("MPI_Datatype for reductions") {
-            let known = benchmark::datatype(value());
-            self.datatype =
-                Some(known.ok_or_else(|| {
-                    LineProblem::value(value(), "a datatype that colltune compares")
-                })?);
+            let known = benchmark::datatype(value);
+            self.datatype = Some(known.ok_or_else(|| unfit("a datatype that colltune compares"))?);
         } else if comment.starts_with("MPI_Op ") {
-            let known = benchmark::operator(value());
-            self.operator = Some(known.ok_or_else(|| {
-                LineProblem::value(value(), "an operator that colltune compares")
-            })?);
+            let known = benchmark::operator(value);
+            self.operator = Some(known.ok_or_else(|| unfit("an operator that colltune compares"))?);
         }
         Ok(())
     }

@@ -69,20 +69,13 @@ impl CommandLine {
         };
         let found = find(first, &path);
         let mut systems = BATCH_SYSTEMS.into_iter();
-        let is_step = |system: &&'static dyn BatchSystem| {
-            system
-                .words()
-                .step
-                .is_some_and(|step| name_of(first) == step)
-        };
-        let starter = match systems.find(is_step) {
+        let is_named = |step: &str| name_of(first) == step;
+        let starter = match systems.find(|system| system.words().step.is_some_and(is_named)) {
             Some(system) if found.is_file() => Starter::Batch(system, found),
             Some(_) => {
                 let reason = Refusal::Run(std::io::ErrorKind::NotFound.into());
-                return Err(LaunchError::Unusable {
-                    launcher: found,
-                    reason,
-                });
+                let launcher = found;
+                return Err(LaunchError::Unusable { launcher, reason });
             }
             None => {
                 let choice = LibraryChoice {

@@ -126,9 +126,6 @@ impl Answer {
     }
 
     /// The output of a command that only queries.
-    ///
-    /// # Errors
-    /// [`LaunchError::Silent`] if it failed.
     pub(crate) fn into_output(self) -> Result<String, LaunchError> {
         match self.succeeded {
             true => Ok(self.output),

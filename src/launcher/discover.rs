@@ -93,33 +93,23 @@ pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
         ..Discovery::default()
     };
     let mut asked = BTreeSet::new();
-    let names: Vec<&str> = LibraryName::ALL
-        .iter()
+    let libraries = LibraryName::ALL.iter();
+    let names: Vec<&str> = libraries
         .flat_map(|library| library.facts().launchers)
         .copied()
         .collect();
-    for launcher in discovery
-        .searched
-        .iter()
-        .flat_map(|dir| names.iter().map(|name| dir.join(name)))
-    {
+    let folders = discovery.searched.iter();
+    for launcher in folders.flat_map(|folder| names.iter().map(|name| folder.join(name))) {
         // Distributions have several names for one program.
-        let Some(program) = fs::canonicalize(&launcher)
-            .ok()
-            .filter(|path| is_executable(path))
-        else {
-            continue;
-        };
-        if !asked.insert(program) {
+        let program = fs::canonicalize(&launcher).ok();
+        let program = program.filter(|path| is_executable(path));
+        if !program.is_some_and(|program| asked.insert(program)) {
             continue;
         }
         match identify(&launcher, timeout) {
             Ok(found) => {
-                if !discovery
-                    .installations
-                    .iter()
-                    .any(|known| same_place(known, &found))
-                {
+                let mut known = discovery.installations.iter();
+                if !known.any(|known| same_place(known, &found)) {
                     discovery.installations.push(found);
                 }
             }

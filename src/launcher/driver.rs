@@ -6,10 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use vocabulary::{Library, NativeAlgorithm};
 
-use super::LaunchError;
 use super::ask::{Streams, ask};
+use super::{LaunchError, Refusal};
 
 /// Name of the measuring program.
 const DRIVER: &str = "colltune-driver";
@@ -47,12 +48,8 @@ pub fn check_libdir(libdir: Option<&OsStr>) -> Result<(), LaunchError> {
 /// # Errors
 /// All paths that were tried.
 pub fn find_preloaded(library: &Library, directories: &[PathBuf]) -> Result<PathBuf, Vec<PathBuf>> {
-    let in_directory = |directory: &PathBuf| directory.join(library.to_string()).join(PRELOADED);
-    let searched: Vec<PathBuf> = directories.iter().map(in_directory).collect();
-    match searched.iter().find(|path| path.is_file()) {
-        Some(path) => Ok(std::path::absolute(path).unwrap_or_else(|_| path.clone())),
-        None => Err(searched),
-    }
+    let found = find(PRELOADED, library, directories)?;
+    Ok(std::path::absolute(&found).unwrap_or(found))
 }
 
 /// The program built for `library`: `NAME-VERSION/colltune-driver` in the first directory that
@@ -61,32 +58,34 @@ pub fn find_preloaded(library: &Library, directories: &[PathBuf]) -> Result<Path
 /// # Errors
 /// [`LaunchError::NoDriver`] with all paths that were tried.
 pub fn find_driver(library: &Library, directories: &[PathBuf]) -> Result<PathBuf, LaunchError> {
-    let candidates: Vec<PathBuf> = directories
+    find(DRIVER, library, directories).map_err(|searched| LaunchError::NoDriver {
+        library: library.clone(),
+        searched,
+    })
+}
+
+/// The first of the paths `NAME-VERSION/FILE` in these directories that is a file, or all of them.
+fn find(file: &str, library: &Library, directories: &[PathBuf]) -> Result<PathBuf, Vec<PathBuf>> {
+    let paths = directories
         .iter()
-        .map(|directory| directory.join(library.to_string()).join(DRIVER))
-        .collect();
-    match candidates.iter().find(|path| path.is_file()) {
-        Some(path) => Ok(path.clone()),
-        None => Err(LaunchError::NoDriver {
-            library: library.clone(),
-            searched: candidates,
-        }),
+        .map(|directory| directory.join(library.to_string()).join(file));
+    let mut searched: Vec<PathBuf> = paths.collect();
+    match searched.iter().position(|path| path.is_file()) {
+        Some(found) => Ok(searched.swap_remove(found)),
+        None => Err(searched),
     }
 }
 
 /// The control variables of a measuring program's library that configure collectives, with their values in this
 /// process's environment; empty if the program does not list them.
 pub fn list_variables(driver: &Path) -> BTreeMap<String, String> {
-    let list = ask(driver, "--control-variables", Streams::Output, LIST_TIMEOUT).ok();
-    let variables = list.and_then(|list| serde_json::from_str(&list).ok());
-    variables.unwrap_or_default()
+    listed(driver, "--control-variables").unwrap_or_default()
 }
 
 /// The control variables of a measuring program's library that differ from their built-in values in this process's
 /// environment; `None` if the program does not list them.
 pub fn list_settings(driver: &Path) -> Option<BTreeMap<String, String>> {
-    let list = ask(driver, "--settings", Streams::Output, LIST_TIMEOUT).ok()?;
-    serde_json::from_str(&list).ok()
+    listed(driver, "--settings").ok()
 }
 
 /// The algorithms that the library of a measuring program can be forced to use, if any.
@@ -94,10 +93,14 @@ pub fn list_settings(driver: &Path) -> Option<BTreeMap<String, String>> {
 /// # Errors
 /// [`LaunchError::NoNatives`] if the program does not list them.
 pub fn list_natives(driver: &Path) -> Result<Vec<NativeAlgorithm>, LaunchError> {
-    let list = ask(driver, "--natives", Streams::Output, LIST_TIMEOUT);
-    let list = list.and_then(|list| Ok(serde_json::from_str(&list).map_err(io::Error::from)?));
-    list.map_err(|reason| LaunchError::NoNatives {
+    listed(driver, "--natives").map_err(|reason| LaunchError::NoNatives {
         driver: driver.to_owned(),
         reason,
     })
+}
+
+/// The JSON that a measuring program prints for an option.
+fn listed<T: DeserializeOwned>(driver: &Path, option: &str) -> Result<T, Refusal> {
+    let list = ask(driver, option, Streams::Output, LIST_TIMEOUT)?;
+    Ok(serde_json::from_str(&list).map_err(io::Error::from)?)
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use files::{MOST_QUOTED, quoted};
 use thiserror::Error;
 use vocabulary::CommShape;
+use vocabulary::units::counted;
 
 /// The longest host name in bytes (RFC 1035).
 const LONGEST_NAME: usize = 255;
@@ -31,9 +32,9 @@ pub enum HostFileError {
     Empty { path: PathBuf },
     /// The file has fewer hosts than a shape has nodes.
     #[error(
-        "impossible shape {shape}: the host file `{}` names {hosts} host{}",
+        "impossible shape {shape}: the host file `{}` names {}",
         path.display(),
-        if *hosts == 1 { "" } else { "s" }
+        counted(hosts, "host")
     )]
     TooFew {
         path: PathBuf,

@@ -10,7 +10,6 @@ mod batch_system;
 mod command;
 mod command_line;
 mod commands;
-mod cores;
 mod discover;
 mod driver;
 mod error;
@@ -35,12 +34,12 @@ pub use batch::BatchLauncher;
 pub use batch::{check_template, is_shell_variable, takes_orders};
 pub use batch_system::{BATCH_SYSTEMS, BatchSystem, Words, batch_system, switch_variables};
 pub use command_line::{CommandLine, PRELOADING};
-pub use cores::cores;
 pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discover_within, select};
 pub use driver::{
     check_libdir, driver_directories, find_driver, find_preloaded, list_natives, list_settings,
     list_variables,
 };
+pub use environment::cores;
 pub use error::LaunchError;
 pub use hosts::{HostFileError, read_hosts};
 pub use libraries::LibraryName;

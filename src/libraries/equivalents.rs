@@ -10,7 +10,7 @@ const KNOMIAL_RADIX: u32 = 4;
 
 /// The library's own algorithm that is equivalent to a candidate of ours, if there is one.
 pub fn equivalent(library: &Library, cell: &Cell, candidate: &Candidate) -> Option<Candidate> {
-    let (algorithm, parameters) = candidate.ours()?;
+    let (algorithm, parameters) = candidate.as_ours()?;
     let (collective, ours) = algorithm.split_once('/')?;
     let mut algorithms = crate::find(&library.name)?.facts().algorithms.iter();
     let native =

@@ -36,7 +36,7 @@ impl DeployedCall {
         communicator: &Communicator,
         channels: Option<&Rc<NodeChannels>>,
     ) -> Result<Self, RuntimeError> {
-        if let Some((algorithm, parameters)) = candidate.ours() {
+        if let Some((algorithm, parameters)) = candidate.as_ours() {
             // Report this error now: a table would silently leave such a call to the library.
             call.schedule(algorithm, parameters, communicator.nodes())?;
         }

@@ -1,10 +1,10 @@
 //! The audit: what was done, and by which user.
 
-use rusqlite::{Row, Transaction, params};
+use rusqlite::{Transaction, params};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::database::{now, timestamp, unreadable};
+use crate::database::{from_json, now, rows, timestamp};
 use crate::{Actor, Page, Scope, Service, ServiceError, Slice};
 
 /// An entry of the audit.
@@ -26,9 +26,6 @@ pub struct AuditRow {
 }
 
 /// Adds a row, in the transaction that carries out the action.
-///
-/// # Errors
-/// SQLite.
 pub(crate) fn record(
     transaction: &Transaction<'_>,
     actor: &str,
@@ -51,24 +48,20 @@ impl Service {
     pub fn audit(&self, actor: &Actor, slice: Slice) -> Result<Page<AuditRow>, ServiceError> {
         actor.require(Scope::Admin, None)?;
         self.database.read(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT id, at, actor, action, subject, details FROM audit WHERE id < ?1 \
-                 ORDER BY id DESC LIMIT ?2",
-            )?;
-            let rows = statement.query_map([slice.end(), slice.rows_and_one()], audit_row)?;
-            Ok(slice.page(rows.collect::<Result<_, _>>()?, |row: &AuditRow| row.id))
+            let query = "SELECT id, at, actor, action, subject, details FROM audit WHERE id < ?1 \
+                         ORDER BY id DESC LIMIT ?2";
+            let bounds = [slice.end(), slice.rows_and_one()];
+            let entries = rows(connection, query, bounds, |row| {
+                Ok(AuditRow {
+                    id: row.get(0)?,
+                    at: timestamp(row.get(1)?)?,
+                    actor: row.get(2)?,
+                    action: row.get(3)?,
+                    subject: row.get(4)?,
+                    details: from_json(row, 5)?,
+                })
+            })?;
+            Ok(slice.page(entries, |row| row.id))
         })
     }
-}
-
-fn audit_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
-    let details: String = row.get(5)?;
-    Ok(AuditRow {
-        id: row.get(0)?,
-        at: timestamp(row.get(1)?)?,
-        actor: row.get(2)?,
-        action: row.get(3)?,
-        subject: row.get(4)?,
-        details: serde_json::from_str(&details).map_err(unreadable)?,
-    })
 }

@@ -6,15 +6,15 @@
 //! BACKUP/blobs/sha256/…    the tables that it names
 //! ```
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::OpenFlags;
 use tempfile::TempDir;
 
-use crate::database::{connect, create_file};
+use crate::database::{connect, create_file, created};
 use crate::service::DATABASE;
 use crate::{Digest, ServiceError, blobs, schema};
 
@@ -87,26 +87,21 @@ struct Half {
 impl Half {
     /// Creates the temporary folder; the target must not exist.
     fn new(target: &Path) -> Result<Self, ServiceError> {
-        let refused = ServiceError::file("create", target);
-        let target = match std::path::absolute(target) {
-            Ok(target) => target,
-            Err(error) => return Err(refused(error)),
-        };
-        if fs::symlink_metadata(&target).is_ok() {
-            let error = io::Error::new(ErrorKind::AlreadyExists, "it already exists");
-            return Err(refused(error));
-        }
-        let above = target.parent().unwrap_or(&target);
-        let folder = fs::create_dir_all(above).and_then(|()| {
-            tempfile::Builder::new()
+        let create = || {
+            let target = std::path::absolute(target)?;
+            if fs::symlink_metadata(&target).is_ok() {
+                let error = io::Error::new(ErrorKind::AlreadyExists, "it already exists");
+                return Err(error);
+            }
+            let above = target.parent().unwrap_or(&target);
+            fs::create_dir_all(above)?;
+            let folder = tempfile::Builder::new()
                 .prefix(".colltune-")
                 .permissions(Permissions::from_mode(0o700))
-                .tempdir_in(above)
-        });
-        match folder {
-            Ok(folder) => Ok(Self { folder, target }),
-            Err(error) => Err(refused(error)),
-        }
+                .tempdir_in(above)?;
+            Ok(Self { folder, target })
+        };
+        create().map_err(ServiceError::file("create", target))
     }
 
     fn path(&self) -> &Path {
@@ -175,10 +170,4 @@ fn complete(from: &Path, copy: &Path) -> Result<(), ServiceError> {
             .map_err(ServiceError::file("write", &path))?;
     }
     Ok(())
-}
-
-/// Creates a new file that only its owner can read and write.
-fn created(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600).open(path)
 }

@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Transaction, params};
 
 use crate::database::now;
 use crate::{Digest, Service, ServiceError};
@@ -30,10 +30,9 @@ pub(crate) fn read(state: &Path, digest: &Digest) -> Result<Vec<u8>, ServiceErro
         Ok(_) => Err(ServiceError::Damaged {
             digest: digest.clone(),
         }),
-        Err(error) if error.kind() == ErrorKind::NotFound => Err(ServiceError::NotFound {
-            kind: "table",
-            name: digest.to_string(),
-        }),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(ServiceError::not_found("table", digest))
+        }
         Err(error) => Err(ServiceError::file("read", &path)(error)),
     }
 }
@@ -54,9 +53,6 @@ pub(crate) fn add_row(
 impl Service {
     /// Stores bytes under their digest; they are synced to disk when this returns. Storing the same bytes again is no
     /// error.
-    ///
-    /// # Errors
-    /// Files and SQLite.
     pub(crate) fn keep_blob(&self, bytes: &[u8]) -> Result<Digest, ServiceError> {
         let digest = self.write_blob(bytes)?;
         self.database
@@ -65,9 +61,6 @@ impl Service {
     }
 
     /// Writes the file of a blob, replacing a damaged one; the caller adds the row ([`add_row`]).
-    ///
-    /// # Errors
-    /// Files.
     pub(crate) fn write_blob(&self, bytes: &[u8]) -> Result<Digest, ServiceError> {
         let digest = Digest::of(bytes);
         let path = place(&self.configuration.state, &digest);
@@ -85,7 +78,10 @@ impl Service {
     pub fn blob(&self, digest: &Digest) -> Result<Vec<u8>, ServiceError> {
         let found = read(&self.configuration.state, digest);
         if let Err(ServiceError::NotFound { .. }) = found
-            && self.database.read(|rows| has_row(rows, digest))?
+            && self.database.read(|connection| {
+                let mut row = connection.prepare_cached("SELECT 1 FROM blob WHERE digest = ?1")?;
+                Ok(row.exists([digest])?)
+            })?
         {
             return Err(ServiceError::Damaged {
                 digest: digest.clone(),
@@ -93,12 +89,6 @@ impl Service {
         }
         found
     }
-}
-
-fn has_row(connection: &Connection, digest: &Digest) -> Result<bool, ServiceError> {
-    let mut statement = connection.prepare_cached("SELECT 1 FROM blob WHERE digest = ?1")?;
-    let found = statement.query_row([digest], |_| Ok(())).optional()?;
-    Ok(found.is_some())
 }
 
 /// Writes an immutable file atomically, creating and syncing its folders.

@@ -113,10 +113,7 @@ impl Service {
 }
 
 fn unknown(path: &str) -> ServiceError {
-    ServiceError::NotFound {
-        kind: "campaign",
-        name: files::quoted(path, files::MOST_QUOTED),
-    }
+    ServiceError::not_found("campaign", files::quoted(path, files::MOST_QUOTED))
 }
 
 /// Whether a path is in normal form and matches one of a machine's patterns.

@@ -4,6 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::Deserialize;
+
 use crate::ServiceError;
 
 mod check;
@@ -30,8 +32,8 @@ pub struct Configuration {
     pub open_reading: bool,
     /// The machines that tasks run on: at least one, with distinct names; `local` by default.
     pub machines: Vec<ServiceMachine>,
-    /// The gates of releases.
-    pub gates: Gating,
+    /// The age in days of the oldest validation that counts for the gates of releases; 30 by default.
+    pub validation_days: u32,
     /// The time for which a table stays available to nodes after it was replaced; 7 days by default.
     pub longest_wall_time: Duration,
 }
@@ -46,7 +48,8 @@ pub enum Listen {
 }
 
 /// The files of a certificate chain and its key, PEM.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Tls {
     /// The chain.
     pub certificate: PathBuf,
@@ -68,17 +71,7 @@ pub struct ServiceMachine {
     pub node_hours: Option<f64>,
 }
 
-/// Settings of the gates.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gating {
-    /// The age of the oldest validation that counts, in days; 30 by default.
-    pub validation_days: u32,
-}
-
 impl Configuration {
-    /// The usual name of the file. Although it may lie in the campaigns' folder, it is not a campaign.
-    pub const FILE_NAME: &str = "service.yaml";
-
     /// Reads `service.yaml`. Paths in it are relative to the file's own folder.
     ///
     /// # Errors
@@ -113,9 +106,7 @@ impl Configuration {
             names: Vec::new(),
             open_reading: true,
             machines: vec![ServiceMachine::default_of("local".to_owned())],
-            gates: Gating {
-                validation_days: 30,
-            },
+            validation_days: 30,
             longest_wall_time: Duration::from_secs(7 * 86_400),
         }
     }
@@ -126,10 +117,7 @@ impl Configuration {
     /// [`ServiceError::NotFound`].
     pub fn machine(&self, name: &str) -> Result<&ServiceMachine, ServiceError> {
         let found = self.machines.iter().find(|machine| machine.name == name);
-        found.ok_or_else(|| ServiceError::NotFound {
-            kind: "machine",
-            name: name.to_owned(),
-        })
+        found.ok_or_else(|| ServiceError::not_found("machine", name))
     }
 }
 

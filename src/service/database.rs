@@ -1,13 +1,16 @@
 //! The database of a service: `service.db`.
 
-use std::fs::OpenOptions;
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{
+    Connection, OpenFlags, OptionalExtension, Params, Row, Transaction, TransactionBehavior,
+};
+use serde::de::DeserializeOwned;
 
 use crate::{ServiceError, schema};
 
@@ -56,9 +59,6 @@ impl Database {
     }
 
     /// Runs a transaction, which is rolled back on any error. `work` must not call [`Database::write`].
-    ///
-    /// # Errors
-    /// Those of `work`; SQLite.
     pub(crate) fn write<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, ServiceError>,
@@ -71,10 +71,16 @@ impl Database {
         Ok(value)
     }
 
+    /// Runs one statement in a transaction of its own. Returns the number of changed rows.
+    pub(crate) fn execute(
+        &self,
+        statement: &str,
+        values: impl Params,
+    ) -> Result<usize, ServiceError> {
+        self.write(|transaction| Ok(transaction.execute(statement, values)?))
+    }
+
     /// Reads a consistent state: runs `work` in a deferred transaction on a reading connection.
-    ///
-    /// # Errors
-    /// Those of `work`; SQLite.
     pub(crate) fn read<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, ServiceError>,
@@ -95,6 +101,18 @@ impl Database {
     }
 }
 
+/// The results of `read` for all rows of a query.
+pub(crate) fn rows<T>(
+    connection: &Connection,
+    query: &str,
+    values: impl Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, ServiceError> {
+    let mut statement = connection.prepare_cached(query)?;
+    let rows = statement.query_map(values, read)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 /// Locks a mutex even if it is poisoned. Only for data that is consistent whenever a thread may panic.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -103,14 +121,18 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Creates an empty file with mode 0600 unless the file exists. SQLite itself would create it readable for all; its
 /// log has the same mode as the file.
 pub(crate) fn create_file(path: &Path) -> Result<(), ServiceError> {
-    let mut options = OpenOptions::new();
-    let created = options.write(true).create_new(true).mode(0o600).open(path);
-    match created {
+    match created(path) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
             Err(ServiceError::file("create", path)(error))
         }
         _ => Ok(()),
     }
+}
+
+/// Creates a new file that only its owner can read and write.
+pub(crate) fn created(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Connects to an existing file.
@@ -128,11 +150,20 @@ pub(crate) fn now() -> i64 {
 }
 
 /// Converts a time of a row.
-///
-/// # Errors
-/// A number that is not a valid time.
 pub(crate) fn timestamp(milliseconds: i64) -> rusqlite::Result<jiff::Timestamp> {
     jiff::Timestamp::from_millisecond(milliseconds).map_err(unreadable)
+}
+
+/// The time in a column that may be null.
+pub(crate) fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<jiff::Timestamp>> {
+    let at: Option<i64> = row.get(column)?;
+    at.map(timestamp).transpose()
+}
+
+/// The value in a column with JSON.
+pub(crate) fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text).map_err(unreadable)
 }
 
 /// Wraps the error of parsing a column's content, such as JSON.
@@ -147,10 +178,7 @@ pub(crate) fn unreadable(error: impl std::error::Error + Send + Sync + 'static) 
 pub(crate) fn machine_id(connection: &Connection, name: &str) -> Result<i64, ServiceError> {
     let mut statement = connection.prepare_cached("SELECT id FROM machine WHERE name = ?1")?;
     let id = statement.query_row([name], |row| row.get(0)).optional()?;
-    id.ok_or_else(|| ServiceError::NotFound {
-        kind: "machine",
-        name: name.to_owned(),
-    })
+    id.ok_or_else(|| ServiceError::not_found("machine", name))
 }
 
 #[cfg(test)]

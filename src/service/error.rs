@@ -124,6 +124,18 @@ impl ServiceError {
         }
     }
 
+    /// There is no object of this kind with this name.
+    pub(crate) fn not_found(kind: &'static str, name: impl ToString) -> Self {
+        let name = name.to_string();
+        Self::NotFound { kind, name }
+    }
+
+    /// A field of a request is invalid.
+    pub(crate) fn invalid(field: &'static str, problem: impl Into<String>) -> Self {
+        let problem = problem.into();
+        Self::Invalid { field, problem }
+    }
+
     /// Makes an I/O error the error of a file.
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();

@@ -55,7 +55,7 @@ impl Service {
     ///   release or version names that CPU;
     /// - `confirmed`: all its rules are confirmed, as unconfirmed rules are not used;
     /// - `validated`: the newest validation of this digest on the machine is at most
-    ///   [`crate::Gating::validation_days`] old and found nothing significantly slower;
+    ///   [`crate::Configuration::validation_days`] old and found nothing significantly slower;
     /// - `compared`: it can be compared with the released table; the difference is kept with the release.
     ///
     /// # Errors
@@ -78,10 +78,10 @@ impl Service {
             .read(|rows| has_version(rows, machine, digest))?
         {
             true => Ok(()),
-            false => Err(ServiceError::NotFound {
-                kind: "table",
-                name: format!("{digest} of `{machine}`"),
-            }),
+            false => {
+                let name = format!("{digest} of `{machine}`");
+                Err(ServiceError::not_found("table", name))
+            }
         }
     }
 
@@ -164,7 +164,7 @@ impl Service {
     }
 
     fn validated(&self, key: &ChannelKey, digest: &Digest) -> Result<Gate, ServiceError> {
-        let (machine, days) = (&key.machine, self.configuration.gates.validation_days);
+        let (machine, days) = (&key.machine, self.configuration.validation_days);
         let submit = format!("submit a task `validate` of this table for `{machine}`");
         let Some(newest) = self.validations(machine, digest)?.into_iter().next() else {
             let reason = format!("no validation has measured this table on `{machine}`; {submit}");

@@ -43,7 +43,7 @@ pub use actor::{Actor, Scope};
 pub use audit::AuditRow;
 pub use backup::{backup, restore};
 pub use campaigns::CampaignEntry;
-pub use configuration::{Configuration, Gating, Listen, ServiceMachine, Tls};
+pub use configuration::{Configuration, Listen, ServiceMachine, Tls};
 pub use digest::Digest;
 pub use error::ServiceError;
 pub use feed::{Feed, FeedItem, Notice};

@@ -8,10 +8,8 @@ use utoipa::{IntoParams, ToSchema};
 #[serde(deny_unknown_fields)]
 pub struct Slice {
     /// Only rows with numbers below this one: `next` of the page before.
-    #[serde(default)]
     pub before: Option<u64>,
     /// The most rows: 1 to 200, 50 by default.
-    #[serde(default)]
     pub limit: Option<u32>,
 }
 

@@ -35,10 +35,8 @@ impl Service {
         table: &Table,
         who: &str,
     ) -> Result<Prepared, ServiceError> {
-        let library = library_of(&key.library).ok_or_else(|| ServiceError::NotFound {
-            kind: "channel",
-            name: key.to_string(),
-        })?;
+        let library =
+            library_of(&key.library).ok_or_else(|| ServiceError::not_found("channel", key))?;
         let path = std::env::var_os("PATH").unwrap_or_default();
         let format = export::read_by(&library);
         let libdir = std::env::var_os("COLLTUNE_LIBDIR");
@@ -87,13 +85,10 @@ impl Service {
             Ok(manifest) => self.publish_again(key, &manifest.digest),
             Err(_) => take_down(&self.channel_folder(key)),
         };
-        match restored {
-            Ok(()) => self.problems.note(key.to_string(), None),
-            Err(error) => {
-                let problem = format!("the folder of {key} is not up to date: {error}");
-                self.problems.note(key.to_string(), Some(problem));
-            }
-        }
+        let problem = restored
+            .err()
+            .map(|error| format!("the folder of {key} is not up to date: {error}"));
+        self.problems.note(key.to_string(), problem);
     }
 
     fn publish_again(&self, key: &ChannelKey, digest: &Digest) -> Result<(), ServiceError> {
@@ -106,9 +101,6 @@ impl Service {
     /// Adds the tables of the folder, reads the released tables into memory, and brings the folders of channels in line
     /// with the database; called at start. Files that cannot be read or written do not prevent the start;
     /// [`Service::problems`] lists them.
-    ///
-    /// # Errors
-    /// SQLite.
     pub(crate) fn restore_channels(&self) -> Result<(), ServiceError> {
         self.find_tables()?;
         let released = self.channels()?;

@@ -109,7 +109,6 @@ pub struct Release {
 pub struct ReleaseRequest {
     /// The table to release. For `rollback` the table to return to, by default the previous one; absent for
     /// `withdraw`.
-    #[serde(default)]
     pub digest: Option<Digest>,
     /// The kind of the release.
     pub action: ReleaseAction,

@@ -57,11 +57,11 @@ const GRACE: Duration = Duration::from_secs(30);
 const LAST_GRACE: Duration = Duration::from_secs(3);
 
 /// The state that the threads of the queue share.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Runner {
     state: Mutex<State>,
     news: Condvar,
-    /// The divisor of all waiting times; above 1 in tests.
+    /// The divisor of all waiting times in tests; 0 otherwise.
     speedup: AtomicU32,
 }
 
@@ -103,16 +103,6 @@ struct Retry {
     /// The number of its measurements at the first of these failures.
     done: u64,
     due: Instant,
-}
-
-impl Default for Runner {
-    fn default() -> Self {
-        Self {
-            state: Mutex::default(),
-            news: Condvar::new(),
-            speedup: AtomicU32::new(1),
-        }
-    }
 }
 
 impl Runner {

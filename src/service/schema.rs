@@ -46,9 +46,6 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), ServiceE
 }
 
 /// Migrates a checked file to [`VERSION`], in one transaction.
-///
-/// # Errors
-/// SQLite.
 pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let from = version(&transaction)? as usize;

@@ -9,8 +9,8 @@ use rusqlite::Connection;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::database::{Database, now};
-use crate::tokens::{list, scopes};
+use crate::database::{Database, from_json, now};
+use crate::tokens::scopes;
 use crate::{Actor, ServiceError};
 
 const PREFIX: &str = "colltune_";
@@ -27,9 +27,6 @@ impl SecretToken {
     }
 
     /// Makes a secret of 256 random bits.
-    ///
-    /// # Errors
-    /// [`ServiceError::Random`].
     pub(crate) fn random() -> Result<Self, ServiceError> {
         let mut bytes = [0; SECRET_BYTES];
         getrandom::fill(&mut bytes).map_err(ServiceError::Random)?;
@@ -103,39 +100,25 @@ impl TokenCache {
     }
 
     /// The token with this secret, unless it is unknown, expired or revoked.
-    ///
-    /// # Errors
-    /// SQLite.
     pub(crate) fn token(
         &self,
         database: &Database,
         secret: &str,
     ) -> Result<Option<KnownToken>, ServiceError> {
-        if !is_secret(secret) {
-            return Ok(None);
-        }
-        let hash = Hash::of(secret);
-        self.ask(database, |keys| {
-            keys.token(&hash.selector(), |known| known.is(&hash))
+        self.ask(database, secret, |keys, hash| {
+            keys.token(&hash.selector(), |known| known.is(hash))
         })
     }
 
     /// The actor of the session with this secret; `None` if it is unknown or has ended, or if its token is not valid.
-    ///
-    /// # Errors
-    /// SQLite.
     pub(crate) fn session(
         &self,
         database: &Database,
         secret: &str,
     ) -> Result<Option<Actor>, ServiceError> {
-        if !is_secret(secret) {
-            return Ok(None);
-        }
-        let hash = Hash::of(secret);
-        self.ask(database, |keys| {
+        self.ask(database, secret, |keys, hash| {
             let (known, token, ends) = keys.sessions.get(&hash.selector())?;
-            match known.is(&hash) && now() < *ends {
+            match known.is(hash) && now() < *ends {
                 true => Some(keys.token(token, |_| true)?.actor),
                 false => None,
             }
@@ -145,11 +128,16 @@ impl TokenCache {
     fn ask<T>(
         &self,
         database: &Database,
-        question: impl Fn(&Keys) -> T,
-    ) -> Result<T, ServiceError> {
+        secret: &str,
+        question: impl Fn(&Keys, &Hash) -> Option<T>,
+    ) -> Result<Option<T>, ServiceError> {
+        if !is_secret(secret) {
+            return Ok(None);
+        }
+        let hash = Hash::of(secret);
         let keys = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(keys) = &*keys {
-            return Ok(question(keys));
+            return Ok(question(keys, &hash));
         }
         drop(keys);
         let mut keys = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -158,7 +146,7 @@ impl TokenCache {
             Some(keys) => keys,
             None => database.read(Keys::read)?,
         };
-        Ok(question(keys.insert(read)))
+        Ok(question(keys.insert(read), &hash))
     }
 }
 
@@ -177,7 +165,7 @@ impl Keys {
                 actor: Actor {
                     name: row.get(2)?,
                     scopes: scopes(row, 3)?,
-                    machines: list(row, 4)?,
+                    machines: from_json(row, 4)?,
                 },
                 expires_at: row.get(5)?,
             };

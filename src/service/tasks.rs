@@ -60,16 +60,16 @@ pub enum TaskState {
 #[serde(deny_unknown_fields)]
 pub struct Overrides {
     /// `budget`, as in `10m`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<String>,
     /// `sizes`, as in `8..1M x8`; several are separated by commas.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<String>,
     /// `collectives`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub collectives: Option<Vec<String>>,
     /// Node counts, 1 or more each: only the campaign's `shapes` with one of these numbers of nodes are measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Vec<u32>>,
 }
 
@@ -80,13 +80,13 @@ pub struct TaskRequest {
     /// The kind of the task.
     pub kind: TaskKind,
     /// The machine; may be omitted if there is only one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     /// The campaign, by its path in the service's folder: for `tune` and `report`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub campaign: Option<String>,
     /// The table: for `validate` and `check`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<Digest>,
     /// Overrides, for `tune`.
     #[serde(default)]
@@ -149,12 +149,9 @@ pub struct Submitted {
 #[serde(deny_unknown_fields)]
 pub struct TaskFilter {
     /// Only those in this state.
-    #[serde(default)]
     pub state: Option<TaskState>,
     /// Only those of this machine.
-    #[serde(default)]
     pub machine: Option<String>,
     /// Only those of this campaign, by its path.
-    #[serde(default)]
     pub campaign: Option<String>,
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::database::{now, timestamp, unreadable};
+use crate::database::{from_json, now, rows, time, timestamp};
 use crate::owner::OWNER;
 use crate::secret::{Hash, SecretToken};
 use crate::{Actor, Scope, Service, ServiceError, audit};
@@ -38,7 +38,6 @@ pub struct NewToken {
     #[serde(default)]
     pub machines: Vec<String>,
     /// Days after which it expires, 1 to 3660; absent for never.
-    #[serde(default)]
     pub days: Option<u32>,
 }
 
@@ -96,12 +95,9 @@ impl Service {
     pub fn tokens(&self, actor: &Actor) -> Result<Vec<TokenRow>, ServiceError> {
         actor.require(Scope::Admin, None)?;
         self.database.read(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT id, name, scopes, machines, created_at, created_by, expires_at, revoked_at \
-                 FROM token ORDER BY revoked_at IS NOT NULL, id DESC LIMIT ?1",
-            )?;
-            let rows = statement.query_map([MOST_LISTED], token_row)?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            let query = "SELECT id, name, scopes, machines, created_at, created_by, expires_at, revoked_at \
+                         FROM token ORDER BY revoked_at IS NOT NULL, id DESC LIMIT ?1";
+            rows(connection, query, [MOST_LISTED], token_row)
         })
     }
 
@@ -118,10 +114,7 @@ impl Service {
             let id_of_row = i64::try_from(id).unwrap_or(-1);
             let found = transaction.query_row(query, [id_of_row], row).optional()?;
             let (name, revoked_at): (String, Option<i64>) =
-                found.ok_or_else(|| ServiceError::NotFound {
-                    kind: "token",
-                    name: id.to_string(),
-                })?;
+                found.ok_or_else(|| ServiceError::not_found("token", id))?;
             match revoked_at {
                 Some(_) => Ok(()),
                 None => revoke(transaction, &actor.name, id, &name),
@@ -193,17 +186,14 @@ impl Service {
         if self.session(secret)?.is_none() {
             return Ok(());
         }
-        let ended = self.database.write(|transaction| {
-            let hash = Hash::of(secret).0;
-            transaction.execute("DELETE FROM session WHERE hash = ?1", [hash])?;
-            Ok(())
-        });
+        let delete = "DELETE FROM session WHERE hash = ?1";
+        let ended = self.database.execute(delete, [Hash::of(secret).0]);
         self.token_cache.forget();
-        ended
+        ended.map(drop)
     }
 
     fn check_token(&self, new: &NewToken) -> Result<(), ServiceError> {
-        let invalid = |field, problem: String| Err(ServiceError::Invalid { field, problem });
+        let invalid = |field, problem: String| Err(ServiceError::invalid(field, problem));
         let name = new.name.as_str();
         if name.trim() != name
             || !(1..=64).contains(&name.chars().count())
@@ -267,7 +257,7 @@ pub(crate) fn add(
     secret: &SecretToken,
 ) -> Result<TokenRow, ServiceError> {
     let mut scopes = new.scopes.clone();
-    scopes.sort_unstable();
+    scopes.sort_unstable_by_key(|scope| *scope as u8);
     scopes.dedup();
     let mut machines = new.machines.clone();
     machines.sort_unstable();
@@ -320,34 +310,20 @@ pub(crate) fn revoke(
 }
 
 fn token_row(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
-    let time = |column| -> rusqlite::Result<Option<jiff::Timestamp>> {
-        row.get::<_, Option<i64>>(column)?
-            .map(timestamp)
-            .transpose()
-    };
     Ok(TokenRow {
         id: row.get(0)?,
         name: row.get(1)?,
         scopes: scopes(row, 2)?,
-        machines: list(row, 3)?,
+        machines: from_json(row, 3)?,
         created_at: timestamp(row.get(4)?)?,
         created_by: row.get(5)?,
-        expires_at: time(6)?,
-        revoked_at: time(7)?,
+        expires_at: time(row, 6)?,
+        revoked_at: time(row, 7)?,
     })
 }
 
 /// The scopes of a token, without those that this version does not know.
 pub(crate) fn scopes(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<Scope>> {
-    let names: Vec<String> = list(row, column)?;
+    let names: Vec<String> = from_json(row, column)?;
     Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
-}
-
-/// Parses a list in JSON.
-pub(crate) fn list<T: serde::de::DeserializeOwned>(
-    row: &Row<'_>,
-    column: usize,
-) -> rusqlite::Result<Vec<T>> {
-    let text: String = row.get(column)?;
-    serde_json::from_str(&text).map_err(unreadable)
 }

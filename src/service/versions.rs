@@ -7,7 +7,7 @@ use serde::Serialize;
 use table::Table;
 use utoipa::ToSchema;
 
-use crate::database::{machine_id, now, timestamp, unreadable};
+use crate::database::{from_json, machine_id, now, rows, timestamp};
 use crate::{Actor, Digest, Page, Scope, Service, ServiceError, Slice, TaskId, audit, blobs};
 
 /// The longest text of a table that is accepted: 16 MiB.
@@ -84,9 +84,6 @@ impl Service {
     }
 
     /// Adds the table that a task has made; `campaign` is the row of its campaign. Adding it again is no error.
-    ///
-    /// # Errors
-    /// As for [`Service::take_in`].
     pub(crate) fn take_in_of_task(
         &self,
         task: TaskId,
@@ -121,11 +118,8 @@ impl Service {
     /// SQLite.
     pub fn versions_of(&self, digest: &Digest) -> Result<Vec<Version>, ServiceError> {
         self.database.read(|connection| {
-            let mut statement = connection.prepare_cached(&format!(
-                "{SELECT} WHERE version.digest = ?1 ORDER BY version.id"
-            ))?;
-            let rows = statement.query_map([digest], version)?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            let query = format!("{SELECT} WHERE version.digest = ?1 ORDER BY version.id");
+            rows(connection, &query, [digest], version)
         })
     }
 
@@ -140,13 +134,13 @@ impl Service {
         slice: Slice,
     ) -> Result<Page<Version>, ServiceError> {
         self.database.read(|connection| {
-            let mut statement = connection.prepare_cached(&format!(
+            let query = format!(
                 "{SELECT} WHERE (?1 IS NULL OR machine.name = ?1) AND (?2 IS NULL OR campaign.path = ?2) \
                  AND version.id < ?3 ORDER BY version.id DESC LIMIT ?4"
-            ))?;
+            );
             let bounds = params![machine, campaign, slice.end(), slice.rows_and_one()];
-            let rows = statement.query_map(bounds, version)?;
-            Ok(slice.page(rows.collect::<Result<_, _>>()?, |row: &Version| row.id))
+            let versions = rows(connection, &query, bounds, version)?;
+            Ok(slice.page(versions, |version| version.id))
         })
     }
 
@@ -173,13 +167,19 @@ impl Service {
         digest: &Digest,
     ) -> Result<Vec<Validation>, ServiceError> {
         self.database.read(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT task, at, slower, faster, points, details FROM validation \
-                 JOIN machine ON machine.id = validation.machine \
-                 WHERE machine.name = ?1 AND digest = ?2 ORDER BY validation.id DESC",
-            )?;
-            let rows = statement.query_map(params![machine, digest], validation)?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            let query = "SELECT task, at, slower, faster, points, details FROM validation \
+                         JOIN machine ON machine.id = validation.machine \
+                         WHERE machine.name = ?1 AND digest = ?2 ORDER BY validation.id DESC";
+            rows(connection, query, params![machine, digest], |row| {
+                Ok(Validation {
+                    task: row.get(0)?,
+                    at: timestamp(row.get(1)?)?,
+                    slower: row.get(2)?,
+                    faster: row.get(3)?,
+                    points: row.get(4)?,
+                    details: from_json(row, 5)?,
+                })
+            })
         })
     }
 }
@@ -195,22 +195,17 @@ struct New<'a> {
 impl<'a> New<'a> {
     fn read(text: &'a str) -> Result<Self, ServiceError> {
         if text.len() > MOST_BYTES {
-            return Err(ServiceError::Invalid {
-                field: "table",
-                problem: format!("has {} bytes; the most are {MOST_BYTES}", text.len()),
-            });
+            let problem = format!("has {} bytes; the most are {MOST_BYTES}", text.len());
+            return Err(ServiceError::invalid("table", problem));
         }
         let table = Table::parse(text, Path::new("table.yaml"))?;
         let library = table.provenance.library.to_string();
         if !is_plain_library(&library) {
-            return Err(ServiceError::Invalid {
-                field: "provenance.library",
-                problem: format!(
-                    "is `{}`; libraries of the service have names such as openmpi-4.1.4, of letters, digits \
-                     and `._+-`",
-                    files::quoted(&library, 64)
-                ),
-            });
+            let problem = format!(
+                "is `{}`; libraries of the service have names such as openmpi-4.1.4, of letters, digits and `._+-`",
+                files::quoted(&library, 64)
+            );
+            return Err(ServiceError::invalid("provenance.library", problem));
         }
         Ok(Self {
             text,
@@ -315,17 +310,5 @@ fn version(row: &Row<'_>) -> rusqlite::Result<Version> {
         task: row.get(6)?,
         parent: row.get(7)?,
         added_at: timestamp(row.get(8)?)?,
-    })
-}
-
-fn validation(row: &Row<'_>) -> rusqlite::Result<Validation> {
-    let details: String = row.get(5)?;
-    Ok(Validation {
-        task: row.get(0)?,
-        at: timestamp(row.get(1)?)?,
-        slower: row.get(2)?,
-        faster: row.get(3)?,
-        points: row.get(4)?,
-        details: serde_json::from_str(&details).map_err(unreadable)?,
     })
 }

@@ -31,11 +31,8 @@ impl Store {
                 kind,
                 message,
             } => {
-                let position = Position {
-                    task: *task,
-                    candidate: *candidate,
-                };
-                self.ingest_failure(plan, position, *kind, message)
+                let place = [*task, *candidate];
+                self.ingest_failure(plan, place, *kind, message)
             }
             Record::Done(done) => self.ingest_task(plan, done),
         }
@@ -60,15 +57,16 @@ impl Store {
         })
     }
 
+    /// Stores the failure of a candidate, by its index, in a task.
     fn ingest_failure(
         &mut self,
         plan: &Plan,
-        position: Position,
+        [task_id, position]: [u32; 2],
         kind: FailureKind,
         message: &str,
     ) -> Result<bool, StoreError> {
-        let task = task_of(plan, position.task)?;
-        let candidate = candidate_of(plan, task, position.candidate)?;
+        let task = task_of(plan, task_id)?;
+        let candidate = candidate_of(plan, task, position)?;
         self.write_launch(plan.launch, |transaction| {
             let subject = intern(transaction, Interned::Subject, &subject_of(task))?;
             let named = intern(transaction, Interned::Candidate, candidate)?;
@@ -80,8 +78,8 @@ impl Store {
                 )?
                 .execute(params![
                     plan.launch,
-                    position.task,
-                    position.candidate,
+                    task_id,
+                    position,
                     subject,
                     named,
                     Json(kind),
@@ -183,13 +181,6 @@ pub(crate) fn column_of(pattern: Pattern) -> Option<Json<Pattern>> {
     (!pattern.is_together()).then_some(Json(pattern))
 }
 
-/// The index of a candidate in a plan.
-#[derive(Clone, Copy)]
-struct Position {
-    task: u32,
-    candidate: u32,
-}
-
 /// The tables of definitions.
 #[derive(Clone, Copy)]
 pub(crate) enum Interned {
@@ -203,24 +194,18 @@ pub(crate) fn intern<T: Serialize>(
     table: Interned,
     definition: &T,
 ) -> rusqlite::Result<i64> {
-    let (select, insert) = match table {
-        Interned::Subject => (
-            "SELECT id FROM subject WHERE definition = ?1",
-            "INSERT INTO subject (definition) VALUES (?1)",
-        ),
-        Interned::Candidate => (
-            "SELECT id FROM candidate WHERE definition = ?1",
-            "INSERT INTO candidate (definition) VALUES (?1)",
-        ),
+    let table = match table {
+        Interned::Subject => "subject",
+        Interned::Candidate => "candidate",
     };
     let known = transaction
-        .prepare_cached(select)?
+        .prepare_cached(&format!("SELECT id FROM {table} WHERE definition = ?1"))?
         .query_row([Json(definition)], |row| row.get(0))
         .optional()?;
     match known {
         Some(id) => Ok(id),
         None => transaction
-            .prepare_cached(insert)?
+            .prepare_cached(&format!("INSERT INTO {table} (definition) VALUES (?1)"))?
             .insert([Json(definition)]),
     }
 }

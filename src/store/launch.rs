@@ -144,10 +144,8 @@ impl Store {
             let Some((number, Json(plan), outcome)) = last else {
                 return Ok(Vec::new());
             };
-            if matches!(outcome, Some(Json(LaunchOutcome::Complete))) {
-                return Ok(Vec::new());
-            }
-            if plan.purpose == Some(Purpose::Confirming) {
+            let is_complete = matches!(outcome, Some(Json(LaunchOutcome::Complete)));
+            if is_complete || plan.purpose == Some(Purpose::Confirming) {
                 return Ok(Vec::new());
             }
             let done: BTreeSet<u32> = connection

@@ -109,12 +109,12 @@ impl Store {
     }
 
     /// The results of `read` for all rows of a query.
-    pub(crate) fn rows<T>(
+    pub(crate) fn rows<T, All: FromIterator<T>>(
         &self,
         query: &str,
         parameters: impl Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, StoreError> {
+    ) -> Result<All, StoreError> {
         self.read(|connection| {
             let mut statement = connection.prepare(query)?;
             statement.query_map(parameters, read)?.collect()

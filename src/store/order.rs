@@ -7,6 +7,7 @@ use vocabulary::{CommShape, Library, RankOrder};
 use wire::Plan;
 
 use crate::columns::{Json, shape};
+use crate::query::of;
 use crate::{Store, StoreError};
 
 impl Store {
@@ -16,18 +17,12 @@ impl Store {
         &self,
         library: &Library,
     ) -> Result<BTreeMap<CommShape, RankOrder>, StoreError> {
-        self.read(|connection| {
-            connection
-                .prepare(
-                    "SELECT DISTINCT nodes, ppn, rank_order
+        let query = "SELECT DISTINCT nodes, ppn, rank_order
                      FROM rank_order JOIN launch ON launch.number = rank_order.launch
-                     WHERE library_name = ?1 AND library_version = ?2",
-                )?
-                .query_map([&library.name, &library.version], |row| {
-                    let Json(order) = row.get(2)?;
-                    Ok((shape(row, 0)?, order))
-                })?
-                .collect()
+                     WHERE library_name = ?1 AND library_version = ?2";
+        self.rows(query, of(library), |row| {
+            let Json(order) = row.get(2)?;
+            Ok((shape(row, 0)?, order))
         })
     }
 

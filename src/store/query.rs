@@ -93,15 +93,9 @@ impl Store {
 
     /// The launches of a library that have measured anything, in any pattern of calls.
     pub fn measured_launches(&self, library: &Library) -> Result<BTreeSet<u32>, StoreError> {
-        self.read(|connection| {
-            connection
-                .prepare(
-                    "SELECT number FROM launch WHERE library_name = ?1 AND library_version = ?2
-                         AND EXISTS (SELECT 1 FROM sample WHERE sample.launch = number)",
-                )?
-                .query_map(of(library), |row| row.get(0))?
-                .collect()
-        })
+        let query = "SELECT number FROM launch WHERE library_name = ?1 AND library_version = ?2
+                         AND EXISTS (SELECT 1 FROM sample WHERE sample.launch = number)";
+        self.rows(query, of(library), |row| row.get(0))
     }
 
     /// The environments that the launches of a library reported, by launch number.
@@ -152,45 +146,41 @@ impl Store {
         which: &str,
         parameters: impl Params,
     ) -> Result<Vec<Sample>, StoreError> {
-        self.read(|connection| {
-            let definitions = Definitions::load(connection)?;
-            let mut samples: Vec<Sample> = connection
-                .prepare(&format!(
-                    "SELECT task.subject, sample.candidate, sample.launch, sample.batch,
-                            sample.seconds, sample.invalid, sample.residual_seconds, sample.left
-                     FROM sample
-                     JOIN task ON task.launch = sample.launch AND task.number = sample.task
-                     JOIN launch ON launch.number = sample.launch
-                     WHERE library_name = ?1 AND library_version = ?2 AND ({which})
-                     ORDER BY sample.launch, sample.task, sample.position",
-                ))?
-                .query_map(parameters, |row| {
-                    let (subject, candidate) = definitions.of_measured(row)?;
-                    let Repetitions(mut seconds) = row.get(4)?;
-                    let Places(invalid) = row.get(5)?;
-                    let residual: Option<f64> = row.get(6)?;
-                    let residual = residual.map(|_| within(row, 6, &SPAN));
-                    let left: Option<Json<Elimination>> = row.get(7)?;
-                    leave_out(&mut seconds, &invalid);
-                    Ok(Sample {
-                        launch: row.get(2)?,
-                        subject,
-                        candidate,
-                        batch: row.get(3)?,
-                        seconds,
-                        invalid: invalid.len() as u32,
-                        residual_seconds: residual.transpose()?,
-                        left: left.map(|Json(left)| left),
-                    })
-                })?
-                .collect::<rusqlite::Result<_>>()?;
-            // Row ids depend on the order of measuring, so the database cannot sort by contents. The sort is stable, so
-            // tasks of one launch stay in order.
-            samples.sort_by(|a, b| {
-                (&a.subject, &a.candidate, a.launch).cmp(&(&b.subject, &b.candidate, b.launch))
-            });
-            Ok(samples)
-        })
+        let definitions = self.read(Definitions::load)?;
+        let query = format!(
+            "SELECT task.subject, sample.candidate, sample.launch, sample.batch,
+                    sample.seconds, sample.invalid, sample.residual_seconds, sample.left
+             FROM sample
+             JOIN task ON task.launch = sample.launch AND task.number = sample.task
+             JOIN launch ON launch.number = sample.launch
+             WHERE library_name = ?1 AND library_version = ?2 AND ({which})
+             ORDER BY sample.launch, sample.task, sample.position",
+        );
+        let mut samples: Vec<Sample> = self.rows(&query, parameters, |row| {
+            let (subject, candidate) = definitions.of_measured(row)?;
+            let Repetitions(mut seconds) = row.get(4)?;
+            let Places(invalid) = row.get(5)?;
+            let residual: Option<f64> = row.get(6)?;
+            let residual = residual.map(|_| within(row, 6, &SPAN));
+            let left: Option<Json<Elimination>> = row.get(7)?;
+            leave_out(&mut seconds, &invalid);
+            Ok(Sample {
+                launch: row.get(2)?,
+                subject,
+                candidate,
+                batch: row.get(3)?,
+                seconds,
+                invalid: invalid.len() as u32,
+                residual_seconds: residual.transpose()?,
+                left: left.map(|Json(left)| left),
+            })
+        })?;
+        // Row ids depend on the order of measuring, so the database cannot sort by contents. The sort is stable, so
+        // tasks of one launch stay in order.
+        samples.sort_by(|a, b| {
+            (&a.subject, &a.candidate, a.launch).cmp(&(&b.subject, &b.candidate, b.launch))
+        });
+        Ok(samples)
     }
 
     /// The number of distinct exploring launches of a library that measured each candidate of each subject; for cells,
@@ -201,23 +191,19 @@ impl Store {
         pattern: Pattern,
     ) -> Result<BTreeMap<(Subject, Candidate), u32>, StoreError> {
         let [name, version] = of(library);
-        self.read(|connection| {
-            let definitions = Definitions::load(connection)?;
-            let exploring = of_launches(Purpose::Exploring);
-            connection
-                .prepare(&format!(
-                    "SELECT task.subject, sample.candidate, count(DISTINCT sample.launch)
-                     FROM sample
-                     JOIN task ON task.launch = sample.launch AND task.number = sample.task
-                     JOIN launch ON launch.number = sample.launch
-                     WHERE library_name = ?1 AND library_version = ?2
-                         AND (task.pattern IS ?3 OR {EXPERIMENTS}) AND {exploring}
-                     GROUP BY 1, 2",
-                ))?
-                .query_map(params![name, version, column_of(pattern)], |row| {
-                    Ok((definitions.of_measured(row)?, row.get(2)?))
-                })?
-                .collect()
+        let definitions = self.read(Definitions::load)?;
+        let exploring = of_launches(Purpose::Exploring);
+        let query = format!(
+            "SELECT task.subject, sample.candidate, count(DISTINCT sample.launch)
+             FROM sample
+             JOIN task ON task.launch = sample.launch AND task.number = sample.task
+             JOIN launch ON launch.number = sample.launch
+             WHERE library_name = ?1 AND library_version = ?2
+                 AND (task.pattern IS ?3 OR {EXPERIMENTS}) AND {exploring}
+             GROUP BY 1, 2",
+        );
+        self.rows(&query, params![name, version, column_of(pattern)], |row| {
+            Ok((definitions.of_measured(row)?, row.get(2)?))
         })
     }
 

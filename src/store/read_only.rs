@@ -28,18 +28,13 @@ pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
     let uri = format!("{}?{mode}", uri(&target));
-    connect(path, &uri, flags).map_err(|error| match (error, journal) {
-        (
-            StoreError::NotWritable {
-                path,
-                source: Obstacle::Refused(_),
-            },
-            Some(journal),
-        ) => StoreError::NotWritable {
-            path,
-            source: Obstacle::NotClosed { journal },
-        },
-        (error, _) => error,
+    connect(path, &uri, flags).map_err(|mut error| {
+        if let StoreError::NotWritable { source, .. } = &mut error
+            && let (Obstacle::Refused(_), Some(journal)) = (&*source, journal)
+        {
+            *source = Obstacle::NotClosed { journal };
+        }
+        error
     })
 }
 

@@ -81,7 +81,7 @@ impl Cell {
 
     /// The schedule of a candidate; `None` if it is not ours, is not registered or cannot serve the cell.
     fn schedule(&self, candidate: &Candidate) -> Option<Schedule> {
-        let (algorithm, parameters) = candidate.ours()?;
+        let (algorithm, parameters) = candidate.as_ours()?;
         let algorithm = schedule::find(algorithm).filter(|a| a.collective == self.collective)?;
         Schedule::new(algorithm, &self.request(parameters)).ok()
     }

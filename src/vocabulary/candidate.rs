@@ -84,17 +84,6 @@ impl Candidate {
         }
     }
 
-    /// The name and the parameters of an algorithm of ours; `None` for other candidates.
-    pub fn ours(&self) -> Option<(&str, &Parameters)> {
-        match self {
-            Self::Ours {
-                algorithm,
-                parameters,
-            } => Some((algorithm, parameters)),
-            _ => None,
-        }
-    }
-
     /// Whether it is a registered algorithm of ours.
     pub const fn is_ours(&self) -> bool {
         matches!(self, Self::Ours { .. })
@@ -115,6 +104,17 @@ impl Candidate {
     pub fn block_bytes(&self, cell: &Cell) -> u64 {
         let size = self.parameters().block_bytes;
         size.unwrap_or_else(|| cell.vector_bytes().max(1))
+    }
+
+    /// The full name and the parameters of an algorithm of ours; `None` for all other candidates.
+    pub fn as_ours(&self) -> Option<(&str, &Parameters)> {
+        match self {
+            Self::Ours {
+                algorithm,
+                parameters,
+            } => Some((algorithm, parameters)),
+            _ => None,
+        }
     }
 
     /// The parameters; empty if there are none.

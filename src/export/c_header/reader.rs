@@ -44,20 +44,15 @@ pub fn read(text: &str) -> Result<Header, ExportError> {
         [true, false] => false,
         [false, true] => true,
         _ => {
-            return Err(ExportError::Invalid {
-                line: 1,
-                message: format!("{EXTRAPOLATE} is not 0 or 1"),
-            });
+            let message = format!("{EXTRAPOLATE} is not 0 or 1");
+            return Err(ExportError::invalid(1, message));
         }
     };
     let choices = array(text, "colltune_choices[]")?;
     let entries = array(text, "colltune_entries[]")?;
     let mut rows = Vec::new();
     for (line, fields) in entries {
-        let fault = |message: &str| ExportError::Invalid {
-            line,
-            message: message.to_owned(),
-        };
+        let fault = |message: &str| ExportError::invalid(line, message);
         let [collective, nodes, ppn, operators, deployments, first, count] = &fields[..] else {
             return Err(fault("an entry has 7 fields"));
         };
@@ -65,10 +60,7 @@ pub fn read(text: &str) -> Result<Header, ExportError> {
         let first = number(first)? as usize;
         let of_entry = choices.get(first..first + number(count)? as usize);
         for (line, fields) in of_entry.ok_or_else(|| fault("its choices are missing"))? {
-            let fault = |message: &str| ExportError::Invalid {
-                line: *line,
-                message: message.to_owned(),
-            };
+            let fault = |message: &str| ExportError::invalid(*line, message);
             let [from, candidate, ..] = &fields[..] else {
                 return Err(fault("a choice has 10 fields"));
             };
@@ -92,11 +84,10 @@ pub fn read(text: &str) -> Result<Header, ExportError> {
 
 /// The rows of an array without its terminating row, each with its line and its fields.
 fn array(text: &str, name: &str) -> Result<Vec<(usize, Vec<String>)>, ExportError> {
-    let invalid = |line, message: String| ExportError::Invalid { line, message };
     let mut lines = text.lines().zip(1..);
     let begins = |(line, _): &(&str, usize)| line.ends_with(&format!("{name} = {{"));
     if !lines.by_ref().any(|line| begins(&line)) {
-        return Err(invalid(1, format!("there is no {name}")));
+        return Err(ExportError::invalid(1, format!("there is no {name}")));
     }
     let mut rows = Vec::new();
     for (line, number) in lines {
@@ -105,10 +96,10 @@ fn array(text: &str, name: &str) -> Result<Vec<(usize, Vec<String>)>, ExportErro
         match row {
             Some(row) if row.starts_with("0, 0, 0") => return Ok(rows),
             Some(row) => rows.push((number, fields(row))),
-            None => return Err(invalid(number, format!("no row of {name}"))),
+            None => return Err(ExportError::invalid(number, format!("no row of {name}"))),
         }
     }
-    Err(invalid(1, format!("{name} does not end")))
+    Err(ExportError::invalid(1, format!("{name} does not end")))
 }
 
 /// Splits a row at the commas outside strings.

@@ -164,19 +164,15 @@ impl Folder {
 
     /// The description of a version.
     pub(super) fn version(&self, name: &str) -> Result<DeployedVersion, DeployError> {
-        let current = self.current()?;
-        Ok(described(
-            &self.path,
-            name,
-            current.as_deref(),
-            &self.history()?,
-        ))
+        let (current, history) = (self.current()?, self.history()?);
+        Ok(described(&self.path, name, current.as_deref(), &history))
     }
 }
 
 /// The versions of a folder, in the order in which each was last made current.
 pub(super) fn versions(folder: &Path) -> Result<Vec<DeployedVersion>, DeployError> {
     let current = current(folder)?;
+    let current = current.as_deref();
     let history = History::read(&folder.join(HISTORY))?;
     let listed = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     let entries = listed.map_err(DeployError::file("list", folder))?;
@@ -188,17 +184,11 @@ pub(super) fn versions(folder: &Path) -> Result<Vec<DeployedVersion>, DeployErro
         .filter(|name| !name.starts_with('.'))
         .collect();
     names.sort_by_cached_key(|name| {
-        (
-            history
-                .last(name, current.as_deref())
-                .map(|(place, _)| place),
-            name.clone(),
-        )
+        let last = history.last(name, current);
+        (last.map(|(place, _)| place), name.clone())
     });
-    let names = names.iter();
-    Ok(names
-        .map(|name| described(folder, name, current.as_deref(), &history))
-        .collect())
+    let described = |name: &String| described(folder, name, current, &history);
+    Ok(names.iter().map(described).collect())
 }
 
 fn described(

@@ -7,25 +7,18 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use jiff::Timestamp;
+use strum_macros::{Display, EnumString};
 
 use super::DeployError;
 
 /// The action that made a version current.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub enum HistoryAction {
     /// The version was deployed.
     Deploy,
     /// The version deployed after it was rolled back.
     Rollback,
-}
-
-impl fmt::Display for HistoryAction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Deploy => "deploy",
-            Self::Rollback => "rollback",
-        })
-    }
 }
 
 /// A line of the history, displayed as in the file: words separated by single spaces.
@@ -62,15 +55,10 @@ impl Line {
         let [date, who, action, version, "after", before] = words[..] else {
             return None;
         };
-        let action = match action {
-            "deploy" => HistoryAction::Deploy,
-            "rollback" => HistoryAction::Rollback,
-            _ => return None,
-        };
         Some(Self {
             date: date.to_owned(),
             who: who.to_owned(),
-            action,
+            action: action.parse().ok()?,
             version: version.to_owned(),
             before: (before != NONE).then(|| before.to_owned()),
         })

@@ -59,30 +59,17 @@ impl Size {
     }
 }
 
+/// Algorithms with radices and segments of their own; 4.1 and later guard them.
+const WITH_PARAMETERS: &str = "tree pipelined_tree k_brucks k_dissemination recexch recexch_doubling recexch_halving \
+     recexch_distance_doubling recexch_distance_halving recursive_multiplying k_reduce_scatter_allgather circ_graph ccl";
+
 /// Whether an algorithm may be written. It may not if it serves only calls in place, or takes parameters that tables do
 /// not have.
 pub(super) fn is_writable(collective: Collective, native: &Native) -> bool {
     let is_plain = match (collective, native.id.as_str()) {
         (Collective::Alltoall, id) => id != "pairwise_sendrecv_replace",
         (_, "nb" | "smp") => false,
-        // Algorithms with radices and segments of their own; 4.1 and later guard them.
-        (
-            _,
-            "tree"
-            | "pipelined_tree"
-            | "k_brucks"
-            | "k_dissemination"
-            | "recexch"
-            | "recexch_doubling"
-            | "recexch_halving"
-            | "recexch_distance_doubling"
-            | "recexch_distance_halving"
-            | "recursive_multiplying"
-            | "k_reduce_scatter_allgather"
-            | "circ_graph"
-            | "ccl",
-        ) => false,
-        _ => true,
+        (_, id) => !WITH_PARAMETERS.split(' ').any(|known| known == id),
     };
     is_plain && native.segment_bytes.is_none() && native.fanout.is_none()
 }
@@ -108,10 +95,8 @@ pub(super) fn guarded(collective: Collective, id: &str, stock: &[TreeNode]) -> V
         vec![TreeNode::new(yes, ours), TreeNode::new(no, stock())]
     };
     match (collective, id) {
-        (Collective::Allgather, "recursive_doubling") => {
-            only_if("comm_size=pow2", "comm_size=any", ours)
-        }
-        (Collective::ReduceScatterBlock, "noncommutative") => {
+        (Collective::Allgather, "recursive_doubling")
+        | (Collective::ReduceScatterBlock, "noncommutative") => {
             only_if("comm_size=pow2", "comm_size=any", ours)
         }
         (Collective::ReduceScatter, "noncommutative") => {

@@ -16,96 +16,62 @@ pub(super) struct Call {
     pub(super) bytes: u64,
 }
 
-/// A condition: its key, the valid answers, and the collectives that have it, if not all; for other collectives it
-/// aborts the program.
-type Condition = (
-    &'static str,
-    &'static [&'static str],
-    &'static [&'static str],
-);
+/// A condition: its key, the valid answers, and the names of the collectives that have it, if not all; for other
+/// collectives it aborts the program.
+type Condition = (&'static str, &'static [&'static str], &'static str);
 
 /// Conditions on numbers.
 const NUMBERS: [Condition; 5] = [
-    ("comm_size", &[], &[]),
-    ("comm_avg_ppn", &[], &[]),
-    (
-        "avg_msg_size",
-        &[],
-        &["bcast", "reduce", "allreduce", "alltoall"],
-    ),
+    ("comm_size", &[], ""),
+    ("comm_avg_ppn", &[], ""),
+    ("avg_msg_size", &[], "bcast reduce allreduce alltoall"),
     (
         "total_msg_size",
         &[],
-        &[
-            "bcast",
-            "reduce",
-            "allreduce",
-            "alltoall",
-            "alltoallv",
-            "alltoallw",
-            "allgather",
-            "allgatherv",
-            "gather",
-            "scatter",
-            "reduce_scatter",
-            "reduce_scatter_block",
-        ],
+        "bcast reduce allreduce alltoall alltoallv alltoallw allgather allgatherv gather scatter reduce_scatter \
+         reduce_scatter_block",
     ),
     (
         "count",
         &[],
-        &[
-            "bcast",
-            "reduce",
-            "allreduce",
-            "allgather",
-            "allgatherv",
-            "reduce_scatter",
-            "reduce_scatter_block",
-        ],
+        "bcast reduce allreduce allgather allgatherv reduce_scatter reduce_scatter_block",
     ),
 ];
 
 /// Conditions with a few possible answers.
 const WORDS: [Condition; 8] = [
-    ("comm_type", &["intra", "inter"], &[]),
-    ("is_multi_threaded", &["yes", "no"], &[]),
+    ("comm_type", &["intra", "inter"], ""),
+    ("is_multi_threaded", &YES_NO, ""),
     (
         "comm_hierarchy",
         &["parent", "node_roots", "node", "flat", "any"],
-        &[],
+        "",
     ),
-    ("is_node_consecutive", &["yes", "no"], &[]),
+    ("is_node_consecutive", &YES_NO, ""),
     (
         "is_commutative",
-        &["yes", "no"],
-        &[
-            "reduce",
-            "allreduce",
-            "reduce_scatter",
-            "reduce_scatter_block",
-        ],
+        &YES_NO,
+        "reduce allreduce reduce_scatter reduce_scatter_block",
     ),
-    ("is_op_built_in", &["yes", "no"], &["reduce", "allreduce"]),
+    ("is_op_built_in", &YES_NO, "reduce allreduce"),
     (
         "is_sendbuf_inplace",
-        &["yes", "no"],
-        &["alltoall", "alltoallv", "alltoallw"],
+        &YES_NO,
+        "alltoall alltoallv alltoallw",
     ),
-    ("is_block_regular", &["yes", "no"], &["reduce_scatter"]),
+    ("is_block_regular", &YES_NO, "reduce_scatter"),
 ];
+
+const YES_NO: [&str; 2] = ["yes", "no"];
 
 /// Reads a selection file.
 ///
 /// It refuses everything that aborts programs: conditions that the library does not have, or not for the collective;
 /// `<`, which is broken; chains of numbers that do not ascend or do not end in `any`; numbers that are not plain
 /// decimals; neighbourhood algorithms; and a file that fills its last page.
-///
-/// # Errors
-/// [`ExportError::Invalid`].
 pub(super) fn read(text: &str) -> Result<Vec<TreeNode>, ExportError> {
     let nodes = tree::parse(text)?;
-    let fault = |message: String| ExportError::Invalid { line: 1, message };
+    let fault = |message: String| ExportError::invalid(1, message);
     if text.len().is_multiple_of(4096) {
         return Err(fault("the file fills its last page".to_owned()));
     }
@@ -182,7 +148,10 @@ fn allowed(
         return Err(format!("`{key}` is not known"));
     };
     let blocking = collective.strip_prefix('i').unwrap_or(collective);
-    match of.is_empty() || of.contains(&collective) || of.contains(&blocking) {
+    let has_it = of
+        .split(' ')
+        .any(|name| [collective, blocking].contains(&name));
+    match of.is_empty() || has_it {
         true => Ok(words),
         false => Err(format!("`{key}` aborts the program")),
     }

@@ -118,10 +118,7 @@ impl Parser<'_> {
     }
 
     fn fault(&self, message: &str) -> ExportError {
-        ExportError::Invalid {
-            line: self.line,
-            message: message.to_owned(),
-        }
+        ExportError::invalid(self.line, message)
     }
 }
 

@@ -9,7 +9,7 @@ use table::Table;
 use vocabulary::CommShape;
 
 use super::algorithms::{self, in_file};
-use super::plan::{Plan, Planned, library_decides};
+use super::plan::{Plan, Planned};
 use crate::choices::release;
 use crate::{ExportError, Exported, Format, LibraryRule, Native, Options, RanksRules, header};
 
@@ -192,7 +192,7 @@ fn all_communicators(
         let given_back = given_back.filter(|_| !extrapolate).filter(is_left_out);
         entries.extend(given_back.map(|ranks| {
             let mut silent = ranks.clone();
-            silent.rewrite(|_, _| vec![library_decides(0)]);
+            silent.rewrite(|_, _| vec![LibraryRule::left_to_library(0)]);
             communicators(collective, &silent, distribution)
         }));
     }
@@ -250,17 +250,14 @@ fn outcome(collective: Collective, native: Option<&Native>) -> Rule {
 
 /// Reads a rules file more strictly than the library: all keys must be known, and bounds must leave no gap.
 fn read(text: &str) -> Result<File, ExportError> {
-    let invalid = |line, message: String| ExportError::Invalid { line, message };
-    let file: File =
-        serde_json::from_str(text).map_err(|error| invalid(error.line(), error.to_string()))?;
+    let unread = |error: serde_json::Error| ExportError::invalid(error.line(), error.to_string());
+    let file: File = serde_json::from_str(text).map_err(unread)?;
     if file.rule_file_version != 3 || file.module != "tuned" {
-        return Err(invalid(
-            1,
-            "not rules of the component tuned, version 3".to_owned(),
-        ));
+        let message = "not rules of the component tuned, version 3";
+        return Err(ExportError::invalid(1, message));
     }
     for (name, entries) in &file.collectives {
-        let fault = |message: &str| Err(invalid(1, format!("{name}: {message}")));
+        let fault = |message: &str| Err(ExportError::invalid(1, format!("{name}: {message}")));
         if name.parse::<Collective>().is_err() {
             return fault("unknown collective");
         }

@@ -98,7 +98,7 @@ impl Plan {
         let mut ranks = ranks.clone();
         if measure(collective) == Measure::Nothing && ranks.choices.len() > 1 {
             left_out.by_size.push(collective);
-            ranks.choices = vec![library_decides(0)];
+            ranks.choices = vec![LibraryRule::left_to_library(0)];
         }
         for choice in &mut ranks.choices {
             let Some(native) = &choice.native else {
@@ -127,7 +127,7 @@ impl Plan {
             after.first += 1;
             after.rewrite(|choice, _| {
                 vec![match is_narrow(choice) {
-                    true => library_decides(choice.from_bytes),
+                    true => LibraryRule::left_to_library(choice.from_bytes),
                     false => choice.clone(),
                 }]
             });
@@ -247,13 +247,6 @@ fn limits(collective: Collective, native: &Native, ranks: u32) -> Option<Limits>
     openmpi::limits(collective, &native.id, segment, ranks)
 }
 
-pub(super) fn library_decides(from_bytes: u64) -> LibraryRule {
-    LibraryRule {
-        from_bytes,
-        native: None,
-    }
-}
-
 /// The choice from the size at which it is carried out on up to `last` ranks; the library decides below.
 fn guarded(
     collective: Collective,
@@ -269,7 +262,7 @@ fn guarded(
     if from_bytes <= choice.from_bytes {
         return vec![choice.clone()];
     }
-    let below = library_decides(choice.from_bytes);
+    let below = LibraryRule::left_to_library(choice.from_bytes);
     match end {
         Some(end) if end <= from_bytes => vec![below],
         _ => vec![

@@ -84,10 +84,10 @@ pub fn read(text: &str) -> Result<File, ExportError> {
     match numbers.words.next() {
         None if count == 0 => Err(numbers.fault("there are no rules".to_owned())),
         None => Ok(File { collectives }),
-        Some((line, word)) => Err(ExportError::Invalid {
-            line,
-            message: format!("`{word}` follows the last rule"),
-        }),
+        Some((line, word)) => {
+            let message = format!("`{word}` follows the last rule");
+            Err(ExportError::invalid(line, message))
+        }
     }
 }
 
@@ -163,9 +163,6 @@ impl<'a> Numbers<'a> {
     }
 
     fn fault(&self, message: String) -> ExportError {
-        ExportError::Invalid {
-            line: self.line,
-            message,
-        }
+        ExportError::invalid(self.line, message)
     }
 }

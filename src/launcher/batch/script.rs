@@ -87,9 +87,6 @@ impl Times {
 }
 
 /// Renders the script of a job.
-///
-/// # Errors
-/// [`LaunchError::Template`].
 pub(super) fn render(options: &BatchOptions, purpose: &Purpose<'_>) -> Result<String, LaunchError> {
     let job = &options.job;
     let times = Times::of(job.wall_time);

@@ -24,8 +24,6 @@ enum Where {
 struct Component {
     name: &'static str,
     offers: Where,
-    /// The Boolean variable that enables it, if there is one.
-    switch: Option<&'static str>,
     collectives: &'static [Collective],
 }
 
@@ -36,13 +34,11 @@ const COMPONENTS: [Component; 9] = [
     Component {
         name: "hcoll",
         offers: Where::Everywhere,
-        switch: Some("coll_hcoll_enable"),
         collectives: &[Bcast, Reduce, Allreduce, Allgather, Alltoall, Barrier],
     },
     Component {
         name: "ucc",
         offers: Where::Everywhere,
-        switch: Some("coll_ucc_enable"),
         collectives: &[
             Bcast,
             Reduce,
@@ -59,7 +55,6 @@ const COMPONENTS: [Component; 9] = [
     Component {
         name: "han",
         offers: Where::SeveralNodes,
-        switch: None,
         collectives: &[
             Bcast, Reduce, Allreduce, Gather, Scatter, Allgather, Barrier,
         ],
@@ -67,7 +62,6 @@ const COMPONENTS: [Component; 9] = [
     Component {
         name: "acoll",
         offers: Where::Everywhere,
-        switch: None,
         collectives: &[
             Bcast, Reduce, Allreduce, Gather, Allgather, Alltoall, Barrier,
         ],
@@ -75,31 +69,26 @@ const COMPONENTS: [Component; 9] = [
     Component {
         name: "xhc",
         offers: Where::OneNode,
-        switch: None,
         collectives: &[Bcast, Reduce, Allreduce, Barrier],
     },
     Component {
         name: "sm",
         offers: Where::OneNode,
-        switch: None,
         collectives: &[Bcast, Reduce, Allreduce, Barrier],
     },
     Component {
         name: "adapt",
         offers: Where::Everywhere,
-        switch: None,
         collectives: &[Bcast, Reduce],
     },
     Component {
         name: TUNED,
         offers: Where::Everywhere,
-        switch: None,
         collectives: &Collective::MEASURED,
     },
     Component {
         name: "basic",
         offers: Where::Everywhere,
-        switch: None,
         collectives: &Collective::MEASURED,
     },
 ];
@@ -187,7 +176,8 @@ fn rivals(
             Where::OneNode => !over_nodes,
             Where::SeveralNodes => over_nodes,
         };
-        let switch = component.switch.and_then(|switch| variables.get(switch));
+        // Vendors' components have a Boolean variable that enables them.
+        let switch = variables.get(&format!("coll_{}_enable", component.name));
         let is_on = switch.is_none_or(|value| super::is_true(value));
         // In each release, `tuned` has only the collectives that it has variables for.
         let algorithm = format!("coll_{}_{collective}_algorithm", component.name);

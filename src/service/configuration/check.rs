@@ -7,9 +7,9 @@ use std::time::Duration;
 use strict_yaml::{Diagnostic, Document, Field, OneOrMany};
 use vocabulary::units::parse_seconds;
 
-use super::definition::{Definition, GatesDefinition, KIND, MachineDefinition, TlsDefinition};
+use super::definition::{Definition, KIND, MachineDefinition};
 use super::problem::{LONGEST_SOCKET, Problem};
-use super::{Configuration, Gating, Listen, ServiceMachine, Tls};
+use super::{Configuration, Listen, ServiceMachine, Tls};
 
 /// The most tasks of a machine that may run at once.
 const MOST_TASKS: u32 = 1000;
@@ -29,9 +29,6 @@ struct Check<'a> {
 }
 
 /// Reads a configuration from the text of a file in the folder `base`.
-///
-/// # Errors
-/// The first invalid value, with its place.
 pub(super) fn configuration(path: &Path, text: &str, base: PathBuf) -> Checked<Configuration> {
     let document = Document::parse(&KIND, path, text)?;
     let definition: Definition = document.read()?;
@@ -45,10 +42,8 @@ pub(super) fn configuration(path: &Path, text: &str, base: PathBuf) -> Checked<C
         Some(listen) => check.listen(&listen.0)?,
         None => default.listen,
     };
-    let tls = definition
-        .tls
-        .map(|tls| check.tls(tls, &listen))
-        .transpose()?;
+    let tls = definition.tls.as_ref();
+    let tls = tls.map(|tls| check.tls(tls, &listen)).transpose()?;
     let behind_proxy = definition.behind_proxy.unwrap_or(default.behind_proxy);
     if let (Listen::Address(address), None, false) = (&listen, &tls, behind_proxy)
         && !listen.is_local()
@@ -72,7 +67,13 @@ pub(super) fn configuration(path: &Path, text: &str, base: PathBuf) -> Checked<C
             Some(machines) => check.machines(machines)?,
             None => default.machines,
         },
-        gates: check.gates(definition.gates, default.gates)?,
+        validation_days: match definition.gates.and_then(|gates| gates.validation_days) {
+            Some(days) => {
+                let field = Field::of("gates").key("validation_days");
+                check.count(&field, days, MOST_DAYS)?
+            }
+            None => default.validation_days,
+        },
         longest_wall_time: match definition.longest_wall_time {
             Some(time) => check.duration("longest_wall_time", &time.0)?,
             None => default.longest_wall_time,
@@ -85,16 +86,16 @@ impl Check<'_> {
         self.document.at_value(field, problem)
     }
 
-    fn path(&self, field: &Field, text: &str) -> Checked<PathBuf> {
-        match text {
-            "" => Err(self.error(field, Problem::NoPath)),
-            _ => Ok(joined(&self.base, Path::new(text))),
+    fn path(&self, field: &Field, path: &Path) -> Checked<PathBuf> {
+        match path.as_os_str().is_empty() {
+            true => Err(self.error(field, Problem::NoPath)),
+            false => Ok(joined(&self.base, path)),
         }
     }
 
-    fn folder(&self, text: Option<&str>) -> Checked<PathBuf> {
+    fn folder(&self, path: Option<&Path>) -> Checked<PathBuf> {
         let field = Field::of("folder");
-        let path = self.path(&field, text.unwrap_or("."))?;
+        let path = self.path(&field, path.unwrap_or(Path::new(".")))?;
         let listed = std::fs::read_dir(&path).and_then(|_| path.canonicalize());
         listed.map_err(|error| {
             let reason = error.to_string();
@@ -105,7 +106,7 @@ impl Check<'_> {
     fn listen(&self, text: &str) -> Checked<Listen> {
         let field = Field::of("listen");
         if let Some(path) = text.strip_prefix("unix:") {
-            let path = self.path(&field, path)?;
+            let path = self.path(&field, Path::new(path))?;
             let bytes = path.as_os_str().len();
             return match bytes > LONGEST_SOCKET {
                 true => Err(self.error(&field, Problem::LongSocket { bytes })),
@@ -119,14 +120,14 @@ impl Check<'_> {
         })
     }
 
-    fn tls(&self, definition: TlsDefinition, listen: &Listen) -> Checked<Tls> {
+    fn tls(&self, tls: &Tls, listen: &Listen) -> Checked<Tls> {
         let field = Field::of("tls");
         if let Listen::Socket(_) = listen {
             return Err(self.document.at_key(&field, Problem::TlsOnSocket));
         }
-        let file = |key, text: &str| {
+        let file = |key, path: &Path| {
             let field = field.key(key);
-            let path = self.path(&field, text)?;
+            let path = self.path(&field, path)?;
             match files::open(&path) {
                 Ok(_) => Ok(path),
                 Err(error) => {
@@ -136,8 +137,8 @@ impl Check<'_> {
             }
         };
         Ok(Tls {
-            certificate: file("certificate", &definition.certificate)?,
-            key: file("key", &definition.key)?,
+            certificate: file("certificate", &tls.certificate)?,
+            key: file("key", &tls.key)?,
         })
     }
 
@@ -201,17 +202,6 @@ impl Check<'_> {
             }
             _ => Ok(machine),
         }
-    }
-
-    fn gates(&self, definition: Option<GatesDefinition>, default: Gating) -> Checked<Gating> {
-        let days = definition.and_then(|gates| gates.validation_days);
-        let field = Field::of("gates").key("validation_days");
-        Ok(Gating {
-            validation_days: match days {
-                Some(days) => self.count(&field, days, MOST_DAYS)?,
-                None => default.validation_days,
-            },
-        })
     }
 
     fn count(&self, field: &Field, number: u32, most: u32) -> Checked<u32> {

@@ -1,7 +1,11 @@
 //! `service.yaml` as it is written: its keys and their types. Values are checked in `check`.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 use strict_yaml::{Argument, Kind, OneOrMany, Scalar};
+
+use super::Tls;
 
 pub(super) const KIND: Kind = Kind {
     name: "the configuration of a service",
@@ -13,24 +17,16 @@ pub(super) const KIND: Kind = Kind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Definition {
-    pub(super) folder: Option<String>,
-    pub(super) state: Option<String>,
+    pub(super) folder: Option<PathBuf>,
+    pub(super) state: Option<PathBuf>,
     pub(super) listen: Option<Scalar>,
-    pub(super) tls: Option<TlsDefinition>,
+    pub(super) tls: Option<Tls>,
     pub(super) behind_proxy: Option<bool>,
     pub(super) names: Option<OneOrMany<String>>,
     pub(super) open_reading: Option<bool>,
     pub(super) machines: Option<Vec<MachineDefinition>>,
     pub(super) gates: Option<GatesDefinition>,
     pub(super) longest_wall_time: Option<Scalar>,
-}
-
-/// The keys of `tls`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct TlsDefinition {
-    pub(super) certificate: String,
-    pub(super) key: String,
 }
 
 /// An entry of `machines`.

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row, Transaction, params};
 
-use crate::database::{machine_id, timestamp, unreadable};
+use crate::database::{from_json, machine_id, rows, timestamp, unreadable};
 use crate::tasks::word;
 use crate::{ChannelKey, Digest, Release, ReleaseAction, ServiceError, Slice};
 
@@ -11,13 +11,12 @@ const SELECT: &str = "SELECT sequence, machine.name, library, channel, action, d
 
 /// The newest release of each channel.
 pub(super) fn newest_of_all(connection: &Connection) -> Result<Vec<Release>, ServiceError> {
-    let mut statement = connection.prepare_cached(&format!(
+    let query = format!(
         "{SELECT} WHERE sequence IN \
          (SELECT max(sequence) FROM release GROUP BY machine, library, channel) \
          ORDER BY machine.name, library, channel"
-    ))?;
-    let rows = statement.query_map([], release)?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    );
+    rows(connection, &query, [], release)
 }
 
 /// Releases of a channel, newest first, one more than the slice shows.
@@ -26,10 +25,10 @@ pub(super) fn page(
     key: &ChannelKey,
     slice: Slice,
 ) -> Result<Vec<Release>, ServiceError> {
-    let mut statement = connection.prepare_cached(&format!(
+    let query = format!(
         "{SELECT} WHERE machine.name = ?1 AND library = ?2 AND channel = ?3 AND sequence < ?4 \
          ORDER BY sequence DESC LIMIT ?5"
-    ))?;
+    );
     let of_page = params![
         key.machine,
         key.library,
@@ -37,37 +36,22 @@ pub(super) fn page(
         slice.end(),
         slice.rows_and_one()
     ];
-    let rows = statement.query_map(of_page, release)?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    rows(connection, &query, of_page, release)
 }
 
 /// All releases of a channel, the newest last, reduced to the fields of [`Step`].
 pub(super) fn steps(connection: &Connection, key: &ChannelKey) -> Result<Vec<Step>, ServiceError> {
-    let mut statement = connection.prepare_cached(
-        "SELECT sequence, action, digest, at FROM release JOIN machine ON machine.id = release.machine \
-         WHERE machine.name = ?1 AND library = ?2 AND channel = ?3 ORDER BY sequence",
-    )?;
+    let query = "SELECT sequence, action, digest, at FROM release JOIN machine ON machine.id = release.machine \
+                 WHERE machine.name = ?1 AND library = ?2 AND channel = ?3 ORDER BY sequence";
     let of_channel = params![key.machine, key.library, key.channel.to_string()];
-    let rows = statement.query_map(of_channel, |row| {
+    rows(connection, query, of_channel, |row| {
         Ok(Step {
             sequence: row.get(0)?,
             action: word(row, 1)?,
             digest: row.get(2)?,
             at: row.get(3)?,
         })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
-/// The number of a channel's newest release.
-pub(super) fn newest(
-    connection: &Connection,
-    key: &ChannelKey,
-) -> Result<Option<u64>, ServiceError> {
-    let newest = "SELECT max(sequence) FROM release JOIN machine ON machine.id = release.machine \
-                  WHERE machine.name = ?1 AND library = ?2 AND channel = ?3";
-    let of_channel = params![key.machine, key.library, key.channel.to_string()];
-    Ok(connection.query_row(newest, of_channel, |row| row.get(0))?)
+    })
 }
 
 /// Adds a release and returns the sequence that it gets.
@@ -93,7 +77,6 @@ pub(super) fn add(transaction: &Transaction<'_>, new: &Release) -> Result<u64, S
 }
 
 fn release(row: &Row<'_>) -> rusqlite::Result<Release> {
-    let gates: String = row.get(8)?;
     Ok(Release {
         sequence: row.get(0)?,
         key: ChannelKey {
@@ -105,7 +88,7 @@ fn release(row: &Row<'_>) -> rusqlite::Result<Release> {
         digest: row.get(5)?,
         actor: row.get(6)?,
         reason: row.get(7)?,
-        gates: serde_json::from_str(&gates).map_err(unreadable)?,
+        gates: from_json(row, 8)?,
         at: timestamp(row.get(9)?)?,
     })
 }

@@ -49,7 +49,7 @@ impl Service {
         let mut steps = self
             .database
             .read(|connection| history::steps(connection, key))?;
-        check_expected(steps.last().map(|step| step.sequence), expected)?;
+        check_expected(&steps, expected)?;
         let (digest, table) = self.target(key, request, &steps)?;
         let mut release = Release {
             sequence: 0,
@@ -92,7 +92,7 @@ impl Service {
         let key = &release.key;
         let mut prepared = Some(prepared);
         let written = self.database.write(|transaction| {
-            check_expected(history::newest(transaction, key)?, expected)?;
+            check_expected(&history::steps(transaction, key)?, expected)?;
             let sequence = history::add(transaction, release)?;
             let action = format!("release.{}", release.action);
             audit::record(
@@ -120,17 +120,9 @@ impl Service {
         request: &ReleaseRequest,
         steps: &[Step],
     ) -> Result<(Digest, Table), ServiceError> {
-        let unknown = || ServiceError::NotFound {
-            kind: "channel",
-            name: key.to_string(),
-        };
+        let unknown = || ServiceError::not_found("channel", key);
         let library = library_of(&key.library).ok_or_else(unknown)?;
-        let invalid = |problem: String| {
-            Err(ServiceError::Invalid {
-                field: "digest",
-                problem,
-            })
-        };
+        let invalid = |problem: String| Err(ServiceError::invalid("digest", problem));
         let current = steps.last().map(|step| &step.digest);
         let digest = match (request.action, &request.digest) {
             (ReleaseAction::Release, Some(digest)) => {
@@ -240,14 +232,11 @@ fn check_reason(request: &ReleaseRequest) -> Result<(), ServiceError> {
     } else {
         return Ok(());
     };
-    Err(ServiceError::Invalid {
-        field: "reason",
-        problem,
-    })
+    Err(ServiceError::invalid("reason", problem))
 }
 
-fn check_expected(found: Option<u64>, expected: Option<u64>) -> Result<(), ServiceError> {
-    let found = found.unwrap_or(0);
+fn check_expected(steps: &[Step], expected: Option<u64>) -> Result<(), ServiceError> {
+    let found = steps.last().map_or(0, |step| step.sequence);
     match expected {
         Some(expected) if expected != found => Err(ServiceError::Precondition { expected, found }),
         _ => Ok(()),

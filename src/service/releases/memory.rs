@@ -39,10 +39,7 @@ impl Released {
     fn get(&self, key: &ChannelKey) -> Result<Arc<Current>, ServiceError> {
         let channels = self.channels.read().unwrap_or_else(PoisonError::into_inner);
         let found = channels.get(key).cloned();
-        found.ok_or_else(|| ServiceError::NotFound {
-            kind: "channel",
-            name: key.to_string(),
-        })
+        found.ok_or_else(|| ServiceError::not_found("channel", key))
     }
 
     /// Sets the state of a channel from its releases.
@@ -117,9 +114,6 @@ impl Service {
     }
 
     /// Reads a channel's releases into memory.
-    ///
-    /// # Errors
-    /// SQLite.
     pub(crate) fn remember(&self, key: &ChannelKey) -> Result<(), ServiceError> {
         let steps = self
             .database

@@ -6,7 +6,7 @@ use rusqlite::params;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::database::{locked, machine_id, now, timestamp};
+use crate::database::{locked, machine_id, now, rows, timestamp};
 use crate::{ChannelKey, Digest, Service, ServiceError};
 
 /// The least time between two records of the same client and digest, in milliseconds.
@@ -42,10 +42,8 @@ impl Service {
         digest: &Digest,
     ) -> Result<(), ServiceError> {
         if client.is_empty() || client.len() > 255 || client.contains(char::is_control) {
-            return Err(ServiceError::Invalid {
-                field: "client",
-                problem: "a client's name has 1 to 255 printable characters".to_owned(),
-            });
+            let problem = "a client's name has 1 to 255 printable characters";
+            return Err(ServiceError::invalid("client", problem));
         }
         let now = now();
         let place = (key.clone(), client.to_owned());
@@ -85,20 +83,17 @@ impl Service {
     /// SQLite.
     pub fn pulls(&self, key: &ChannelKey) -> Result<Vec<Pull>, ServiceError> {
         self.database.read(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT client, digest, at FROM pull JOIN machine ON machine.id = pull.machine \
-                 WHERE machine.name = ?1 AND library = ?2 AND channel = ?3 ORDER BY at DESC, client LIMIT ?4",
-            )?;
+            let query = "SELECT client, digest, at FROM pull JOIN machine ON machine.id = pull.machine \
+                 WHERE machine.name = ?1 AND library = ?2 AND channel = ?3 ORDER BY at DESC, client LIMIT ?4";
             let channel = key.channel.to_string();
             let of_channel = params![key.machine, key.library, channel, MOST as i64];
-            let rows = statement.query_map(of_channel, |row| {
+            rows(connection, query, of_channel, |row| {
                 Ok(Pull {
                     client: row.get(0)?,
                     digest: row.get(1)?,
                     at: timestamp(row.get(2)?)?,
                 })
-            })?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            })
         })
     }
 }

@@ -69,9 +69,6 @@ impl ChildSignals {
 /// Runs a command to its end, in its own process group, which is killed when the command ends. Each line of its
 /// standard output is JSON and is passed to `on_event`, except the outcome; standard error goes to the log. No thread
 /// polls. The calling thread has a lower priority afterwards.
-///
-/// # Errors
-/// If the command cannot be started or waited for.
 pub(super) fn run(
     mut command: Command,
     signals: &ChildSignals,

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use campaign::{Campaign, LauncherConfig};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::database::unreadable;
+use crate::database::rows;
 use crate::tasks::word;
 use crate::{Digest, ServiceError, TaskId, TaskKind};
 
@@ -29,31 +29,23 @@ pub(super) struct Waiting {
 impl Waiting {
     /// Reads all of these tasks, the oldest first.
     pub(super) fn all(connection: &Connection) -> Result<Vec<Self>, ServiceError> {
-        let mut statement = connection.prepare_cached(
-            "SELECT task.id, kind, machine.name, campaign, digest, reason, cancel_asked, \
+        let query = "SELECT task.id, kind, machine.name, campaign, digest, reason, cancel_asked, \
              CASE exit_code WHEN 0 THEN outcome END, \
              coalesce(json_extract(request, '$.overrides'), '{}') <> '{}' \
              FROM task JOIN machine ON machine.id = task.machine \
-             WHERE state = 'waiting' AND follows IS NULL ORDER BY task.id",
-        )?;
-        let rows = statement.query_map([], Self::of)?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let digest: Option<String> = row.get(4)?;
-        let digest = digest.map(Digest::try_from).transpose();
-        let unsound = |what: &str| unreadable(std::io::Error::other(what.to_owned()));
-        Ok(Self {
-            id: row.get(0)?,
-            kind: word(row, 1)?,
-            machine: row.get(2)?,
-            campaign: row.get(3)?,
-            digest: digest.map_err(unsound)?,
-            reason: row.get(5)?,
-            cancel_asked: row.get(6)?,
-            outcome: row.get(7)?,
-            has_overrides: row.get(8)?,
+             WHERE state = 'waiting' AND follows IS NULL ORDER BY task.id";
+        rows(connection, query, [], |row| {
+            Ok(Self {
+                id: row.get(0)?,
+                kind: word(row, 1)?,
+                machine: row.get(2)?,
+                campaign: row.get(3)?,
+                digest: row.get(4)?,
+                reason: row.get(5)?,
+                cancel_asked: row.get(6)?,
+                outcome: row.get(7)?,
+                has_overrides: row.get(8)?,
+            })
         })
     }
 

@@ -144,13 +144,10 @@ impl Service {
     ) -> Result<(), ServiceError> {
         let pause = self.runner.scaled(pause);
         let later = now() + i64::try_from(pause.as_millis()).unwrap_or(0);
-        self.database.write(|transaction| {
-            transaction.execute(
-                "UPDATE task SET state = 'waiting', reason = ?2, exit_code = ?3, not_before = ?4 WHERE id = ?1",
-                params![id, reason, code, later],
-            )?;
-            Ok(())
-        })?;
+        self.database.execute(
+            "UPDATE task SET state = 'waiting', reason = ?2, exit_code = ?3, not_before = ?4 WHERE id = ?1",
+            params![id, reason, code, later],
+        )?;
         let mut state = self.runner.state();
         let due = Instant::now() + pause;
         let retry = state.retries.entry(id).or_insert(Retry {
@@ -190,13 +187,10 @@ impl Service {
     ) -> Result<(), ServiceError> {
         let id = task.id;
         if task.kind == TaskKind::Tune {
-            self.database.write(|transaction| {
-                transaction.execute(
-                    "UPDATE task SET outcome = ?2, exit_code = 0 WHERE id = ?1",
-                    params![id, outcome.to_string()],
-                )?;
-                Ok(())
-            })?;
+            self.database.execute(
+                "UPDATE task SET outcome = ?2, exit_code = 0 WHERE id = ?1",
+                params![id, outcome.to_string()],
+            )?;
             return self.settle_tuned(task, outcome);
         }
         let reason = sentence(task.kind, &outcome);
@@ -268,19 +262,14 @@ impl Service {
         let Some(seconds) = taken.filter(|seconds| *seconds > 0.0) else {
             return Ok(());
         };
-        let written = self.database.write(|transaction| {
-            transaction.execute(
-                "UPDATE task SET node_seconds = node_seconds + ?2 WHERE id = ?1",
-                params![id, seconds],
-            )?;
-            Ok(())
-        });
+        let written = self.database.execute(
+            "UPDATE task SET node_seconds = node_seconds + ?2 WHERE id = ?1",
+            params![id, seconds],
+        );
         if written.is_err() {
-            self.active(id, |active| {
-                locked(&active.meter).add(seconds);
-            });
+            self.active(id, |active| locked(&active.meter).add(seconds));
         }
-        written
+        written.map(drop)
     }
 
     /// Runs the transaction that ends a task and returns all tasks that it changes; then announces these.
@@ -299,9 +288,6 @@ impl Service {
     }
 
     /// Puts the tasks that were running when an earlier service stopped back into the queue; called at start.
-    ///
-    /// # Errors
-    /// SQLite.
     pub(crate) fn requeue_interrupted(&self) -> Result<(), ServiceError> {
         self.database.write(|transaction| {
             transaction.execute(

@@ -83,14 +83,18 @@ impl Service {
         });
     }
 
+    /// Calls `look` with the state of a task that runs in steps.
+    fn stepping<T>(&self, id: TaskId, look: impl FnOnce(&mut Stepping) -> T) -> Option<T> {
+        self.active(id, |active| active.stepping.as_mut().map(look))?
+    }
+
     fn step(&self, id: TaskId) {
         let begun = self.active(id, |active| {
             let stepping = active.stepping.as_mut()?;
             stepping.is_cancelling = active.cancel;
-            let order = if active.cancel {
-                Order::Cancel
-            } else {
-                Order::Work
+            let order = match active.cancel {
+                true => Order::Cancel,
+                false => Order::Work,
             };
             Some((active.task.clone(), active.plan.clone(), order))
         });
@@ -111,29 +115,20 @@ impl Service {
     /// Records how the step ended, and schedules the next one.
     fn after_step(&self, task: &Waiting, plan: &Plan, ended: Result<Ended, Failure>) {
         let id = task.id;
-        let job = match &ended {
-            Ok(Ended {
-                code: Some(0),
-                outcome: Some(outcome),
-                ..
-            }) if outcome["job"].is_object() => {
-                Some((outcome["job"].clone(), outcome["done"].clone()))
-            }
-            _ => None,
-        };
-        if let Some(job) = job {
+        if let Ok(Ended {
+            code: Some(0),
+            outcome: Some(outcome),
+            ..
+        }) = &ended
+            && outcome["job"].is_object()
+        {
+            let job = (outcome["job"].clone(), outcome["done"].clone());
             self.retry_until_stored(id, || self.note_job(id, plan, &job));
             return;
         }
         // An interrupt from outside the service is retried like a failure of the environment.
-        let is_transient = is_transient(&ended)
-            || matches!(
-                ended,
-                Ok(Ended {
-                    code: Some(130),
-                    ..
-                })
-            );
+        let is_interrupted = matches!(&ended, Ok(ended) if ended.code == Some(130));
+        let is_transient = is_interrupted || is_transient(&ended);
         let failures = self.active(id, |active| {
             let stepping = active.stepping.as_mut()?;
             stepping.failures += 1;
@@ -147,11 +142,7 @@ impl Service {
             Some((true, _)) if !is_whole(&ended) => {}
             Some((false, failures)) if is_transient && failures < MOST_FAILURES => {
                 let pause = self.runner.scaled(RETRIES[failures as usize - 1]);
-                self.active(id, |active| {
-                    if let Some(stepping) = &mut active.stepping {
-                        stepping.due = Instant::now() + pause;
-                    }
-                });
+                self.stepping(id, |stepping| stepping.due = Instant::now() + pause);
                 let reason = format!("{}; retried in {} s", described(&ended), pause.as_secs());
                 self.retry_until_stored(id, || self.note_reason(id, &reason));
             }
@@ -179,8 +170,7 @@ impl Service {
             "running" => format!("job {name} runs; measurements stored: {done}"),
             _ => format!("job {name} is {state}{}", why.unwrap_or_default()),
         };
-        let is_news = self.active(id, |active| {
-            let stepping = active.stepping.as_mut()?;
+        let is_news = self.stepping(id, |stepping| {
             let is_news = stepping.reported.as_ref() != Some(reported);
             stepping.pause = match is_news {
                 true => LEAST,
@@ -190,13 +180,13 @@ impl Service {
             stepping.last = Instant::now();
             stepping.failures = 0;
             stepping.reported = Some(reported.clone());
-            Some(is_news)
+            is_news
         });
         let event = json!({
             "event": state, "number": job["launch"], "id": name, "reason": job["reason"], "nodes": job["nodes"],
         });
         let progress = self.feed.note_progress(id, event);
-        if is_news.flatten() == Some(true) {
+        if is_news == Some(true) {
             self.feed.send(Notice::Progress { task: id, progress });
             self.note_reason(id, &reason)?;
         }
@@ -208,18 +198,13 @@ impl Service {
     fn count_unseen(&self, id: TaskId, plan: &Plan, job: Option<&Value>) {
         self.active(id, |active| {
             let mut meter = locked(&active.meter);
-            let before = active
-                .stepping
-                .as_ref()
-                .and_then(|stepping| stepping.reported.as_ref());
-            let is_same =
-                |(before, _): &(Value, Value)| job.is_some_and(|job| job["id"] == before["id"]);
-            if !meter.runs() && before.is_some_and(|before| !is_same(before)) {
-                let since = active
-                    .stepping
-                    .as_ref()
-                    .map(|stepping| stepping.last.elapsed());
-                meter.add(plan.nodes * since.unwrap_or_default().as_secs_f64());
+            let is_same = |before: &Value| job.is_some_and(|job| job["id"] == before["id"]);
+            if let Some(stepping) = &active.stepping
+                && let Some((before, _)) = &stepping.reported
+                && !meter.runs()
+                && !is_same(before)
+            {
+                meter.add(plan.nodes * stepping.last.elapsed().as_secs_f64());
             }
             let runs = job.filter(|job| job["state"] == "running");
             meter.set(runs.map_or(0.0, |job| nodes_in(job).unwrap_or(plan.nodes)));
@@ -228,14 +213,13 @@ impl Service {
 
     fn after_cancel(&self, id: TaskId, ended: &Result<Ended, Failure>) {
         let is_cancelled = matches!(ended, Ok(Ended { code: Some(0), .. }));
-        let failures = self.active(id, |active| {
-            let stepping = active.stepping.as_mut()?;
+        let failures = self.stepping(id, |stepping| {
             stepping.failures += 1;
             let pause = RETRIES[RETRIES.len().min(stepping.failures as usize) - 1];
             stepping.due = Instant::now() + self.runner.scaled(pause);
-            Some(stepping.failures)
+            stepping.failures
         });
-        let reason = match (is_cancelled, failures.flatten()) {
+        let reason = match (is_cancelled, failures) {
             (true, _) => "cancelled with its jobs; what they have measured is kept".to_owned(),
             (false, Some(failures)) if failures < MOST_FAILURES => {
                 let reason = format!("is being cancelled: {}; retried later", described(ended));
@@ -254,28 +238,21 @@ impl Service {
     /// Returns a task to the queue when the service stops, while its jobs continue.
     pub(super) fn leave_to_jobs(&self, id: TaskId) {
         let reason = "waits until the service runs again; its jobs continue";
-        let left = self.account_for(id).and_then(|()| {
-            self.database.write(|transaction| {
-                transaction.execute(
-                    "UPDATE task SET state = 'waiting', reason = ?2 WHERE id = ?1 AND state = 'running'",
-                    params![id, reason],
-                )?;
-                Ok(())
-            })
+        // If this fails, the next start does the same.
+        let _ = self.account_for(id).and_then(|()| {
+            self.database.execute(
+                "UPDATE task SET state = 'waiting', reason = ?2 WHERE id = ?1 AND state = 'running'",
+                params![id, reason],
+            )
         });
-        // If this failed, the next start does the same.
-        drop(left);
         self.remove_active(id);
     }
 
     fn note_reason(&self, id: TaskId, reason: &str) -> Result<(), ServiceError> {
-        self.database.write(|transaction| {
-            transaction.execute(
-                "UPDATE task SET reason = ?2 WHERE id = ?1 AND cancel_asked = 0",
-                params![id, reason],
-            )?;
-            Ok(())
-        })?;
+        self.database.execute(
+            "UPDATE task SET reason = ?2 WHERE id = ?1 AND cancel_asked = 0",
+            params![id, reason],
+        )?;
         self.announce_tasks(&[id]);
         Ok(())
     }

@@ -7,7 +7,7 @@ CREATE TABLE machine (
 
 CREATE TABLE campaign (
     id INTEGER PRIMARY KEY,
-    -- `Campaign::digest`, after overrides.
+    -- `Campaign::digest`, with the overrides applied.
     digest TEXT NOT NULL UNIQUE,
     name TEXT NOT NULL,
     -- The path in the service's folder, with `/` between its parts.
@@ -23,10 +23,10 @@ CREATE TABLE task (
     campaign INTEGER REFERENCES campaign,
     -- The table that is validated, checked or reported on.
     digest TEXT,
-    -- `TaskRequest` as JSON: what was asked for.
+    -- The request: `TaskRequest` as JSON.
     request TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('waiting', 'running', 'done', 'failed', 'cancelled')),
-    -- Why it waits, what it does, or how it ended.
+    -- The reason why it waits, what it does, or how it ended.
     reason TEXT NOT NULL,
     -- The earlier task of the same campaign that this one waits for, and whose result it takes.
     follows INTEGER REFERENCES task,
@@ -35,14 +35,14 @@ CREATE TABLE task (
     submitted_at INTEGER NOT NULL,
     started_at INTEGER,
     ended_at INTEGER,
-    -- Not started again before this time, after a failure of the environment.
+    -- After a failure of the environment, the task is not started again before this time.
     not_before INTEGER,
     attempts INTEGER NOT NULL DEFAULT 0,
     cancel_asked INTEGER NOT NULL DEFAULT 0,
     exit_code INTEGER,
     expected_node_seconds REAL,
     node_seconds REAL NOT NULL DEFAULT 0,
-    -- The last line that the child printed: its outcome, as JSON.
+    -- The outcome: the last line that the child printed, as JSON.
     outcome TEXT,
     UNIQUE (actor, idempotency_key)
 ) STRICT;
@@ -64,7 +64,7 @@ CREATE TABLE version (
     name TEXT NOT NULL,
     campaign INTEGER REFERENCES campaign,
     task INTEGER REFERENCES task,
-    -- The table that stood in its place before.
+    -- The table that it replaced.
     parent TEXT REFERENCES blob,
     added_at INTEGER NOT NULL,
     UNIQUE (machine, digest)
@@ -80,7 +80,7 @@ CREATE TABLE validation (
     slower INTEGER NOT NULL,
     faster INTEGER NOT NULL,
     points INTEGER NOT NULL,
-    -- What `validate --json` printed.
+    -- The output of `validate --json`.
     details TEXT NOT NULL
 ) STRICT;
 
@@ -90,7 +90,7 @@ CREATE TABLE release (
     library TEXT NOT NULL,
     channel TEXT NOT NULL CHECK (channel IN ('candidate', 'canary', 'production')),
     action TEXT NOT NULL CHECK (action IN ('release', 'rollback', 'withdraw')),
-    -- For `withdraw` the digest of the empty table.
+    -- The released table; for `withdraw` the empty one.
     digest TEXT NOT NULL REFERENCES blob,
     actor TEXT NOT NULL,
     reason TEXT NOT NULL,
@@ -104,7 +104,7 @@ CREATE TABLE token (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL,
     hash BLOB NOT NULL UNIQUE,
-    -- Scopes, and machines (empty: all), as JSON arrays.
+    -- The scopes and the machines, each a JSON array; no machines mean all.
     scopes TEXT NOT NULL,
     machines TEXT NOT NULL,
     created_at INTEGER NOT NULL,
@@ -135,9 +135,9 @@ CREATE TABLE audit (
     actor TEXT NOT NULL,
     -- `task.submit`, `release.rollback`, `token.create` and the like.
     action TEXT NOT NULL,
-    -- What it was done to.
+    -- The object that was changed.
     subject TEXT NOT NULL,
-    -- JSON.
+    -- Further facts about the action, as JSON.
     details TEXT NOT NULL
 ) STRICT;
 

@@ -69,9 +69,6 @@ fn may_have_job(task: &Task) -> bool {
 
 /// Marks a task as cancelled. The first of the tasks that wait for its result takes its place. Returns all changed
 /// tasks.
-///
-/// # Errors
-/// SQLite.
 pub(crate) fn end(
     transaction: &Transaction<'_>,
     id: TaskId,

@@ -52,15 +52,12 @@ impl Overrides {
             let shapes = shapes.filter(|shape| nodes.contains(&shape.nodes));
             let shapes: Vec<String> = shapes.map(ToString::to_string).collect();
             if shapes.is_empty() {
-                let all = campaign.shapes.iter().map(ToString::to_string);
-                let all: Vec<String> = all.collect();
-                return Err(ServiceError::Invalid {
-                    field: "overrides.nodes",
-                    problem: format!(
-                        "the campaign has no shape with these numbers of nodes; it has {}",
-                        all.join(", ")
-                    ),
-                });
+                let all: Vec<String> = campaign.shapes.iter().map(ToString::to_string).collect();
+                let problem = format!(
+                    "the campaign has no shape with these numbers of nodes; it has {}",
+                    all.join(", ")
+                );
+                return Err(ServiceError::invalid("overrides.nodes", problem));
             }
             values.push(("shapes", json!(shapes).to_string()));
         }
@@ -85,15 +82,11 @@ impl Overrides {
         } else {
             return Ok(());
         };
-        let field = "overrides";
-        Err(ServiceError::Invalid { field, problem })
+        Err(ServiceError::invalid("overrides", problem))
     }
 }
 
 /// Returns a campaign's text with other paths of results.
-///
-/// # Errors
-/// As for [`Overrides::apply`].
 pub(crate) fn with_outputs(
     text: &str,
     path: &str,
@@ -114,11 +107,9 @@ fn with_keys(
 ) -> Result<(Campaign, String), ServiceError> {
     let named = Path::new(path);
     let document = Document::parse(&CAMPAIGN, named, text).map_err(CampaignError::from)?;
-    let text = document
-        .with_keys(values)
-        .ok_or_else(|| ServiceError::Invalid {
-            field: "overrides",
-            problem: format!("{path} is written in braces; write it as `key: value` lines"),
-        })?;
+    let text = document.with_keys(values).ok_or_else(|| {
+        let problem = format!("{path} is written in braces; write it as `key: value` lines");
+        ServiceError::invalid("overrides", problem)
+    })?;
     Ok((Campaign::parse(&text, named)?, text))
 }

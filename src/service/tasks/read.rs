@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::Value;
 
-use crate::database::{machine_id, timestamp, unreadable};
+use crate::database::{from_json, machine_id, rows, time, timestamp, unreadable};
 use crate::{Digest, Page, Service, ServiceError, Slice, Task, TaskFilter, TaskId, TaskState};
 
 /// The most bytes of a log that are read at once.
@@ -34,22 +34,20 @@ impl Service {
     /// SQLite.
     pub fn tasks(&self, filter: &TaskFilter, slice: Slice) -> Result<Page<Task>, ServiceError> {
         self.database.read(|connection| {
-            let mut statement = connection.prepare_cached(&format!(
+            let query = format!(
                 "{COLUMNS} WHERE task.id < ?1 AND (?2 IS NULL OR state = ?2) \
                  AND (?3 IS NULL OR task.machine = (SELECT id FROM machine WHERE name = ?3)) \
                  AND (?4 IS NULL OR campaign.path = ?4) ORDER BY task.id DESC LIMIT ?5"
-            ))?;
-            let rows = statement.query_map(
-                params![
-                    slice.end(),
-                    filter.state.map(|state| state.to_string()),
-                    filter.machine,
-                    filter.campaign,
-                    slice.rows_and_one()
-                ],
-                task_of,
-            )?;
-            Ok(slice.page(rows.collect::<Result<_, _>>()?, |task: &Task| task.id))
+            );
+            let bounds = params![
+                slice.end(),
+                filter.state.map(|state| state.to_string()),
+                filter.machine,
+                filter.campaign,
+                slice.rows_and_one()
+            ];
+            let tasks = rows(connection, &query, bounds, task_of)?;
+            Ok(slice.page(tasks, |task| task.id))
         })
     }
 
@@ -59,14 +57,10 @@ impl Service {
     /// SQLite.
     pub fn task_counts(&self) -> Result<Vec<(String, TaskState, u64)>, ServiceError> {
         self.database.read(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT machine.name, state, count(*) FROM task JOIN machine ON machine.id = task.machine \
-                 GROUP BY task.machine, state ORDER BY machine.name, state",
-            )?;
-            let rows = statement.query_map([], |row| {
-                Ok((row.get(0)?, word(row, 1)?, row.get(2)?))
-            })?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            let query = "SELECT machine.name, state, count(*) FROM task JOIN machine ON machine.id = task.machine \
+                         GROUP BY task.machine, state ORDER BY machine.name, state";
+            let count = |row: &Row<'_>| Ok((row.get(0)?, word(row, 1)?, row.get(2)?));
+            rows(connection, query, [], count)
         })
     }
 
@@ -122,16 +116,10 @@ pub(super) fn fetch(connection: &Connection, id: TaskId) -> Result<Task, Service
     // No row has a larger number.
     let row = i64::try_from(id).unwrap_or(i64::MAX);
     let task = statement.query_row([row], task_of).optional()?;
-    task.ok_or_else(|| ServiceError::NotFound {
-        kind: "task",
-        name: id.to_string(),
-    })
+    task.ok_or_else(|| ServiceError::not_found("task", id))
 }
 
 /// Parses a word in a column, such as a state.
-///
-/// # Errors
-/// SQLite; an unknown word.
 pub(crate) fn word<T: FromStr>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
     let word: String = row.get(column)?;
     let unknown = |_| unreadable(io::Error::other(format!("the unknown word `{word}`")));
@@ -139,10 +127,6 @@ pub(crate) fn word<T: FromStr>(row: &Row<'_>, column: usize) -> rusqlite::Result
 }
 
 fn task_of(row: &Row<'_>) -> rusqlite::Result<Task> {
-    let time = |column| {
-        let at: Option<i64> = row.get(column)?;
-        at.map(timestamp).transpose()
-    };
     let outcome: Option<String> = row.get(14)?;
     let outcome: Option<Value> = outcome
         .map(|text| serde_json::from_str(&text))
@@ -150,15 +134,15 @@ fn task_of(row: &Row<'_>) -> rusqlite::Result<Task> {
         .map_err(unreadable)?;
     Ok(Task {
         id: row.get(0)?,
-        request: serde_json::from_str(&row.get::<_, String>(1)?).map_err(unreadable)?,
+        request: from_json(row, 1)?,
         name: row.get(2)?,
         state: word(row, 3)?,
         reason: row.get(4)?,
         follows: row.get(5)?,
         actor: row.get(6)?,
         submitted_at: timestamp(row.get(7)?)?,
-        started_at: time(8)?,
-        ended_at: time(9)?,
+        started_at: time(row, 8)?,
+        ended_at: time(row, 9)?,
         attempts: row.get(10)?,
         exit_code: row.get(11)?,
         expected_node_seconds: row.get(12)?,

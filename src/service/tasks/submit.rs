@@ -51,10 +51,8 @@ impl Service {
             .database
             .read(|connection| earlier(connection, actor, idempotency_key, &json))?;
         if let Some(task) = earlier {
-            return Ok(Submitted {
-                task,
-                is_new: false,
-            });
+            let is_new = false;
+            return Ok(Submitted { task, is_new });
         }
         let prepared = self.read_request(machine, request, json)?;
         let submitted = self
@@ -75,10 +73,8 @@ impl Service {
             (None, [only]) => Ok(only),
             (None, several) => {
                 let names: Vec<&str> = several.iter().map(|machine| &*machine.name).collect();
-                Err(ServiceError::Invalid {
-                    field: "machine",
-                    problem: format!("is missing; name one of {}", names.join(", ")),
-                })
+                let problem = format!("is missing; name one of {}", names.join(", "));
+                Err(ServiceError::invalid("machine", problem))
             }
         }
     }
@@ -91,7 +87,7 @@ impl Service {
         json: String,
     ) -> Result<Prepared, ServiceError> {
         let kind = request.kind;
-        let refuse = |field, problem: String| Err(ServiceError::Invalid { field, problem });
+        let refuse = |field, problem: String| Err(ServiceError::invalid(field, problem));
         if kind != TaskKind::Tune && !request.overrides.is_empty() {
             return refuse("overrides", format!("are for `tune`; `{kind}` has none"));
         }
@@ -111,17 +107,13 @@ impl Service {
                 return refuse("campaign", format!("is missing; `{kind}` needs it"));
             }
             (TaskKind::Tune | TaskKind::Report, ..) => {
-                return refuse(
-                    "table",
-                    format!("is for `validate` and `check`, not `{kind}`"),
-                );
+                let problem = format!("is for `validate` and `check`, not `{kind}`");
+                return refuse("table", problem);
             }
             (_, _, None) => return refuse("table", format!("is missing; `{kind}` needs it")),
             (_, Some(_), _) => {
-                return refuse(
-                    "campaign",
-                    format!("is for `tune` and `report`, not `{kind}`"),
-                );
+                let problem = format!("is for `tune` and `report`, not `{kind}`");
+                return refuse("campaign", problem);
             }
         };
         Ok(Prepared {
@@ -138,18 +130,15 @@ fn check_key(key: Option<&str>) -> Result<(), ServiceError> {
     };
     match key.is_none_or(is_good) {
         true => Ok(()),
-        false => Err(ServiceError::Invalid {
-            field: "Idempotency-Key",
-            problem: format!("has 1 to {LONGEST_KEY} visible ASCII characters"),
-        }),
+        false => {
+            let problem = format!("has 1 to {LONGEST_KEY} visible ASCII characters");
+            Err(ServiceError::invalid("Idempotency-Key", problem))
+        }
     }
 }
 
 fn invalid_json(error: serde_json::Error) -> ServiceError {
-    ServiceError::Invalid {
-        field: "request",
-        problem: error.to_string(),
-    }
+    ServiceError::invalid("request", error.to_string())
 }
 
 /// The task that an actor submitted earlier with this key.
@@ -187,10 +176,8 @@ fn add(
         campaign,
     } = prepared;
     if let Some(task) = earlier(transaction, actor, key, json)? {
-        return Ok(Submitted {
-            task,
-            is_new: false,
-        });
+        let is_new = false;
+        return Ok(Submitted { task, is_new });
     }
     let waiting: i64 = transaction.query_row(
         "SELECT count(*) FROM task WHERE state = 'waiting'",
@@ -206,10 +193,7 @@ fn add(
     if let Some(table) = &request.table
         && !has_version(transaction, machine, table)?
     {
-        return Err(ServiceError::NotFound {
-            kind: "table",
-            name: table.to_string(),
-        });
+        return Err(ServiceError::not_found("table", table));
     }
     let machine = machine_id(transaction, machine)?;
     let path = request.campaign.as_deref().unwrap_or_default();

@@ -1,11 +1,11 @@
--- Version 1. What was measured is only ever added: triggers refuse to change or remove it.
+-- Version 1. Measurements are only added: triggers refuse to change or remove them.
 -- Definitions are the JSON of the `wire` types; times of day are seconds since the Unix epoch.
 
 CREATE TABLE campaign (
     id         INTEGER PRIMARY KEY,
     digest     TEXT NOT NULL UNIQUE,
     name       TEXT NOT NULL,
-    definition TEXT NOT NULL,               -- the YAML, comments and all
+    definition TEXT NOT NULL,               -- the YAML text with its comments
     first_seen INTEGER NOT NULL DEFAULT (unixepoch())
 ) STRICT;
 
@@ -14,7 +14,7 @@ CREATE TABLE launch (
     campaign        INTEGER NOT NULL REFERENCES campaign (id),
     library_name    TEXT NOT NULL,
     library_version TEXT NOT NULL,
-    plan            TEXT NOT NULL,          -- names the spool file
+    plan            TEXT NOT NULL,          -- wire::Plan, which names the spool file
     environment     TEXT,                   -- wire::LaunchStart, once the driver has reported it
     started         INTEGER NOT NULL DEFAULT (unixepoch()),
     ended           INTEGER,
@@ -22,7 +22,7 @@ CREATE TABLE launch (
     CHECK ((ended IS NULL) = (outcome IS NULL))
 ) STRICT;
 
--- Interned, because every sample names one of each.
+-- Each definition is stored once, since every sample refers to a subject and a candidate.
 CREATE TABLE subject (
     id         INTEGER PRIMARY KEY,
     definition TEXT NOT NULL UNIQUE
@@ -45,11 +45,11 @@ CREATE TABLE task (
 CREATE TABLE sample (
     launch    INTEGER NOT NULL,
     task      INTEGER NOT NULL,
-    position  INTEGER NOT NULL,             -- of the candidate in the task
+    position  INTEGER NOT NULL,             -- the index of the candidate in the task
     candidate INTEGER NOT NULL REFERENCES candidate (id),
     warmup    INTEGER NOT NULL,
     batch     INTEGER NOT NULL,
-    seconds   BLOB NOT NULL,                -- little-endian IEEE doubles, one a repetition
+    seconds   BLOB NOT NULL,                -- little-endian IEEE doubles, one for each repetition
     UNIQUE (launch, task, position),
     FOREIGN KEY (launch, task) REFERENCES task (launch, number)
 ) STRICT;
@@ -62,7 +62,7 @@ CREATE TABLE failure (
     candidate INTEGER NOT NULL REFERENCES candidate (id),
     kind      TEXT NOT NULL,
     message   TEXT NOT NULL,
-    forgotten INTEGER,                      -- when it was asked to try the candidate again
+    forgotten INTEGER,                      -- the time at which a user asked to try the candidate again
     UNIQUE (launch, task, position)
 ) STRICT;
 

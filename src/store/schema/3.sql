@@ -1,3 +1,3 @@
--- Version 3. Where the time of a task went. For earlier ones, and for imported ones, that is unknown: NULL.
+-- Version 3. The parts of a task's time. NULL for earlier and imported tasks, for which they are unknown.
 
-ALTER TABLE task ADD COLUMN spent TEXT;               -- wire::Spending
+ALTER TABLE task ADD COLUMN spent TEXT;               -- wire::TimeBreakdown

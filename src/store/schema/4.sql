@@ -1,10 +1,10 @@
--- Version 4. How the calls of a task followed each other. Earlier ones, and imported ones, began together,
--- and experiments have patterns of their own: NULL.
+-- Version 4. The pattern in which the calls of a task follow each other. NULL for calls that begin together, which those
+-- of earlier and imported tasks do, and for experiments, which have patterns of their own.
 
 ALTER TABLE task ADD COLUMN pattern TEXT;             -- vocabulary::Pattern, unless calls began together
 
--- In which order the ranks of a launch's communicators stood on their nodes. For earlier launches,
--- and for imported ones, that is unknown: no row.
+-- The order of a launch's ranks on their nodes, for each shape. Earlier and imported launches, for which it is unknown,
+-- have no row.
 
 CREATE TABLE rank_order (
     launch     INTEGER NOT NULL REFERENCES launch (number),

@@ -1,4 +1,4 @@
--- Version 5. What measuring a table again has found of its choices, size by size. Its launches are not kept.
+-- Version 5. The verdicts of validations on the choices of tables, by size. Their launches are not kept.
 
 CREATE TABLE verdict (
     id              INTEGER PRIMARY KEY,
@@ -21,8 +21,8 @@ CREATE TABLE verdict (
     high            REAL,
     coverage        REAL,
     launches        INTEGER,
-    seed            TEXT NOT NULL,          -- of probes; may exceed what an INTEGER holds
-    newest_launch   INTEGER NOT NULL        -- of this store at that time; 0 if there was none
+    seed            TEXT NOT NULL,          -- the seed of probes, which may exceed the range of INTEGER
+    newest_launch   INTEGER NOT NULL        -- the number of the newest launch in this store at that time; 0 if there was none
 ) STRICT;
 
 CREATE TRIGGER verdict_update BEFORE UPDATE ON verdict

@@ -1,5 +1,4 @@
--- Version 6. Algorithms that have another name since: what was measured under the old one is called by the new
--- one, which other algorithms do not have.
+-- Version 6. An algorithm is renamed. Measurements under its old name get the new one, which no other algorithm has.
 
 DROP TRIGGER candidate_update;
 UPDATE candidate SET definition = replace(definition, '"gather/binary_chunked"', '"gather/binary_streamed"')

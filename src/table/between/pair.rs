@@ -224,7 +224,7 @@ fn log_seconds(entry: &ShapeRules, seconds: &[Option<f64>], bytes: u64) -> Optio
 
 /// Whether an algorithm serves the shape's number of ranks.
 fn serves(candidate: &Candidate, shape: CommShape) -> bool {
-    let Some((algorithm, parameters)) = candidate.ours() else {
+    let Some((algorithm, parameters)) = candidate.as_ours() else {
         return true;
     };
     let request = Request {

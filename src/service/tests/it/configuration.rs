@@ -85,7 +85,7 @@ fn values_are_read_as_documented() {
         configuration.longest_wall_time,
         Duration::from_secs(36 * 3600)
     );
-    assert_eq!(configuration.gates.validation_days, 7);
+    assert_eq!(configuration.validation_days, 7);
     let [one, other] = &configuration.machines[..] else {
         panic!("{configuration:?}");
     };

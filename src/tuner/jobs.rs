@@ -4,7 +4,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use launcher::{self, Recorded, RecordedState, Submission};
+use launcher::{self, Recorded, RecordedState};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{LaunchOutcome, Lease, Lock, SpoolReader, Store, StoreError};
 use wire::Record;
 
@@ -28,16 +30,19 @@ pub struct JobRow {
 }
 
 /// The result of cancelling jobs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Cancelled {
-    /// The campaign's name, from the name of its store.
+    /// Name of the campaign, from the name of its store.
     pub campaign: String,
-    /// The cancelled jobs.
-    pub jobs: Vec<Submission>,
-    /// The number of launches whose measurements were added to the store.
+    /// Ids of the jobs that were cancelled.
+    #[serde(rename = "cancelled")]
+    pub jobs: Vec<String>,
+    /// The number of launches whose measurements were stored now.
     pub taken_in: usize,
-    /// The campaign's progress; `None` if it is unknown, as without a store.
-    pub progress: Option<CampaignProgress>,
+    /// Measurements in the store, each of one cell in one launch; null without a store.
+    pub done: Option<u64>,
+    /// Measurements that the campaign asks for; null without a store.
+    pub total: Option<u64>,
 }
 
 /// The launches in a folder `STORE.launches` that were submitted to a batch system, by number. The batch system's
@@ -70,9 +75,10 @@ pub fn cancel(
     let jobs = launcher::cancel(launches, only, path)?;
     let mut cancelled = Cancelled {
         campaign: campaign_name(launches),
-        jobs,
+        jobs: jobs.into_iter().map(|job| job.id).collect(),
         taken_in: 0,
-        progress: None,
+        done: None,
+        total: None,
     };
     let place = store_file(&store_of(launches), &places.homes);
     if !place.exists() {
@@ -105,7 +111,9 @@ pub fn cancel(
         store.end_launch(plan.launch, &ended)?;
         cancelled.taken_in += 1;
     }
-    cancelled.progress = progress(&store)?;
+    let progress = progress(&store)?;
+    cancelled.done = progress.map(|progress| progress.done);
+    cancelled.total = progress.map(|progress| progress.total);
     Ok(cancelled)
 }
 

@@ -9,8 +9,7 @@ use tuner::{CampaignProgress, MeasurementContext, SubmittedJob, SubmittedLaunch}
 use vocabulary::Library;
 
 use super::launches::{State, describe, state};
-use crate::console::Console;
-use crate::error::CliError;
+use super::{CliError, Console};
 
 /// Prints the job that continues, or that nothing is left to measure.
 pub(super) fn print(

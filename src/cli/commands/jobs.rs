@@ -7,9 +7,7 @@ use tuner::JobRow;
 
 use super::campaign::places;
 use super::launches::{State, describe, folder_of, folders_here, state};
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 
 /// List the batch jobs of campaigns
 ///
@@ -20,7 +18,10 @@ use crate::exit::Answer;
 ///
 /// `colltune schema jobs` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune jobs
+  colltune jobs tuning/cluster.yaml --json")]
 pub(crate) struct Args {
     /// The campaigns; by default all that have a store in `.colltune` of the working directory
     #[arg(value_name = "CAMPAIGN.yaml")]
@@ -29,11 +30,6 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune jobs
-  colltune jobs tuning/cluster.yaml --json";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {

@@ -68,31 +68,34 @@ pub(super) struct State {
 }
 
 pub(super) fn state(state: &RecordedState) -> State {
-    let (mut reason, mut nodes, mut code) = (None, Vec::new(), None);
-    let name = match state {
-        RecordedState::Current(JobState::Queued { reason: why, .. }) => {
-            reason.clone_from(why);
-            "queued"
-        }
-        RecordedState::Current(JobState::Running { nodes: on }) => {
-            nodes.clone_from(on);
-            "running"
-        }
-        RecordedState::Current(JobState::Ended) => "ended",
-        RecordedState::Unknown => "unknown",
+    let plain = |name| State {
+        name,
+        reason: None,
+        nodes: Vec::new(),
+        code: None,
+    };
+    let failed = |code| State {
+        code: Some(code),
+        ..plain("failed")
+    };
+    match state {
+        RecordedState::Current(JobState::Queued { reason, .. }) => State {
+            reason: reason.clone(),
+            ..plain("queued")
+        },
+        RecordedState::Current(JobState::Running { nodes }) => State {
+            nodes: nodes.clone(),
+            ..plain("running")
+        },
+        RecordedState::Current(JobState::Ended) => plain("ended"),
+        RecordedState::Unknown => plain("unknown"),
         RecordedState::Ended(outcome) => match outcome {
-            Outcome::Success => "done",
-            Outcome::Code(number) => {
-                code = Some(*number);
-                "failed"
-            }
-            Outcome::Signal(number) => {
-                code = Some(128 + *number);
-                "failed"
-            }
-            Outcome::TimedOut => "timed_out",
-            Outcome::Killed => "killed",
-            Outcome::Ended(end) => match end {
+            Outcome::Success => plain("done"),
+            Outcome::Code(code) => failed(*code),
+            Outcome::Signal(signal) => failed(128 + signal),
+            Outcome::TimedOut => plain("timed_out"),
+            Outcome::Killed => plain("killed"),
+            Outcome::Ended(end) => plain(match end {
                 BatchEnd::WallTime => "wall_time",
                 BatchEnd::Cancelled => "cancelled",
                 BatchEnd::Preempted => "preempted",
@@ -100,14 +103,8 @@ pub(super) fn state(state: &RecordedState) -> State {
                 BatchEnd::OutOfMemory => "out_of_memory",
                 BatchEnd::NotBegun => "not_begun",
                 BatchEnd::Lost => "lost",
-            },
+            }),
         },
-    };
-    State {
-        name,
-        reason,
-        nodes,
-        code,
     }
 }
 

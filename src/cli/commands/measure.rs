@@ -7,9 +7,7 @@ use vocabulary::Library;
 
 use super::campaign::CampaignArgs;
 use super::detached::{self, Detached};
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 use crate::interrupt;
 use crate::progress::ProgressDisplay;
 
@@ -23,7 +21,9 @@ use crate::progress::ProgressDisplay;
 ///
 /// `colltune schema measure` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Example:
+  colltune measure tuning/quickstart.yaml")]
 pub(crate) struct Args {
     #[command(flatten)]
     campaign: CampaignArgs,
@@ -31,10 +31,6 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 }
-
-const EXAMPLES: &str = "\
-Example:
-  colltune measure tuning/quickstart.yaml";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {

@@ -8,10 +8,8 @@ use tuner::{CampaignProgress, Measured, SampleOrigin, Tuned};
 
 use super::campaign::CampaignArgs;
 use super::detached::{self, Detached};
-use crate::console::Console;
-use crate::error::CliError;
+use super::{Answer, CliError, Console};
 use crate::events::EventsArg;
-use crate::exit::Answer;
 use crate::interrupt;
 use crate::progress::ProgressDisplay;
 
@@ -34,7 +32,12 @@ use crate::progress::ProgressDisplay;
 ///
 /// `colltune schema tune` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune tune tuning/quickstart.yaml
+  colltune tune --retry-failed campaign.yaml
+  colltune tune --require-confirmed campaign.yaml
+  colltune tune --detach tuning/cluster.yaml")]
 pub(crate) struct Args {
     #[command(flatten)]
     campaign: CampaignArgs,
@@ -47,13 +50,6 @@ pub(crate) struct Args {
     #[command(flatten)]
     events: EventsArg,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune tune tuning/quickstart.yaml
-  colltune tune --retry-failed campaign.yaml
-  colltune tune --require-confirmed campaign.yaml
-  colltune tune --detach tuning/cluster.yaml";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
@@ -119,7 +115,7 @@ impl Args {
     }
 }
 
-/// The numbers of rules that are not deployed, with a sentence for each reason.
+/// Sentences about the rules that are not deployed, one for each reason, with their number.
 fn withheld(rules: impl IntoIterator<Item = Lack>) -> Vec<String> {
     let mut lacks: BTreeMap<String, (Lack, usize)> = BTreeMap::new();
     for lack in rules {

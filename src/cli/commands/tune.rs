@@ -167,6 +167,9 @@ pub(super) struct Outcome<'a> {
     measuring_seconds: f64,
     /// The part of the measuring time in launches that confirmed choices.
     confirming_seconds: f64,
+    /// The time of launches beside measuring: starting and ending them, and measurements that were not finished.
+    /// Budgets include it; it is 0 on simulated machines.
+    launching_seconds: f64,
     /// The estimated time that early elimination of candidates saved.
     saved_seconds: f64,
     /// The estimated time of measuring everything; null unless the campaign is guided.
@@ -198,6 +201,7 @@ impl<'a> Outcome<'a> {
             failures: analysis.failures.len(),
             measuring_seconds: cost.seconds,
             confirming_seconds: cost.confirming_seconds,
+            launching_seconds: cost.launching_seconds,
             saved_seconds: cost.races.saved_seconds,
             exhaustive_seconds: cost.effort.map(|effort| effort.exhaustive_seconds),
             unconfirmed: analysis.found.unconfirmed_choices(),

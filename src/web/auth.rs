@@ -14,7 +14,7 @@ use crate::{App, Problem};
 
 /// The visitor. Extraction fails with 401 if the token is wrong, or if there is none and reading is not open; with
 /// 429 after too many wrong tokens. Public pages take `Result<Visitor, Problem>`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Visitor {
     /// The visitor's name and scopes.
     pub(crate) actor: Actor,
@@ -26,7 +26,7 @@ pub(crate) struct Visitor {
     reads: bool,
 }
 
-/// The way a visitor was authenticated.
+/// The way a visitor was authenticated. Without `Debug`, which would show the secret.
 #[derive(Clone, PartialEq, Eq)]
 enum How {
     Unrecognised,
@@ -34,17 +34,6 @@ enum How {
     User,
     /// A session's cookie, with its secret.
     Session(String),
-}
-
-impl std::fmt::Debug for How {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Unrecognised => "Unrecognised",
-            Self::Token => "Token",
-            Self::User => "User",
-            Self::Session(_) => "Session(...)",
-        })
-    }
 }
 
 impl Visitor {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use service::{Service, ServiceError};
 use tokio::sync::{Semaphore, watch};
 
@@ -74,5 +75,16 @@ impl App {
             Ok(answer) => Ok(answer?),
             Err(error) => Err(Problem::internal(&error)),
         }
+    }
+
+    /// The answer of [`Self::ask`] as JSON.
+    ///
+    /// # Errors
+    /// Those of [`Self::ask`].
+    pub(crate) async fn json<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
+    ) -> Result<Json<T>, Problem> {
+        self.ask(question).await.map(Json)
     }
 }

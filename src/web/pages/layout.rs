@@ -9,7 +9,6 @@ use super::assets;
 use crate::Visitor;
 
 /// A page without its content.
-#[derive(Debug)]
 pub(super) struct Frame<'a> {
     /// The title, which is also the heading of the first level.
     title: &'a str,

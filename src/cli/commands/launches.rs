@@ -5,10 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use campaign::Campaign;
-use launcher::{BatchEnd, JobState, Outcome, RecordedState};
-use schemars::JsonSchema;
-use serde::Serialize;
-use tuner::TunerError;
+use tuner::{LaunchState, TunerError};
 
 use crate::error::CliError;
 
@@ -48,69 +45,8 @@ pub(super) fn folders_here() -> Result<Vec<PathBuf>, CliError> {
     Ok(folders)
 }
 
-/// The state of a job for JSON.
-#[derive(JsonSchema, Serialize)]
-pub(super) struct State {
-    /// The state of the job.
-    #[serde(rename = "state")]
-    #[schemars(extend("enum" = [
-        "queued", "running", "done", "failed", "wall_time", "cancelled", "preempted", "node_failed", "out_of_memory",
-        "not_begun", "lost", "timed_out", "killed", "ended", "unknown"
-    ]))]
-    pub(super) name: &'static str,
-    /// The reason why it waits, in the scheduler's words.
-    pub(super) reason: Option<String>,
-    /// The names of the nodes on which it runs.
-    #[serde(rename = "on")]
-    pub(super) nodes: Vec<String>,
-    /// The exit code of a launch that failed.
-    pub(super) code: Option<i32>,
-}
-
-pub(super) fn state(state: &RecordedState) -> State {
-    let plain = |name| State {
-        name,
-        reason: None,
-        nodes: Vec::new(),
-        code: None,
-    };
-    let failed = |code| State {
-        code: Some(code),
-        ..plain("failed")
-    };
-    match state {
-        RecordedState::Current(JobState::Queued { reason, .. }) => State {
-            reason: reason.clone(),
-            ..plain("queued")
-        },
-        RecordedState::Current(JobState::Running { nodes }) => State {
-            nodes: nodes.clone(),
-            ..plain("running")
-        },
-        RecordedState::Current(JobState::Ended) => plain("ended"),
-        RecordedState::Unknown => plain("unknown"),
-        RecordedState::Ended(outcome) => match outcome {
-            Outcome::Success => plain("done"),
-            Outcome::Code(code) => failed(*code),
-            Outcome::Signal(signal) => failed(128 + signal),
-            Outcome::TimedOut => plain("timed_out"),
-            Outcome::Killed => plain("killed"),
-            Outcome::Ended(end) => plain(match end {
-                BatchEnd::WallTime => "wall_time",
-                BatchEnd::Cancelled => "cancelled",
-                BatchEnd::Preempted => "preempted",
-                BatchEnd::NodeFailed => "node_failed",
-                BatchEnd::OutOfMemory => "out_of_memory",
-                BatchEnd::NotBegun => "not_begun",
-                BatchEnd::Lost => "lost",
-            }),
-        },
-    }
-}
-
 /// The state of a job as text.
-pub(super) fn describe(recorded: &RecordedState) -> String {
-    let state = state(recorded);
+pub(super) fn describe(state: &LaunchState) -> String {
     let text = match state.name {
         "timed_out" => "took too long",
         "wall_time" => "wall time over",
@@ -119,7 +55,7 @@ pub(super) fn describe(recorded: &RecordedState) -> String {
         "not_begun" => "did not begin",
         name => name,
     };
-    match (state.reason, state.code) {
+    match (&state.reason, state.code) {
         (Some(reason), _) => format!("{text} ({reason})"),
         (None, Some(code)) => format!("{text} with code {code}"),
         (None, None) if !state.nodes.is_empty() => format!("{text} on {}", state.nodes.join(", ")),

@@ -3,8 +3,8 @@ use schemars::{JsonSchema, Schema};
 
 use super::{Answer, CliError, Console};
 use super::{
-    check, decide, deploy, doctor, evaluate, fit, import, jobs, measure, plan, pull, schedule,
-    simulate, tune, validate,
+    check, decide, deploy, doctor, evaluate, fit, import, measure, plan, pull, schedule, simulate,
+    tune, validate,
 };
 use crate::exit::Failure;
 
@@ -44,7 +44,7 @@ const ANSWERS: [Described; 22] = [
     ("explain", of::<results::Explanation>),
     ("fit", of::<fit::Answers>),
     ("import", of::<import::Stored>),
-    ("jobs", of::<Vec<jobs::Job>>),
+    ("jobs", of::<Vec<tuner::JobRow>>),
     ("lookup", of::<table::DecisionJson>),
     ("measure", of::<measure::Answers>),
     ("plan", of::<plan::Answers>),

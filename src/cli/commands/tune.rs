@@ -4,10 +4,10 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::Lack;
-use tuner::{CampaignProgress, Measured, SampleOrigin, Tuned};
+use tuner::{Measured, SampleOrigin, SubmittedLaunch, Tuned};
 
 use super::campaign::CampaignArgs;
-use super::detached::{self, Detached};
+use super::detached::{self, StoreOutcome};
 use super::{Answer, CliError, Console};
 use crate::events::EventsArg;
 use crate::interrupt;
@@ -62,7 +62,7 @@ impl Args {
             if submitted.job.is_some() {
                 drop(observer);
                 if self.events.is_wanted() || self.json {
-                    let outcome = Answers::Detached(detached::outcome(&at, &submitted));
+                    let outcome = Answers::Detached(StoreOutcome::of(&at, &submitted));
                     self.events.conclude(&outcome, console)?;
                 } else {
                     detached::print(&at, &submitted, console)?;
@@ -141,7 +141,7 @@ fn withheld(rules: impl IntoIterator<Item = Lack>) -> Vec<String> {
 #[serde(untagged)]
 pub(super) enum Answers<'a> {
     Tuned(Box<Outcome<'a>>),
-    Detached(Detached<'a>),
+    Detached(StoreOutcome<'a, SubmittedLaunch>),
 }
 
 /// The result of tuning. Times are totals over all launches in the store.
@@ -157,10 +157,8 @@ pub(super) struct Outcome<'a> {
     page: Option<&'a Path>,
     /// The exported file for the library; null if nothing was exported.
     export: Option<&'a Path>,
-    /// The number of launches made now.
-    launches: u32,
     #[serde(flatten)]
-    progress: CampaignProgress,
+    measured: Measured,
     /// The number of failures of a candidate in a cell, where it is left out.
     failures: usize,
     /// The total time of measuring.
@@ -196,8 +194,7 @@ impl<'a> Outcome<'a> {
             report: &tuned.report_path,
             page: tuned.page_path.as_deref(),
             export: tuned.export.path(),
-            launches: tuned.measured.launches,
-            progress: tuned.measured.progress,
+            measured: tuned.measured,
             failures: analysis.failures.len(),
             measuring_seconds: cost.seconds,
             confirming_seconds: cost.confirming_seconds,

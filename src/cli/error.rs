@@ -31,23 +31,23 @@ pub(crate) enum CliError {
     Usage(clap::Error),
     /// Measuring, fitting or deciding failed.
     #[error(transparent)]
-    Tuner(Box<TunerError>),
+    Tuner(TunerError),
     #[error(transparent)]
-    Import(Box<ImportError>),
+    Import(#[from] ImportError),
     #[error(transparent)]
     Export(#[from] ExportError),
     #[error(transparent)]
-    Deploy(Box<DeployError>),
+    Deploy(DeployError),
     /// A table could not be tested.
     #[error(transparent)]
-    Guard(Box<GuardError>),
+    Guard(GuardError),
     /// A service failed, or its state cannot be used.
     #[error(transparent)]
-    Service(Box<ServiceError>),
+    Service(ServiceError),
     #[error(transparent)]
     Web(#[from] WebError),
     #[error(transparent)]
-    Remote(Box<RemoteError>),
+    Remote(#[from] RemoteError),
     #[error("no service is given")]
     NoService,
     #[error("{source}; {}", kept(table.as_deref()))]
@@ -58,7 +58,7 @@ pub(crate) enum CliError {
     #[error(
         "the channel's table is here, but tables of earlier releases, which running jobs may use, could not be pulled ({count}): {first}"
     )]
-    Older { count: usize, first: Box<PullError> },
+    Older { count: usize, first: PullError },
     #[error(transparent)]
     Simulate(#[from] SimulateError),
     #[error("there is no schema of `{verb}`")]
@@ -106,7 +106,7 @@ pub(crate) enum CliError {
         library: Library,
     },
     #[error("the command does not begin with a launcher: {source}")]
-    NoLauncher { source: Box<TunerError> },
+    NoLauncher { source: TunerError },
     #[error(
         "there is no libcolltune.so for {library}; searched for {}",
         list(searched)
@@ -269,23 +269,11 @@ impl CliError {
     }
 }
 
-impl From<RemoteError> for CliError {
-    fn from(error: RemoteError) -> Self {
-        Self::Remote(Box::new(error))
-    }
-}
-
-impl From<ImportError> for CliError {
-    fn from(error: ImportError) -> Self {
-        Self::Import(Box::new(error))
-    }
-}
-
 impl From<DeployError> for CliError {
     fn from(error: DeployError) -> Self {
         match error {
             DeployError::Export(error) => error.into(),
-            other => Self::Deploy(Box::new(other)),
+            other => Self::Deploy(other),
         }
     }
 }
@@ -293,9 +281,9 @@ impl From<DeployError> for CliError {
 impl From<GuardError> for CliError {
     fn from(error: GuardError) -> Self {
         match error {
-            GuardError::Tuner(error) => Self::Tuner(error),
+            GuardError::Tuner(error) => Self::Tuner(*error),
             GuardError::Export(error) => error.into(),
-            other => Self::Guard(Box::new(other)),
+            other => Self::Guard(other),
         }
     }
 }
@@ -304,14 +292,14 @@ impl From<ServiceError> for CliError {
     fn from(error: ServiceError) -> Self {
         match error {
             ServiceError::Deploy(error) => error.into(),
-            other => Self::Service(Box::new(other)),
+            other => Self::Service(other),
         }
     }
 }
 
 impl From<TunerError> for CliError {
     fn from(error: TunerError) -> Self {
-        other_kind(&error).unwrap_or_else(|| Self::Tuner(Box::new(error)))
+        other_kind(&error).unwrap_or_else(|| Self::Tuner(error))
     }
 }
 

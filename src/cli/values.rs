@@ -96,7 +96,6 @@ pub(crate) fn transport() -> impl TypedValueParser<Value = Through> {
     one_of(Through::ALL.map(|(_, through)| through), Through::name)
 }
 
-/// A confidence.
 pub(crate) fn confidence() -> impl TypedValueParser<Value = Confidence> {
     one_of(Confidence::ALL, <&str>::from)
 }

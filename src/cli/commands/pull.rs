@@ -74,10 +74,7 @@ impl Args {
         }
         match pulled.missing {
             None => Ok(Answer::Good),
-            Some((count, first)) => Err(CliError::Older {
-                count,
-                first: Box::new(first),
-            }),
+            Some((count, first)) => Err(CliError::Older { count, first }),
         }
     }
 }

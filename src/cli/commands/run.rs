@@ -216,7 +216,7 @@ impl Args {
     fn line(&self) -> Result<CommandLine, CliError> {
         let line = CommandLine::read(&self.command, &places().path);
         line.map_err(|error| CliError::NoLauncher {
-            source: Box::new(error.into()),
+            source: error.into(),
         })
     }
 

@@ -85,7 +85,6 @@ pub(crate) fn factor(ratio: f64) -> String {
     format!("{ratio:.digits$}x")
 }
 
-/// A share in percent.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

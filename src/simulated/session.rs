@@ -74,7 +74,6 @@ pub(crate) struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Carries out the plan.
     pub(crate) fn run(&self) -> Result<(), Stopped> {
         if self.plan.library != *self.library {
             return Err(Stopped::OtherLibrary {

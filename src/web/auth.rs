@@ -16,12 +16,10 @@ use crate::{App, Problem};
 /// 429 after too many wrong tokens. Public pages take `Result<Visitor, Problem>`.
 #[derive(Clone)]
 pub(crate) struct Visitor {
-    /// The visitor's name and scopes.
     pub(crate) actor: Actor,
     /// The form token of the visitor's browser session, if there is one. Forms carry it, and [`Visitor::check_form`]
     /// checks it before any change.
     pub(crate) form_token: Option<String>,
-    /// The way in which the visitor was authenticated.
     how: How,
     reads: bool,
 }
@@ -149,7 +147,6 @@ impl FromRequestParts<App> for Visitor {
 pub(crate) struct Begun {
     /// The value of `Set-Cookie`.
     pub(crate) cookie: HeaderValue,
-    /// The form token of the session.
     pub(crate) form_token: String,
 }
 
@@ -201,7 +198,6 @@ fn set_cookie(app: &App, value: &str, seconds: u64) -> Result<HeaderValue, Probl
     HeaderValue::try_from(text).map_err(|error| Problem::internal(&error))
 }
 
-/// The value of a cookie.
 pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let lines = headers.get_all(header::COOKIE).iter();
     let pairs = lines

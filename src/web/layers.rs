@@ -38,7 +38,6 @@ const HEADERS: [(HeaderName, &str); 6] = [
     ),
 ];
 
-/// Wraps a router in the layers.
 pub(crate) fn around(router: Router<App>, app: App) -> Router {
     router
         .layer(DefaultBodyLimit::max(BODY_BYTES))

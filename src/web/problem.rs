@@ -33,10 +33,10 @@ pub(crate) struct Problem {
     pub(crate) gates: Vec<Gate>,
     /// The line in the request's body or in the named file, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) line: Option<usize>,
+    pub(crate) line: Option<u32>,
     /// The column, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) column: Option<usize>,
+    pub(crate) column: Option<u32>,
     /// Seconds after which the client may try again.
     #[serde(skip)]
     retry_after: Option<u64>,
@@ -90,8 +90,8 @@ impl Problem {
     /// Adds a place in a text, counted from 1.
     pub(crate) fn at(self, line: usize, column: usize) -> Self {
         Self {
-            line: Some(line),
-            column: Some(column),
+            line: u32::try_from(line).ok(),
+            column: u32::try_from(column).ok(),
             ..self
         }
     }

@@ -25,13 +25,11 @@ pub(crate) struct App {
 /// The state of the HTTP interface.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// The names of this service.
     pub(crate) hosts: Hosts,
     /// Wrong tokens, by peer.
     pub(crate) failures: Failures,
     /// Pulls that wait to be recorded.
     pub(crate) pulls: Pulls,
-    /// Metrics of requests.
     pub(crate) metrics: Metrics,
     /// Permits for event streams.
     pub(crate) streams: Arc<Semaphore>,

@@ -88,7 +88,6 @@ impl FromRequest<App> for Fields {
 }
 
 impl Fields {
-    /// Adds a field.
     pub(super) fn with(mut self, name: &str, value: &str) -> Self {
         self.0.push((name.to_owned(), value.to_owned()));
         self

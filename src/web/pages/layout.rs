@@ -12,7 +12,6 @@ use crate::Visitor;
 pub(super) struct Frame<'a> {
     /// The title, which is also the heading of the first level.
     title: &'a str,
-    /// The visitor; absent if not known.
     visitor: Option<&'a Visitor>,
     /// The address of the page's entry in the navigation; empty if it has none.
     place: &'a str,

@@ -39,3 +39,7 @@ mod policy;
 mod query;
 mod stored;
 mod supervised;
+
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;

@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use crate::error::CliError;
+use crate::exit::Answer;
 
 /// Standard output and standard error.
 #[derive(Clone, Copy, Debug)]
@@ -74,9 +75,22 @@ impl Console {
         self.remark(format_args!("{} is written", path.display()))
     }
 
-    /// Prints a result as JSON.
     pub(crate) fn json(self, value: &impl Serialize) -> Result<(), CliError> {
         self.print(json(value)?)
+    }
+
+    /// Prints an answer as JSON or as this text.
+    pub(crate) fn answer(
+        self,
+        as_json: bool,
+        answer: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> Result<Answer, CliError> {
+        match as_json {
+            true => self.json(answer)?,
+            false => self.print(text())?,
+        }
+        Ok(Answer::Good)
     }
 
     /// Prints a warning to standard error.

@@ -27,86 +27,68 @@ use crate::commands::simulate::SimulateError;
 /// A command that could not be carried out.
 #[derive(Debug, Error)]
 pub(crate) enum CliError {
-    /// The command line is wrong.
     #[error("{}", of_usage(.0)[0])]
     Usage(clap::Error),
     /// Measuring, fitting or deciding failed.
     #[error(transparent)]
-    Tuner(Box<TunerError>),
-    /// An import failed.
+    Tuner(TunerError),
     #[error(transparent)]
-    Import(Box<ImportError>),
-    /// An export failed.
+    Import(#[from] ImportError),
     #[error(transparent)]
     Export(#[from] ExportError),
-    /// A deployment failed.
     #[error(transparent)]
-    Deploy(Box<DeployError>),
+    Deploy(DeployError),
     /// A table could not be tested.
     #[error(transparent)]
-    Guard(Box<GuardError>),
+    Guard(GuardError),
     /// A service failed, or its state cannot be used.
     #[error(transparent)]
-    Service(Box<ServiceError>),
-    /// Serving over HTTP failed.
+    Service(ServiceError),
     #[error(transparent)]
     Web(#[from] WebError),
-    /// A request to a service failed.
     #[error(transparent)]
-    Remote(Box<RemoteError>),
-    /// No service is given.
+    Remote(#[from] RemoteError),
     #[error("no service is given")]
     NoService,
-    /// A channel's table could not be pulled.
     #[error("{source}; {}", kept(table.as_deref()))]
     Pull {
         source: Box<PullError>,
         table: Option<PathBuf>,
     },
-    /// Tables of earlier releases could not be pulled.
     #[error(
         "the channel's table is here, but tables of earlier releases, which running jobs may use, could not be pulled ({count}): {first}"
     )]
-    Older { count: usize, first: Box<PullError> },
-    /// A simulation failed.
+    Older { count: usize, first: PullError },
     #[error(transparent)]
     Simulate(#[from] SimulateError),
-    /// A verb without a schema.
     #[error("there is no schema of `{verb}`")]
     NoSchema {
         verb: String,
         known: Vec<&'static str>,
     },
-    /// No algorithm of that name.
     #[error("there is no algorithm `{name}`")]
     UnknownAlgorithm {
         name: String,
         /// The full name that is most like it.
         similar: Option<String>,
     },
-    /// An algorithm of a collective without schedules.
     #[error("there are no schedules of {collective}: only MPI libraries have algorithms of it")]
     NoSchedules { collective: Collective },
-    /// Scripts of a campaign that is not measured in batch jobs.
     #[error("the campaign's launcher submits no jobs")]
     NothingSubmitted,
-    /// A length for a collective whose calls move no data.
     #[error("a call of {collective} has no data, so `--bytes` cannot be given")]
     NoData { collective: Collective },
-    /// A bare id that several collectives have.
     #[error("`{id}` may be any of {}", names.join(", "))]
     AmbiguousAlgorithm { id: String, names: Vec<String> },
     /// A call that an algorithm does not support.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// A rank beyond the communicator.
     #[error("rank {rank} is not among ranks 0 to {}", ranks - 1)]
     NoSuchRank {
         rank: u32,
         /// Ranks in the communicator, at least 1.
         ranks: u32,
     },
-    /// A schedule with too much for a picture.
     #[error("{schedule} has more than {} items to draw", schedule::svg::LIMIT)]
     TooLargeToDraw { schedule: String },
     /// A call that cannot be proved.
@@ -115,20 +97,16 @@ pub(crate) enum CliError {
     /// A message that a trace cannot describe.
     #[error(transparent)]
     Untraceable(#[from] TooLong),
-    /// The store that a table names does not exist.
     #[error("the measurements of {} are not here: there is no {}", table.display(), store.display())]
     StoreMoved { table: PathBuf, store: PathBuf },
-    /// A table that was made for another library than the launcher's.
     #[error("{} was made for {made_for}, but the command uses {library}", table.display())]
     OtherLibrary {
         table: PathBuf,
         made_for: Library,
         library: Library,
     },
-    /// A command that does not begin with a launcher.
     #[error("the command does not begin with a launcher: {source}")]
-    NoLauncher { source: Box<TunerError> },
-    /// There is no `libcolltune.so` for a library.
+    NoLauncher { source: TunerError },
     #[error(
         "there is no libcolltune.so for {library}; searched for {}",
         list(searched)
@@ -137,42 +115,33 @@ pub(crate) enum CliError {
         library: Library,
         searched: Vec<PathBuf>,
     },
-    /// A command that could not be started.
     #[error("cannot start {}: {source}", command.display())]
     Command { command: PathBuf, source: io::Error },
-    /// A file that would be replaced.
     #[error("{} already exists", path.display())]
     Exists { path: PathBuf },
-    /// Launches that end with the command.
     #[error("only batch jobs continue without colltune, and this campaign submits none")]
     NotDetachable,
-    /// No job of this id.
     #[error("there is no job {id}{}", searched_for_jobs(searched))]
     UnknownJob {
         id: String,
         /// The folders of launches that were searched.
         searched: Vec<PathBuf>,
     },
-    /// A file of another kind than expected.
     #[error("{} is {found}, where {expected} is expected", path.display())]
     OtherKind {
         path: PathBuf,
         found: &'static str,
         expected: &'static str,
     },
-    /// The signals cannot be caught.
     #[error("cannot catch interrupts: {0}")]
     Signals(#[source] io::Error),
     /// A report for continuous integration that cannot be written as XML.
     #[error(transparent)]
     Junit(#[from] quick_junit::SerializeError),
-    /// Standard output cannot be written to.
     #[error("cannot write to standard output: {0}")]
     Output(#[source] io::Error),
-    /// A name that JSON cannot contain.
     #[error("`{}` is not UTF-8, so JSON cannot contain it", name.display())]
     NoNameInJson { name: OsString },
-    /// A result that cannot be written as JSON.
     #[error("cannot write the result as JSON: {0}")]
     Json(#[source] serde_json::Error),
 }
@@ -196,28 +165,7 @@ impl CliError {
             | Self::NoPreload { .. }
             | Self::Command { .. } => ErrorKind::Environment,
             Self::Json(_) | Self::Junit(_) => ErrorKind::Internal,
-            Self::Usage(_)
-            | Self::UnknownAlgorithm { .. }
-            | Self::AmbiguousAlgorithm { .. }
-            | Self::NoSchema { .. }
-            | Self::NoSchedules { .. }
-            | Self::NoData { .. }
-            | Self::Unsupported(_)
-            | Self::NoSuchRank { .. }
-            | Self::TooLargeToDraw { .. }
-            | Self::Unprovable(_)
-            | Self::Untraceable(_)
-            | Self::Simulate(_)
-            | Self::NoService
-            | Self::StoreMoved { .. }
-            | Self::OtherLibrary { .. }
-            | Self::OtherKind { .. }
-            | Self::Exists { .. }
-            | Self::NotDetachable
-            | Self::NothingSubmitted
-            | Self::UnknownJob { .. }
-            | Self::NoNameInJson { .. }
-            | Self::Output(_) => ErrorKind::Input,
+            _ => ErrorKind::Input,
         }
     }
 
@@ -321,23 +269,11 @@ impl CliError {
     }
 }
 
-impl From<RemoteError> for CliError {
-    fn from(error: RemoteError) -> Self {
-        Self::Remote(Box::new(error))
-    }
-}
-
-impl From<ImportError> for CliError {
-    fn from(error: ImportError) -> Self {
-        Self::Import(Box::new(error))
-    }
-}
-
 impl From<DeployError> for CliError {
     fn from(error: DeployError) -> Self {
         match error {
             DeployError::Export(error) => error.into(),
-            other => Self::Deploy(Box::new(other)),
+            other => Self::Deploy(other),
         }
     }
 }
@@ -345,9 +281,9 @@ impl From<DeployError> for CliError {
 impl From<GuardError> for CliError {
     fn from(error: GuardError) -> Self {
         match error {
-            GuardError::Tuner(error) => Self::Tuner(error),
+            GuardError::Tuner(error) => Self::Tuner(*error),
             GuardError::Export(error) => error.into(),
-            other => Self::Guard(Box::new(other)),
+            other => Self::Guard(other),
         }
     }
 }
@@ -356,14 +292,14 @@ impl From<ServiceError> for CliError {
     fn from(error: ServiceError) -> Self {
         match error {
             ServiceError::Deploy(error) => error.into(),
-            other => Self::Service(Box::new(other)),
+            other => Self::Service(other),
         }
     }
 }
 
 impl From<TunerError> for CliError {
     fn from(error: TunerError) -> Self {
-        other_kind(&error).unwrap_or_else(|| Self::Tuner(Box::new(error)))
+        other_kind(&error).unwrap_or_else(|| Self::Tuner(error))
     }
 }
 

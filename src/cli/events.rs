@@ -29,7 +29,6 @@ pub(crate) struct EventsArg {
 }
 
 impl EventsArg {
-    /// Whether events are printed.
     pub(crate) fn is_wanted(self) -> bool {
         self.events
     }
@@ -91,7 +90,6 @@ impl Observer for EventWriter {
     }
 }
 
-/// Prints a line.
 fn print_line(value: &impl Serialize) -> Result<(), CliError> {
     let mut line = serde_json::to_string(value).map_err(CliError::Json)?;
     line.push('\n');

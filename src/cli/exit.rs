@@ -135,7 +135,6 @@ fn is_closed_pipe(error: &CliError) -> bool {
     matches!(error, CliError::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// The kind of an error.
 fn of(error: &CliError) -> ErrorKind {
     match error {
         error if files::is_disk_full(error) => ErrorKind::Environment,

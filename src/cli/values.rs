@@ -15,13 +15,11 @@ use vocabulary::{CommShape, Library, RankOrder, Through};
 /// An argument that cannot be read.
 #[derive(Debug, Error)]
 pub(crate) enum ValueError {
-    /// Not a library with a version.
     #[error(
         "write name and version, as in openmpi-4.1.4; colltune knows {}",
         LibraryName::ALL.map(LibraryName::name).join(" and ")
     )]
     Library,
-    /// Not the name of a library.
     #[error(
         "write {}, with or without a version as in openmpi-4.1.4",
         LibraryName::ALL.map(LibraryName::name).join(" or ")
@@ -30,28 +28,21 @@ pub(crate) enum ValueError {
     /// Not a collective.
     #[error(transparent)]
     Collective(#[from] UnknownCollective),
-    /// A collective that has no schedules.
     #[error(
         "there are no schedules of {0}: only MPI libraries have algorithms of it, which \
          `colltune tune` measures with `native:{0}/*` among the candidates"
     )]
     NoSchedules(Collective),
-    /// Not a share.
     #[error("write {SHARE}")]
     Share,
-    /// Not a shape.
     #[error("write nodes and ranks per node, as in 2x4, with {RANKS} in all")]
     Shape,
-    /// Not a number of ranks.
     #[error("write {RANKS}")]
     Count,
-    /// Not a number of nodes.
     #[error("write {NODES}")]
     Nodes,
-    /// Not a range of numbers of ranks or nodes.
     #[error("write {0}, or a range as in 2..1K x2 (both ends included)")]
     Counts(Bounds<u32>),
-    /// Not a range of numbers of ranks.
     #[error("write a number of ranks, or a range as in 1..64 (both ends included), of at most {}", RANKS.most())]
     Ranks,
 }
@@ -105,7 +96,6 @@ pub(crate) fn transport() -> impl TypedValueParser<Value = Through> {
     one_of(Through::ALL.map(|(_, through)| through), Through::name)
 }
 
-/// A confidence.
 pub(crate) fn confidence() -> impl TypedValueParser<Value = Confidence> {
     one_of(Confidence::ALL, <&str>::from)
 }

@@ -45,10 +45,7 @@ pub(crate) fn verdict(decision: &CellDecision) -> String {
             .is_some_and(|r| r.candidate == decision.chosen)
     };
     let text = match decision.verdict {
-        Verdict::NearFastest if !is_chosen() => {
-            return format!("{} chosen instead", short_name(&decision.chosen));
-        }
-        Verdict::Confirmed if !is_chosen() => {
+        Verdict::NearFastest | Verdict::Confirmed if !is_chosen() => {
             return format!("{} chosen instead", short_name(&decision.chosen));
         }
         Verdict::Fastest | Verdict::NearFastest => "chosen",
@@ -88,7 +85,6 @@ pub(crate) fn factor(ratio: f64) -> String {
     format!("{ratio:.digits$}x")
 }
 
-/// A share in percent.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

@@ -15,9 +15,7 @@ pub(crate) struct SimulatedExecutor<'a> {
     /// The number of launches that have measured part of this before.
     pub(crate) round: u32,
     pub(crate) subject: Subject,
-    /// The pattern of calls.
     pub(crate) pattern: Pattern,
-    /// The time of a barrier.
     pub(crate) barrier_seconds: f64,
     pub(crate) elapsed_seconds: f64,
 }

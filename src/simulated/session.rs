@@ -27,22 +27,16 @@ const PERFECT: ClockResolution = ClockResolution {
 /// The reason why a launch ended early.
 #[derive(Debug, Error)]
 pub(crate) enum Stopped {
-    /// The plan cannot be read.
     #[error("cannot read the plan: {0}")]
     Plan(#[source] io::Error),
-    /// The plan is for a driver of another version.
     #[error("the plan has version {0}, this program reads {WIRE_VERSION}")]
     Version(u32),
-    /// The plan is for another machine or library.
     #[error("the plan is for {planned}, this is {found}")]
     OtherLibrary { planned: Library, found: Library },
-    /// The plan requires a property that no simulated machine has.
     #[error("the plan is for cold caches, but a simulated machine has no caches")]
     ColdCaches,
-    /// A record cannot be written.
     #[error("cannot write to the spool: {0}")]
     Spool(#[source] io::Error),
-    /// The spool was closed.
     #[error("the launch was killed")]
     Killed,
 }
@@ -80,7 +74,6 @@ pub(crate) struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Carries out the plan.
     pub(crate) fn run(&self) -> Result<(), Stopped> {
         if self.plan.library != *self.library {
             return Err(Stopped::OtherLibrary {

@@ -4,40 +4,58 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use launcher::{self, Recorded, RecordedState, Submission};
+use launcher::{self, Recorded, RecordedState};
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::{LaunchOutcome, Lease, Lock, SpoolReader, Store, StoreError};
 use wire::Record;
 
 use crate::agenda::Coverage;
 use crate::analysis::stored::{campaign_of, definition, natives};
 use crate::launch::Launch;
-use crate::{Agenda, CampaignProgress, SearchPaths, Silent, TunerError, store_file};
+use crate::{Agenda, CampaignProgress, LaunchState, SearchPaths, Silent, TunerError, store_file};
 
 /// The time that a colltune that follows a job may need to notice its cancellation.
 const NOTICED_WITHIN: Duration = Duration::from_secs(60);
 
 /// A launch that was submitted to a batch system.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct JobRow {
-    /// The campaign's name, from the name of its store.
+    /// The batch system's id of the job; one job may serve several launches.
+    pub id: String,
+    /// Name of the campaign, from the name of its store.
     pub campaign: String,
-    /// The launch, its job and the job's state.
-    pub job: Recorded,
-    /// The number of measurements in its spool.
+    /// The number of the launch.
+    pub launch: u32,
+    /// The state of the launch.
+    #[serde(flatten)]
+    pub state: LaunchState,
+    /// The number of nodes requested.
+    pub nodes: u32,
+    /// The time of submission, in seconds since 1970.
+    pub submitted: u64,
+    /// Measurements made so far, each of one cell in one launch.
     pub measured: u64,
+    /// The script.
+    pub script: PathBuf,
+    /// The file with the script's output.
+    pub output: PathBuf,
 }
 
 /// The result of cancelling jobs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Cancelled {
-    /// The campaign's name, from the name of its store.
+    /// Name of the campaign, from the name of its store.
     pub campaign: String,
-    /// The cancelled jobs.
-    pub jobs: Vec<Submission>,
-    /// The number of launches whose measurements were added to the store.
+    /// Ids of the jobs that were cancelled.
+    #[serde(rename = "cancelled")]
+    pub jobs: Vec<String>,
+    /// The number of launches whose measurements were stored now.
     pub taken_in: usize,
-    /// The campaign's progress; `None` if it is unknown, as without a store.
-    pub progress: Option<CampaignProgress>,
+    /// Measurements in the store, each of one cell in one launch; null without a store.
+    pub done: Option<u64>,
+    /// Measurements that the campaign asks for; null without a store.
+    pub total: Option<u64>,
 }
 
 /// The launches in a folder `STORE.launches` that were submitted to a batch system, by number. The batch system's
@@ -48,11 +66,18 @@ pub struct Cancelled {
 pub fn jobs(launches: &Path, path: &OsStr) -> Result<Vec<JobRow>, TunerError> {
     let campaign = campaign_name(launches);
     let recorded = launcher::recorded(launches, path)?;
-    let rows = recorded.into_iter().map(|job| JobRow {
+    let row = |recorded: Recorded| JobRow {
+        id: recorded.submission.id,
         campaign: campaign.clone(),
-        measured: measured(&launches.join(format!("{:04}.spool", job.launch))),
-        job,
-    });
+        launch: recorded.launch,
+        state: LaunchState::from(&recorded.state),
+        nodes: recorded.submission.nodes,
+        submitted: recorded.submission.submitted,
+        measured: measured(&launches.join(format!("{:04}.spool", recorded.launch))),
+        script: recorded.submission.script,
+        output: recorded.submission.output,
+    };
+    let rows = recorded.into_iter().map(row);
     Ok(rows.collect())
 }
 
@@ -70,9 +95,10 @@ pub fn cancel(
     let jobs = launcher::cancel(launches, only, path)?;
     let mut cancelled = Cancelled {
         campaign: campaign_name(launches),
-        jobs,
+        jobs: jobs.into_iter().map(|job| job.id).collect(),
         taken_in: 0,
-        progress: None,
+        done: None,
+        total: None,
     };
     let place = store_file(&store_of(launches), &places.homes);
     if !place.exists() {
@@ -105,7 +131,9 @@ pub fn cancel(
         store.end_launch(plan.launch, &ended)?;
         cancelled.taken_in += 1;
     }
-    cancelled.progress = progress(&store)?;
+    let progress = progress(&store)?;
+    cancelled.done = progress.map(|progress| progress.done);
+    cancelled.total = progress.map(|progress| progress.total);
     Ok(cancelled)
 }
 

@@ -23,6 +23,7 @@ mod guided;
 
 mod jobs;
 mod launch;
+mod launch_state;
 mod machine;
 mod machine_file;
 mod measure;
@@ -49,6 +50,7 @@ pub use exports::{
 pub use file::{Named, keep_apart, probe, write};
 pub use forecast::{Forecast, forget_failures};
 pub use jobs::{Cancelled, JobRow, cancel, jobs};
+pub use launch_state::LaunchState;
 pub use machine::{MachineError, load_machine};
 pub use measure::{Measured, SubmittedJob, SubmittedLaunch, measure, measure_cells, submit};
 pub use observer::{Observer, Silent, TuningEvent};

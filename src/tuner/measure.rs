@@ -8,7 +8,9 @@ mod recover;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use launcher::{JobState, switch_variables};
+use launcher::switch_variables;
+use schemars::JsonSchema;
+use serde::Serialize;
 use store::Store;
 use vocabulary::{Candidate, Cell, Purpose, Racing, Subject};
 use wire::{Plan, PlannedWork, WIRE_VERSION};
@@ -19,36 +21,42 @@ use crate::agenda::{Coverage, left_seconds, repetition, unspent_seconds};
 use crate::analysis::stored::{campaign_of, digest_in};
 use crate::launch::{Launch, OnInterrupt, absolute, file};
 use crate::node_request::{NodeRequest, on_the_same_nodes};
-use crate::{Agenda, CampaignProgress, MeasurementContext, Observer, TunerError, TuningEvent};
+use crate::{
+    Agenda, CampaignProgress, LaunchState, MeasurementContext, Observer, TunerError, TuningEvent,
+};
 
 /// The result of measuring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Measured {
     /// The number of launches made now.
     pub launches: u32,
     /// The campaign's progress.
+    #[serde(flatten)]
     pub progress: CampaignProgress,
 }
 
 /// The result of submitting.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct SubmittedLaunch {
-    /// The submitted launch; `None` if the agenda is done or the budget is spent.
+    /// The job that continues; null if nothing is left to measure.
     pub job: Option<SubmittedJob>,
     /// The campaign's progress.
+    #[serde(flatten)]
     pub progress: CampaignProgress,
 }
 
 /// A launch that continues without the command.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct SubmittedJob {
-    /// The launch's number.
+    /// The number of the launch.
     pub launch: u32,
-    /// The batch system's id of its job.
+    /// The batch system's id of the job.
     pub id: String,
-    /// The state of the job.
-    pub standing: JobState,
-    /// Whether it was submitted now, not by an earlier command.
+    /// The state of the launch.
+    #[serde(flatten)]
+    pub state: LaunchState,
+    /// Whether it was submitted now.
+    #[serde(rename = "submitted")]
     pub is_new: bool,
 }
 

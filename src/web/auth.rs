@@ -14,19 +14,17 @@ use crate::{App, Problem};
 
 /// The visitor. Extraction fails with 401 if the token is wrong, or if there is none and reading is not open; with
 /// 429 after too many wrong tokens. Public pages take `Result<Visitor, Problem>`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Visitor {
-    /// The visitor's name and scopes.
     pub(crate) actor: Actor,
     /// The form token of the visitor's browser session, if there is one. Forms carry it, and [`Visitor::check_form`]
     /// checks it before any change.
     pub(crate) form_token: Option<String>,
-    /// The way in which the visitor was authenticated.
     how: How,
     reads: bool,
 }
 
-/// The way a visitor was authenticated.
+/// The way a visitor was authenticated. Without `Debug`, which would show the secret.
 #[derive(Clone, PartialEq, Eq)]
 enum How {
     Unrecognised,
@@ -34,17 +32,6 @@ enum How {
     User,
     /// A session's cookie, with its secret.
     Session(String),
-}
-
-impl std::fmt::Debug for How {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Unrecognised => "Unrecognised",
-            Self::Token => "Token",
-            Self::User => "User",
-            Self::Session(_) => "Session(...)",
-        })
-    }
 }
 
 impl Visitor {
@@ -160,7 +147,6 @@ impl FromRequestParts<App> for Visitor {
 pub(crate) struct Begun {
     /// The value of `Set-Cookie`.
     pub(crate) cookie: HeaderValue,
-    /// The form token of the session.
     pub(crate) form_token: String,
 }
 
@@ -212,7 +198,6 @@ fn set_cookie(app: &App, value: &str, seconds: u64) -> Result<HeaderValue, Probl
     HeaderValue::try_from(text).map_err(|error| Problem::internal(&error))
 }
 
-/// The value of a cookie.
 pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let lines = headers.get_all(header::COOKIE).iter();
     let pairs = lines

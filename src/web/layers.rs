@@ -38,7 +38,6 @@ const HEADERS: [(HeaderName, &str); 6] = [
     ),
 ];
 
-/// Wraps a router in the layers.
 pub(crate) fn around(router: Router<App>, app: App) -> Router {
     router
         .layer(DefaultBodyLimit::max(BODY_BYTES))
@@ -99,14 +98,14 @@ async fn finish(State(app): State<App>, request: Request, next: Next) -> Respons
     let mut response = with_problem(response).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         // The session may have ended; then the visitor is anonymous.
-        let is_known = match session.filter(|_| problem.lacks_scope() && !has_token) {
+        let is_known = match session.filter(|_| problem.lacks_scope && !has_token) {
             Some(secret) => {
                 let actor = app.ask(move |service| service.session(&secret)).await;
                 actor.is_ok_and(|actor| actor.is_some())
             }
             None => has_token,
         };
-        let problem = match problem.lacks_scope() && !is_known {
+        let problem = match problem.lacks_scope && !is_known {
             true => problem.unrecognised(),
             false => problem,
         };
@@ -136,7 +135,7 @@ async fn finish(State(app): State<App>, request: Request, next: Next) -> Respons
 }
 
 fn page(problem: &Problem) -> Response {
-    let mut response = (problem.status(), pages::problem(problem)).into_response();
+    let mut response = (problem.status, pages::problem(problem)).into_response();
     problem.set_headers(&mut response);
     response
 }

@@ -8,13 +8,13 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::Path;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::Duration;
 
 use listenfd::ListenFd;
 use service::{Configuration, Listen};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
 
 use crate::WebError;
 use crate::peer::Peer;
@@ -141,7 +141,7 @@ pub(crate) enum Listener {
 
 impl Listener {
     /// Accepts the next connection.
-    pub(crate) async fn accept(&self) -> io::Result<(Stream, Peer)> {
+    pub(crate) async fn accept(&self) -> io::Result<(Box<dyn Stream>, Peer)> {
         match self {
             Self::Tcp(listener) => {
                 let (stream, address) = listener.accept().await?;
@@ -150,7 +150,7 @@ impl Listener {
                 let millis = u32::try_from(SILENCE.as_millis()).unwrap_or(u32::MAX);
                 let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, millis);
                 let peer = Peer::Address(address.ip().to_canonical());
-                Ok((Stream::Tcp(stream), peer))
+                Ok((Box::new(stream), peer))
             }
             Self::Unix(listener) => {
                 let (stream, _) = listener.accept().await?;
@@ -158,76 +158,23 @@ impl Listener {
                     Ok(credentials) => Peer::User(credentials.uid()),
                     Err(_) => Peer::Unknown,
                 };
-                Ok((Stream::Unix(stream), peer))
+                Ok((Box::new(stream), peer))
             }
         }
     }
 }
 
 /// A connection.
-#[derive(Debug)]
-pub(crate) enum Stream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl Stream {
-    /// Writes as many bytes as the kernel accepts immediately.
-    pub(crate) async fn write_at_once(mut self, bytes: &[u8]) {
-        // On failure the peer sees only that the connection is closed.
-        let _ = poll_fn(|context| {
-            let written = Pin::new(&mut self).poll_write(context, bytes);
-            Poll::Ready(written.is_ready())
-        })
-        .await;
-    }
-}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-macro_rules! either {
-    ($stream:expr, $inner:ident => $call:expr) => {
-        match $stream.get_mut() {
-            Stream::Tcp($inner) => $call,
-            Stream::Unix($inner) => $call,
-        }
-    };
-}
-
-impl AsyncRead for Stream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        either!(self, inner => Pin::new(inner).poll_read(context, buffer))
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        either!(self, inner => Pin::new(inner).poll_write(context, bytes))
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        either!(self, inner => Pin::new(inner).poll_write_vectored(context, slices))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        either!(self, inner => Pin::new(inner).poll_flush(context))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        either!(self, inner => Pin::new(inner).poll_shutdown(context))
-    }
+/// Writes as many bytes as the kernel accepts immediately.
+pub(crate) async fn write_at_once(mut stream: Box<dyn Stream>, bytes: &[u8]) {
+    // On failure the peer sees only that the connection is closed.
+    let _ = poll_fn(|context| {
+        let written = Pin::new(&mut stream).poll_write(context, bytes);
+        Poll::Ready(written.is_ready())
+    })
+    .await;
 }

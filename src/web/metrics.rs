@@ -6,7 +6,6 @@ use axum::extract::State;
 use axum::http::{Method, StatusCode, header};
 use axum::response::IntoResponse;
 use prometheus::core::Collector;
-use prometheus::proto::MetricFamily;
 use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, Opts, TextEncoder};
 use service::{Service, ServiceError};
 
@@ -59,112 +58,99 @@ pub(crate) async fn metrics(
     visitor: Visitor,
 ) -> Result<impl IntoResponse, Problem> {
     visitor.require_read(None)?;
-    let state = app.ask(Numbers::of).await?;
-    let pulled = app.shared.pulls.age().map(|age| age.as_secs_f64());
-    let text = text(&app.shared.metrics, &state, pulled);
-    let text = text.map_err(|error| Problem::internal(&error))?;
+    let mut gauges = app.ask(gauges).await?;
+    let pulled = app.shared.pulls.age();
+    gauges.push(Gauge {
+        name: "colltune_pull_batch_age_seconds",
+        help: "Seconds since pulls were last recorded.",
+        labels: &[],
+        rows: pulled
+            .map(|age| (Vec::new(), age.as_secs_f64()))
+            .into_iter()
+            .collect(),
+    });
+    let text = text(&app.shared.metrics, gauges).map_err(|error| Problem::internal(&error))?;
     let media = "text/plain; version=0.0.4; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, media)], text))
 }
 
-type Row = (Vec<String>, f64);
-
-/// The service's gauges, each with its labels.
-struct Numbers {
-    tasks: Vec<Row>,
-    node_seconds: Vec<Row>,
-    sequences: Vec<Row>,
-    ages: Vec<Row>,
-    problems: [Row; 1],
+/// A gauge with the values of its labels and its value in each row.
+struct Gauge {
+    name: &'static str,
+    help: &'static str,
+    labels: &'static [&'static str],
+    rows: Vec<(Vec<String>, f64)>,
 }
 
-impl Numbers {
-    fn of(service: &Service) -> Result<Self, ServiceError> {
-        let counts = service.task_counts()?.into_iter();
-        let tasks =
-            counts.map(|(machine, state, count)| (vec![machine, state.to_string()], count as f64));
-        let mut node_seconds = Vec::new();
-        for machine in &service.configuration().machines {
-            let spent = service.node_seconds_this_month(&machine.name)?;
-            node_seconds.push((vec![machine.name.clone()], spent));
-        }
-        let (mut sequences, mut ages) = (Vec::new(), Vec::new());
-        for release in service.channels()? {
-            let key = release.key;
-            let labels = vec![key.machine, key.library, key.channel.to_string()];
-            let age = jiff::Timestamp::now().duration_since(release.at);
-            sequences.push((labels.clone(), release.sequence as f64));
-            ages.push((labels, age.as_secs_f64().max(0.0)));
-        }
-        Ok(Self {
-            tasks: tasks.collect(),
-            node_seconds,
-            sequences,
-            ages,
-            problems: [(Vec::new(), service.problems().len() as f64)],
-        })
+/// The service's gauges.
+fn gauges(service: &Service) -> Result<Vec<Gauge>, ServiceError> {
+    let counts = service.task_counts()?.into_iter();
+    let tasks =
+        counts.map(|(machine, state, count)| (vec![machine, state.to_string()], count as f64));
+    let mut node_seconds = Vec::new();
+    for machine in &service.configuration().machines {
+        let spent = service.node_seconds_this_month(&machine.name)?;
+        node_seconds.push((vec![machine.name.clone()], spent));
     }
+    let (mut sequences, mut ages) = (Vec::new(), Vec::new());
+    for release in service.channels()? {
+        let key = release.key;
+        let labels = vec![key.machine, key.library, key.channel.to_string()];
+        let age = jiff::Timestamp::now().duration_since(release.at);
+        sequences.push((labels.clone(), release.sequence as f64));
+        ages.push((labels, age.as_secs_f64().max(0.0)));
+    }
+    let channel = &["machine", "library", "channel"];
+    Ok(vec![
+        Gauge {
+            name: "colltune_tasks",
+            help: "Tasks.",
+            labels: &["machine", "state"],
+            rows: tasks.collect(),
+        },
+        Gauge {
+            name: "colltune_node_seconds_this_month",
+            help: "Node-seconds used by tasks in this calendar month (UTC).",
+            labels: &["machine"],
+            rows: node_seconds,
+        },
+        Gauge {
+            name: "colltune_release_sequence",
+            help: "Number of the newest release of a channel.",
+            labels: channel,
+            rows: sequences,
+        },
+        Gauge {
+            name: "colltune_release_age_seconds",
+            help: "Seconds since the newest release of a channel.",
+            labels: channel,
+            rows: ages,
+        },
+        Gauge {
+            name: "colltune_problems",
+            help: "Problems with the service's files and database; the overview and standard error list them.",
+            labels: &[],
+            rows: vec![(Vec::new(), service.problems().len() as f64)],
+        },
+    ])
 }
 
-fn text(metrics: &Metrics, state: &Numbers, pulled: Option<f64>) -> prometheus::Result<String> {
-    let channel = ["machine", "library", "channel"];
-    let pulled: Vec<Row> = pulled.into_iter().map(|age| (Vec::new(), age)).collect();
-    let gauges: [(&str, &str, &[&str], &[Row]); 6] = [
-        (
-            "colltune_tasks",
-            "Tasks.",
-            &["machine", "state"],
-            &state.tasks,
-        ),
-        (
-            "colltune_node_seconds_this_month",
-            "Node-seconds used by tasks in this calendar month (UTC).",
-            &["machine"],
-            &state.node_seconds,
-        ),
-        (
-            "colltune_release_sequence",
-            "Number of the newest release of a channel.",
-            &channel,
-            &state.sequences,
-        ),
-        (
-            "colltune_release_age_seconds",
-            "Seconds since the newest release of a channel.",
-            &channel,
-            &state.ages,
-        ),
-        (
-            "colltune_problems",
-            "Problems with the service's files and database; the overview and standard error list them.",
-            &[],
-            &state.problems,
-        ),
-        (
-            "colltune_pull_batch_age_seconds",
-            "Seconds since pulls were last recorded.",
-            &[],
-            &pulled,
-        ),
-    ];
+fn text(metrics: &Metrics, gauges: Vec<Gauge>) -> prometheus::Result<String> {
     let mut families = metrics.requests.collect();
     families.extend(metrics.seconds.collect());
-    for (name, help, labels, rows) in gauges {
-        families.extend(gauge(name, help, labels, rows)?);
+    for Gauge {
+        name,
+        help,
+        labels,
+        rows,
+    } in gauges
+    {
+        let gauge = GaugeVec::new(Opts::new(name, help), labels)?;
+        for (values, value) in rows {
+            gauge.get_metric_with_label_values(&values)?.set(value);
+        }
+        families.extend(gauge.collect());
     }
     families.retain(|family| !family.get_metric().is_empty());
     TextEncoder::new().encode_to_string(&families)
-}
-
-fn gauge(
-    name: &str,
-    help: &str,
-    labels: &[&str],
-    rows: &[Row],
-) -> prometheus::Result<Vec<MetricFamily>> {
-    let gauge = GaugeVec::new(Opts::new(name, help), labels)?;
-    for (values, value) in rows {
-        gauge.get_metric_with_label_values(values)?.set(*value);
-    }
-    Ok(gauge.collect())
 }

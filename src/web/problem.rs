@@ -9,53 +9,57 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use campaign::CampaignError;
 use export::deploy::DeployError;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use service::{Gate, ServiceError};
 use table::TableError;
+use utoipa::ToSchema;
 
 /// An error with its status. A response made from it keeps it as an extension, from which a page can be rendered.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Problem {
-    status: StatusCode,
-    detail: String,
-    gates: Vec<Gate>,
-    place: Option<(usize, usize)>,
-    retry_after: Option<u64>,
-    lacks_scope: bool,
-}
-
-/// The JSON form of [`Problem`].
-#[derive(Serialize, utoipa::ToSchema)]
-#[schema(as = Problem)]
-pub(crate) struct ProblemJson {
     /// Always `about:blank`: the status identifies the error.
     #[serde(rename = "type")]
     kind: &'static str,
     /// The status in words.
-    title: &'static str,
+    pub(crate) title: &'static str,
     /// The status.
-    status: u16,
+    #[serde(serialize_with = "code")]
+    #[schema(value_type = u16)]
+    pub(crate) status: StatusCode,
     /// A description of the error, with a remedy.
-    detail: String,
+    pub(crate) detail: String,
     /// The gates of a refused release.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    gates: Vec<Gate>,
+    pub(crate) gates: Vec<Gate>,
     /// The line in the request's body or in the named file, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<usize>,
+    pub(crate) line: Option<u32>,
     /// The column, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<usize>,
+    pub(crate) column: Option<u32>,
+    /// Seconds after which the client may try again.
+    #[serde(skip)]
+    retry_after: Option<u64>,
+    /// Whether a scope is missing, so that logging in may help.
+    #[serde(skip)]
+    pub(crate) lacks_scope: bool,
+}
+
+fn code<S: Serializer>(status: &StatusCode, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u16(status.as_u16())
 }
 
 impl Problem {
     /// Makes a problem from a sentence.
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self {
+            kind: "about:blank",
+            title: status.canonical_reason().unwrap_or("Error"),
             status,
             detail: detail.into(),
             gates: Vec::new(),
-            place: None,
+            line: None,
+            column: None,
             retry_after: None,
             lacks_scope: false,
         }
@@ -85,8 +89,11 @@ impl Problem {
 
     /// Adds a place in a text, counted from 1.
     pub(crate) fn at(self, line: usize, column: usize) -> Self {
-        let place = Some((line, column));
-        Self { place, ..self }
+        Self {
+            line: u32::try_from(line).ok(),
+            column: u32::try_from(column).ok(),
+            ..self
+        }
     }
 
     /// Adds the time after which the client may try again.
@@ -98,45 +105,11 @@ impl Problem {
         }
     }
 
-    pub(crate) fn status(&self) -> StatusCode {
-        self.status
-    }
-
-    /// The description, a sentence without a full stop.
-    pub(crate) fn detail(&self) -> &str {
-        &self.detail
-    }
-
-    /// The gates of a refused release; otherwise empty.
-    pub(crate) fn gates(&self) -> &[Gate] {
-        &self.gates
-    }
-
-    /// Line and column, if the problem has a place in a text.
-    pub(crate) fn place(&self) -> Option<(usize, usize)> {
-        self.place
-    }
-
-    /// Whether a scope is missing, so that logging in may help.
-    pub(crate) fn lacks_scope(&self) -> bool {
-        self.lacks_scope
-    }
-
     /// Changes the status to 401, for anonymous visitors.
     pub(crate) fn unrecognised(self) -> Self {
-        let status = StatusCode::UNAUTHORIZED;
-        Self { status, ..self }
-    }
-
-    fn json(&self) -> ProblemJson {
-        ProblemJson {
-            kind: "about:blank",
-            title: self.status.canonical_reason().unwrap_or("Error"),
-            status: self.status.as_u16(),
-            detail: self.detail.clone(),
-            gates: self.gates.clone(),
-            line: self.place.map(|(line, _)| line),
-            column: self.place.map(|(_, column)| column),
+        Self {
+            lacks_scope: self.lacks_scope,
+            ..Self::new(StatusCode::UNAUTHORIZED, self.detail)
         }
     }
 
@@ -203,7 +176,7 @@ impl From<ServiceError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let body = serde_json::to_vec(&self.json()).unwrap_or_default();
+        let body = serde_json::to_vec(&self).unwrap_or_default();
         let media = [(header::CONTENT_TYPE, "application/problem+json")];
         let mut response = (self.status, media, body).into_response();
         self.set_headers(&mut response);

@@ -8,7 +8,6 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 use crate::{App, api, health, layers, metrics, pages};
 
-/// The router of the whole service.
 pub(crate) fn router(app: App) -> Router {
     let (interface, document) = api::router().split_for_parts();
     // A test shows that the document can be written.

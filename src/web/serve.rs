@@ -23,7 +23,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
-use crate::listen::{Listener, Socket};
+use crate::listen::{Listener, Socket, write_at_once};
 use crate::peer::Peer;
 use crate::{App, WebError, routes, tls};
 
@@ -158,7 +158,7 @@ impl Server {
             };
             let Ok(place) = Arc::clone(&self.connections).try_acquire_owned() else {
                 if self.tls.is_none() {
-                    stream.write_at_once(FULL).await;
+                    write_at_once(stream, FULL).await;
                 }
                 continue;
             };

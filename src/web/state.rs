@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use service::{Service, ServiceError};
 use tokio::sync::{Semaphore, watch};
 
@@ -24,13 +25,11 @@ pub(crate) struct App {
 /// The state of the HTTP interface.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// The names of this service.
     pub(crate) hosts: Hosts,
     /// Wrong tokens, by peer.
     pub(crate) failures: Failures,
     /// Pulls that wait to be recorded.
     pub(crate) pulls: Pulls,
-    /// Metrics of requests.
     pub(crate) metrics: Metrics,
     /// Permits for event streams.
     pub(crate) streams: Arc<Semaphore>,
@@ -74,5 +73,16 @@ impl App {
             Ok(answer) => Ok(answer?),
             Err(error) => Err(Problem::internal(&error)),
         }
+    }
+
+    /// The answer of [`Self::ask`] as JSON.
+    ///
+    /// # Errors
+    /// Those of [`Self::ask`].
+    pub(crate) async fn json<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Service) -> Result<T, ServiceError> + Send + 'static,
+    ) -> Result<Json<T>, Problem> {
+        self.ask(question).await.map(Json)
     }
 }

@@ -1,8 +1,6 @@
 use std::path::PathBuf;
 
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 
 /// Copy a service's state to a new folder
 ///
@@ -12,7 +10,9 @@ use crate::exit::Answer;
 ///
 /// Exits with 0 if the copy is complete, checked and on disk; otherwise the copy is removed.
 #[derive(Debug, clap::Args)]
-#[command(after_help = BACKUP)]
+#[command(after_help = "\
+Example:
+  colltune backup service /backup/colltune-2026-11-20")]
 pub(crate) struct BackupArgs {
     /// The service's state folder
     #[arg(value_name = "STATE")]
@@ -21,10 +21,6 @@ pub(crate) struct BackupArgs {
     #[arg(value_name = "TARGET")]
     target: PathBuf,
 }
-
-const BACKUP: &str = "\
-Example:
-  colltune backup service /backup/colltune-2026-11-20";
 
 impl BackupArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
@@ -41,7 +37,9 @@ impl BackupArgs {
 ///
 /// Exits with 0 if the state is complete; otherwise the folder is not created.
 #[derive(Debug, clap::Args)]
-#[command(after_help = RESTORE)]
+#[command(after_help = "\
+Example:
+  colltune restore /backup/colltune-2026-11-20 service")]
 pub(crate) struct RestoreArgs {
     /// The folder that `colltune backup` has made
     #[arg(value_name = "BACKUP")]
@@ -50,10 +48,6 @@ pub(crate) struct RestoreArgs {
     #[arg(value_name = "STATE")]
     state: PathBuf,
 }
-
-const RESTORE: &str = "\
-Example:
-  colltune restore /backup/colltune-2026-11-20 service";
 
 impl RestoreArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {

@@ -6,8 +6,7 @@ use launcher::LibraryChoice;
 use table::Table;
 use tuner::{MeasurementContext, SearchPaths, StateDirs};
 
-use crate::console::Console;
-use crate::error::CliError;
+use super::{CliError, Console};
 use crate::values;
 
 /// The folders in which programs are searched for, from the environment.

@@ -1,15 +1,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use tuner::{CampaignProgress, Cancelled};
+use tuner::Cancelled;
 
 use super::campaign::places;
 use super::launches::{folder_of, folders_here};
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 
 /// Cancel the batch jobs of campaigns, keeping their measurements
 ///
@@ -19,7 +15,10 @@ use crate::exit::Answer;
 ///
 /// `colltune schema cancel` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune cancel tuning/cluster.yaml
+  colltune cancel 4711")]
 pub(crate) struct Args {
     /// The campaigns, or ids of jobs of campaigns in the working directory
     #[arg(value_name = "CAMPAIGN.yaml|ID", required = true)]
@@ -29,11 +28,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  colltune cancel tuning/cluster.yaml
-  colltune cancel 4711";
-
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let places = places();
@@ -42,7 +36,7 @@ impl Args {
             ended.push(tuner::cancel(&folder, ids.as_deref(), &places)?);
         }
         if self.json {
-            console.json(&ended.iter().map(Ended::of).collect::<Vec<_>>())?;
+            console.json(&ended)?;
         } else {
             for campaign in &ended {
                 console.remark(describe(campaign))?;
@@ -85,43 +79,15 @@ fn folder_of_job(id: &str) -> Result<PathBuf, CliError> {
     Err(CliError::UnknownJob { id, searched })
 }
 
-/// The result for a campaign.
-#[derive(JsonSchema, Serialize)]
-pub(super) struct Ended<'a> {
-    /// Name of the campaign.
-    campaign: &'a str,
-    /// Ids of the jobs that were cancelled.
-    cancelled: Vec<&'a str>,
-    /// The number of launches whose measurements were stored now.
-    taken_in: usize,
-    /// Measurements in the store, each of one cell in one launch; null without a store.
-    done: Option<u64>,
-    /// Measurements that the campaign asks for; null without a store.
-    total: Option<u64>,
-}
-
-impl<'a> Ended<'a> {
-    fn of(ended: &'a Cancelled) -> Self {
-        Self {
-            campaign: &ended.campaign,
-            cancelled: ended.jobs.iter().map(|job| &*job.id).collect(),
-            taken_in: ended.taken_in,
-            done: ended.progress.map(|progress| progress.done),
-            total: ended.progress.map(|progress| progress.total),
-        }
-    }
-}
-
 fn describe(ended: &Cancelled) -> String {
-    let ids: Vec<&str> = ended.jobs.iter().map(|job| job.id.as_str()).collect();
-    let what = match ids[..] {
+    let what = match &ended.jobs[..] {
         [] => "no job waits or runs".to_owned(),
         [id] => format!("job {id} is cancelled"),
-        _ => format!("jobs {} are cancelled", ids.join(", ")),
+        ids => format!("jobs {} are cancelled", ids.join(", ")),
     };
     let name = &ended.campaign;
-    match ended.progress {
-        Some(CampaignProgress { done, total }) => format!(
+    match ended.done.zip(ended.total) {
+        Some((done, total)) => format!(
             "{name}: {what}; measurements stored: {done} of {total}; `colltune tune` continues from there"
         ),
         None => format!("{name}: {what}"),

@@ -11,9 +11,7 @@ use vocabulary::units::counted;
 
 use super::campaign::store_of;
 use super::guarded::{PointParts, TableArgs, name_of, other_orders, probes_of, time};
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 use crate::interrupt;
 use crate::progress::ProgressDisplay;
 use crate::values;
@@ -37,7 +35,10 @@ use crate::values;
 ///
 /// `colltune schema check` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune check tables/night.yaml
+  colltune check tables/night.yaml --cells 20 --junit check.xml --markdown check.md")]
 pub(crate) struct Args {
     #[command(flatten)]
     table: TableArgs,
@@ -62,11 +63,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune check tables/night.yaml
-  colltune check tables/night.yaml --cells 20 --junit check.xml --markdown check.md";
 
 /// The results of a check.
 #[derive(JsonSchema, Serialize)]
@@ -177,7 +173,6 @@ impl Found<'_> {
         }
     }
 
-    /// A sentence about the probes.
     fn probes(&self) -> Option<String> {
         let points = self.checked.points.iter();
         probes_of(points.map(|checked| &checked.point), self.seed)
@@ -266,7 +261,6 @@ fn state(checked: &CheckedPoint) -> &'static str {
     }
 }
 
-/// The columns of a point: name, state, choice, and times.
 fn row(checked: &CheckedPoint) -> [String; 7] {
     [
         name_of(&checked.point),
@@ -279,7 +273,6 @@ fn row(checked: &CheckedPoint) -> [String; 7] {
     ]
 }
 
-/// The points and their times.
 fn grid(found: &Found<'_>) -> TextTable {
     let columns = "point |  | chosen | now> | in the table> | default> | runner-up>";
     report::grid(columns, found.checked.points.iter().map(row))

@@ -1,23 +1,19 @@
 use clap::CommandFactory;
 use clap_complete::Shell;
 
+use super::{Answer, CliError, Console};
 use crate::args::Cli;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
 
 /// Print the completions for a shell
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune completions bash > ~/.local/share/bash-completion/completions/colltune
+  source <(colltune completions zsh)")]
 pub(crate) struct Args {
     /// The shell
     shell: Shell,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune completions bash > ~/.local/share/bash-completion/completions/colltune
-  source <(colltune completions zsh)";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {

@@ -3,13 +3,10 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::{Group, Table};
-use tuner::{Deciding, written_before};
-use vocabulary::Library;
+use tuner::{Deciding, SampleOrigin, written_before};
 
 use super::stored::StoreArgs;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 use crate::values;
 
 /// Decide from a store, and print or write the table
@@ -22,7 +19,11 @@ use crate::values;
 ///
 /// `colltune schema decide` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune decide .colltune/quickstart.db
+  colltune decide .colltune/quickstart.db --output tables/quickstart.yaml
+  colltune decide .colltune/quickstart.db --max-regret 0.03")]
 pub(crate) struct Args {
     #[command(flatten)]
     store: StoreArgs,
@@ -41,12 +42,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  colltune decide .colltune/quickstart.db
-  colltune decide .colltune/quickstart.db --output tables/quickstart.yaml
-  colltune decide .colltune/quickstart.db --max-regret 0.03";
-
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         self.store.keep(&[("`--output`", self.output.as_deref())])?;
@@ -56,12 +51,13 @@ impl Args {
             unconfirmed: self.unconfirmed,
             verdicts: before.flatten().map_or_else(Vec::new, |old| old.verdicts),
         };
-        let table = self.store.analyse_with(deciding)?.table()?;
+        let analysis = self.store.analyse_with(deciding)?;
+        let table = analysis.table()?;
         if let Some(path) = &self.output {
             table.save(path)?;
         }
         if self.json {
-            console.json(&Rules::of(&table))?;
+            console.json(&Rules::of(&analysis.origin, &table))?;
         } else if let Some(path) = &self.output {
             console.written(path)?;
         } else {
@@ -74,12 +70,8 @@ impl Args {
 /// The rules of a table.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Rules<'a> {
-    /// The campaign.
-    name: &'a str,
-    /// The library that was measured.
-    library: &'a Library,
-    /// The file of the store.
-    store: &'a str,
+    #[serde(flatten)]
+    origin: &'a SampleOrigin,
     /// The rules of all entries of the table.
     rules: Vec<Rule<'a>>,
 }
@@ -94,7 +86,7 @@ struct Rule<'a> {
 }
 
 impl<'a> Rules<'a> {
-    fn of(table: &'a Table) -> Self {
+    fn of(origin: &'a SampleOrigin, table: &'a Table) -> Self {
         let mut rules = Vec::new();
         for (collective, entries) in &table.collectives {
             for entry in entries {
@@ -109,11 +101,6 @@ impl<'a> Rules<'a> {
                 rules.extend(of_group);
             }
         }
-        Self {
-            name: &table.name,
-            library: &table.provenance.library,
-            store: &table.provenance.store,
-            rules,
-        }
+        Self { origin, rules }
     }
 }

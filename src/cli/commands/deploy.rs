@@ -11,9 +11,7 @@ use vocabulary::quote;
 use super::export::OptionArgs;
 use super::lookup::warn_of_simulation;
 use super::run::preloaded;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 
 /// Deploy a table for jobs, as a version that never changes
 ///
@@ -30,7 +28,12 @@ use crate::exit::Answer;
 /// --rollback makes the previous version current again, --list shows all versions. DIR/history records who deployed
 /// what and when. `colltune schema deploy` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune deploy tables/night.yaml --to /opt/tables
+  . /opt/tables/current/environment.sh
+  mpirun -n 4 \"$COLLTUNE_WITH_TABLE\" ./solver          # if deployed with --preload
+  colltune deploy --rollback --to /opt/tables")]
 pub(crate) struct Args {
     /// The decision table
     #[arg(value_name = "TABLE", required_unless_present_any = ["rollback", "list"])]
@@ -89,27 +92,18 @@ const OF_DEPLOYING: [&str; 10] = [
     "extrapolate",
 ];
 
-const EXAMPLES: &str = "\
-Examples:
-  colltune deploy tables/night.yaml --to /opt/tables
-  . /opt/tables/current/environment.sh
-  mpirun -n 4 \"$COLLTUNE_WITH_TABLE\" ./solver          # if deployed with --preload
-  colltune deploy --rollback --to /opt/tables";
-
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         if self.list {
-            self.show(console)?;
-        } else if let Some(table) = self.table.as_ref().filter(|_| !self.rollback) {
-            self.deploy(&Table::load(table)?, console)?;
-        } else {
-            let current = deploy::rollback(&self.to, &user())?;
-            match self.json {
-                true => console.json(&Answers::Current(current))?,
-                false => console.print(format_args!("{} is current now", current.name))?,
-            }
+            return self.show(console);
         }
-        Ok(Answer::Good)
+        if let Some(table) = self.table.as_ref().filter(|_| !self.rollback) {
+            self.deploy(&Table::load(table)?, console)?;
+            return Ok(Answer::Good);
+        }
+        let current = deploy::rollback(&self.to, &user())?;
+        let text = format!("{} is current now", current.name);
+        console.answer(self.json, &Answers::Current(current), || text)
     }
 
     fn deploy(&self, table: &Table, console: Console) -> Result<(), CliError> {
@@ -147,18 +141,16 @@ impl Args {
         }
     }
 
-    fn show(&self, console: Console) -> Result<(), CliError> {
+    fn show(&self, console: Console) -> Result<Answer, CliError> {
         let versions = deploy::list(&self.to)?;
-        if self.json {
-            return console.json(&Answers::Versions(versions));
-        }
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
         let rows = versions.iter().map(|version| {
             let mark = if version.current { "*" } else { "" };
             let [date, who] = [&version.date, &version.who].map(text);
             [mark.to_owned(), version.name.clone(), date, who]
         });
-        console.print(grid(" | version | deployed | by", rows).text())
+        let text = grid(" | version | deployed | by", rows).text();
+        console.answer(self.json, &Answers::Versions(versions), || text)
     }
 }
 

@@ -1,16 +1,14 @@
-//! Output about a job that continues without the command.
+//! Output about what was made in a store, and about a job that continues without the command.
 
 use std::path::Path;
 
-use launcher::RecordedState;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tuner::{CampaignProgress, MeasurementContext, SubmittedJob, SubmittedLaunch};
 use vocabulary::Library;
 
-use super::launches::{State, describe, state};
-use crate::console::Console;
-use crate::error::CliError;
+use super::launches::describe;
+use super::{CliError, Console};
 
 /// Prints the job that continues, or that nothing is left to measure.
 pub(super) fn print(
@@ -24,66 +22,43 @@ pub(super) fn print(
     let Some(SubmittedJob {
         launch,
         id,
-        standing,
+        state,
         is_new,
     }) = &submitted.job
     else {
         return console.remark(format_args!("nothing is left to submit; {measurements}"));
     };
-    let standing = describe(&RecordedState::Current(standing.clone()));
+    let state = describe(state);
     let what = match is_new {
         true => "is submitted",
         false => "was submitted before",
     };
     console.remark(format_args!(
-        "launch {launch} {what} as job {id}: {standing}\n{measurements}\nRun the same command again to store \
+        "launch {launch} {what} as job {id}: {state}\n{measurements}\nRun the same command again to store \
          its measurements; `colltune cancel {id}` ends it."
     ))
 }
 
-/// The output of `--detach`.
+/// What was made in a campaign's store.
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Detached<'a> {
+pub(super) struct StoreOutcome<'a, T> {
     /// The campaign.
     name: &'a str,
     /// The library that is measured.
     library: &'a Library,
     /// The file of the store.
     store: &'a Path,
-    /// The job that continues; null if nothing is left to measure.
-    job: Option<Job<'a>>,
     #[serde(flatten)]
-    progress: CampaignProgress,
+    outcome: &'a T,
 }
 
-/// A job that continues without the command.
-#[derive(JsonSchema, Serialize)]
-struct Job<'a> {
-    /// The number of the launch.
-    launch: u32,
-    /// The batch system's id of the job.
-    id: &'a str,
-    #[serde(flatten)]
-    state: State,
-    /// Whether it was submitted now.
-    submitted: bool,
-}
-
-pub(super) fn outcome<'a>(
-    at: &'a MeasurementContext,
-    submitted: &'a SubmittedLaunch,
-) -> Detached<'a> {
-    let job = submitted.job.as_ref().map(|job| Job {
-        launch: job.launch,
-        id: &job.id,
-        state: state(&RecordedState::Current(job.standing.clone())),
-        submitted: job.is_new,
-    });
-    Detached {
-        name: &at.campaign.name,
-        library: &at.library,
-        store: at.store(),
-        job,
-        progress: submitted.progress,
+impl<'a, T> StoreOutcome<'a, T> {
+    pub(super) fn of(at: &'a MeasurementContext, outcome: &'a T) -> Self {
+        Self {
+            name: &at.campaign.name,
+            library: &at.library,
+            store: at.store(),
+            outcome,
+        }
     }
 }

@@ -4,9 +4,7 @@ use report::{changed_choices, changed_defaults, group_name, no_changes};
 use table::{Diff, Origin, Side, Table, TableComparison};
 use vocabulary::units::counted;
 
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 
 /// Show the changes between two tables, and their expected speed-ups
 ///
@@ -19,7 +17,10 @@ use crate::exit::Answer;
 ///
 /// `colltune schema diff` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune diff tables/last-year.yaml tables/cluster.yaml
+  colltune diff tables/a.yaml tables/b.yaml --exit-code --json")]
 pub(crate) struct Args {
     /// The earlier table
     #[arg(value_name = "BEFORE")]
@@ -35,11 +36,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  colltune diff tables/last-year.yaml tables/cluster.yaml
-  colltune diff tables/a.yaml tables/b.yaml --exit-code --json";
-
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let before = Table::load(&self.before)?;
@@ -47,14 +43,10 @@ impl Args {
         let [before_path, after_path] =
             [&self.before, &self.after].map(|path| path.to_string_lossy());
         let found = TableComparison::of((&before_path, &before), (&after_path, &after));
-        if self.json {
-            console.json(&found)?;
-        } else {
-            console.print(describe(&found))?;
-        }
+        let answer = console.answer(self.json, &found, || describe(&found))?;
         match self.exit_code && !found.diff.is_empty() {
             true => Ok(Answer::No),
-            false => Ok(Answer::Good),
+            false => Ok(answer),
         }
     }
 }

@@ -10,9 +10,7 @@ use vocabulary::units::{counted, format_bytes, format_seconds};
 use wire::Environment;
 
 use super::campaign::places;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 
 /// Check whether this machine is ready to be tuned
 ///
@@ -24,17 +22,15 @@ use crate::exit::Answer;
 ///
 /// `colltune schema doctor` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune doctor
+  colltune doctor --quiet && colltune tune campaign.yaml")]
 pub(crate) struct Args {
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune doctor
-  colltune doctor --quiet && colltune tune campaign.yaml";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {

@@ -6,13 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::Interval;
 use table::{Deployment, Table};
-use tuner::{CampaignAnalysis, SampleOrigin};
+use tuner::SampleOrigin;
 use vocabulary::units::counted;
 
 use super::stored::StoreArgs;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 use crate::values;
 
 /// Evaluate decisions at measured points that are held out
@@ -41,7 +39,11 @@ use crate::values;
 ///
 /// `colltune schema evaluate` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune evaluate .colltune/quickstart.db
+  colltune evaluate .colltune/night.db --table tables/ten-minutes.yaml
+  colltune evaluate .colltune/quickstart.db --library mpich-4.0.2 --json")]
 pub(crate) struct Args {
     #[command(flatten)]
     store: StoreArgs,
@@ -56,12 +58,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  colltune evaluate .colltune/quickstart.db
-  colltune evaluate .colltune/night.db --table tables/ten-minutes.yaml
-  colltune evaluate .colltune/quickstart.db --library mpich-4.0.2 --json";
-
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let analysis = self.store.analyse()?;
@@ -73,16 +69,12 @@ impl Args {
             None => analysis.found.model_scores(),
             Some(_) => Vec::new(),
         };
-        if self.json {
-            console.json(&Answers {
-                origin: &analysis.origin,
-                splits: &splits,
-                models: &models,
-            })?;
-        } else {
-            console.print(describe(&analysis, &splits, &models))?;
-        }
-        Ok(Answer::Good)
+        let answers = Answers {
+            origin: &analysis.origin,
+            splits: &splits,
+            models: &models,
+        };
+        console.answer(self.json, &answers, || describe(&answers))
     }
 }
 
@@ -97,8 +89,12 @@ pub(super) struct Answers<'a> {
     models: &'a [ModelScore],
 }
 
-fn describe(analysis: &CampaignAnalysis, splits: &[SplitScores], models: &[ModelScore]) -> String {
-    let origin = &analysis.origin;
+fn describe(answers: &Answers<'_>) -> String {
+    let Answers {
+        origin,
+        splits,
+        models,
+    } = answers;
     let is_of_table = splits.iter().any(|split| split.held_out == HeldOut::All);
     let what = match is_of_table {
         true => "regret of a table",

@@ -10,9 +10,7 @@ use vocabulary::units::{counted, format_bytes, format_seconds};
 use super::campaign::store_of;
 use super::lookup::{describe, warn_of_simulation};
 use super::query::QueryArgs;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 
 /// Show the evidence behind a decision
 ///
@@ -23,7 +21,10 @@ use crate::exit::Answer;
 ///
 /// `colltune schema explain` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune explain tables/quickstart.yaml --collective bcast --nodes 1 --ppn 2 --bytes 1M
+  colltune explain tables/quickstart.yaml -c bcast -n 1 -k 2 -b 1M --store /data/night.db --json")]
 pub(crate) struct Args {
     #[command(flatten)]
     query: QueryArgs,
@@ -35,23 +36,13 @@ pub(crate) struct Args {
     json: bool,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  colltune explain tables/quickstart.yaml --collective bcast --nodes 1 --ppn 2 --bytes 1M
-  colltune explain tables/quickstart.yaml -c bcast -n 1 -k 2 -b 1M --store /data/night.db --json";
-
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let table = Table::load(&self.query.table)?;
         warn_of_simulation(&table, console);
         let store = store_of(&table, self.store.as_deref())?;
         let explanation = tuner::explain(&table, &self.query.question.query()?, &store)?;
-        if self.json {
-            console.json(&explanation)?;
-        } else {
-            console.print(explanation_text(&explanation))?;
-        }
-        Ok(Answer::Good)
+        console.answer(self.json, &explanation, || explanation_text(&explanation))
     }
 }
 

@@ -9,9 +9,7 @@ use vocabulary::{CommShape, Library};
 use super::campaign::places;
 use super::lookup::warn_of_simulation;
 use super::policy::PolicyArgs;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 use crate::values;
 
 /// Write a table in the format of an MPI library or of a program
@@ -32,7 +30,11 @@ use crate::values;
 /// instead of shapes: the rules for a number of ranks are written if all measured shapes with this number have the same
 /// ones. They hold for that number only, or, with --extrapolate, up to the next measured number.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune export tables/night.yaml --format openmpi --output rules.conf
+  colltune export tables/night.yaml --format openmpi --library-version 4.1.6 --assume-commutative
+  colltune export tables/mpich.yaml --format mpich --output selection.json")]
 pub(crate) struct Args {
     /// The decision table
     #[arg(value_name = "TABLE")]
@@ -101,12 +103,6 @@ impl OptionArgs {
         find_driver(&self.release(table), &places().driver_directories()).ok()
     }
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune export tables/night.yaml --format openmpi --output rules.conf
-  colltune export tables/night.yaml --format openmpi --library-version 4.1.6 --assume-commutative
-  colltune export tables/mpich.yaml --format mpich --output selection.json";
 
 fn formats() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(export::FORMATS.map(Format::name))

@@ -13,9 +13,7 @@ use tuner::{CampaignAnalysis, SampleOrigin, TunerError};
 use vocabulary::units::{format_bytes, format_seconds};
 
 use super::stored::StoreArgs;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 
 /// Estimate the machine's parameters from a store
 ///
@@ -37,7 +35,11 @@ use crate::exit::Answer;
 ///
 /// `colltune schema fit` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune fit .colltune/quickstart.db
+  colltune fit .colltune/quickstart.db --machine machine.yaml
+  colltune fit .colltune/quickstart.db --library mpich-4.0.2 --json")]
 pub(crate) struct Args {
     #[command(flatten)]
     store: StoreArgs,
@@ -48,12 +50,6 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune fit .colltune/quickstart.db
-  colltune fit .colltune/quickstart.db --machine machine.yaml
-  colltune fit .colltune/quickstart.db --library mpich-4.0.2 --json";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {

@@ -15,8 +15,7 @@ use vocabulary::units::counted;
 
 use super::campaign::{places, store_file};
 use super::lookup::warn_of_simulation;
-use crate::console::Console;
-use crate::error::CliError;
+use super::{CliError, Console};
 use crate::events::EventsArg;
 use crate::values;
 

@@ -7,9 +7,7 @@ use serde::Serialize;
 use vocabulary::units::counted;
 use vocabulary::{Library, Warning};
 
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 use crate::values;
 
 /// Import measurements of other programs into a store
@@ -35,7 +33,11 @@ use crate::values;
 ///
 /// `colltune schema import` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune import times.csv --format csv --store .colltune/hydra.db --library openmpi-4.0.5
+  colltune import osu.txt --format osu --store night.db --library mpich-4.2.0 --nodes 4 --ppn 8
+  colltune decide .colltune/hydra.db --output tables/hydra.yaml")]
 pub(crate) struct Args {
     /// The file with the measurements, or a folder of such files
     #[arg(value_name = "FILE")]
@@ -91,12 +93,6 @@ enum Format {
 
 /// The most skipped lines of a file for which warnings are printed.
 const MOST_SKIPPED: usize = 40;
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune import times.csv --format csv --store .colltune/hydra.db --library openmpi-4.0.5
-  colltune import osu.txt --format osu --store night.db --library mpich-4.2.0 --nodes 4 --ppn 8
-  colltune decide .colltune/hydra.db --output tables/hydra.yaml";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {

@@ -1,16 +1,18 @@
 use std::path::PathBuf;
 
 use super::campaign::places;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 
 /// Write a commented campaign for this machine
 ///
 /// The file contains what `tune` measures here by default; edit it as you like. Its `name` becomes the name of the
 /// store, the table and the report.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune init
+  colltune init --output tuning/cluster.yaml
+  colltune init --reference | less")]
 pub(crate) struct Args {
     /// The file
     #[arg(long, short, value_name = "FILE", default_value = "campaign.yaml")]
@@ -22,12 +24,6 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["output", "force"])]
     reference: bool,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune init
-  colltune init --output tuning/cluster.yaml
-  colltune init --reference | less";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {

@@ -1,15 +1,11 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use report::grid;
-use schemars::JsonSchema;
-use serde::Serialize;
 use tuner::JobRow;
 
 use super::campaign::places;
-use super::launches::{State, describe, folder_of, folders_here, state};
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::launches::{describe, folder_of, folders_here};
+use super::{Answer, CliError, Console};
 
 /// List the batch jobs of campaigns
 ///
@@ -20,7 +16,10 @@ use crate::exit::Answer;
 ///
 /// `colltune schema jobs` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune jobs
+  colltune jobs tuning/cluster.yaml --json")]
 pub(crate) struct Args {
     /// The campaigns; by default all that have a store in `.colltune` of the working directory
     #[arg(value_name = "CAMPAIGN.yaml")]
@@ -29,11 +28,6 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune jobs
-  colltune jobs tuning/cluster.yaml --json";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
@@ -50,7 +44,7 @@ impl Args {
             rows.extend(tuner::jobs(&folder, &path)?);
         }
         if self.json {
-            console.json(&rows.iter().map(Job::of).collect::<Vec<_>>())?;
+            console.json(&rows)?;
         } else if rows.is_empty() {
             console.remark("no jobs")?;
         } else {
@@ -60,59 +54,18 @@ impl Args {
     }
 }
 
-/// A launch in a batch job.
-#[derive(JsonSchema, Serialize)]
-pub(super) struct Job<'a> {
-    /// The batch system's id of the job; one job may serve several launches.
-    id: &'a str,
-    /// Name of the campaign.
-    campaign: &'a str,
-    /// The number of the launch.
-    launch: u32,
-    #[serde(flatten)]
-    state: State,
-    /// The number of nodes requested.
-    nodes: u32,
-    /// The time of submission, in seconds since 1970.
-    submitted: u64,
-    /// Measurements made so far, each of one cell in one launch.
-    measured: u64,
-    /// The script.
-    script: &'a Path,
-    /// The file with the script's output.
-    output: &'a Path,
-}
-
-impl<'a> Job<'a> {
-    fn of(row: &'a JobRow) -> Self {
-        let submission = &row.job.submission;
-        Self {
-            id: &submission.id,
-            campaign: &row.campaign,
-            launch: row.job.launch,
-            state: state(&row.job.state),
-            nodes: submission.nodes,
-            submitted: submission.submitted,
-            measured: row.measured,
-            script: &submission.script,
-            output: &submission.output,
-        }
-    }
-}
-
 fn table(rows: &[JobRow]) -> String {
     let columns = "job | campaign | launch> | state | nodes> | submitted (UTC) | measured>";
     let rows = rows.iter().map(|row| {
-        let submission = &row.job.submission;
-        let submitted = i64::try_from(submission.submitted).unwrap_or(0);
+        let submitted = i64::try_from(row.submitted).unwrap_or(0);
         let submitted = jiff::Timestamp::from_second(submitted)
             .map(|time| time.strftime("%Y-%m-%d %H:%M:%S").to_string());
         [
-            submission.id.clone(),
+            row.id.clone(),
             row.campaign.clone(),
-            row.job.launch.to_string(),
-            describe(&row.job.state),
-            submission.nodes.to_string(),
+            row.launch.to_string(),
+            describe(&row.state),
+            row.nodes.to_string(),
             submitted.unwrap_or_default(),
             row.measured.to_string(),
         ]

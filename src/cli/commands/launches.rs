@@ -5,10 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use campaign::Campaign;
-use launcher::{BatchEnd, JobState, Outcome, RecordedState};
-use schemars::JsonSchema;
-use serde::Serialize;
-use tuner::TunerError;
+use tuner::{LaunchState, TunerError};
 
 use crate::error::CliError;
 
@@ -48,72 +45,8 @@ pub(super) fn folders_here() -> Result<Vec<PathBuf>, CliError> {
     Ok(folders)
 }
 
-/// The state of a job for JSON.
-#[derive(JsonSchema, Serialize)]
-pub(super) struct State {
-    /// The state of the job.
-    #[serde(rename = "state")]
-    #[schemars(extend("enum" = [
-        "queued", "running", "done", "failed", "wall_time", "cancelled", "preempted", "node_failed", "out_of_memory",
-        "not_begun", "lost", "timed_out", "killed", "ended", "unknown"
-    ]))]
-    pub(super) name: &'static str,
-    /// The reason why it waits, in the scheduler's words.
-    pub(super) reason: Option<String>,
-    /// The names of the nodes on which it runs.
-    #[serde(rename = "on")]
-    pub(super) nodes: Vec<String>,
-    /// The exit code of a launch that failed.
-    pub(super) code: Option<i32>,
-}
-
-pub(super) fn state(state: &RecordedState) -> State {
-    let (mut reason, mut nodes, mut code) = (None, Vec::new(), None);
-    let name = match state {
-        RecordedState::Current(JobState::Queued { reason: why, .. }) => {
-            reason.clone_from(why);
-            "queued"
-        }
-        RecordedState::Current(JobState::Running { nodes: on }) => {
-            nodes.clone_from(on);
-            "running"
-        }
-        RecordedState::Current(JobState::Ended) => "ended",
-        RecordedState::Unknown => "unknown",
-        RecordedState::Ended(outcome) => match outcome {
-            Outcome::Success => "done",
-            Outcome::Code(number) => {
-                code = Some(*number);
-                "failed"
-            }
-            Outcome::Signal(number) => {
-                code = Some(128 + *number);
-                "failed"
-            }
-            Outcome::TimedOut => "timed_out",
-            Outcome::Killed => "killed",
-            Outcome::Ended(end) => match end {
-                BatchEnd::WallTime => "wall_time",
-                BatchEnd::Cancelled => "cancelled",
-                BatchEnd::Preempted => "preempted",
-                BatchEnd::NodeFailed => "node_failed",
-                BatchEnd::OutOfMemory => "out_of_memory",
-                BatchEnd::NotBegun => "not_begun",
-                BatchEnd::Lost => "lost",
-            },
-        },
-    };
-    State {
-        name,
-        reason,
-        nodes,
-        code,
-    }
-}
-
 /// The state of a job as text.
-pub(super) fn describe(recorded: &RecordedState) -> String {
-    let state = state(recorded);
+pub(super) fn describe(state: &LaunchState) -> String {
     let text = match state.name {
         "timed_out" => "took too long",
         "wall_time" => "wall time over",
@@ -122,7 +55,7 @@ pub(super) fn describe(recorded: &RecordedState) -> String {
         "not_begun" => "did not begin",
         name => name,
     };
-    match (state.reason, state.code) {
+    match (&state.reason, state.code) {
         (Some(reason), _) => format!("{text} ({reason})"),
         (None, Some(code)) => format!("{text} with code {code}"),
         (None, None) if !state.nodes.is_empty() => format!("{text} on {}", state.nodes.join(", ")),

@@ -2,9 +2,7 @@ use table::{DecisionJson, Table};
 use vocabulary::units::format_seconds;
 
 use super::query::QueryArgs;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 
 /// Ask a table which algorithm to use
 ///
@@ -17,7 +15,10 @@ use crate::exit::Answer;
 ///
 /// `colltune schema lookup` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune lookup tables/quickstart.yaml --collective allreduce --nodes 1 --ppn 2 --bytes 64K
+  colltune lookup tables/quickstart.yaml -c reduce -n 1 -k 2 -b 1M -o noncommutative --json")]
 pub(crate) struct Args {
     #[command(flatten)]
     query: QueryArgs,
@@ -26,22 +27,12 @@ pub(crate) struct Args {
     json: bool,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  colltune lookup tables/quickstart.yaml --collective allreduce --nodes 1 --ppn 2 --bytes 64K
-  colltune lookup tables/quickstart.yaml -c reduce -n 1 -k 2 -b 1M -o noncommutative --json";
-
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let table = Table::load(&self.query.table)?;
         warn_of_simulation(&table, console);
         let decision = table.lookup(&self.query.question.query()?).to_json();
-        if self.json {
-            console.json(&decision)?;
-        } else {
-            console.print(describe(&decision))?;
-        }
-        Ok(Answer::Good)
+        console.answer(self.json, &decision, || describe(&decision))
     }
 }
 

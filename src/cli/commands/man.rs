@@ -3,22 +3,18 @@ use std::io;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
+use super::{Answer, CliError, Console};
 use crate::args::Cli;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
 
 /// Print the manual page
 ///
 /// One page with all verbs, in the format of `man`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Args {}
-
-const EXAMPLES: &str = "\
+#[command(after_help = "\
 Examples:
   colltune man > ~/.local/share/man/man1/colltune.1
-  colltune man | man -l -";
+  colltune man | man -l -")]
+pub(crate) struct Args {}
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {

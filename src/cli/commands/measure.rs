@@ -1,15 +1,10 @@
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::Serialize;
-use tuner::CampaignProgress;
-use vocabulary::Library;
+use tuner::{Measured, SubmittedLaunch};
 
 use super::campaign::CampaignArgs;
-use super::detached::{self, Detached};
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::detached::{self, StoreOutcome};
+use super::{Answer, CliError, Console};
 use crate::interrupt;
 use crate::progress::ProgressDisplay;
 
@@ -23,7 +18,9 @@ use crate::progress::ProgressDisplay;
 ///
 /// `colltune schema measure` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Example:
+  colltune measure tuning/quickstart.yaml")]
 pub(crate) struct Args {
     #[command(flatten)]
     campaign: CampaignArgs,
@@ -32,10 +29,6 @@ pub(crate) struct Args {
     json: bool,
 }
 
-const EXAMPLES: &str = "\
-Example:
-  colltune measure tuning/quickstart.yaml";
-
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let at = self.campaign.begin(console)?;
@@ -43,7 +36,7 @@ impl Args {
         if self.campaign.is_detached() {
             let submitted = tuner::submit(&at, &mut ProgressDisplay::new(console), &stop)?;
             match self.json {
-                true => console.json(&Answers::Detached(detached::outcome(&at, &submitted)))?,
+                true => console.json(&Answers::Detached(StoreOutcome::of(&at, &submitted)))?,
                 false => detached::print(&at, &submitted, console)?,
             }
             return Ok(Answer::Good);
@@ -52,22 +45,15 @@ impl Args {
             let mut progress = ProgressDisplay::new(console);
             tuner::measure(&at, &mut progress, &stop)?
         };
-        let store = at.store();
         let progress = measured.progress;
         if self.json {
-            console.json(&Answers::Measured(Measured {
-                name: &at.campaign.name,
-                library: &at.library,
-                store,
-                launches: measured.launches,
-                progress,
-            }))?;
+            console.json(&Answers::Measured(StoreOutcome::of(&at, &measured)))?;
         } else {
             console.remark(format_args!(
                 "launches of {} made now: {}; measurements in {}: {} of {}",
                 at.library,
                 measured.launches,
-                store.display(),
+                at.store().display(),
                 progress.done,
                 progress.total,
             ))?;
@@ -80,21 +66,6 @@ impl Args {
 #[derive(JsonSchema, Serialize)]
 #[serde(untagged)]
 pub(super) enum Answers<'a> {
-    Measured(Measured<'a>),
-    Detached(Detached<'a>),
-}
-
-/// The measurements made.
-#[derive(JsonSchema, Serialize)]
-pub(super) struct Measured<'a> {
-    /// The campaign.
-    name: &'a str,
-    /// The library that was measured.
-    library: &'a Library,
-    /// The file of the store.
-    store: &'a Path,
-    /// The number of launches made now.
-    launches: u32,
-    #[serde(flatten)]
-    progress: CampaignProgress,
+    Measured(StoreOutcome<'a, Measured>),
+    Detached(StoreOutcome<'a, SubmittedLaunch>),
 }

@@ -12,9 +12,7 @@ use vocabulary::units::{counted, format_bytes, format_duration_up};
 use vocabulary::{Candidate, CommShape, Library, Warning};
 
 use super::campaign::ContextArgs;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 
 /// Show what `tune` would do, without measuring
 ///
@@ -26,7 +24,10 @@ use crate::exit::Answer;
 ///
 /// `colltune schema plan` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune plan tuning/quickstart.yaml
+  colltune plan --render tuning/cluster.yaml")]
 pub(crate) struct Args {
     #[command(flatten)]
     context: ContextArgs,
@@ -37,11 +38,6 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune plan tuning/quickstart.yaml
-  colltune plan --render tuning/cluster.yaml";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
@@ -66,23 +62,19 @@ impl Args {
         }
         let agenda = Agenda::new(&at.campaign, store.as_ref(), &at.library, &at.natives)?;
         let forecast = agenda.forecast(&at.campaign, store.as_ref(), &at.library)?;
-        let plan = Plan {
-            at: &at,
-            agenda: &agenda,
-            forecast,
-        };
-        if self.json {
-            console.json(&plan.answer(self.render.then_some(&*scripts)))?;
-        } else {
-            console.print(plan.describe())?;
-        }
-        Ok(Answer::Good)
+        let scripts = self.render.then_some(&*scripts);
+        let answers = Answers::of(&at, &agenda, forecast, scripts);
+        console.answer(self.json, &answers, || answers.describe())
     }
 }
 
 /// The output of `--json`.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Answers<'a> {
+    #[serde(skip)]
+    at: &'a MeasurementContext,
+    #[serde(skip)]
+    agenda: &'a Agenda,
     /// The campaign.
     name: &'a str,
     /// The library that would be measured.
@@ -126,12 +118,6 @@ pub(super) struct Answers<'a> {
     scripts: Option<&'a [Script]>,
 }
 
-struct Plan<'a> {
-    at: &'a MeasurementContext,
-    agenda: &'a Agenda,
-    forecast: Forecast,
-}
-
 /// The cells of a collective.
 #[derive(Default, JsonSchema, Serialize)]
 struct Share<'a> {
@@ -155,36 +141,39 @@ fn names<S: Serializer>(candidates: &BTreeSet<&Candidate>, to: S) -> Result<S::O
     to.collect_seq(candidates.iter().map(ToString::to_string))
 }
 
-impl Plan<'_> {
-    fn shares(&self) -> Vec<Share<'_>> {
-        let mut shares: BTreeMap<Collective, Share<'_>> = BTreeMap::new();
-        for (cell, candidates) in &self.agenda.cells {
-            let share = shares.entry(cell.collective).or_default();
-            share.cells += 1;
-            share.bytes.insert(cell.bytes);
-            share.candidates.extend(candidates);
-        }
-        for (cell, merged) in &self.agenda.merged {
-            let share = shares.entry(cell.collective).or_default();
-            *share.merged.entry(cell.shape.to_string()).or_default() += merged.len();
-        }
-        let shares = shares.into_iter();
-        let named = shares.map(|(collective, share)| Share {
-            collective: collective.name(),
-            has_data: collective.has_data(),
-            ..share
-        });
-        named.collect()
+/// The cells of each collective.
+fn shares(agenda: &Agenda) -> Vec<Share<'_>> {
+    let mut shares: BTreeMap<Collective, Share<'_>> = BTreeMap::new();
+    for (cell, candidates) in &agenda.cells {
+        let share = shares.entry(cell.collective).or_default();
+        share.cells += 1;
+        share.bytes.insert(cell.bytes);
+        share.candidates.extend(candidates);
     }
+    for (cell, merged) in &agenda.merged {
+        let share = shares.entry(cell.collective).or_default();
+        *share.merged.entry(cell.shape.to_string()).or_default() += merged.len();
+    }
+    let shares = shares.into_iter();
+    let named = shares.map(|(collective, share)| Share {
+        collective: collective.name(),
+        has_data: collective.has_data(),
+        ..share
+    });
+    named.collect()
+}
 
-    fn answer<'b>(&'b self, scripts: Option<&'b [Script]>) -> Answers<'b> {
-        let Self {
+impl<'a> Answers<'a> {
+    fn of(
+        at: &'a MeasurementContext,
+        agenda: &'a Agenda,
+        forecast: Forecast,
+        scripts: Option<&'a [Script]>,
+    ) -> Self {
+        let output = &at.campaign.output;
+        Self {
             at,
             agenda,
-            forecast,
-        } = self;
-        let output = &at.campaign.output;
-        Answers {
             name: &at.campaign.name,
             library: &at.library,
             driver: at.driver.as_deref(),
@@ -198,11 +187,11 @@ impl Plan<'_> {
             cells: agenda.cells.len(),
             candidates: agenda.candidates(),
             merged: agenda.merged(),
-            forecast: *forecast,
+            forecast,
             strategy: at.campaign.strategy.to_string(),
             exhaustive_turns: agenda.exhaustive_turns(),
             budget_seconds: at.campaign.budget_seconds,
-            collectives: self.shares(),
+            collectives: shares(agenda),
             warnings: warnings(at).collect(),
             scripts,
         }
@@ -210,43 +199,39 @@ impl Plan<'_> {
 
     fn describe(&self) -> String {
         let Self {
-            at,
-            agenda,
+            candidates,
+            experiments,
+            merged,
             forecast,
+            ..
         } = self;
-        let campaign = &at.campaign;
-        let output = &campaign.output;
-        let shapes: Vec<String> = campaign.shapes.iter().map(CommShape::to_string).collect();
+        let shapes: Vec<String> = self.shapes.iter().map(CommShape::to_string).collect();
         let mut lines = vec![
-            ("campaign", campaign.name.clone()),
-            ("library", at.library.to_string()),
-            ("program", describe_driver(at.driver.as_deref())),
+            ("campaign", self.name.to_owned()),
+            ("library", self.library.to_string()),
+            ("program", describe_driver(self.driver)),
             ("shapes", shapes.join(", ")),
             (
                 "cells",
                 format!(
                     "{}, with {} in total, and {} on the machine",
-                    agenda.cells.len(),
-                    counted(agenda.candidates(), "candidate"),
-                    counted(agenda.experiments.len(), "experiment")
+                    self.cells,
+                    counted(*candidates, "candidate"),
+                    counted(*experiments, "experiment")
                 ),
             ),
         ];
-        if agenda.merged() > 0 {
+        if *merged > 0 {
             let merged = format!(
                 "not measured: {} with the same schedule as a simpler one of the cell",
-                counted(agenda.merged(), "more candidate")
+                counted(*merged, "more candidate")
             );
             lines.push(("", merged));
         }
-        let shares = self.shares();
-        lines.extend(
-            shares
-                .iter()
-                .map(|share| (share.collective, share.describe())),
-        );
+        let shares = self.collectives.iter();
+        lines.extend(shares.map(|share| (share.collective, share.describe())));
         lines.extend(self.further_sizes().map(|text| ("", text)));
-        if campaign.parameters.predicted && !forecast.calibrated {
+        if self.at.campaign.parameters.predicted && !forecast.calibrated {
             let later = "and predicted block sizes, once the machine's parameters are measured";
             lines.push(("", later.to_owned()));
         }
@@ -255,7 +240,7 @@ impl Plan<'_> {
                 "store",
                 format!(
                     "{}: {} of {} measurements done, each of a cell or an experiment in one launch",
-                    at.store().display(),
+                    self.store.display(),
                     forecast.progress.done,
                     forecast.progress.total
                 ),
@@ -263,9 +248,9 @@ impl Plan<'_> {
             ("launches", self.describe_launches()),
             ("strategy", self.describe_strategy()),
             ("time", self.describe_time()),
-            ("table", output.table.display().to_string()),
-            ("report", output.report.display().to_string()),
-            ("page", output.page().display().to_string()),
+            ("table", self.table.display().to_string()),
+            ("report", self.report.display().to_string()),
+            ("page", self.page.display().to_string()),
         ]);
         let names = lines.iter().map(|(name, _)| name.len());
         let width = names.max().unwrap_or(0).max(11);
@@ -291,14 +276,14 @@ impl Plan<'_> {
             1 => "; the measuring program starts once more".to_owned(),
             left => format!("; the measuring program starts {left} more times"),
         };
-        let launches = self.agenda.launches;
+        let launches = self.launches;
         format!("{launches} for each cell{left}{confirming}")
     }
 
     /// The sizes that are measured beside those of the campaign; `None` if there are none.
     fn further_sizes(&self) -> Option<String> {
-        let shares = self.shares();
-        let has_neighbours = shares.iter().any(|share| share.bytes.len() > 1);
+        let mut shares = self.collectives.iter();
+        let has_neighbours = shares.any(|share| share.bytes.len() > 1);
         let why = match (self.agenda.is_guided(), self.agenda.keeps_time()) {
             (true, true) => "where the choice changes, and to confirm choices",
             (true, false) => "where the choice changes",
@@ -309,7 +294,7 @@ impl Plan<'_> {
     }
 
     fn describe_strategy(&self) -> String {
-        let (all, name) = (self.agenda.exhaustive_turns(), self.at.campaign.strategy);
+        let (all, name) = (self.exhaustive_turns, &self.strategy);
         match self.agenda.is_guided() {
             false => format!("{name}: {all} turns, each of one candidate in one cell and launch"),
             true => format!(
@@ -330,7 +315,7 @@ impl Plan<'_> {
             needed_budget_seconds,
             ..
         } = self.forecast;
-        let budget = self.at.campaign.budget_seconds;
+        let budget = self.budget_seconds;
         let missing = progress.total.saturating_sub(progress.done);
         let is_spent = spent_seconds >= budget;
         if missing == 0 || (launches_left == 0 && !is_spent && needed_budget_seconds.is_none()) {

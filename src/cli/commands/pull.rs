@@ -7,9 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::connection::ConnectionArgs;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 
 /// Download the released table of a service's channel
 ///
@@ -29,7 +27,11 @@ use crate::exit::Answer;
 ///
 /// `colltune schema pull` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune pull https://tables.site/machines/cluster/libraries/openmpi-4.1.4/channels/production --to /var/lib/colltune
+  colltune pull unix:/run/colltune/socket:/machines/local/libraries/openmpi-4.1.4/channels/canary --to tables/canary
+  */10 * * * * colltune pull --quiet --jitter 300 https://tables.site/machines/... --to /var/lib/colltune")]
 pub(crate) struct Args {
     /// The channel: https://HOST/machines/MACHINE/libraries/LIBRARY/channels/CHANNEL, or with unix:/SOCKET: in place of
     /// https://HOST
@@ -50,12 +52,6 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune pull https://tables.site/machines/cluster/libraries/openmpi-4.1.4/channels/production --to /var/lib/colltune
-  colltune pull unix:/run/colltune/socket:/machines/local/libraries/openmpi-4.1.4/channels/canary --to tables/canary
-  */10 * * * * colltune pull --quiet --jitter 300 https://tables.site/machines/... --to /var/lib/colltune";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
@@ -78,10 +74,7 @@ impl Args {
         }
         match pulled.missing {
             None => Ok(Answer::Good),
-            Some((count, first)) => Err(CliError::Older {
-                count,
-                first: Box::new(first),
-            }),
+            Some((count, first)) => Err(CliError::Older { count, first }),
         }
     }
 }

@@ -9,10 +9,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::connection::ConnectionArgs;
+use super::{Answer, CliError, Console};
 use crate::args::verbs;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
 
 /// Use a service: submit and watch tasks, release tables and roll them back
 ///
@@ -23,7 +21,12 @@ use crate::exit::Answer;
 ///
 /// With --json, every verb prints the service's answer, which the interface /api/v1 documents.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  export COLLTUNE_URL=http://127.0.0.1:7878 COLLTUNE_TOKEN=$(cat service/token)
+  colltune remote submit tune --campaign tuning/night.yaml --wait
+  colltune remote release DIGEST --machine local --library openmpi-4.1.4 --channel production
+  colltune remote --url https://tables.site --token-file ~/.colltune-token tasks --state running")]
 pub(crate) struct Args {
     /// The service: https://HOST[:PORT], http://HOST[:PORT] or unix:/SOCKET; by default the value of the variable
     /// COLLTUNE_URL
@@ -53,13 +56,6 @@ verbs! {
     Lookup(lookup::Args),
     Tokens(tokens::Args),
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  export COLLTUNE_URL=http://127.0.0.1:7878 COLLTUNE_TOKEN=$(cat service/token)
-  colltune remote submit tune --campaign tuning/night.yaml --wait
-  colltune remote release DIGEST --machine local --library openmpi-4.1.4 --channel production
-  colltune remote --url https://tables.site --token-file ~/.colltune-token tasks --state running";
 
 /// A service, and the format of its answers.
 struct Asking {
@@ -91,11 +87,7 @@ impl Asking {
         answer: &impl Serialize,
         text: impl FnOnce() -> String,
     ) -> Result<Answer, CliError> {
-        match self.json {
-            true => self.console.json(answer)?,
-            false => self.console.print(text())?,
-        }
-        Ok(Answer::Good)
+        self.console.answer(self.json, answer, text)
     }
 }
 

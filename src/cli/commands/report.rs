@@ -7,9 +7,7 @@ use table::Table;
 
 use super::campaign::store_file;
 use super::stored::{LibraryArg, analyse};
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 
 /// Report on a store or a table: environment, parameters, times, decisions
 ///
@@ -27,7 +25,11 @@ use crate::exit::Answer;
 /// interval), `speedup_launches` (the launches with these ratios, fresh ones if choices are confirmed), `chosen_colltune`, `chosen_library` (by the table, of all candidates and of the
 /// library's own), `expected_seconds` (by the model), `source`, `verdict`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune report .colltune/quickstart.db --output reports/quickstart.md
+  colltune report .colltune/quickstart.db --format html --output reports/quickstart.html
+  colltune report tables/quickstart.yaml")]
 pub(crate) struct Args {
     /// The store, or a table
     #[arg(value_name = "STORE|TABLE")]
@@ -55,12 +57,6 @@ enum Format {
     Csv,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  colltune report .colltune/quickstart.db --output reports/quickstart.md
-  colltune report .colltune/quickstart.db --format html --output reports/quickstart.html
-  colltune report tables/quickstart.yaml";
-
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let outputs = [("`--output`", self.output.as_deref())];
@@ -82,7 +78,7 @@ impl Args {
 
     fn view(&self, console: Console) -> Result<View, CliError> {
         if !is_table(&self.source) {
-            let analysis = self.library.analyse(&self.source)?;
+            let analysis = analyse(&self.source, self.library.given())?;
             return Ok(analysis.view(&analysis.table()?));
         }
         let table = Table::load(&self.source)?;

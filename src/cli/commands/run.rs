@@ -12,9 +12,7 @@ use super::connection::ConnectionArgs;
 use super::policy::PolicyArgs;
 use super::pull::of_channel;
 use super::supervised::{code, supervised};
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 use crate::values;
 
 /// Run an unmodified MPI program with a table
@@ -40,7 +38,16 @@ use crate::values;
 /// errors, with exit code 2, 3 or 4 as everywhere, occur before anything is started, and print a line that begins with
 /// `error:`. SIGTERM and SIGHUP are forwarded to the command.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune run tables/cluster.yaml -- mpirun -n 64 ./solver input.dat
+  colltune run /opt/tables -- mpirun -n 64 ./solver input.dat
+  colltune run tables/cluster.yaml --log calls.txt -- mpiexec -n 4 ./solver
+  colltune run --channel https://tables.site/machines/cluster/libraries/openmpi-4.1.4/channels/production -- \
+    mpirun -n 64 ./solver
+  colltune run tables/imported.yaml --unconfirmed --extrapolate -- mpirun -n 6 ./solver
+  colltune run tables/cluster.yaml --print-environment > with-table.sh
+  LAUNCHER -n 64 sh -c '. ./with-table.sh; exec \"$@\"' sh ./solver input.dat")]
 pub(crate) struct Args {
     /// The table, or a folder of `colltune deploy` or `colltune pull`
     ///
@@ -86,17 +93,6 @@ pub(crate) struct Args {
     )]
     command: Vec<OsString>,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune run tables/cluster.yaml -- mpirun -n 64 ./solver input.dat
-  colltune run /opt/tables -- mpirun -n 64 ./solver input.dat
-  colltune run tables/cluster.yaml --log calls.txt -- mpiexec -n 4 ./solver
-  colltune run --channel https://tables.site/machines/cluster/libraries/openmpi-4.1.4/channels/production -- \
-    mpirun -n 64 ./solver
-  colltune run tables/imported.yaml --unconfirmed --extrapolate -- mpirun -n 6 ./solver
-  colltune run tables/cluster.yaml --print-environment > with-table.sh
-  LAUNCHER -n 64 sh -c '. ./with-table.sh; exec \"$@\"' sh ./solver input.dat";
 
 /// The warning if no rank has written a summary.
 const NOTHING: &str = "no call was intercepted: the program did not reach MPI_Finalize, is linked statically, or \
@@ -220,7 +216,7 @@ impl Args {
     fn line(&self) -> Result<CommandLine, CliError> {
         let line = CommandLine::read(&self.command, &places().path);
         line.map_err(|error| CliError::NoLauncher {
-            source: Box::new(error.into()),
+            source: error.into(),
         })
     }
 

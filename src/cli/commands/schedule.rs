@@ -7,14 +7,17 @@ pub(super) mod verify;
 use schedule::{ALGORITHMS, Algorithm, Collective};
 
 use super::simulate::SimulateError;
+use super::{Answer, CliError, Console};
 use crate::args::verbs;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
 
 /// List, show, verify and export the algorithms
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune schedule list --collective allreduce
+  colltune schedule show allreduce/dual_root --ranks 6 --blocks 3
+  colltune schedule verify --all --ranks 1..64
+  colltune schedule export bcast/binomial --ranks 16 --bytes 64K --format goal")]
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -27,13 +30,6 @@ verbs! {
     Verify(verify::Args),
     Export(export::Args),
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune schedule list --collective allreduce
-  colltune schedule show allreduce/dual_root --ranks 6 --blocks 3
-  colltune schedule verify --all --ranks 1..64
-  colltune schedule export bcast/binomial --ranks 16 --bytes 64K --format goal";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {

@@ -1,13 +1,12 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
+use super::{Answer, CliError, Console};
 use super::{
-    cancel, check, decide, deploy, doctor, evaluate, fit, import, jobs, measure, plan, pull,
-    schedule, simulate, tune, validate,
+    check, decide, deploy, doctor, evaluate, fit, import, measure, plan, pull, schedule, simulate,
+    tune, validate,
 };
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::{Answer, Failure};
+use crate::exit::Failure;
 
 /// Print the JSON schema of a verb's output with --json
 ///
@@ -18,25 +17,23 @@ use crate::exit::{Answer, Failure};
 ///
 /// `remote` prints the answers of the service; the service describes them at /api/v1/openapi.json.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune schema
+  colltune schema lookup
+  colltune schema schedule list")]
 pub(crate) struct Args {
     /// The verb, as in `fit` or `schedule list`
     #[arg(value_name = "VERB")]
     verb: Vec<String>,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  colltune schema
-  colltune schema lookup
-  colltune schema schedule list";
-
 /// A verb and the schema of its output.
 type Described = (&'static str, fn() -> Schema);
 
 /// The verbs with the types of their output, and `error` for the output of verbs that fail.
 const ANSWERS: [Described; 22] = [
-    ("cancel", of::<Vec<cancel::Ended>>),
+    ("cancel", of::<Vec<tuner::Cancelled>>),
     ("check", of::<check::Answers>),
     ("decide", of::<decide::Rules>),
     ("deploy", of::<deploy::Answers>),
@@ -47,7 +44,7 @@ const ANSWERS: [Described; 22] = [
     ("explain", of::<results::Explanation>),
     ("fit", of::<fit::Answers>),
     ("import", of::<import::Stored>),
-    ("jobs", of::<Vec<jobs::Job>>),
+    ("jobs", of::<Vec<tuner::JobRow>>),
     ("lookup", of::<table::DecisionJson>),
     ("measure", of::<measure::Answers>),
     ("plan", of::<plan::Answers>),

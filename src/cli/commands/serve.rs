@@ -8,9 +8,7 @@ use std::thread;
 use service::{Configuration, Listen, Service};
 use web::Socket;
 
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 use crate::interrupt;
 
 /// Serve campaigns, tables and releases to people and programs
@@ -28,7 +26,11 @@ use crate::interrupt;
 /// Exits with 0 after SIGTERM or SIGINT; with 2 if the configuration or the folder cannot be used; with 3 if the
 /// address is not available, the folder is on a network file system, or another service uses it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune serve
+  colltune serve --listen 127.0.0.1:8000 projects/night
+  colltune serve --config /etc/colltune/service.yaml")]
 pub(crate) struct Args {
     /// The project folder; the current one by default
     #[arg(value_name = "FOLDER", conflicts_with = "config")]
@@ -40,12 +42,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDRESS", value_parser = listen)]
     listen: Option<Listen>,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune serve
-  colltune serve --listen 127.0.0.1:8000 projects/night
-  colltune serve --config /etc/colltune/service.yaml";
 
 fn listen(text: &str) -> Result<Listen, String> {
     if let Some(path) = text.strip_prefix("unix:") {

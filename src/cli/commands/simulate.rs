@@ -14,9 +14,8 @@ use schedule::{Algorithm, Blocks, Collective, Rank};
 
 use super::schedule::call::{ParameterArgs, Placing};
 use super::schedule::named;
-use crate::console::{Console, json};
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
+use crate::console::json;
 use crate::values::{self, Counts};
 
 pub(crate) use error::SimulateError;
@@ -41,7 +40,12 @@ use rows::{Row, Skipped};
 ///
 /// `colltune schema simulate` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune simulate --collective allreduce --nodes 36 --ppn 8 --bytes '64K..16M x16'
+  colltune simulate -c bcast -a binomial,two_tree --ranks '2..1M x32' --bytes 64K --format csv
+  colltune simulate -c allreduce -a dual_root --ranks 6 --bytes 24K --blocks 3 --format svg -o dual.svg
+  colltune simulate -c reduce --ranks 288 --bytes 1M --machine .colltune/quickstart.db --json")]
 pub(crate) struct Args {
     /// The collective
     #[arg(long, short, value_parser = values::collective_with_schedules(), required_unless_present = "algorithm")]
@@ -119,13 +123,6 @@ enum Format {
 
 /// Lengths of calls in one argument; clap would take a `Vec` for several arguments.
 type Sizes = Vec<u64>;
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune simulate --collective allreduce --nodes 36 --ppn 8 --bytes '64K..16M x16'
-  colltune simulate -c bcast -a binomial,two_tree --ranks '2..1M x32' --bytes 64K --format csv
-  colltune simulate -c allreduce -a dual_root --ranks 6 --bytes 24K --blocks 3 --format svg -o dual.svg
-  colltune simulate -c reduce --ranks 288 --bytes 1M --machine .colltune/quickstart.db --json";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {

@@ -33,13 +33,13 @@ pub(super) struct LibraryArg {
 
 impl StoreArgs {
     pub(super) fn analyse(&self) -> Result<CampaignAnalysis, CliError> {
-        self.library.analyse(self.path())
+        analyse(self.path(), self.library.given())
     }
 
     /// Analyses the store with other options of decisions than the campaign's.
     pub(super) fn analyse_with(&self, deciding: Deciding) -> Result<CampaignAnalysis, CliError> {
         let store = Store::open(&store_file(self.path()))?;
-        let library = self.library.library.as_ref();
+        let library = self.library.given();
         Ok(CampaignAnalysis::deciding(&store, library, None, deciding)?)
     }
 
@@ -57,10 +57,6 @@ impl StoreArgs {
 }
 
 impl LibraryArg {
-    pub(super) fn analyse(&self, store: &Path) -> Result<CampaignAnalysis, CliError> {
-        analyse(store, self.library.as_ref())
-    }
-
     pub(super) fn given(&self) -> Option<&Library> {
         self.library.as_ref()
     }
@@ -71,9 +67,6 @@ pub(super) fn analyse(
     store: &Path,
     library: Option<&Library>,
 ) -> Result<CampaignAnalysis, CliError> {
-    Ok(CampaignAnalysis::of(
-        &Store::open(&store_file(store))?,
-        library,
-        None,
-    )?)
+    let store = Store::open(&store_file(store))?;
+    Ok(CampaignAnalysis::of(&store, library, None)?)
 }

@@ -4,14 +4,12 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::Lack;
-use tuner::{CampaignProgress, Measured, SampleOrigin, Tuned};
+use tuner::{Measured, SampleOrigin, SubmittedLaunch, Tuned};
 
 use super::campaign::CampaignArgs;
-use super::detached::{self, Detached};
-use crate::console::Console;
-use crate::error::CliError;
+use super::detached::{self, StoreOutcome};
+use super::{Answer, CliError, Console};
 use crate::events::EventsArg;
-use crate::exit::Answer;
 use crate::interrupt;
 use crate::progress::ProgressDisplay;
 
@@ -34,7 +32,12 @@ use crate::progress::ProgressDisplay;
 ///
 /// `colltune schema tune` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune tune tuning/quickstart.yaml
+  colltune tune --retry-failed campaign.yaml
+  colltune tune --require-confirmed campaign.yaml
+  colltune tune --detach tuning/cluster.yaml")]
 pub(crate) struct Args {
     #[command(flatten)]
     campaign: CampaignArgs,
@@ -48,13 +51,6 @@ pub(crate) struct Args {
     events: EventsArg,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  colltune tune tuning/quickstart.yaml
-  colltune tune --retry-failed campaign.yaml
-  colltune tune --require-confirmed campaign.yaml
-  colltune tune --detach tuning/cluster.yaml";
-
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let at = self.campaign.begin(console)?;
@@ -66,7 +62,7 @@ impl Args {
             if submitted.job.is_some() {
                 drop(observer);
                 if self.events.is_wanted() || self.json {
-                    let outcome = Answers::Detached(detached::outcome(&at, &submitted));
+                    let outcome = Answers::Detached(StoreOutcome::of(&at, &submitted));
                     self.events.conclude(&outcome, console)?;
                 } else {
                     detached::print(&at, &submitted, console)?;
@@ -119,7 +115,7 @@ impl Args {
     }
 }
 
-/// The numbers of rules that are not deployed, with a sentence for each reason.
+/// Sentences about the rules that are not deployed, one for each reason, with their number.
 fn withheld(rules: impl IntoIterator<Item = Lack>) -> Vec<String> {
     let mut lacks: BTreeMap<String, (Lack, usize)> = BTreeMap::new();
     for lack in rules {
@@ -145,7 +141,7 @@ fn withheld(rules: impl IntoIterator<Item = Lack>) -> Vec<String> {
 #[serde(untagged)]
 pub(super) enum Answers<'a> {
     Tuned(Box<Outcome<'a>>),
-    Detached(Detached<'a>),
+    Detached(StoreOutcome<'a, SubmittedLaunch>),
 }
 
 /// The result of tuning. Times are totals over all launches in the store.
@@ -161,16 +157,17 @@ pub(super) struct Outcome<'a> {
     page: Option<&'a Path>,
     /// The exported file for the library; null if nothing was exported.
     export: Option<&'a Path>,
-    /// The number of launches made now.
-    launches: u32,
     #[serde(flatten)]
-    progress: CampaignProgress,
+    measured: Measured,
     /// The number of failures of a candidate in a cell, where it is left out.
     failures: usize,
     /// The total time of measuring.
     measuring_seconds: f64,
     /// The part of the measuring time in launches that confirmed choices.
     confirming_seconds: f64,
+    /// The time of launches beside measuring: starting and ending them, and measurements that were not finished.
+    /// Budgets include it; it is 0 on simulated machines.
+    launching_seconds: f64,
     /// The estimated time that early elimination of candidates saved.
     saved_seconds: f64,
     /// The estimated time of measuring everything; null unless the campaign is guided.
@@ -197,11 +194,11 @@ impl<'a> Outcome<'a> {
             report: &tuned.report_path,
             page: tuned.page_path.as_deref(),
             export: tuned.export.path(),
-            launches: tuned.measured.launches,
-            progress: tuned.measured.progress,
+            measured: tuned.measured,
             failures: analysis.failures.len(),
             measuring_seconds: cost.seconds,
             confirming_seconds: cost.confirming_seconds,
+            launching_seconds: cost.launching_seconds,
             saved_seconds: cost.races.saved_seconds,
             exhaustive_seconds: cost.effort.map(|effort| effort.exhaustive_seconds),
             unconfirmed: analysis.found.unconfirmed_choices(),

@@ -16,9 +16,7 @@ use tuner::export_beside;
 use self::found::{Found, Rewritten};
 use super::campaign::places;
 use super::guarded::{TableArgs, other_orders};
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 use crate::interrupt;
 use crate::progress::ProgressDisplay;
 use crate::values;
@@ -51,7 +49,11 @@ use crate::values;
 ///
 /// `colltune schema validate` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune validate tables/night.yaml
+  colltune validate tables/imported.yaml --campaign tuning/night.yaml --confirm
+  colltune validate tables/night.yaml --deployment library --repair --markdown validated.md")]
 pub(crate) struct Args {
     #[command(flatten)]
     table: TableArgs,
@@ -87,12 +89,6 @@ enum Via {
     /// The measuring program forces each algorithm
     Force,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune validate tables/night.yaml
-  colltune validate tables/imported.yaml --campaign tuning/night.yaml --confirm
-  colltune validate tables/night.yaml --deployment library --repair --markdown validated.md";
 
 /// The points of a table.
 struct Selection {

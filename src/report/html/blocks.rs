@@ -91,8 +91,8 @@ fn figure(
         description: "Measured and expected times against the size of blocks on logarithmic axes, with a curve for \
                       each algorithm and the sizes that the pipelining lemma predicts."
             .to_owned(),
-        x: (Quantity::Bytes, "bytes of a block".to_owned()),
-        y: (Quantity::Seconds, "time".to_owned()),
+        x: (Quantity::Bytes, "bytes of a block"),
+        y: (Quantity::Seconds, "time"),
         curves,
         notes: vec![
             "ring: the fastest measured; vertical line: the pipelining lemma's optimum",

@@ -95,11 +95,9 @@ impl<'v> Group<'v> {
     /// The measured shapes with their cells, those with most at stake first.
     pub(super) fn shapes_by_stake(&self) -> Vec<(CommShape, Vec<&'v CellDecision>)> {
         let mut shapes: Vec<_> = by_shape(self.measured()).into_iter().collect();
-        let order =
-            |(shape, cells): &(CommShape, Vec<&CellDecision>)| (stake(cells), shape.ranks());
-        shapes.sort_by(|a, b| {
-            let (a, b) = (order(a), order(b));
-            b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
+        shapes.sort_by(|(a, of_a), (b, of_b)| {
+            let by_stake = stake(of_b).total_cmp(&stake(of_a));
+            by_stake.then(b.ranks().cmp(&a.ranks()))
         });
         shapes
     }

@@ -138,8 +138,8 @@ fn figure(collective: Collective, shape: CommShape, cells: &[&Compared<'_>]) -> 
             "Times of the default and of the table's choice, divided by that of the strongest \
                       mock-up, against size: above 1 the guideline is violated."
                 .to_owned(),
-        x: (Quantity::Bytes, "bytes".to_owned()),
-        y: (Quantity::Factor, "time / time of the mock-up".to_owned()),
+        x: (Quantity::Bytes, "bytes"),
+        y: (Quantity::Factor, "time / time of the mock-up"),
         curves: vec![
             curve("before: the default", Look::default(), before),
             curve("after: the table's choice", Look::numbered(0), after),

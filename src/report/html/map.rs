@@ -68,12 +68,14 @@ fn map(group: &Group<'_>, along: Along) -> Markup {
 }
 
 /// At most `most` of the values, including the first and the last.
-pub(super) fn thinned<T: Copy>(values: &[T], most: usize) -> Vec<T> {
+pub(super) fn thinned<T: Clone>(values: &[T], most: usize) -> Vec<T> {
     match values.len() {
         all if all <= most => values.to_vec(),
         all => {
             let place = |index: usize| index * (all - 1) / (most - 1).max(1);
-            (0..most).map(|index| values[place(index)]).collect()
+            (0..most)
+                .map(|index| values[place(index)].clone())
+                .collect()
         }
     }
 }

@@ -126,14 +126,10 @@ fn advice(group: &Group<'_>, in_library: Option<f64>) -> &'static str {
 }
 
 /// Whether the table has rules for the library's own settings that replace the default.
-pub(super) fn serves_library(view: &View) -> bool {
-    let chosen = view
-        .cells
-        .iter()
-        .filter_map(|result| result.chosen_in_library.as_ref());
-    chosen
-        .into_iter()
-        .any(|candidate| *candidate != Candidate::Default)
+fn serves_library(view: &View) -> bool {
+    let chosen = view.cells.iter();
+    let mut chosen = chosen.filter_map(|result| result.chosen_in_library.as_ref());
+    chosen.any(|candidate| *candidate != Candidate::Default)
 }
 
 /// Instructions for deploying the table.

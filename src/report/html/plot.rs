@@ -80,8 +80,8 @@ pub(super) struct Plot {
     pub(super) title: String,
     /// The text for screen readers.
     pub(super) description: String,
-    pub(super) x: (Quantity, String),
-    pub(super) y: (Quantity, String),
+    pub(super) x: (Quantity, &'static str),
+    pub(super) y: (Quantity, &'static str),
     pub(super) curves: Vec<Curve>,
     /// Explanations of marks and lines.
     pub(super) notes: Vec<&'static str>,
@@ -248,16 +248,11 @@ pub fn render_times(
         id: String::new(),
         title: title.to_owned(),
         description: String::new(),
-        x: (
-            x,
-            if x == Quantity::Ranks {
-                "ranks"
-            } else {
-                "bytes"
-            }
-            .to_owned(),
-        ),
-        y: (Quantity::Seconds, "time".to_owned()),
+        x: match x {
+            Quantity::Ranks => (x, "ranks"),
+            _ => (x, "bytes"),
+        },
+        y: (Quantity::Seconds, "time"),
         curves: curves.map(curve).collect(),
         notes: Vec::new(),
         reference: None,

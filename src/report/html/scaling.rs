@@ -109,11 +109,8 @@ fn longest_row<'v>(group: &Group<'v>) -> Option<Row<'v>> {
     let row = longest(of_ppn).or_else(|| longest(of_nodes))?;
     Some(Row {
         is_whole: row.shapes.len() <= MOST_SHAPES,
-        shapes: thinned(&(0..row.shapes.len()).collect::<Vec<_>>(), MOST_SHAPES)
-            .into_iter()
-            .map(|index| row.shapes[index].clone())
-            .collect(),
-        ..row
+        shapes: thinned(&row.shapes, MOST_SHAPES),
+        name: row.name,
     })
 }
 
@@ -157,8 +154,8 @@ fn figure(group: &Group<'_>, row: &Row<'_>, kind: Kind) -> Option<Markup> {
         ),
         description: "Median times on logarithmic axes, with a curve for each algorithm."
             .to_owned(),
-        x: (Quantity::Ranks, "ranks".to_owned()),
-        y: (Quantity::Seconds, "time".to_owned()),
+        x: (Quantity::Ranks, "ranks"),
+        y: (Quantity::Seconds, "time"),
         notes,
         reference: None,
         curves,

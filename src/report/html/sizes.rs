@@ -66,8 +66,8 @@ fn figure(group: &Group<'_>, shape: CommShape, all: &[&CellDecision]) -> Option<
                 .join(", ")
         ),
         title,
-        x: (Quantity::Bytes, "bytes".to_owned()),
-        y: (Quantity::Seconds, "time".to_owned()),
+        x: (Quantity::Bytes, "bytes"),
+        y: (Quantity::Seconds, "time"),
         curves,
         notes,
         reference: None,
@@ -120,12 +120,10 @@ fn strongest<'v>(cells: &[&'v CellDecision], kind: &str) -> Option<&'v str> {
             sum.1 += (default.median_seconds / timed.median_seconds).ln();
         }
     }
-    let strength = |(count, sum): &(usize, f64)| (*count, *sum);
-    let best = sums.iter().max_by(|a, b| {
-        let (a, b) = (strength(a.1), strength(b.1));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-    });
-    best.map(|(name, _)| *name)
+    let best = sums
+        .into_iter()
+        .max_by(|(_, a), (_, b)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    best.map(|(name, _)| name)
 }
 
 /// The chosen candidate if it has this algorithm, or else the fastest candidate that does.

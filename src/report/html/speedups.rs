@@ -81,8 +81,8 @@ fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
             "The default's time divided by that of the table's choice, against size, with a curve \
                       for each shape; above 1 the table is faster."
                 .to_owned(),
-        x: (Quantity::Bytes, "bytes".to_owned()),
-        y: (Quantity::Factor, "speed-up".to_owned()),
+        x: (Quantity::Bytes, "bytes"),
+        y: (Quantity::Factor, "speed-up"),
         curves,
         notes,
         reference: Some(1.0),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use campaign::LauncherConfig;
-use launcher::BatchEnd;
+use launcher::{BatchEnd, RecordedState};
 use store::LaunchOutcome;
 use vocabulary::Purpose;
 use wire::{Finish, Plan};
@@ -12,7 +12,7 @@ use super::{AfterLaunch, Measuring, SubmittedJob};
 use crate::agenda::{LITTLE_BUDGET_SECONDS, spent_seconds};
 use crate::confirming::confirms;
 use crate::launch::{Ended, OnInterrupt};
-use crate::{TunerError, TuningEvent};
+use crate::{LaunchState, TunerError, TuningEvent};
 
 /// The number of consecutive launches without a result after which measuring ends.
 const MOST_FRUITLESS: u32 = 3;
@@ -80,7 +80,7 @@ impl Measuring<'_> {
         self.left = Some(SubmittedJob {
             launch: plan.launch,
             id: id.clone(),
-            standing: standing.clone(),
+            state: LaunchState::from(&RecordedState::Current(standing.clone())),
             is_new,
         });
         match self.watch {

@@ -10,7 +10,6 @@ use utoipa::IntoParams;
 
 use crate::conditions::{Expected, channel_tag, mark, unchanged};
 use crate::extract::{self, Path, Query};
-use crate::problem::ProblemJson;
 use crate::{App, Problem, Visitor};
 
 /// `Cache-Control` of a manifest: clients revalidate it on each use, and get 304 if it has not changed.
@@ -21,7 +20,7 @@ const ASK_AGAIN: &str = "no-cache";
     get, path = "/api/v1/channels", tag = "releases",
     responses(
         (status = 200, body = Vec<Release>),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
 pub(crate) async fn list(
@@ -67,8 +66,8 @@ impl Pull {
     responses(
         (status = 200, body = Manifest),
         (status = 304, description = "The release is still the one in `If-None-Match`"),
-        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
-        (status = 404, description = "No such channel, or it has no releases", body = ProblemJson),
+        (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+        (status = 404, description = "No such channel, or it has no releases", body = Problem),
     )
 )]
 pub(crate) async fn manifest(
@@ -98,8 +97,8 @@ pub(crate) async fn manifest(
     params(ChannelKey, Slice),
     responses(
         (status = 200, body = Page<Release>),
-        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
-        (status = 404, body = ProblemJson),
+        (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+        (status = 404, body = Problem),
     )
 )]
 pub(crate) async fn releases(
@@ -109,10 +108,7 @@ pub(crate) async fn releases(
     Query(slice): Query<Slice>,
 ) -> Result<Json<Page<Release>>, Problem> {
     visitor.require_read(Some(&key.machine))?;
-    Ok(Json(
-        app.ask(move |service| service.releases(&key, slice))
-            .await?,
-    ))
+    app.json(move |service| service.releases(&key, slice)).await
 }
 
 /// Releases a table, rolls back or withdraws.
@@ -126,13 +122,13 @@ pub(crate) async fn releases(
     request_body = ReleaseRequest,
     responses(
         (status = 201, body = Release),
-        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
-        (status = 404, body = ProblemJson),
-        (status = 409, description = "Gates are closed (listed in `gates`), or there is nothing to roll back to", body = ProblemJson),
-        (status = 412, description = "The channel is at another release", body = ProblemJson),
-        (status = 413, body = ProblemJson), (status = 415, body = ProblemJson), (status = 422, body = ProblemJson),
-        (status = 428, description = "Neither `If-Match` nor `If-None-Match`", body = ProblemJson),
-        (status = 507, description = "The disk is full", body = ProblemJson),
+        (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+        (status = 404, body = Problem),
+        (status = 409, description = "Gates are closed (listed in `gates`), or there is nothing to roll back to", body = Problem),
+        (status = 412, description = "The channel is at another release", body = Problem),
+        (status = 413, body = Problem), (status = 415, body = Problem), (status = 422, body = Problem),
+        (status = 428, description = "Neither `If-Match` nor `If-None-Match`", body = Problem),
+        (status = 507, description = "The disk is full", body = Problem),
     )
 )]
 pub(crate) async fn release(
@@ -172,7 +168,7 @@ pub(crate) struct Candidate {
     params(Candidate),
     responses(
         (status = 200, body = Vec<Gate>),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     )
 )]
 pub(crate) async fn gates(
@@ -186,8 +182,6 @@ pub(crate) async fn gates(
         library: of.library,
         channel: of.channel,
     };
-    Ok(Json(
-        app.ask(move |service| service.gates(&key, &of.digest))
-            .await?,
-    ))
+    app.json(move |service| service.gates(&key, &of.digest))
+        .await
 }

@@ -14,7 +14,6 @@ use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
 
 use super::tasks::seen;
 use crate::extract::{Path, text_of};
-use crate::problem::ProblemJson;
 use crate::{App, Problem, Visitor};
 
 /// The interval of the comments that are sent while there are no events; they detect dead connections.
@@ -29,8 +28,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
     params(("Last-Event-ID" = Option<String>, Header)),
     responses(
         (status = 200, body = FeedItem, content_type = "text/event-stream"),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
-        (status = 503, description = "Too many event streams", body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem),
+        (status = 503, description = "Too many event streams", body = Problem),
     )
 )]
 pub(crate) async fn all(
@@ -48,8 +47,8 @@ pub(crate) async fn all(
     params(("id" = u64, Path), ("Last-Event-ID" = Option<String>, Header)),
     responses(
         (status = 200, body = FeedItem, content_type = "text/event-stream"),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
-        (status = 503, description = "Too many event streams", body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
+        (status = 503, description = "Too many event streams", body = Problem),
     )
 )]
 pub(crate) async fn of_task(

@@ -11,7 +11,6 @@ use utoipa::{IntoParams, ToSchema};
 use vocabulary::{CommShape, RankOrder, units};
 
 use crate::extract::{self, Path, Query};
-use crate::problem::ProblemJson;
 use crate::{App, Problem, Visitor};
 
 /// The most questions in one request.
@@ -91,8 +90,8 @@ pub(crate) struct Answers {
     params(ChannelKey, Question),
     responses(
         (status = 200, description = "The output of `colltune lookup --json`", body = Object),
-        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
-        (status = 404, body = ProblemJson), (status = 422, body = ProblemJson),
+        (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+        (status = 404, body = Problem), (status = 422, body = Problem),
     )
 )]
 pub(crate) async fn one(
@@ -113,9 +112,9 @@ pub(crate) async fn one(
     params(ChannelKey), request_body = Vec<Question>,
     responses(
         (status = 200, body = Answers),
-        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
-        (status = 404, body = ProblemJson), (status = 413, body = ProblemJson), (status = 415, body = ProblemJson),
-        (status = 422, body = ProblemJson),
+        (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+        (status = 404, body = Problem), (status = 413, body = Problem), (status = 415, body = Problem),
+        (status = 422, body = Problem),
     )
 )]
 pub(crate) async fn many(

@@ -7,7 +7,6 @@ use service::CampaignEntry;
 use utoipa::ToSchema;
 
 use crate::pages::readable_campaigns;
-use crate::problem::ProblemJson;
 use crate::{App, Problem, Visitor};
 
 /// A machine that tasks run on.
@@ -30,7 +29,7 @@ pub(crate) struct Machine {
     get, path = "/api/v1/machines", tag = "machines",
     responses(
         (status = 200, body = Vec<Machine>),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
 pub(crate) async fn list(
@@ -64,7 +63,7 @@ pub(crate) async fn list(
     get, path = "/api/v1/campaigns", tag = "machines",
     responses(
         (status = 200, body = Vec<CampaignEntry>),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
 pub(crate) async fn campaigns(
@@ -72,6 +71,6 @@ pub(crate) async fn campaigns(
     visitor: Visitor,
 ) -> Result<Json<Vec<CampaignEntry>>, Problem> {
     visitor.require_read_anything()?;
-    let campaigns = app.ask(move |service| readable_campaigns(service, &visitor));
-    Ok(Json(campaigns.await?))
+    app.json(move |service| readable_campaigns(service, &visitor))
+        .await
 }

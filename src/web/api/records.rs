@@ -9,7 +9,6 @@ use service::{AuditRow, NewToken, Page, Slice, TokenRow};
 use utoipa::ToSchema;
 
 use crate::extract::{self, Path, Query};
-use crate::problem::ProblemJson;
 use crate::{App, Problem, Visitor};
 
 /// A token with its secret.
@@ -26,17 +25,15 @@ pub(crate) struct MadeToken {
     get, path = "/api/v1/tokens", tag = "tokens",
     responses(
         (status = 200, body = Vec<TokenRow>),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
 pub(crate) async fn tokens(
     State(app): State<App>,
     visitor: Visitor,
 ) -> Result<Json<Vec<TokenRow>>, Problem> {
-    Ok(Json(
-        app.ask(move |service| service.tokens(&visitor.actor))
-            .await?,
-    ))
+    app.json(move |service| service.tokens(&visitor.actor))
+        .await
 }
 
 /// Makes a token. Needs the scope `admin`.
@@ -44,8 +41,8 @@ pub(crate) async fn tokens(
     post, path = "/api/v1/tokens", tag = "tokens", request_body = NewToken,
     responses(
         (status = 201, description = "The token; its secret is shown only here", body = MadeToken),
-        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
-        (status = 413, body = ProblemJson), (status = 415, body = ProblemJson), (status = 422, body = ProblemJson),
+        (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+        (status = 413, body = Problem), (status = 415, body = Problem), (status = 422, body = Problem),
     )
 )]
 pub(crate) async fn make_token(
@@ -72,7 +69,7 @@ pub(crate) async fn make_token(
     delete, path = "/api/v1/tokens/{id}", tag = "tokens", params(("id" = u64, Path)),
     responses(
         (status = 204, description = "The token is revoked"),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     )
 )]
 pub(crate) async fn revoke_token(
@@ -90,7 +87,7 @@ pub(crate) async fn revoke_token(
     get, path = "/api/v1/audit", tag = "tokens", params(Slice),
     responses(
         (status = 200, body = Page<AuditRow>),
-        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
 pub(crate) async fn audit(
@@ -98,8 +95,6 @@ pub(crate) async fn audit(
     visitor: Visitor,
     Query(slice): Query<Slice>,
 ) -> Result<Json<Page<AuditRow>>, Problem> {
-    Ok(Json(
-        app.ask(move |service| service.audit(&visitor.actor, slice))
-            .await?,
-    ))
+    app.json(move |service| service.audit(&visitor.actor, slice))
+        .await
 }

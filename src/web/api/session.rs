@@ -7,7 +7,6 @@ use axum::response::IntoResponse;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::problem::ProblemJson;
 use crate::{App, Peer, Problem, Visitor, auth, extract};
 
 /// A token to exchange for a session.
@@ -30,10 +29,10 @@ pub(crate) struct Session {
     post, path = "/api/v1/session", tag = "session", request_body = LogIn,
     responses(
         (status = 201, description = "`Set-Cookie` has the session", body = Session),
-        (status = 400, body = ProblemJson), (status = 401, description = "A wrong token", body = ProblemJson),
-        (status = 403, description = "The request comes from a page of another site", body = ProblemJson),
-        (status = 413, body = ProblemJson), (status = 415, body = ProblemJson), (status = 422, body = ProblemJson),
-        (status = 429, description = "Too many wrong tokens", body = ProblemJson),
+        (status = 400, body = Problem), (status = 401, description = "A wrong token", body = Problem),
+        (status = 403, description = "The request comes from a page of another site", body = Problem),
+        (status = 413, body = Problem), (status = 415, body = Problem), (status = 422, body = Problem),
+        (status = 429, description = "Too many wrong tokens", body = Problem),
     )
 )]
 pub(crate) async fn begin(
@@ -58,7 +57,7 @@ pub(crate) async fn begin(
     params(("X-Form-Token" = Option<String>, Header)),
     responses(
         (status = 204, description = "The session has ended"),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
 pub(crate) async fn end(

@@ -15,7 +15,6 @@ use utoipa::ToSchema;
 
 use crate::conditions::{mark, tag, unchanged};
 use crate::extract::{Path, Query, Text};
-use crate::problem::ProblemJson;
 use crate::{App, Problem, Visitor};
 
 /// `Cache-Control` of a table: the content of a digest never changes.
@@ -43,7 +42,7 @@ async fn require_read(app: &App, visitor: &Visitor, digest: &Digest) -> Result<(
     responses(
         (status = 200, body = String, content_type = "application/yaml"),
         (status = 304, description = "Not modified"),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     )
 )]
 pub(crate) async fn blob(
@@ -69,8 +68,8 @@ pub(crate) async fn blob(
     get, path = "/api/v1/machines/{machine}/tables", tag = "tables", params(("machine" = String, Path), Slice),
     responses(
         (status = 200, body = Page<Version>),
-        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
-        (status = 404, body = ProblemJson),
+        (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+        (status = 404, body = Problem),
     )
 )]
 pub(crate) async fn of_machine(
@@ -80,11 +79,11 @@ pub(crate) async fn of_machine(
     Query(slice): Query<Slice>,
 ) -> Result<Json<Page<Version>>, Problem> {
     visitor.require_read(Some(&machine))?;
-    let versions = app.ask(move |service| {
+    let versions = app.json(move |service| {
         service.configuration().machine(&machine)?;
         service.versions(Some(&machine), None, slice)
     });
-    Ok(Json(versions.await?))
+    versions.await
 }
 
 /// Adds a table that was made elsewhere. Needs the scope `publish`.
@@ -93,10 +92,10 @@ pub(crate) async fn of_machine(
     request_body(content = String, content_type = "application/yaml"),
     responses(
         (status = 201, description = "`Location` has its address", body = Version),
-        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
-        (status = 404, body = ProblemJson), (status = 413, body = ProblemJson),
-        (status = 422, description = "Not a table; `line` and `column` give the place", body = ProblemJson),
-        (status = 507, description = "The disk is full", body = ProblemJson),
+        (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+        (status = 404, body = Problem), (status = 413, body = Problem),
+        (status = 422, description = "Not a table; `line` and `column` give the place", body = Problem),
+        (status = 507, description = "The disk is full", body = Problem),
     )
 )]
 pub(crate) async fn take_in(
@@ -172,7 +171,7 @@ fn view(service: &Service, digest: Digest) -> Result<TableView, ServiceError> {
     get, path = "/api/v1/tables/{digest}", tag = "tables", params(("digest" = Digest, Path)),
     responses(
         (status = 200, body = TableView),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     )
 )]
 pub(crate) async fn one(
@@ -210,7 +209,7 @@ pub(crate) struct Difference {
     params(("digest" = Digest, Path, description = "The later table"), ("other" = Digest, Path, description = "The earlier table")),
     responses(
         (status = 200, body = Difference),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     )
 )]
 pub(crate) async fn diff(
@@ -220,7 +219,7 @@ pub(crate) async fn diff(
 ) -> Result<Json<Difference>, Problem> {
     require_read(&app, &visitor, &after).await?;
     require_read(&app, &visitor, &before).await?;
-    let difference = app.ask(move |service| {
+    let difference = app.json(move |service| {
         let diff = service.table(&before)?.diff(&service.table(&after)?);
         Ok(Difference {
             before,
@@ -228,7 +227,7 @@ pub(crate) async fn diff(
             diff,
         })
     });
-    Ok(Json(difference.await?))
+    difference.await
 }
 
 /// A self-contained page about the table.
@@ -236,7 +235,7 @@ pub(crate) async fn diff(
     get, path = "/api/v1/tables/{digest}/report", tag = "tables", params(("digest" = Digest, Path)),
     responses(
         (status = 200, body = String, content_type = "text/html"),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     )
 )]
 pub(crate) async fn report(
@@ -265,8 +264,8 @@ pub(crate) async fn report(
     params(("digest" = Digest, Path), ("format" = String, Path, description = "`openmpi`, `openmpi-json`, `mpich`, `c-header`")),
     responses(
         (status = 200, body = String, content_type = "text/plain"),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
-        (status = 409, description = "The table cannot be written in this format", body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
+        (status = 409, description = "The table cannot be written in this format", body = Problem),
     )
 )]
 pub(crate) async fn export(

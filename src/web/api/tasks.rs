@@ -9,7 +9,6 @@ use service::{Page, Slice, Task, TaskFilter, TaskId, TaskRequest, TaskState};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::extract::{self, Path, Query, text_of};
-use crate::problem::ProblemJson;
 use crate::{App, Problem, Visitor};
 
 /// The selection of tasks.
@@ -34,8 +33,8 @@ pub(crate) struct Asked {
     get, path = "/api/v1/tasks", tag = "tasks", params(Asked),
     responses(
         (status = 200, body = Page<Task>),
-        (status = 400, description = "Unknown query", body = ProblemJson),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
+        (status = 400, description = "Unknown query", body = Problem),
+        (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
 pub(crate) async fn list(
@@ -53,10 +52,7 @@ pub(crate) async fn list(
         machine: asked.machine,
         campaign: asked.campaign,
     };
-    Ok(Json(
-        app.ask(move |service| service.tasks(&filter, slice))
-            .await?,
-    ))
+    app.json(move |service| service.tasks(&filter, slice)).await
 }
 
 /// Adds a task to the queue.
@@ -68,11 +64,11 @@ pub(crate) async fn list(
     request_body = TaskRequest,
     responses(
         (status = 202, description = "The task; `Location` has its address", body = Task),
-        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
-        (status = 404, description = "No such machine, campaign or table", body = ProblemJson),
-        (status = 409, description = "The key belongs to another request", body = ProblemJson),
-        (status = 413, body = ProblemJson), (status = 415, body = ProblemJson), (status = 422, body = ProblemJson),
-        (status = 507, description = "The disk is full", body = ProblemJson),
+        (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+        (status = 404, description = "No such machine, campaign or table", body = Problem),
+        (status = 409, description = "The key belongs to another request", body = Problem),
+        (status = 413, body = Problem), (status = 415, body = Problem), (status = 422, body = Problem),
+        (status = 507, description = "The disk is full", body = Problem),
     )
 )]
 pub(crate) async fn submit(
@@ -114,7 +110,7 @@ pub(super) async fn seen(app: &App, visitor: &Visitor, id: TaskId) -> Result<Tas
     get, path = "/api/v1/tasks/{id}", tag = "tasks", params(("id" = u64, Path)),
     responses(
         (status = 200, body = Task),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     )
 )]
 pub(crate) async fn one(
@@ -130,8 +126,8 @@ pub(crate) async fn one(
     post, path = "/api/v1/tasks/{id}/cancel", tag = "tasks", params(("id" = u64, Path)),
     responses(
         (status = 202, body = Task),
-        (status = 401, body = ProblemJson), (status = 403, body = ProblemJson), (status = 404, body = ProblemJson),
-        (status = 409, description = "The task has ended", body = ProblemJson),
+        (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
+        (status = 409, description = "The task has ended", body = Problem),
     )
 )]
 pub(crate) async fn cancel(
@@ -169,8 +165,8 @@ pub(crate) struct LogPart {
     get, path = "/api/v1/tasks/{id}/log", tag = "tasks", params(("id" = u64, Path), From),
     responses(
         (status = 200, body = LogPart),
-        (status = 400, body = ProblemJson), (status = 401, body = ProblemJson), (status = 403, body = ProblemJson),
-        (status = 404, description = "No such task, or it has no log", body = ProblemJson),
+        (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
+        (status = 404, description = "No such task, or it has no log", body = Problem),
     )
 )]
 pub(crate) async fn log(

@@ -8,7 +8,7 @@ use axum::extract::Path;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use service::{Digest, ServiceError};
+use service::Digest;
 
 use crate::{App, Problem};
 
@@ -37,12 +37,7 @@ async fn file(Path((digest, file)): Path<(String, String)>) -> Result<Response, 
         "style.css" if is_current => ("text/css", [report::FIGURE_STYLE, STYLE].concat()),
         "refresh.js" if is_current => ("text/javascript", SCRIPT.to_owned()),
         "icon.svg" if is_current => ("image/svg+xml", ICON.to_owned()),
-        _ => {
-            return Err(Problem::from(ServiceError::NotFound {
-                kind: "file",
-                name: file,
-            }));
-        }
+        _ => return Err(Problem::not_found("file", file)),
     };
     let headers = [
         (CONTENT_TYPE, format!("{kind}; charset=utf-8")),

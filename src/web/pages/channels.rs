@@ -7,9 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
-use service::{
-    ChannelKey, Digest, GateState, Page, Release, ReleaseAction, ReleaseRequest, Scope, Slice,
-};
+use service::{ChannelKey, Digest, GateState, Page, Release, ReleaseAction, Scope, Slice};
 
 use super::elements::{ago, channel_address, gates, pager, refusal, table_link, when, wide};
 use super::forms::{Before, Fields, Reader, Sent};
@@ -115,15 +113,9 @@ async fn change(
     action: ReleaseAction,
     digest: Option<Digest>,
 ) -> Result<Response, Problem> {
-    let request = ReleaseRequest {
-        digest,
-        action,
-        reason: sent.fields.text("reason").to_owned(),
-        override_gates: sent.fields.given("override").is_some(),
-    };
-    match carry_out(app, sent, &key, request).await {
+    match carry_out(app, sent, &key, action, digest).await {
         Ok(()) => Ok(Redirect::to(&channel_address(&key)).into_response()),
-        Err(problem) if problem.status().is_server_error() => Err(problem),
+        Err(problem) if problem.status.is_server_error() => Err(problem),
         Err(problem) => page(app, &sent.visitor, key, None, &sent.fields, Some(&problem)).await,
     }
 }
@@ -159,14 +151,14 @@ async fn page(
     let frame =
         Frame::new(&title, Some(visitor), "/channels").live(EVENTS.filter(|_| before.is_none()));
     let content = html! {
-        (refusal(refused.map(Problem::detail)))
-        @if let Some(problem) = refused { @if !problem.gates().is_empty() { (gates(problem.gates())) } }
+        (refusal(refused))
+        @if let Some(problem) = refused { @if !problem.gates.is_empty() { (gates(&problem.gates)) } }
         div #history data-live { (history(&newest, &releases)) }
         (pager(&channel_address(&key), before, releases.next))
         @if let Some(obstacle) = submit::obstacle(visitor, Scope::Publish) { (obstacle) }
         @else { (forms(visitor, &newest, &releases, fields)) }
     };
-    let status = refused.map_or(StatusCode::OK, Problem::status);
+    let status = refused.map_or(StatusCode::OK, |problem| problem.status);
     Ok((status, frame.html(&content)).into_response())
 }
 

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use service::{ChannelKey, Digest, Gate, GateState, Task, TaskId, TaskKind, TaskState};
 
 use super::layout::{encoded, encoded_path};
+use crate::Problem;
 
 /// A time, to the minute.
 pub(super) fn when(at: Timestamp) -> Markup {
@@ -132,8 +133,8 @@ pub(super) fn error(reason: &str) -> Markup {
 }
 
 /// The reason why a form was refused, shown above it.
-pub(super) fn refusal(reason: Option<&str>) -> Markup {
+pub(super) fn refusal(refused: Option<&Problem>) -> Markup {
     html! {
-        @if let Some(reason) = reason { div.refusal role="alert" { p { strong { "Nothing was changed." } } (error(reason)) } }
+        @if let Some(Problem { detail, .. }) = refused { div.refusal role="alert" { p { strong { "Nothing was changed." } } (error(detail)) } }
     }
 }

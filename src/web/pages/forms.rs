@@ -13,7 +13,6 @@ use super::layout::with_query;
 use crate::{App, Problem, Visitor};
 
 /// A visitor who may read. Others are redirected to the login page, which leads back.
-#[derive(Debug)]
 pub(super) struct Reader(pub(super) Visitor);
 
 impl FromRequestParts<App> for Reader {
@@ -25,7 +24,7 @@ impl FromRequestParts<App> for Reader {
                 Ok(()) => Ok(Self(visitor)),
                 Err(problem) => Err(problem.into_response()),
             },
-            Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => Err(login(parts)),
+            Err(problem) if problem.status == StatusCode::UNAUTHORIZED => Err(login(parts)),
             Err(problem) => Err(problem.into_response()),
         }
     }
@@ -42,7 +41,6 @@ fn login(parts: &Parts) -> Response {
 }
 
 /// The fields of a form that a logged-in visitor sent from one of the service's pages.
-#[derive(Debug)]
 pub(super) struct Sent {
     pub(super) visitor: Visitor,
     pub(super) fields: Fields,
@@ -90,7 +88,6 @@ impl FromRequest<App> for Fields {
 }
 
 impl Fields {
-    /// Adds a field.
     pub(super) fn with(mut self, name: &str, value: &str) -> Self {
         self.0.push((name.to_owned(), value.to_owned()));
         self

@@ -9,11 +9,9 @@ use super::assets;
 use crate::Visitor;
 
 /// A page without its content.
-#[derive(Debug)]
 pub(super) struct Frame<'a> {
     /// The title, which is also the heading of the first level.
     title: &'a str,
-    /// The visitor; absent if not known.
     visitor: Option<&'a Visitor>,
     /// The address of the page's entry in the navigation; empty if it has none.
     place: &'a str,

@@ -22,7 +22,7 @@ pub(super) async fn show(Query(asked): Query<Asked>) -> Response {
     page(&asked.next, None).into_response()
 }
 
-fn page(next: &str, refused: Option<&str>) -> axum::response::Html<String> {
+fn page(next: &str, refused: Option<&Problem>) -> axum::response::Html<String> {
     let frame = Frame::new("Log in", None, "");
     frame.html(&html! {
         (refusal(refused))
@@ -49,9 +49,9 @@ pub(super) async fn begin(
     let next = own_address(fields.text("next"));
     match auth::begin(&app, peer, fields.text("token")).await {
         Ok(begun) => Ok(([(SET_COOKIE, begun.cookie)], Redirect::to(next)).into_response()),
-        Err(problem) if problem.status().is_client_error() => {
-            let mut answer = page(next, Some(problem.detail())).into_response();
-            *answer.status_mut() = problem.status();
+        Err(problem) if problem.status.is_client_error() => {
+            let mut answer = page(next, Some(&problem)).into_response();
+            *answer.status_mut() = problem.status;
             problem.set_headers(&mut answer);
             Ok(answer)
         }

@@ -70,14 +70,12 @@ pub(crate) fn router() -> Router<App> {
 
 /// A page for a problem; the visitor is not known.
 pub(crate) fn problem(problem: &Problem) -> Html<String> {
-    let status = problem.status();
-    let title = status.canonical_reason().unwrap_or("Error");
-    let frame = Frame::new(title, None, "");
+    let frame = Frame::new(problem.title, None, "");
     frame.html(&html! {
-        div.refusal role="alert" { (elements::error(problem.detail())) }
-        @if !problem.gates().is_empty() { (elements::gates(problem.gates())) }
-        @if let Some((line, column)) = problem.place() { p { "In line " (line) ", column " (column) "." } }
-        @if problem.lacks_scope() { p { a href="/login" { "Log in" } " with a token that has the scope." } }
-        p { "Status " (status.as_u16()) ". " a href="/" { "To the overview" } }
+        div.refusal role="alert" { (elements::error(&problem.detail)) }
+        @if !problem.gates.is_empty() { (elements::gates(&problem.gates)) }
+        @if let (Some(line), Some(column)) = (problem.line, problem.column) { p { "In line " (line) ", column " (column) "." } }
+        @if problem.lacks_scope { p { a href="/login" { "Log in" } " with a token that has the scope." } }
+        p { "Status " (problem.status.as_u16()) ". " a href="/" { "To the overview" } }
     })
 }

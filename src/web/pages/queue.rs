@@ -65,7 +65,7 @@ pub(super) async fn show(
 pub(super) async fn submit(State(app): State<App>, sent: Sent) -> Result<Response, Problem> {
     match submit::submit(&app, &sent).await {
         Ok(id) => Ok(Redirect::to(&format!("/tasks/{id}")).into_response()),
-        Err(problem) if problem.status().is_server_error() => Err(problem),
+        Err(problem) if problem.status.is_server_error() => Err(problem),
         Err(problem) => {
             let refused = Some(&problem);
             page(&app, &sent.visitor, Asked::default(), &sent.fields, refused).await
@@ -108,10 +108,10 @@ async fn page(
         }
         section #submit aria-labelledby="submit-head" {
             h2 #submit-head { "Submit a task" }
-            (submit::form(visitor, &campaigns, &machines, fields, refused.map(Problem::detail)))
+            (submit::form(visitor, &campaigns, &machines, fields, refused))
         }
     };
-    let status = refused.map_or(StatusCode::OK, Problem::status);
+    let status = refused.map_or(StatusCode::OK, |problem| problem.status);
     Ok((status, frame.html(&content)).into_response())
 }
 

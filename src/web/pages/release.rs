@@ -151,15 +151,17 @@ pub(super) async fn release(
 ) -> Result<Response, Problem> {
     let digest = table::parsed(&digest)?;
     let key = key(&sent.fields)?;
-    let request = ReleaseRequest {
-        digest: Some(digest.clone()),
-        action: ReleaseAction::Release,
-        reason: sent.fields.text("reason").to_owned(),
-        override_gates: sent.fields.given("override").is_some(),
-    };
-    match carry_out(&app, &sent, &key, request).await {
+    match carry_out(
+        &app,
+        &sent,
+        &key,
+        ReleaseAction::Release,
+        Some(digest.clone()),
+    )
+    .await
+    {
         Ok(()) => Ok(Redirect::to(&channel_address(&key)).into_response()),
-        Err(problem) if problem.status().is_server_error() => Err(problem),
+        Err(problem) if problem.status.is_server_error() => Err(problem),
         Err(problem) => {
             let asked = table::Asked {
                 machine: key.machine,
@@ -205,8 +207,15 @@ pub(super) async fn carry_out(
     app: &App,
     sent: &Sent,
     key: &ChannelKey,
-    request: ReleaseRequest,
+    action: ReleaseAction,
+    digest: Option<Digest>,
 ) -> Result<(), Problem> {
+    let request = ReleaseRequest {
+        digest,
+        action,
+        reason: sent.fields.text("reason").to_owned(),
+        override_gates: sent.fields.given("override").is_some(),
+    };
     let expected = sent.fields.number("expected")?;
     let (actor, key) = (sent.visitor.actor.clone(), key.clone());
     app.ask(move |service| service.release(&actor, &key, &request, expected))

@@ -15,7 +15,7 @@ pub(super) fn form(
     campaigns: &[CampaignEntry],
     machines: &[String],
     fields: &Fields,
-    refused: Option<&str>,
+    refused: Option<&Problem>,
 ) -> Markup {
     let readable = || campaigns.iter().filter(|entry| entry.problem.is_none());
     html! {

@@ -160,7 +160,7 @@ pub(super) async fn page(
         .await?;
     let title = format!("Table {}", shown.name);
     let frame = Frame::new(&title, Some(visitor), "/tables");
-    let status = refused.map_or(StatusCode::OK, Problem::status);
+    let status = refused.map_or(StatusCode::OK, |problem| problem.status);
     Ok((
         status,
         frame.html(&content(visitor, &shown, fields, refused)),
@@ -170,10 +170,8 @@ pub(super) async fn page(
 
 fn content(visitor: &Visitor, shown: &Shown, fields: &Fields, refused: Option<&Problem>) -> Markup {
     html! {
-        @if let Some(problem) = refused {
-            (refusal(Some(problem.detail())))
-            p { a href="#release" { "To the form" } }
-        }
+        (refusal(refused))
+        @if refused.is_some() { p { a href="#release" { "To the form" } } }
         nav.contents aria-label="Parts of the page" {
             ul {
                 li { a href="#validations" { "Validations" } }

@@ -35,7 +35,7 @@ pub(super) async fn make(State(app): State<App>, sent: Sent) -> Result<Response,
     let Sent { visitor, fields } = &sent;
     match begin(&app, visitor, fields).await {
         Ok(made) => page(&app, visitor, &Fields::default(), Some(&made), None).await,
-        Err(problem) if problem.status() == StatusCode::UNPROCESSABLE_ENTITY => {
+        Err(problem) if problem.status == StatusCode::UNPROCESSABLE_ENTITY => {
             page(&app, visitor, fields, None, Some(&problem)).await
         }
         Err(problem) => Err(problem),
@@ -89,7 +89,7 @@ async fn page(
         .await?;
     let frame = Frame::new("Tokens", Some(visitor), "/tokens");
     let content = html! {
-        (refusal(refused.map(Problem::detail)))
+        (refusal(refused))
         @if let Some((secret, row)) = made {
             div.shown-once role="status" {
                 p { "The token " strong { (row.name) } " was made. Copy it now, it is not shown again:" }
@@ -102,7 +102,7 @@ async fn page(
             (form(visitor, &machines, fields))
         }
     };
-    let status = refused.map_or(StatusCode::OK, Problem::status);
+    let status = refused.map_or(StatusCode::OK, |problem| problem.status);
     Ok((status, frame.html(&content)).into_response())
 }
 

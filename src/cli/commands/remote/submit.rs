@@ -1,5 +1,5 @@
 use client::{Ask, Task};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::tasks::{described, followed};
 use super::{Answer, Asking, CliError};
@@ -12,7 +12,10 @@ use super::{Answer, Asking, CliError};
 /// With --wait, exits like the task's own verb: with 0, with 1 if a validation or check answers "no", or with another
 /// code if it failed; with 3 if the task was cancelled.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune remote submit tune --campaign tuning/night.yaml --budget 10m --wait
+  colltune remote submit validate --machine cluster --table DIGEST --key nightly-2026-11-20 --json")]
 pub(super) struct Args {
     /// The kind of task
     #[arg(value_name = "KIND", value_parser = ["tune", "validate", "check", "report"])]
@@ -46,11 +49,6 @@ pub(super) struct Args {
     wait: bool,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  colltune remote submit tune --campaign tuning/night.yaml --budget 10m --wait
-  colltune remote submit validate --machine cluster --table DIGEST --key nightly-2026-11-20 --json";
-
 impl Args {
     pub(super) fn run(&self, asking: &Asking) -> Result<Answer, CliError> {
         let body = self.request();
@@ -66,29 +64,25 @@ impl Args {
     }
 
     fn request(&self) -> Value {
-        let given = |fields: &[(&str, Option<Value>)]| {
-            let fields = fields.iter().cloned();
-            let fields = fields.filter_map(|(name, value)| Some((name.to_owned(), value?)));
-            Value::Object(fields.collect::<Map<_, _>>())
-        };
-        let text = |text: &Option<String>| text.clone().map(Value::from);
-        given(&[
-            ("kind", text(&Some(self.kind.clone()))),
-            ("machine", text(&self.machine)),
-            ("campaign", text(&self.campaign)),
-            ("table", text(&self.table)),
-            (
-                "overrides",
-                Some(given(&[
-                    ("budget", text(&self.budget)),
-                    ("sizes", text(&self.sizes)),
-                    (
-                        "collectives",
-                        self.collectives.as_ref().map(|all| json!(all)),
-                    ),
-                    ("nodes", self.nodes.as_ref().map(|all| json!(all))),
-                ])),
-            ),
-        ])
+        given(json!({
+            "kind": self.kind,
+            "machine": self.machine,
+            "campaign": self.campaign,
+            "table": self.table,
+            "overrides": given(json!({
+                "budget": self.budget,
+                "sizes": self.sizes,
+                "collectives": self.collectives,
+                "nodes": self.nodes,
+            })),
+        }))
     }
+}
+
+/// An object without the fields that are null.
+fn given(mut object: Value) -> Value {
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    object
 }

@@ -54,7 +54,6 @@ impl TasksArgs {
     }
 }
 
-/// The columns of a task.
 fn row(task: &Task) -> [String; 6] {
     let asked = |place: &str| text(&task.request, place);
     let of = [

@@ -118,7 +118,6 @@ impl CallArgs {
         }
     }
 
-    /// Ranks in the communicator.
     pub(super) fn ranks(&self) -> u32 {
         // The argument parser requires one of the two.
         let shape = || self.shape.map_or(1, CommShape::ranks);

@@ -7,9 +7,7 @@ use schedule::{Rank, Schedule};
 
 use super::call::CallArgs;
 use super::units;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 
 /// Write the messages of an algorithm as a trace for a simulator
 ///
@@ -26,7 +24,11 @@ use crate::exit::Answer;
 /// In both formats copies cost nothing, signals are messages of one byte, and the messages between a pair of ranks have
 /// the tags 0, 1, 2, ...
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune schedule export bcast/binomial --ranks 16 --bytes 64K --format goal --output bcast.goal
+  colltune schedule export allreduce/dual_root --ranks 6 --bytes 1M --block-bytes 64K \\
+      --format simgrid --output traces")]
 pub(super) struct Args {
     #[command(flatten)]
     call: CallArgs,
@@ -63,12 +65,6 @@ enum Format {
     /// Time-independent traces for smpirun
     Simgrid,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune schedule export bcast/binomial --ranks 16 --bytes 64K --format goal --output bcast.goal
-  colltune schedule export allreduce/dual_root --ranks 6 --bytes 1M --block-bytes 64K \\
-      --format simgrid --output traces";
 
 /// The list of traces in a folder.
 const LIST: &str = "traces.txt";

@@ -3,9 +3,7 @@ use schedule::{Algorithm, Collective, Parameter};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 use crate::values;
 
 /// List the algorithms
@@ -19,7 +17,9 @@ use crate::values;
 ///
 /// `colltune schema schedule list` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Example:
+  colltune schedule list --collective allreduce")]
 pub(super) struct Args {
     /// Only the algorithms of this collective
     #[arg(long, short, value_parser = values::collective_with_schedules())]
@@ -29,24 +29,18 @@ pub(super) struct Args {
     json: bool,
 }
 
-const EXAMPLES: &str = "\
-Example:
-  colltune schedule list --collective allreduce";
-
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let collectives = match self.collective {
             Some(only) => vec![only],
             None => Collective::ALL.to_vec(),
         };
-        if self.json {
-            let algorithms = collectives.into_iter().flat_map(schedule::of);
-            console.json(&algorithms.map(Entry::of).collect::<Vec<_>>())?;
-        } else {
-            let sections: Vec<String> = collectives.into_iter().map(section).collect();
-            console.print(sections.join("\n\n"))?;
-        }
-        Ok(Answer::Good)
+        let algorithms = collectives.iter().copied().flat_map(schedule::of);
+        let entries: Vec<Entry> = algorithms.map(Entry::of).collect();
+        console.answer(self.json, &entries, || {
+            let sections = collectives.into_iter().map(section);
+            sections.collect::<Vec<_>>().join("\n\n")
+        })
     }
 }
 

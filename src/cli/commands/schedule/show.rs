@@ -4,9 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::call::CallArgs;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 
 /// Show the rounds of an algorithm
 ///
@@ -20,7 +18,11 @@ use crate::exit::Answer;
 ///
 /// `colltune schema schedule show` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "\
+Examples:
+  colltune schedule show allreduce/dual_root --ranks 6 --blocks 3
+  colltune schedule show bcast/chain --ranks 4 --root 2 --blocks 3 --rank 2 --units 10
+  colltune schedule show gather/binomial --ranks 16 --format svg > binomial.svg")]
 pub(super) struct Args {
     #[command(flatten)]
     call: CallArgs,
@@ -57,12 +59,6 @@ enum Format {
     /// A picture of the messages
     Svg,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune schedule show allreduce/dual_root --ranks 6 --blocks 3
-  colltune schedule show bcast/chain --ranks 4 --root 2 --blocks 3 --rank 2 --units 10
-  colltune schedule show gather/binomial --ranks 16 --format svg > binomial.svg";
 
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<Answer, CliError> {

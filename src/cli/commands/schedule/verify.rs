@@ -6,9 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::named;
-use crate::console::Console;
-use crate::error::CliError;
-use crate::exit::Answer;
+use super::{Answer, CliError, Console};
 use crate::values;
 
 /// Prove algorithms correct
@@ -26,7 +24,10 @@ use crate::values;
 ///
 /// `colltune schema schedule verify` describes what --json prints.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES, group = clap::ArgGroup::new("which").required(true))]
+#[command(group = clap::ArgGroup::new("which").required(true), after_help = "\
+Examples:
+  colltune schedule verify --all --ranks 1..64
+  colltune schedule verify allreduce/dual_root --ranks 100..200 --blocks 5,16")]
 pub(super) struct Args {
     /// The algorithm, as in allreduce/dual_root
     #[arg(value_name = "NAME", group = "which")]
@@ -50,11 +51,6 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  colltune schedule verify --all --ranks 1..64
-  colltune schedule verify allreduce/dual_root --ranks 100..200 --blocks 5,16";
 
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<Answer, CliError> {

@@ -10,25 +10,21 @@ use vocabulary::units::counted;
 /// A simulation that could not be carried out.
 #[derive(Debug, Error)]
 pub(crate) enum SimulateError {
-    /// A store without a fitted machine.
     #[error("the measurements in {} do not suffice for a machine", path.display())]
     NoMachine { path: PathBuf },
     /// The schedule cannot be simulated.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
-    /// A length that is not a multiple of the element size.
     #[error(
         "the size of {} is not a whole number of elements of {element_bytes} bytes",
         counted(bytes, "byte")
     )]
     PartOfElement { bytes: u64, element_bytes: u64 },
-    /// An algorithm of another collective than the one named.
     #[error("`{name}` is not an algorithm of {collective}")]
     OtherCollective {
         name: String,
         collective: Collective,
     },
-    /// Too many messages for a simulation in reasonable time and memory.
     #[error("{name} on {ranks} ranks sends about {messages} messages, more than {limit}")]
     TooLong {
         name: String,
@@ -36,19 +32,14 @@ pub(crate) enum SimulateError {
         messages: String,
         limit: String,
     },
-    /// More ranks than fit into memory.
     #[error("{ranks} ranks are more than the limit of {limit}")]
     TooManyRanks { ranks: u64, limit: u32 },
-    /// A trace of more than one call.
     #[error("a trace needs exactly one algorithm in one call")]
     NotOne,
-    /// A picture without a range for its horizontal axis.
     #[error("a picture needs a range of sizes or ranks for its horizontal axis")]
     NoAxis,
-    /// A picture of times that are all 0.
     #[error("all times are 0, so there is nothing to draw")]
     NothingToDraw,
-    /// A picture too large to read.
     #[error(
         "{what} has too much to draw: {ranks} ranks, and {events} messages, combinations and copies"
     )]

@@ -9,7 +9,7 @@ use vocabulary::Through;
 
 use super::SimulateError;
 use crate::commands::campaign::store_file;
-use crate::commands::stored::LibraryArg;
+use crate::commands::stored::{LibraryArg, analyse};
 use crate::error::CliError;
 use crate::values;
 
@@ -62,7 +62,7 @@ impl MachineArgs {
             source,
         };
         let Some(text) = text_of(path).map_err(read).map_err(TunerError::from)? else {
-            let fitted = self.library.analyse(path)?.found.machine.machine;
+            let fitted = analyse(path, self.library.given())?.found.machine.machine;
             let path = path.clone();
             return Ok(fitted.ok_or(SimulateError::NoMachine { path })?);
         };

@@ -93,7 +93,7 @@ impl Picture<'_> {
     }
 
     fn grid(&self, svg: &mut String, bottom: f64) {
-        for time in ticks(0.0, self.traced.simulation.seconds, 8) {
+        for time in ticks(self.traced.simulation.seconds) {
             let x = self.x(time);
             let _ = writeln!(
                 svg,
@@ -223,20 +223,16 @@ fn head([width, height]: [f64; 2], headline: &str) -> String {
     )
 }
 
-/// About `count` round numbers from `low` to `high`.
-fn ticks(low: f64, high: f64, count: u32) -> Vec<f64> {
-    let rough = (high - low) / f64::from(count);
+/// About eight round times from 0 to `end`.
+fn ticks(end: f64) -> Vec<f64> {
+    let rough = end / 8.0;
     if rough <= 0.0 {
-        return vec![low];
+        return vec![0.0];
     }
     let power = 10_f64.powf(rough.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
-    let step = steps
-        .into_iter()
-        .find(|step| *step >= rough)
-        .unwrap_or(rough);
-    let ticks = (high - low) / step;
-    (0..=ticks as u32)
-        .map(|index| low + step * f64::from(index))
-        .collect()
+    let step = steps.into_iter().find(|step| *step >= rough);
+    let step = step.unwrap_or(rough);
+    let ticks = 0..=(end / step) as u32;
+    ticks.map(|index| step * f64::from(index)).collect()
 }

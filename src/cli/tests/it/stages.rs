@@ -153,6 +153,7 @@ fn tune_with_nothing_left_to_measure_writes_table_and_report() {
             "export",
             "failures",
             "launches",
+            "launching_seconds",
             "library",
             "measuring_seconds",
             "name",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use launcher::{BatchEnd, JobState};
+use launcher::BatchEnd;
 use store::{LaunchOutcome, Store, StoreError};
 use tuner::{Measured, Silent, SubmittedLaunch, TunerError, measure, measure_cells, submit, tune};
 use vocabulary::{Candidate, Pattern, Subject};
@@ -108,7 +108,7 @@ fn detached_runs_are_repeated_until_all_is_measured() {
         let first = once().job.expect("a job");
         assert_eq!((first.launch, first.is_new), (launch, true));
         assert_eq!(first.id, (4710 + launch).to_string());
-        assert!(matches!(first.standing, JobState::Queued { .. }));
+        assert_eq!(first.state.name, "queued");
         let again = once().job.expect("the same job");
         assert_eq!((again.launch, again.is_new), (launch, false));
         bench.cluster().pass_time();

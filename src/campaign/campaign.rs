@@ -129,7 +129,8 @@ pub struct ParameterGrid {
     pub through: Option<Vec<Through>>,
 }
 
-/// The conditions under which a candidate is repeated no further within a launch, serialized as in digests.
+/// The conditions under which a candidate is repeated no further within a launch. Serialized in digests of campaigns:
+/// a new field must be left out where it has its default, so that old digests do not change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Repetitions {
     /// Repetitions that are always taken.
@@ -144,7 +145,7 @@ pub struct Repetitions {
     pub racing: bool,
 }
 
-/// The measuring time of a candidate's turn.
+/// The measuring time of a candidate's turn. Serialized in digests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum TimeSlice {
     /// An equal share of the budget for each turn.

@@ -66,7 +66,8 @@ impl Campaign {
         files::hexadecimal(&Sha256::digest(format!("conditions {}", write(value))))
     }
 
-    /// The seed of random choices, such as the order of candidates: by default the first bytes of the campaign's hash.
+    /// The seed of random choices, such as the order of candidates: that of a simulation, or else the first bytes of
+    /// the campaign's hash.
     pub fn seed(&self) -> u64 {
         match &self.launcher {
             LauncherConfig::Local(_) | LauncherConfig::Batch(_) => {

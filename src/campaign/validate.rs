@@ -113,7 +113,6 @@ pub(crate) fn campaign(
         confirmation: definition.confirmation.unwrap_or_default(),
         min_confidence: definition.min_confidence.unwrap_or_default(),
         repetitions: check.repetitions(definition.repetitions.as_ref())?,
-
         confidence: check.share("confidence", definition.confidence, DEFAULT_CONFIDENCE)?,
         materiality: check.share("materiality", definition.materiality, DEFAULT_MATERIALITY)?,
         max_regret: check.share(

@@ -124,13 +124,17 @@ impl Channels {
         is_over
     }
 
-    /// This rank's ends of the channels to and from one other rank, for messages that fit into one packet
-    /// ([`TransferProgress::is_packet`]).
+    /// The channels to and from one other rank.
     ///
     /// # Panics
     /// If there is no such rank, or it is this one.
     #[inline(always)]
-    pub fn link(&mut self, rank: usize) -> &mut Link {
+    pub fn peer(&mut self, rank: usize) -> Peer<'_> {
+        Peer(self.link(rank))
+    }
+
+    #[inline(always)]
+    fn link(&mut self, rank: usize) -> &mut Link {
         match &mut self.links[rank] {
             Some(link) => link,
             None => none_to_itself(),
@@ -163,6 +167,35 @@ impl Channels {
         take: impl FnMut(usize, &[u8]),
     ) -> Result<bool, Mismatch> {
         self.link(from).receive(message, take)
+    }
+}
+
+/// This rank's ends of the channels to and from one other rank, for messages that fit into one packet
+/// ([`TransferProgress::is_packet`]). Hides the link, which must not move to other channels.
+#[derive(Debug)]
+pub struct Peer<'a>(&'a mut Link);
+
+impl Peer<'_> {
+    /// Sends a message, if there is room for it. `fill` writes its bytes.
+    ///
+    /// # Panics
+    /// If it is longer than one packet.
+    #[inline(always)]
+    pub fn send_packet(&mut self, length: usize, fill: impl FnOnce(&mut [u8])) -> bool {
+        self.0.send_packet(length, true, fill)
+    }
+
+    /// Receives a message, if it has arrived. `take` copies, or combines, its bytes.
+    ///
+    /// # Errors
+    /// If the message does not have the expected length, or `take` fails. The channels must then not be used again.
+    #[inline(always)]
+    pub fn receive_packet<E: From<Mismatch>>(
+        &mut self,
+        expected: usize,
+        take: impl FnOnce(&[u8]) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        self.0.receive_packet(expected, take)
     }
 }
 

@@ -45,8 +45,8 @@ mod progress;
 mod segment;
 mod sync;
 
-pub use channels::Channels;
+pub use channels::{Channels, Peer};
 pub use layout::SegmentLayout;
-pub use link::{Link, Mismatch, prefetch};
+pub use link::{Mismatch, prefetch};
 pub use progress::TransferProgress;
 pub use segment::{SegmentError, SharedSegment, Ticket};

@@ -118,7 +118,7 @@ impl Held {
 
 /// This rank's ends of the channels to and from one other rank.
 #[derive(Debug)]
-pub struct Link {
+pub(crate) struct Link {
     outgoing: Memory,
     /// The number of packets sent, and the number of those known to be taken.
     sent: u64,
@@ -277,7 +277,7 @@ impl Link {
     /// # Panics
     /// If it is longer than [`TransferProgress::is_packet`] permits.
     #[inline(always)]
-    pub fn send_packet(
+    pub(crate) fn send_packet(
         &mut self,
         length: usize,
         is_last: bool,
@@ -378,7 +378,7 @@ impl Link {
 
     /// Whether the next packet has arrived.
     #[inline(always)]
-    pub fn has_packet(&self) -> bool {
+    fn has_packet(&self) -> bool {
         let number = &self.incoming.slot(self.taken).number;
         number.load(Ordering::Acquire) == self.taken + 1
     }
@@ -388,7 +388,7 @@ impl Link {
     /// # Errors
     /// If the message does not have the expected length, or `take` fails. The channels must then not be used again.
     #[inline(always)]
-    pub fn receive_packet<E: From<Mismatch>>(
+    pub(crate) fn receive_packet<E: From<Mismatch>>(
         &mut self,
         expected: usize,
         take: impl FnOnce(&[u8]) -> Result<(), E>,
@@ -480,7 +480,8 @@ pub fn prefetch<Data>(data: &Data) {
 /// Prefetches the cache line at an address and takes it from other cores, so that writing need not wait for them.
 #[inline]
 fn prefetch_for_writing<Data>(data: &Data) {
-    // SAFETY: prefetching is allowed for any address. x86-64 processors without this instruction ignore it.
+    // SAFETY: prefetching is allowed for any address. Processors without this instruction ignore it, except perhaps
+    // the first ones of Intel with 64 bits, before 2006.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         let address = std::ptr::from_ref(data);

@@ -33,7 +33,7 @@ impl TransferProgress {
         Self { stage, ..self }
     }
 
-    /// Whether the message is sent as one packet without a buffer ([`crate::Link::send_packet`]).
+    /// Whether the message is sent as one packet without a buffer ([`crate::Peer::send_packet`]).
     #[inline]
     pub fn is_packet(&self) -> bool {
         self.length <= INLINE

@@ -165,7 +165,28 @@ impl CliError {
             | Self::NoPreload { .. }
             | Self::Command { .. } => ErrorKind::Environment,
             Self::Json(_) | Self::Junit(_) => ErrorKind::Internal,
-            _ => ErrorKind::Input,
+            Self::Usage(_)
+            | Self::UnknownAlgorithm { .. }
+            | Self::AmbiguousAlgorithm { .. }
+            | Self::NoSchema { .. }
+            | Self::NoSchedules { .. }
+            | Self::NoData { .. }
+            | Self::Unsupported(_)
+            | Self::NoSuchRank { .. }
+            | Self::TooLargeToDraw { .. }
+            | Self::Unprovable(_)
+            | Self::Untraceable(_)
+            | Self::Simulate(_)
+            | Self::NoService
+            | Self::StoreMoved { .. }
+            | Self::OtherLibrary { .. }
+            | Self::OtherKind { .. }
+            | Self::Exists { .. }
+            | Self::NotDetachable
+            | Self::NothingSubmitted
+            | Self::UnknownJob { .. }
+            | Self::NoNameInJson { .. }
+            | Self::Output(_) => ErrorKind::Input,
         }
     }
 

@@ -26,7 +26,7 @@ const ENOUGH: u32 = 1000;
 /// The number of ranks of its shape that an experiment needs.
 pub(crate) fn ranks(experiment: &Experiment) -> usize {
     match experiment.kind {
-        ExperimentKind::Burst if experiment.shape.has_orders() => experiment.shape.ranks() as usize,
+        ExperimentKind::Burst if experiment.is_among_nodes() => experiment.shape.ranks() as usize,
         ExperimentKind::PingPong
         | ExperimentKind::Exchange
         | ExperimentKind::Burst

@@ -30,6 +30,11 @@ impl Topology {
         }
     }
 
+    /// The number of cores whose topology is known.
+    pub(crate) fn known_cores(&self) -> u32 {
+        self.siblings.values().collect::<BTreeSet<_>>().len() as u32
+    }
+
     fn cores(&self, cpus: &BTreeSet<usize>) -> BTreeSet<String> {
         let core = |cpu: &usize| self.siblings.get(cpu).cloned();
         let cores = cpus.iter().map(|cpu| core(cpu).unwrap_or(cpu.to_string()));

@@ -22,8 +22,8 @@ pub fn own_cpus() -> String {
 pub fn cores() -> u32 {
     let usable = std::thread::available_parallelism().map_or(1, usize::from);
     let usable = u32::try_from(usable).unwrap_or(u32::MAX);
-    let own = [own_cpus()];
-    match topology(&own).standing(&own).cores {
+    // The list may name CPUs that are offline; these have no topology.
+    match topology(&[own_cpus()]).known_cores() {
         0 => usable,
         cores => cores.min(usable),
     }

@@ -91,6 +91,9 @@ impl<'a> ChannelMessages<'a> {
     ///
     /// If the vector is not aligned for the datatype or holds no whole number of elements.
     pub fn receive_combining(&mut self, into: &mut [u8], from: u32) -> Result<(), ExecError> {
+        let combiner = self.machine.combiner.as_ref();
+        let mask = combiner.map_or(0, |combiner| combiner.alignment_mask());
+        assert!(into.is_empty() || (into.as_ptr().addr() | into.len()) & mask == 0);
         let place = Place {
             slot: OUTPUT,
             start: 0,

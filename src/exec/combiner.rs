@@ -89,8 +89,8 @@ impl Combiner {
         self.kernel.is_some()
     }
 
-    /// The bits that are zero in the addresses of memory that it can combine: not all, unless the library combines
-    /// what is not aligned.
+    /// The bits that must be zero in the addresses of the memory that it combines; none if the library combines what
+    /// is not aligned.
     pub(crate) fn alignment_mask(&self) -> usize {
         match self.local {
             None => self.kernel.map_or(0, Kernel::alignment_mask),

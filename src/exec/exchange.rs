@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use channel::{Channels, Link, TransferProgress};
+use channel::{Channels, Peer, TransferProgress};
 
 use crate::combiner::Combiner;
 use crate::copier::Copier;
@@ -18,6 +18,8 @@ const SPINS: u32 = 256;
 const CROWDED_SPINS: u32 = 16;
 /// The number of polls between two calls that let MPI make progress.
 const PROBE_EVERY: u32 = 16;
+// `Exchange::pause` asks for nothing else below the former number of polls.
+const _: () = assert!(PROBE_EVERY <= CROWDED_SPINS && CROWDED_SPINS <= SPINS);
 /// The number of polls after which a rank yields its core, even if every rank should have one.
 const LONG: u32 = 1 << 14;
 
@@ -145,6 +147,7 @@ impl Exchange {
         self.pause_longer(looks, communicator, others)
     }
 
+    /// The same after several unsuccessful polls.
     #[inline(never)]
     fn pause_longer(
         &self,
@@ -205,9 +208,9 @@ impl Memories<'_> {
     ///
     /// The message lies in the memories, which may be read.
     #[inline(always)]
-    pub(crate) unsafe fn send_packet(&self, link: &mut Link, message: &Transfer) -> bool {
+    pub(crate) unsafe fn send_packet(&self, mut peer: Peer<'_>, message: &Transfer) -> bool {
         let from = self.bases[message.slot].wrapping_add(message.start);
-        link.send_packet(message.message.length(), true, |packet| {
+        peer.send_packet(message.message.length(), |packet| {
             // SAFETY: the caller's; a packet lies in no rank's memory.
             unsafe { copy_packet(from, packet.as_mut_ptr(), packet.len()) };
         })
@@ -221,10 +224,10 @@ impl Memories<'_> {
     #[inline(always)]
     pub(crate) unsafe fn receive_packet(
         &mut self,
-        link: &mut Link,
+        peer: &mut Peer<'_>,
         message: &Transfer,
     ) -> Result<bool, Box<ExecError>> {
-        link.receive_packet(
+        peer.receive_packet(
             message.message.length(),
             #[inline(always)]
             // SAFETY: the caller's; a packet lies in no rank's memory.

@@ -171,12 +171,12 @@ impl Kernel {
         (at.left.addr() | at.right.addr() | at.into.addr()) & self.alignment_mask() == 0
     }
 
-    /// Combines vectors of `bytes` bytes.
+    /// Combines vectors of `bytes` bytes; leaves out a part of an element at the end.
     ///
     /// # Safety
     ///
-    /// The vectors are aligned and hold whole elements. The operands are readable, the target is writable, and is one
-    /// of the operands or disjoint from both.
+    /// The vectors are aligned. The operands are readable and disjoint, the target is writable, and is one of the
+    /// operands or disjoint from both.
     #[inline(always)]
     pub(crate) unsafe fn combine_at(self, at: Addresses, bytes: usize) {
         let combine = match bytes {
@@ -292,7 +292,8 @@ pub(crate) fn kernel_for(datatype: Datatype, operator: Operator) -> Result<Kerne
 ///
 /// # Panics
 ///
-/// If a slice is not aligned for the datatype or does not hold a whole number of elements.
+/// If a slice is not aligned for the datatype or does not hold a whole number of elements, or the slices differ in
+/// length.
 pub fn combine(
     datatype: Datatype,
     operator: Operator,

@@ -208,17 +208,17 @@ impl Machine {
         };
         if let Some((peer, send)) = round.send {
             // SAFETY: in bounds, and read only, see `Machine`.
-            let is_sent = unsafe { memories.send_packet(channels.link(peer), send) };
+            let is_sent = unsafe { memories.send_packet(channels.peer(peer), send) };
             if !is_sent {
                 return Ok(false);
             }
         }
         let outcome = memories.work_all(round.work);
         if let Some((peer, recv)) = round.recv {
-            let link = channels.link(peer);
+            let mut peer = channels.peer(peer);
             let mut looks = 0;
             // SAFETY: in bounds and disjoint, see `Machine`.
-            while !unsafe { memories.receive_packet(link, recv)? } {
+            while !unsafe { memories.receive_packet(&mut peer, recv)? } {
                 looks += 1;
                 let paused = exchange.pause(looks, communicator, &mut self.current);
                 paused.map_err(Box::new)?;

@@ -79,7 +79,8 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// The message with the peer's index on this rank's node, if it goes through a channel.
+    /// The message with the peer's index on this rank's node; always there in a round of [`Ways::Packet`], see
+    /// [`Ways::of`].
     #[inline(always)]
     fn on_node(&self) -> Option<(usize, &Self)> {
         self.place.map(|place| (place as usize, self))

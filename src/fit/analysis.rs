@@ -17,7 +17,6 @@ use crate::repetitions::{about_repetitions, common_starts};
 use crate::rules::build_rules;
 #[cfg(doc)]
 use crate::standing;
-
 use crate::verdicts;
 use crate::{
     CandidateCurve, Confirmation, DecideOptions, Exploration, FitError, Fresh, MachineFit, Orders,

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use model::{Line, Link, Machine};
 use results::{CellDecision, Expected, ModelCurve, ModelKind, ModelScore, Ranked, Summary};
-
 use vocabulary::{Cell, CommShape};
 
 use crate::calibrate::{Calibration, Sizes};

@@ -65,7 +65,7 @@ impl Experiments {
         match experiment.kind {
             ExperimentKind::PingPong => &mut self.on(level).ping_pongs,
             ExperimentKind::Exchange => &mut self.on(level).exchanges,
-            ExperimentKind::Burst if experiment.shape.has_orders() => {
+            ExperimentKind::Burst if experiment.is_among_nodes() => {
                 let pairs = experiment.shape.ppn;
                 self.crowded_bursts.entry(pairs).or_default()
             }

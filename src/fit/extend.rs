@@ -3,11 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use schedule::Schedule;
-
 use vocabulary::{Candidate, Cell, CommShape, Library, Parameters};
 
 use crate::decide::serves;
-
 use crate::prediction::{best_blocks, predicted_ratio, predicted_seconds};
 use crate::rules::does_the_same;
 use crate::{MachineFit, PredictionMethod, Predictor, fit_curves};
@@ -76,8 +74,8 @@ pub fn extend(
     extended
 }
 
-/// The nearest of several known shapes: with as many ranks per node if there is one, then with a power of two ranks
-/// exactly if `shape` has one, then with the nearest number of ranks by ratio.
+/// The nearest of several shapes to `shape`: preferably one with as many ranks per node, then one that also has, or also
+/// lacks, a power of two ranks, then by the ratio of the ranks.
 pub(crate) fn nearest<T>(
     all: impl IntoIterator<Item = T>,
     shape_of: impl Fn(&T) -> CommShape,

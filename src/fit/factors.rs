@@ -62,8 +62,8 @@ fn factor(name: String, points: &[Point], ping_pongs: &[Point]) -> Option<Parame
     Some(ParameterEstimate::judged(name, "1", estimate))
 }
 
-/// The median over turns of each turn's median of a value that two messages of the same turn and size give, one from
-/// either list. `error` is the relative error of the result for such a pair.
+/// The median over turns of each turn's median of `value`, for two messages of the same turn and size, one from each
+/// list. `error` is the relative error of the result for such a pair.
 pub(crate) fn over_turns<'p>(
     points: impl Iterator<Item = &'p Point>,
     others: &[Point],

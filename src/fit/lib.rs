@@ -14,7 +14,6 @@
 
 mod analysis;
 mod arrivals;
-
 mod calibrate;
 mod confirm;
 mod curve;
@@ -28,7 +27,6 @@ mod expected;
 mod experiments;
 mod extend;
 mod factors;
-
 mod frame;
 mod fresh;
 mod held_out;
@@ -55,7 +53,6 @@ mod rules;
 mod runs;
 mod scaling;
 mod segments;
-
 mod summary;
 mod thresholds;
 mod verdicts;
@@ -81,6 +78,5 @@ pub use prediction_cache::PredictionCache;
 pub use predictor::{CandidateCurve, PredictionMethod, Predictor, fit_curves};
 pub use repetitions::{about_repetitions, common_starts};
 pub use rules::build_table;
-
 pub use summary::summarise;
 pub use verdicts::standing;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use model::{Level, Line, Link, Machine, Placement, PostAhead, Rates, Tiers};
-
 use vocabulary::{Cell, Datatype, Operator, Through};
 
 use crate::FitError;

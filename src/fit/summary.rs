@@ -6,7 +6,6 @@ use vocabulary::bounds::TIME;
 use vocabulary::{Candidate, Pattern, Sample, Subject};
 
 use crate::FitError;
-
 use crate::frame::{self, LaunchSummary};
 use results::{CONFIDENCE, Counts, Summary};
 use statistics::Interval;

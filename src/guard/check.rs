@@ -252,7 +252,6 @@ pub fn check(
 ) -> Result<Checked, GuardError> {
     let all = points.iter().map(|point| (point, rivals.of(point)));
     let first = measurer.measure(&cells(all), options.launches)?;
-
     let (points, misplaced) = first.in_order(points)?;
     let suspects: Vec<Question<'_>> = points
         .iter()

@@ -167,7 +167,6 @@ pub fn validate(
         &cells(points.iter().map(|point| (point, None))),
         options.launches,
     )?;
-
     let (points, misplaced) = first.in_order(points)?;
     if options.launches >= fewest_launches() {
         replace_lost(&points, &mut first, measurer)?;

@@ -17,6 +17,9 @@ const COLUMNS: &str = "collective operators datatype operator nodes ppn bytes ca
                        seconds_high launches repetitions speedup speedup_low speedup_high speedup_coverage \
                        speedup_launches chosen_colltune chosen_library expected_seconds source verdict";
 
+/// The number of columns.
+const WIDTH: usize = 23;
+
 /// All cells with all candidates, under a header.
 ///
 /// # Errors
@@ -35,7 +38,7 @@ pub fn render_csv(view: &View) -> io::Result<String> {
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
-fn row(result: &CellDecision, ranked: &Ranked) -> [String; 23] {
+fn row(result: &CellDecision, ranked: &Ranked) -> [String; WIDTH] {
     let cell = &result.cell;
     let is_chosen = |chosen: &Candidate| yes_or_no(*chosen == ranked.candidate);
     let end = |interval: Option<Interval>, end: usize| {

@@ -419,7 +419,7 @@ impl From<ExecError> for Refused {
     }
 }
 
-/// Counts a call that is left to the library.
+/// Counts a call, and leaves it to the library unless the caller sets an outcome.
 #[inline(always)]
 fn passed(row: usize, calls: &Cell<u64>) -> Served {
     count(calls);

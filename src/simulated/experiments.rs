@@ -41,7 +41,7 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
         ExperimentKind::Burst => {
             let link = costs()?;
             // The ranks of a node take turns at its port: a rank's next message waits until each of them has sent one.
-            let turns = if experiment.shape.has_orders() {
+            let turns = if experiment.is_among_nodes() {
                 shape.ppn
             } else {
                 1
@@ -109,7 +109,7 @@ fn level(experiment: &Experiment) -> Level {
     match experiment.kind {
         _ if experiment.through == Through::Shared => Level::Shared,
         ExperimentKind::Injection => Level::Network,
-        _ if experiment.shape.has_orders() => Level::Network,
+        _ if experiment.is_among_nodes() => Level::Network,
         _ if ppn > 1 => Level::Node,
         _ => Level::of_nodes(nodes),
     }

@@ -92,6 +92,7 @@ macro_rules! names_candidate {
                 group: $crate::rule::Group<'_>,
             ) -> $crate::parse::Checked<vocabulary::Candidate> {
                 use $crate::rule::{candidate, count, size};
+                // Values are checked before the candidate that takes them.
                 let parameters = vocabulary::Parameters {
                     block_bytes: size(place, "block_bytes", self.block_bytes.as_ref())?,
                     blocks: count(place, "blocks", self.blocks)?,

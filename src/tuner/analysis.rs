@@ -19,7 +19,6 @@ use self::stored::{
     stem,
 };
 use crate::agenda::{Coverage, launching_seconds};
-
 use crate::verdicts::binding;
 use crate::{Agenda, SampleOrigin, TunerError, confirming};
 

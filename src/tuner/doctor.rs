@@ -241,12 +241,12 @@ fn shared_memory() -> Result<u64, String> {
 
 /// The environment with the settings of its libraries, and the number of hardware threads.
 fn here(settings: BTreeMap<String, String>) -> (Environment, u32) {
-    let node = environment::node(vec![own_cpus()], Some(launcher::cores()));
+    let node = environment::node(vec![own_cpus()], Some(environment::cores()));
     let clock = statistics::clock::examine();
     let mut environment = Environment {
         colltune: env!("CARGO_PKG_VERSION").to_owned(),
         hosts: vec![node.host.clone()],
-        cores: launcher::cores(),
+        cores: environment::cores(),
         cpu: node.cpu,
         kernel: kernel(),
         governor: governor(),

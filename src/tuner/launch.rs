@@ -38,8 +38,8 @@ pub(crate) enum OnInterrupt {
 pub(crate) enum Ended {
     /// The launch came to an orderly end.
     Finished(Finish),
-    /// A candidate caused the end, and its failure is stored, or the launcher was killed from outside, or the batch
-    /// system ended the job for the reason `end`.
+    /// The launch came to an early end: by a candidate, whose failure is stored, by a signal from outside, or by the
+    /// batch system, whose reason is `end`.
     Died {
         end: Option<BatchEnd>,
         message: String,

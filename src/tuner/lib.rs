@@ -20,7 +20,6 @@ mod exports;
 mod file;
 mod forecast;
 mod guided;
-
 mod jobs;
 mod launch;
 mod launch_state;
@@ -29,7 +28,6 @@ mod machine_file;
 mod measure;
 mod node_request;
 mod observer;
-
 mod origin;
 mod scripts;
 mod store_location;

@@ -21,6 +21,13 @@ pub struct Experiment {
     pub through: Through,
 }
 
+impl Experiment {
+    /// Whether several ranks of a node take part with their partners on another node.
+    pub fn is_among_nodes(&self) -> bool {
+        self.shape.has_orders()
+    }
+}
+
 /// The kinds of experiments. After the colon is the time of a repetition, in seconds.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr,

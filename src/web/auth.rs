@@ -24,7 +24,7 @@ pub(crate) struct Visitor {
     reads: bool,
 }
 
-/// The way a visitor was authenticated. Without `Debug`, which would show the secret.
+/// The way a visitor was authenticated. It does not implement `Debug`, which would show the secret.
 #[derive(Clone, PartialEq, Eq)]
 enum How {
     Unrecognised,

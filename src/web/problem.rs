@@ -14,7 +14,8 @@ use service::{Gate, ServiceError};
 use table::TableError;
 use utoipa::ToSchema;
 
-/// An error with its status. A response made from it keeps it as an extension, from which a page can be rendered.
+/// An error: its status and a description.
+// A response made from a problem keeps it as an extension, from which a page can be rendered.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Problem {
     /// Always `about:blank`: the status identifies the error.

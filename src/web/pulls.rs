@@ -75,7 +75,7 @@ impl Pulls {
             Ok(()) => *lock(&self.0.written) = Some(Instant::now()),
             Err(problem) => {
                 // Clients pull again; if standard error is closed, there is no other place to report it.
-                let _ = writeln!(io::stderr(), "cannot record pulls: {}", &problem.detail);
+                let _ = writeln!(io::stderr(), "cannot record pulls: {}", problem.detail);
                 sleep(PERIOD).await;
             }
         }

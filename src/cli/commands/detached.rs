@@ -1,4 +1,4 @@
-//! Output about what was made in a store, and about a job that continues without the command.
+//! Output about measuring into a store, and about a job that continues without the command.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ pub(super) fn print(
     ))
 }
 
-/// What was made in a campaign's store.
+/// The outcome of measuring or submitting, with the campaign, its library and its store.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct StoreOutcome<'a, T> {
     /// The campaign.

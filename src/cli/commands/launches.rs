@@ -1,4 +1,4 @@
-//! Common parts of the verbs about jobs: the folders of launches, and the names of states.
+//! Common parts of the verbs about jobs: the folders of launches, and the states of jobs as text.
 
 use std::fs;
 use std::io;

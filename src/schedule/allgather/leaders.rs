@@ -14,7 +14,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "a gather on every node, an allgather among one rank of each, a broadcast on every node",
     source: "Graham, Shipman 2008; Open MPI's han",
     phases: &[
-        // The same ids as for the broadcast.
+        // The ids must be those of the broadcast, since one parameter names both.
         Phase::of_group(&[
             gather::binomial::ALGORITHM,
             gather::linear_nonblocking::ALGORITHM,

@@ -43,7 +43,7 @@ impl TooLong {
     pub const LIMIT: u64 = i32::MAX as u64;
 }
 
-/// A schedule to export.
+/// A schedule in the units of a simulator, as text in GOAL or as time-independent traces.
 #[derive(Clone, Copy, Debug)]
 pub struct Export<'a> {
     schedule: &'a Schedule,
@@ -51,6 +51,8 @@ pub struct Export<'a> {
 }
 
 impl<'a> Export<'a> {
+    /// Checks that both simulators can count the bytes of all messages.
+    ///
     /// # Errors
     /// If a message is too long.
     pub fn new(schedule: &'a Schedule, scale: Scale) -> Result<Self, TooLong> {

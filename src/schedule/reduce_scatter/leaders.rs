@@ -15,7 +15,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "a reduce on every node, a reduce-scatter among one rank of each, a scatter on every node",
     source: "Graham, Shipman 2008",
     phases: &[
-        // The same ids as for the scatter.
+        // The ids must be those of the scatter, since one parameter names both.
         Phase::of_group(&[reduce::binomial::ALGORITHM, reduce::linear::ALGORITHM]),
         Phase::between(&[
             super::butterfly::ALGORITHM,

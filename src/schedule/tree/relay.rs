@@ -1,7 +1,7 @@
 //! Blocks relayed along a tree, towards its root or away from it.
 //!
-//! The subtrees of the tree must be ranges of ranks adjacent to their parents'. Children are served in the order of
-//! their list; in reductions their side determines which operand they are.
+//! Children are served in the order of their list. In reductions the subtrees must be ranges of ranks adjacent to
+//! their parents', and a child's side determines which operand it is.
 
 use crate::program::Program;
 use crate::{Buffer, Partition, Rank, Room, Round, Shape, Span};

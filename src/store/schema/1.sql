@@ -1,5 +1,5 @@
 -- Version 1. Measurements are only added: triggers refuse to change or remove them.
--- Definitions are the JSON of the `wire` types; times of day are seconds since the Unix epoch.
+-- Definitions are the JSON of types of `vocabulary`; times of day are seconds since the Unix epoch.
 
 CREATE TABLE campaign (
     id         INTEGER PRIMARY KEY,

@@ -1,5 +1,5 @@
--- Version 4. The pattern in which the calls of a task follow each other. NULL for calls that begin together, which those
--- of earlier and imported tasks do, and for experiments, which have patterns of their own.
+-- Version 4. The pattern in which the calls of a task follow each other. NULL for calls that begin together, which
+-- those of earlier and imported tasks do, and for experiments, which have patterns of their own.
 
 ALTER TABLE task ADD COLUMN pattern TEXT;             -- vocabulary::Pattern, unless calls began together
 

@@ -22,7 +22,7 @@ CREATE TABLE verdict (
     coverage        REAL,
     launches        INTEGER,
     seed            TEXT NOT NULL,          -- the seed of probes, which may exceed the range of INTEGER
-    newest_launch   INTEGER NOT NULL        -- the number of the newest launch in this store at that time; 0 if there was none
+    newest_launch   INTEGER NOT NULL        -- the newest launch in this store at that time; 0 if there was none
 ) STRICT;
 
 CREATE TRIGGER verdict_update BEFORE UPDATE ON verdict

@@ -1,4 +1,4 @@
-//! The parts of a store that an analysis reads.
+//! The parts of a store that analyses, agendas and measuring read.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -60,7 +60,7 @@ impl Measuring<'_> {
                     return Err(TunerError::Cancelled);
                 }
                 if !has_result {
-                    self.died(end, message)?;
+                    self.without_result(end, message)?;
                 }
             }
         }
@@ -119,7 +119,7 @@ impl Measuring<'_> {
     }
 
     /// Handles a launch that ended before it had a result.
-    fn died(&mut self, end: Option<BatchEnd>, message: &str) -> Result<(), TunerError> {
+    fn without_result(&mut self, end: Option<BatchEnd>, message: &str) -> Result<(), TunerError> {
         match end {
             Some(BatchEnd::NotBegun) => {
                 self.streaks.unbegun += 1;

@@ -243,7 +243,7 @@ fn a_length_that_differs_from_the_sender_is_an_error() {
         if message.is_packet() {
             let [mut first, mut second] = two(1 << 20);
             assert!(first.send(1, &mut TransferProgress::new(sent, 1), |_, _| ()));
-            let outcome = second.link(0).receive_packet(expected, |_| Ok(()));
+            let outcome = second.peer(0).receive_packet(expected, |_| Ok(()));
             assert_eq!(outcome, Err(Mismatch), "{sent} instead of {expected}");
         }
     }
@@ -256,7 +256,7 @@ fn single_packets_are_messages() {
         let message = TransferProgress::new(length, 1);
         let fill = |packet: &mut [u8]| packet.fill(7);
         let mut sent = 0;
-        while first.link(1).send_packet(length, true, fill) {
+        while first.peer(1).send_packet(length, fill) {
             sent += 1;
         }
         assert!(sent > 1, "there is room for several");
@@ -268,15 +268,15 @@ fn single_packets_are_messages() {
         });
         assert_eq!((has_come, &lengths[..]), (Ok(true), &[length][..]));
         for _ in 1..sent {
-            let has_come = second.link(0).receive_packet(length, |packet| {
+            let has_come = second.peer(0).receive_packet(length, |packet| {
                 assert!(is_right(packet));
                 Ok::<(), Mismatch>(())
             });
             assert_eq!(has_come, Ok(true));
         }
-        let has_come = second.link(0).receive_packet(length, |_| Ok(()));
+        let has_come = second.peer(0).receive_packet(length, |_| Ok(()));
         assert_eq!(has_come, Ok::<bool, Mismatch>(false));
-        let is_sent = first.link(1).send_packet(length, true, fill);
+        let is_sent = first.peer(1).send_packet(length, fill);
         assert!(is_sent, "there is room again");
     }
     assert!(

@@ -6,10 +6,10 @@
 
 use std::fmt::Write;
 
-use super::{Export, Step, Transfer, steps};
+use super::{ScheduleExport, Step, Transfer, steps};
 use crate::{Rank, text};
 
-impl Export<'_> {
+impl ScheduleExport<'_> {
     /// The text in GOAL before all ranks.
     pub fn goal_head(&self) -> String {
         let Self { schedule, scale } = self;

@@ -45,12 +45,12 @@ impl TooLong {
 
 /// A schedule in the units of a simulator, as text in GOAL or as time-independent traces.
 #[derive(Clone, Copy, Debug)]
-pub struct Export<'a> {
+pub struct ScheduleExport<'a> {
     schedule: &'a Schedule,
     scale: Scale,
 }
 
-impl<'a> Export<'a> {
+impl<'a> ScheduleExport<'a> {
     /// Checks that both simulators can count the bytes of all messages.
     ///
     /// # Errors

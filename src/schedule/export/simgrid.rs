@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{Export, Step, Transfer, steps};
+use super::{ScheduleExport, Step, Transfer, steps};
 use crate::{Rank, text};
 
-impl Export<'_> {
+impl ScheduleExport<'_> {
     /// A comment that describes the time-independent traces.
     pub fn simgrid_head(&self) -> String {
         let Self { schedule, scale } = self;

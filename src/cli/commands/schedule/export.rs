@@ -2,7 +2,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use schedule::export::{Export, Scale};
+use schedule::export::{Scale, ScheduleExport};
 use schedule::{Rank, Schedule};
 
 use super::call::CallArgs;
@@ -87,7 +87,7 @@ impl Args {
             unit_bytes,
             combine_cost: self.combine_cost,
         };
-        let export = Export::new(&schedule, scale)?;
+        let export = ScheduleExport::new(&schedule, scale)?;
         match self.format {
             Format::Goal => self.goal(console, &export)?,
             Format::Simgrid => self.simgrid(console, &export)?,
@@ -99,7 +99,7 @@ impl Args {
         0..self.call.ranks()
     }
 
-    fn goal(&self, console: Console, export: &Export<'_>) -> Result<(), CliError> {
+    fn goal(&self, console: Console, export: &ScheduleExport<'_>) -> Result<(), CliError> {
         let ranks = self.ranks().map(|rank| export.goal(rank));
         let Some(path) = &self.output else {
             return print(console, &export.goal_head(), ranks);
@@ -108,7 +108,7 @@ impl Args {
         console.remark(format_args!("{} is written", path.display()))
     }
 
-    fn simgrid(&self, console: Console, export: &Export<'_>) -> Result<(), CliError> {
+    fn simgrid(&self, console: Console, export: &ScheduleExport<'_>) -> Result<(), CliError> {
         let Some(folder) = &self.output else {
             let ranks = self.ranks().map(|rank| export.simgrid(rank));
             return print(console, &export.simgrid_head(), ranks);

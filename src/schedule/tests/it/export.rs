@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use schedule::export::{Export, Scale, TooLong};
+use schedule::export::{Scale, ScheduleExport, TooLong};
 use schedule::timeline::Timeline;
 use schedule::{ALGORITHMS, Action, Algorithm, Rank, Request, Schedule, find};
 
@@ -183,7 +183,7 @@ fn read_simgrid(text: &str, rank: Rank) -> Vec<Statement> {
 
 fn totals(schedule: &Schedule) -> [Total; 2] {
     let ranks = 0..schedule.shape().ranks;
-    let export = Export::new(schedule, SCALE).unwrap();
+    let export = ScheduleExport::new(schedule, SCALE).unwrap();
     let goal = ranks.clone().map(|rank| {
         let text = export.goal(rank);
         read_goal(&text, rank)
@@ -256,7 +256,7 @@ fn messages_too_long_for_the_simulators_are_refused() {
             unit_bytes: 1,
             combine_cost: 1,
         };
-        let refused = Export::new(&schedule, scale).err();
+        let refused = ScheduleExport::new(&schedule, scale).err();
         assert_eq!(refused.map(|refused| refused.bytes), expected);
     };
     check(TooLong::LIMIT / 2, None);

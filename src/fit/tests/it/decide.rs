@@ -1,6 +1,6 @@
 //! Decisions with known right answers.
 
-use fit::{DecideOptions, MachineFit, decide, summarise};
+use fit::{DecideOptions, decide, summarise};
 use results::{CellDecision, Verdict};
 use table::{Confidence, Deployment, Operators};
 use vocabulary::{Candidate, Cell, Datatype, Operator, Pattern, Sample, Subject};
@@ -10,14 +10,22 @@ use crate::synthetic::{Noise, allreduce, launches, noncommutative, ours, sample}
 const CELL: u64 = 65_536;
 
 fn decided(samples: &[Sample], failures: &[(Subject, Candidate)]) -> Vec<CellDecision> {
+    decided_with(samples, failures, &DecideOptions::default())
+}
+
+fn decided_with(
+    samples: &[Sample],
+    failures: &[(Subject, Candidate)],
+    options: &DecideOptions,
+) -> Vec<CellDecision> {
     let summaries = summarise(samples, Pattern::Together).expect("valid");
     decide(
         Deployment::Colltune,
         "openmpi",
         &summaries,
         failures,
-        None::<&MachineFit>,
-        &DecideOptions::default(),
+        None,
+        options,
     )
 }
 
@@ -92,15 +100,7 @@ fn high_confidence_means_95_percent_in_all_campaigns() {
             confidence: asked,
             ..DecideOptions::default()
         };
-        let summaries = summarise(&samples, Pattern::Together).expect("valid");
-        let found = &decide(
-            Deployment::Colltune,
-            "openmpi",
-            &summaries,
-            &[],
-            None::<&MachineFit>,
-            &options,
-        )[0];
+        let found = &decided_with(&samples, &[], &options)[0];
         assert_eq!(found.confidence, confidence, "{launches} for {asked}");
     };
     use Confidence::{High, Low, Medium};
@@ -462,15 +462,7 @@ fn a_shorter_table_costs_at_most_max_regret() {
             max_regret: limit,
             ..DecideOptions::default()
         };
-        let summaries = summarise(&samples(0.515, 0.5).concat(), Pattern::Together).expect("valid");
-        let mut decisions = decide(
-            Deployment::Colltune,
-            "openmpi",
-            &summaries,
-            &[],
-            None::<&MachineFit>,
-            &options,
-        );
+        let mut decisions = decided_with(&samples(0.515, 0.5).concat(), &[], &options);
         decisions.retain(|decision| decision.operators == Operators::Commutative);
         decisions.dedup_by_key(|decision| decision.chosen.clone());
         decisions.len()

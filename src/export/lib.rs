@@ -49,6 +49,10 @@ pub trait Format: Sync {
         deployed::check_shapes(table, options)?;
         let (table, mut notes) =
             deployed::deployed(table, options.policy, self.has_all_candidates());
+        if options.stock {
+            // None of the table's rules is written, so none is withheld either.
+            notes.clear();
+        }
         notes.extend(options.remarks.iter().cloned());
         self.write(&table, notes, options)
     }

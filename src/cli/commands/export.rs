@@ -122,7 +122,9 @@ impl Args {
         };
         let driver = self.options.driver(&table);
         let exported = tuner::render_export(format, &table, &options, driver.as_deref())?;
-        for warning in table.provenance.warnings.iter().chain(&exported.notes) {
+        // With `--stock`, nothing of the table is written that its warnings could concern.
+        let of_table = table.provenance.warnings.iter().filter(|_| !self.stock);
+        for warning in of_table.chain(&exported.notes) {
             console.warn(warning);
         }
         match &self.output {

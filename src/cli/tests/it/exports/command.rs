@@ -49,6 +49,38 @@ fn export_prints_or_writes_the_same_and_warns() {
     assert!(!place.path("site/rules.conf.txt").exists());
 }
 
+/// Warnings about the table's rules would be about a file that has none of them.
+#[test]
+fn a_stock_file_warns_only_that_it_has_no_rules() {
+    let place = place("4.1.4");
+    let table = place.read("tables/night.yaml");
+    let warned = table.replacen("warnings: []", "warnings: [the machine was busy]", 1);
+    assert_ne!(warned, table);
+    place.write("tables/night.yaml", &warned);
+    let stock = [
+        "export",
+        "tables/night.yaml",
+        "--format",
+        "openmpi",
+        "--library-version",
+        "5.0.3",
+        "--stock",
+    ];
+    let printed = place.run(&stock);
+    assert_eq!(printed.code, Some(0), "{}", printed.err);
+    assert_eq!(
+        printed.err,
+        "warning: The table was measured with openmpi-4.1.4, so none of its rules is written: openmpi-5.0.3 \
+         decides as without this file.\n"
+    );
+    let printed = place.run(&["export", "tables/night.yaml", "--format", "openmpi"]);
+    assert!(
+        printed.err.contains("the machine was busy"),
+        "{}",
+        printed.err
+    );
+}
+
 /// JSON has no comments.
 #[test]
 fn the_instructions_of_a_file_without_comments_are_beside_it() {

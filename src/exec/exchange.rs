@@ -18,7 +18,7 @@ const SPINS: u32 = 256;
 const CROWDED_SPINS: u32 = 16;
 /// The number of polls between two calls that let MPI make progress.
 const PROBE_EVERY: u32 = 16;
-// `Exchange::pause` asks for nothing else below the former number of polls.
+// During the first polls `Exchange::pause` only spins, so it must neither call MPI nor yield yet.
 const _: () = assert!(PROBE_EVERY <= CROWDED_SPINS && CROWDED_SPINS <= SPINS);
 /// The number of polls after which a rank yields its core, even if every rank should have one.
 const LONG: u32 = 1 << 14;

@@ -25,7 +25,7 @@ strategy: exhaustive
 confirmation: off
 repetitions: {minimum: 10, maximum: 100, slice: 10ms}
 launches: 2
-budget: 20s
+budget: 60s
 ";
 
 /// The parts of the large simulated campaign that the chapter queries.

@@ -2,10 +2,11 @@
 
 use std::cell::LazyCell;
 
-use schedule::{Action, Place, Rank, Round, Span};
+use schedule::{Action, Place, Rank, Round, Schedule, Span};
 use vocabulary::is_posted_ahead;
 
-use super::engine::Engine;
+use super::engine::{Engine, is_copied};
+use super::prices::Prices;
 use super::trace::Observer;
 use crate::{Level, PostAhead};
 
@@ -23,7 +24,7 @@ impl<O: Observer> Engine<'_, O> {
             Some(known) => known,
             None => {
                 let mut rounds = std::mem::take(&mut self.compared);
-                let found = self.admits(to, &mut rounds);
+                let found = self.admits(self.processes.simulated(to), &mut rounds);
                 self.compared = rounds;
                 self.process(to).is_posted_ahead = Some(found);
                 found
@@ -45,11 +46,7 @@ impl<O: Observer> Engine<'_, O> {
     }
 
     fn may_be_ahead(&self, from: Rank, to: Rank) -> bool {
-        match self.prices.machine.post_ahead {
-            PostAhead::All => true,
-            PostAhead::Network => self.prices.level(from, to) == Level::Network,
-            PostAhead::None => false,
-        }
+        may_be_ahead(self.prices, from, to)
     }
 
     /// Whether the executor posts the receives of a rank's round with the round before it.
@@ -62,29 +59,49 @@ impl<O: Observer> Engine<'_, O> {
             round.clear();
             process.program.round(index, round);
         }
-        let arriving = this.actions().iter().filter_map(|action| match action {
-            Action::Recv { from, span } => self.may_be_ahead(*from, rank).then_some(span),
-            _ => None,
-        });
-        let bytes = |span: &Span| self.prices.bytes(self.schedule, span);
-        let all = match self.prices.machine.post_ahead {
-            PostAhead::All => process.recv_bytes,
-            _ => arriving.clone().map(bytes).sum(),
-        };
-        let used = before.actions().iter().flat_map(|action| match action {
-            Action::Send { span, .. } | Action::Recv { span, .. } => [Some(span), None, None],
-            Action::Signal { .. } | Action::Await { .. } => [None; 3],
-            Action::Combine { left, right, into } => [Some(left), Some(right), Some(into)],
-            Action::Copy { from, into } => match self.is_copied(rank, from, into, bytes(into)) {
-                true => [Some(from), Some(into), None],
-                false => [None; 3],
-            },
-        });
-        // The names of buffers nearly always decide, in a fraction of the time.
-        let layout = LazyCell::new(|| self.schedule.layout(rank));
-        is_posted_ahead(all, used.flatten(), arriving, |a, b| {
-            let meets = |a: Place| layout.locate(b).is_some_and(|b| a.overlaps(&b));
-            !self.schedule.are_apart(a, b) && layout.locate(a).is_some_and(meets)
-        })
+        let bytes = process.recv_bytes;
+        admits(self.schedule, self.prices, rank, [before, this], bytes)
     }
+}
+
+fn may_be_ahead(prices: &Prices<'_>, from: Rank, to: Rank) -> bool {
+    match prices.machine.post_ahead {
+        PostAhead::All => true,
+        PostAhead::Network => prices.level(from, to) == Level::Network,
+        PostAhead::None => false,
+    }
+}
+
+/// Whether the executor posts the receives of a rank's round, of `recv_bytes` in all, with the round before it.
+pub(super) fn admits(
+    schedule: &Schedule,
+    prices: &Prices<'_>,
+    rank: Rank,
+    [before, this]: [&Round; 2],
+    recv_bytes: u64,
+) -> bool {
+    let arriving = this.actions().iter().filter_map(|action| match action {
+        Action::Recv { from, span } => may_be_ahead(prices, *from, rank).then_some(span),
+        _ => None,
+    });
+    let bytes = |span: &Span| prices.bytes(schedule, span);
+    let all = match prices.machine.post_ahead {
+        PostAhead::All => recv_bytes,
+        _ => arriving.clone().map(bytes).sum(),
+    };
+    let used = before.actions().iter().flat_map(|action| match action {
+        Action::Send { span, .. } | Action::Recv { span, .. } => [Some(span), None, None],
+        Action::Signal { .. } | Action::Await { .. } => [None; 3],
+        Action::Combine { left, right, into } => [Some(left), Some(right), Some(into)],
+        Action::Copy { from, into } => match is_copied(schedule, rank, from, into, bytes(into)) {
+            true => [Some(from), Some(into), None],
+            false => [None; 3],
+        },
+    });
+    // The names of buffers nearly always decide, in a fraction of the time.
+    let layout = LazyCell::new(|| schedule.layout(rank));
+    is_posted_ahead(all, used.flatten(), arriving, |a, b| {
+        let meets = |a: Place| layout.locate(b).is_some_and(|b| a.overlaps(&b));
+        !schedule.are_apart(a, b) && layout.locate(a).is_some_and(meets)
+    })
 }

@@ -58,7 +58,7 @@ impl<O: Observer> Engine<'_, O> {
         let posted_round = (!is_eager).then(|| self.posted_round(from, to));
         let receiver = self.processes.get_mut(to);
         if is_awaited && receiver.ends(delivered) {
-            self.runnable.push(to);
+            self.runnable.push(self.processes.simulated(to));
         }
         let observed = self.observer.message(Message {
             from,
@@ -89,11 +89,11 @@ impl<O: Observer> Engine<'_, O> {
     fn circumstances(&self, from: Rank, to: Rank, early: Option<u32>) -> Circumstances {
         let sender = self.processes.get(from);
         let receiver = self.processes.find(to).filter(|_| early.is_none());
-        let third = |process: &Process, other| process.is_both_ways() && process.partner != other;
+        let third = |process: &Process| process.is_both_ways() && process.has_several_partners;
         let both_ways = sender.is_both_ways() || receiver.is_some_and(Process::is_both_ways);
         Circumstances {
             exchange: both_ways,
-            shift: third(sender, to) || receiver.is_some_and(|receiver| third(receiver, from)),
+            shift: third(sender) || receiver.is_some_and(third),
             fan_out: sender.sends > 1,
             fan_in: receiver.is_some_and(|receiver| receiver.recvs > 1),
             fresh: sender.has_fresh,

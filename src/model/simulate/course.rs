@@ -100,11 +100,14 @@ struct Marks {
 
 impl Marks {
     fn new(schedule: &Schedule, calls: u32) -> Self {
-        let ranks = schedule.shape().ranks;
+        let ranks = 0..schedule.shape().ranks;
         let rounds = |rank| schedule.program(rank).rounds() * u64::from(calls);
+        let last: Vec<Option<u64>> = ranks.map(|rank| rounds(rank).checked_sub(1)).collect();
+        // A rank that is not simulated, as it is like another one, does not count.
+        let passed = last.iter().map(|last| last.map_or(0.0, |_| f64::INFINITY));
         Self {
-            last: (0..ranks).map(|rank| rounds(rank).checked_sub(1)).collect(),
-            passed: vec![0.0; ranks as usize],
+            passed: passed.collect(),
+            last,
         }
     }
 }

@@ -18,7 +18,8 @@ use super::course::Course;
 use super::offers::{Earlies, Offers};
 use super::ports::{Due, Queues, Transfer};
 use super::prices::Prices;
-use super::process::{NO_RANK, Process, Processes};
+use super::process::{Process, Processes};
+use super::symmetry::Symmetry;
 use super::trace::{Labour, Observer, Work};
 use super::{Simulation, SimulationError};
 
@@ -50,6 +51,7 @@ pub(super) struct Engine<'a, O> {
     pub(super) schedule: &'a Schedule,
     pub(super) prices: &'a Prices<'a>,
     course: &'a Course<'a>,
+    pub(super) symmetry: Symmetry,
     pub(super) order: Order,
     pub(super) processes: Processes,
     /// The time at which each rank's program has ended.
@@ -79,15 +81,17 @@ impl<'a, O: Observer> Engine<'a, O> {
         schedule: &'a Schedule,
         prices: &'a Prices<'a>,
         course: &'a Course<'a>,
+        symmetry: Symmetry,
         order: Order,
         observer: O,
     ) -> Self {
-        let ranks = schedule.shape().ranks;
+        let ranks = symmetry.ranks;
         let rails = prices.nodes() as usize * prices.rails();
         Self {
             schedule,
             prices,
             course,
+            symmetry,
             order,
             processes: Processes::new(ranks),
             finished: vec![0.0; ranks as usize],
@@ -113,7 +117,7 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     /// Runs all programs to their ends.
     pub(super) fn run(&mut self) -> Result<Simulation, Halt> {
-        let ranks = self.schedule.shape().ranks;
+        let ranks = self.symmetry.ranks;
         let mut due = Vec::new();
         loop {
             while let Some(rank) = self.runnable.pop() {
@@ -134,11 +138,11 @@ impl<'a, O: Observer> Engine<'a, O> {
             let round = self.processes.get(rank).next - 1;
             return Err(SimulationError::Stuck { rank, round }.into());
         }
-        let finished = std::mem::take(&mut self.finished);
+        let groups = self.symmetry.groups;
         Ok(Simulation {
-            seconds: finished.iter().copied().fold(0.0, f64::max),
-            finished,
-            messages: self.messages,
+            seconds: self.finished.iter().copied().fold(0.0, f64::max),
+            finished: self.finished.repeat(groups as usize),
+            messages: self.messages * u64::from(groups),
         })
     }
 
@@ -151,6 +155,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// A rank is called by the first rank that exchanges something with it. So trees are traversed depth-first, and few
     /// ranks are running at any time.
     pub(super) fn call(&mut self, rank: Rank) {
+        let rank = self.processes.simulated(rank);
         if self.processes.call(rank) {
             self.runnable.push(rank);
         }
@@ -200,6 +205,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         // The first partner ends on top.
         for action in actions.iter().rev() {
             if let Some(partner) = partner(action) {
+                let (_, partner) = self.symmetry.ends(rank, partner);
                 self.call(partner);
             }
         }
@@ -227,7 +233,8 @@ impl<'a, O: Observer> Engine<'a, O> {
     fn measure(&mut self, rank: Rank, actions: &[Action]) -> Result<(), Halt> {
         self.lengths.clear();
         let (mut sends, mut recvs, mut recv_bytes) = (0, 0, 0);
-        let (mut combines, mut works, mut partners) = (false, false, None);
+        let (mut combines, mut works, mut several) = (false, false, false);
+        let mut first = None;
         let calls = u64::from(self.course.calls.max(1));
         let process = self.processes.get_mut(rank);
         if let Some((round, end)) = process.last_round() {
@@ -250,7 +257,9 @@ impl<'a, O: Observer> Engine<'a, O> {
                 Action::Copy { from, into } => {
                     let bytes = bytes(into);
                     let seconds = self.prices.copy(bytes);
-                    if (seconds > 0.0 || !works) && self.is_copied(rank, from, into, bytes) {
+                    if (seconds > 0.0 || !works)
+                        && is_copied(self.schedule, rank, from, into, bytes)
+                    {
                         works = true;
                         processor = self.work(rank, Labour::Copy, bytes, processor, seconds)?;
                     }
@@ -269,8 +278,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 _ => {}
             }
             if let Some(partner) = partner(action) {
-                let same = partners.is_none_or(|known| known == partner);
-                partners = Some(if same { partner } else { NO_RANK });
+                several |= *first.get_or_insert(partner) != partner;
             }
             self.lengths.push(length);
         }
@@ -278,28 +286,13 @@ impl<'a, O: Observer> Engine<'a, O> {
         process.sends = sends;
         process.recvs = recvs;
         process.recv_bytes = recv_bytes;
-        process.partner = partners.unwrap_or(NO_RANK);
+        process.has_several_partners = several;
         process.makes_fresh = combines || recvs > 0;
         // One more, so that the round cannot end before all of it is posted.
         process.waiting = sends + recvs + 1;
         process.ends = processor;
         process.moves = works || sends + recvs > 0;
         Ok(())
-    }
-
-    /// Whether a copy moves data; it does not if source and destination are the same memory.
-    pub(super) fn is_copied(&self, rank: Rank, from: &Span, into: &Span, bytes: u64) -> bool {
-        if bytes == 0 || from == into {
-            return false;
-        }
-        let buffers = [from.buffer, into.buffer];
-        let is_scratch = |buffer: &Buffer| matches!(buffer, Buffer::Scratch(_));
-        let in_place = self.schedule.shape().in_place && !buffers.iter().any(is_scratch);
-        if buffers[0] != buffers[1] && !in_place {
-            return true;
-        }
-        let layout = self.schedule.layout(rank);
-        layout.locate(from) != layout.locate(into)
     }
 
     /// Does local work from `start` and returns its end. Work that takes no time is not observed.
@@ -347,6 +340,27 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
         Ok(())
     }
+}
+
+/// Whether a copy moves data; it does not if source and destination are the same memory.
+pub(super) fn is_copied(
+    schedule: &Schedule,
+    rank: Rank,
+    from: &Span,
+    into: &Span,
+    bytes: u64,
+) -> bool {
+    if bytes == 0 || from == into {
+        return false;
+    }
+    let buffers = [from.buffer, into.buffer];
+    let is_scratch = |buffer: &Buffer| matches!(buffer, Buffer::Scratch(_));
+    let in_place = schedule.shape().in_place && !buffers.iter().any(is_scratch);
+    if buffers[0] != buffers[1] && !in_place {
+        return true;
+    }
+    let layout = schedule.layout(rank);
+    layout.locate(from) != layout.locate(into)
 }
 
 /// The other rank of a message; `None` for local work.

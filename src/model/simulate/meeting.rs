@@ -10,6 +10,7 @@ use super::trace::Observer;
 
 impl<O: Observer> Engine<'_, O> {
     pub(super) fn send(&mut self, from: Rank, to: Rank, bytes: u64) -> Result<(), Halt> {
+        let (from, to) = self.symmetry.ends(from, to);
         let is_eager = self.prices.is_eager(from, to, bytes);
         if is_eager && self.order == Order::Dependency {
             return Err(Halt::Eager);
@@ -34,6 +35,7 @@ impl<O: Observer> Engine<'_, O> {
     }
 
     pub(super) fn receive(&mut self, from: Rank, to: Rank) -> Result<(), Halt> {
+        let (from, to) = self.symmetry.ends(from, to);
         match self.take_send(from, to) {
             Some(Offer::Waiting(bytes)) => self.launch(from, to, bytes, false, None)?,
             Some(Offer::Early(number)) => {
@@ -111,7 +113,7 @@ impl<O: Observer> Engine<'_, O> {
             (receiver.began, receiver.recvs, receiver.recv_free)
         });
         let sender = self.process(from);
-        let place = sender.issued;
+        let (place, sender_round) = (sender.issued, sender.next - 1);
         sender.issued += 1;
         let is_free = sender.sends == 1 && recvs == 1;
         let sent = sender.began;
@@ -125,6 +127,7 @@ impl<O: Observer> Engine<'_, O> {
             bytes,
             from,
             to,
+            turn: (self.prices.place(from), sender_round),
             place,
             early,
         };

@@ -8,8 +8,9 @@
 //!   order.
 //! - Both ports are busy for `overhead + beta n`, after which the sender is done; the receiver has the data `alpha +
 //!   beta n` after the start. Ranks are full duplex: the two ports are independent.
-//! - A port that several messages need is granted to the one that was ready first; ties go by sender, receiver, and
-//!   order in the sender's program. A message does not hold a port while it waits for the other one.
+//! - A port that several messages need is granted to the one that was ready first; ties go by the sender's place on its
+//!   node, its round, sender, receiver, and order in the sender's program. A message does not hold a port while it waits
+//!   for the other one.
 //! - The rank's processor combines and copies, one action after the other from the beginning of the round,
 //!   independently of the ports. A round ends when all its actions have ended.
 //! - The [`Placement`] of a message's ends determines whether it is priced as [`crate::Level::Node`] or
@@ -24,6 +25,7 @@
 //!   whether there are several to send or to receive, and whether the sender has received or combined data before. So
 //!   the cost does not depend on the order of messages.
 //! - If it has a cache, the bytes of a call whose buffers exceed it take longer within nodes.
+//! - If the same happens on all nodes, only one is simulated (`symmetry.rs`); [`trace`] simulates all ranks.
 //!
 //! The closed forms are the case of one level, `overhead = alpha`, no eager limit, and no shared
 //! ports.
@@ -41,6 +43,7 @@ mod ports;
 mod prices;
 mod process;
 mod size;
+mod symmetry;
 mod trace;
 
 use schedule::{Rank, Schedule, Unsupported};
@@ -56,6 +59,7 @@ use crate::{InvalidMachine, Level, Machine};
 use course::Course;
 use engine::{Engine, Halt, Order};
 use prices::Prices;
+use symmetry::Symmetry;
 use trace::Unobserved;
 
 /// The setting of a simulation.
@@ -109,7 +113,8 @@ pub enum SimulationError {
 
 /// Simulates a schedule.
 ///
-/// Takes time proportional to the actions, and memory proportional to the ranks, for programs of any length.
+/// Takes time proportional to the actions, and memory proportional to the ranks, for programs of any length. Takes less
+/// if the same happens on all nodes.
 ///
 /// # Errors
 /// Any [`SimulationError`] but [`SimulationError::TooMuch`].
@@ -142,12 +147,16 @@ fn run<O: trace::Observer>(
     course: &Course<'_>,
     observer: impl Fn() -> O,
 ) -> Result<(Simulation, O), SimulationError> {
+    let symmetry = match O::OBSERVES_ALL {
+        true => Symmetry::none(schedule),
+        false => Symmetry::of(schedule, prices, course),
+    };
     let orders = match prices.shares_ports_of_nodes() {
         true => &[Order::Time][..],
         false => &[Order::Dependency, Order::Time],
     };
     for order in orders {
-        let mut engine = Engine::new(schedule, prices, course, *order, observer());
+        let mut engine = Engine::new(schedule, prices, course, symmetry, *order, observer());
         match engine.run() {
             Ok(simulation) => return Ok((simulation, engine.into_observer())),
             Err(Halt::Eager) => {}

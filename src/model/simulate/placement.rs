@@ -114,6 +114,19 @@ impl Topology {
         }
     }
 
+    /// The index of a rank among those of its node.
+    pub fn place_on_node(&self, rank: Rank) -> u32 {
+        match self.placement {
+            Placement::Block => rank % self.ranks_per_node,
+            Placement::Cyclic => rank / self.nodes,
+        }
+    }
+
+    /// The number of consecutive ranks on each node, if neighbours share nodes.
+    pub(crate) fn block(&self) -> Option<u32> {
+        (self.placement == Placement::Block).then_some(self.ranks_per_node)
+    }
+
     /// The level of all messages among the first `ranks` ranks, if it is the same for all.
     pub fn only_level(&self, ranks: u32) -> Option<Level> {
         let per_node = match self.placement {

@@ -22,6 +22,8 @@ pub(super) struct Transfer {
     pub(super) bytes: u64,
     pub(super) from: Rank,
     pub(super) to: Rank,
+    /// The sender's place on its node ([`super::prices::Prices::place`]), and its round.
+    pub(super) turn: (u32, u64),
     /// The number of messages that the sender has sent before.
     pub(super) place: u32,
     /// Its index among the messages that do not wait for their receivers.
@@ -29,9 +31,11 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
-    /// The key by which ports are granted, the smallest first.
-    pub(super) fn precedence(&self) -> (u64, Rank, Rank, u32) {
-        (self.met.to_bits(), self.from, self.to, self.place)
+    /// The key by which ports are granted, the smallest first. Places and rounds come before ranks, so that the same
+    /// messages are the first ones on nodes that are alike.
+    pub(super) fn precedence(&self) -> (u64, (u32, u64), Rank, Rank, u32) {
+        let met = self.met.to_bits();
+        (met, self.turn, self.from, self.to, self.place)
     }
 }
 
@@ -237,6 +241,7 @@ mod tests {
                 bytes: 1,
                 from: 0,
                 to: 1,
+                turn: (0, 0),
                 place,
                 early: None,
             };

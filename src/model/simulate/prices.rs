@@ -209,6 +209,24 @@ impl<'a> Prices<'a> {
         self.injection.map_or(0, |injection| injection.rails)
     }
 
+    /// The index of a rank in its group.
+    pub(super) fn place(&self, rank: Rank) -> u32 {
+        match self.only {
+            Some(Level::Node | Level::Shared) => 0,
+            Some(Level::Network) | None => self.topology.place_on_node(rank),
+        }
+    }
+
+    /// The number of ranks of a group, if `ranks` are two or more groups: all costs between two groups are the same,
+    /// and so are those within each.
+    pub(super) fn group(&self, ranks: u32) -> Option<u32> {
+        let group = match self.only {
+            Some(Level::Node | Level::Shared) => 1,
+            Some(Level::Network) | None => self.topology.block()?,
+        };
+        (ranks > group && ranks.is_multiple_of(group)).then_some(group)
+    }
+
     pub(super) fn nodes(&self) -> u32 {
         self.topology.nodes()
     }

@@ -37,8 +37,8 @@ pub(super) struct Process {
     pub(super) send_bytes: u64,
     pub(super) send_to: Rank,
     pub(super) recv_from: Rank,
-    /// The partner in all transfers of the current round; [`NO_RANK`] if there are several.
-    pub(super) partner: Rank,
+    /// Whether the transfers of the current round have several partners.
+    pub(super) has_several_partners: bool,
     /// Whether data was received or combined in the call before the current round, and whether it is in this one.
     pub(super) has_fresh: bool,
     pub(super) makes_fresh: bool,
@@ -66,7 +66,7 @@ impl Process {
             send_bytes: 0,
             send_to: NO_RANK,
             recv_from: NO_RANK,
-            partner: NO_RANK,
+            has_several_partners: false,
             has_fresh: false,
             makes_fresh: false,
         }
@@ -117,7 +117,8 @@ const UNCALLED: u32 = u32::MAX;
 const CALLED: u32 = u32::MAX - 1;
 const ENDED: u32 = u32::MAX - 2;
 
-/// All ranks, of which few are running at any time: a tree of a million ranks is simulated in the memory of its paths.
+/// All simulated ranks, of which few are running at any time: a tree of a million ranks is simulated in the memory of its
+/// paths. Ranks of the second group stand for those of the first one ([`super::symmetry`]).
 pub(super) struct Processes {
     /// The index of each rank among the running ones.
     places: Vec<u32>,
@@ -135,6 +136,16 @@ impl Processes {
             free: Vec::new(),
             uncalled: ranks,
         }
+    }
+
+    /// The rank of the first group that is alike.
+    pub(super) fn simulated(&self, rank: Rank) -> Rank {
+        let ranks = self.places.len() as u32;
+        if rank < ranks { rank } else { rank - ranks }
+    }
+
+    fn place(&self, rank: Rank) -> u32 {
+        self.places[self.simulated(rank) as usize]
     }
 
     /// Whether all ranks have been called.
@@ -180,21 +191,23 @@ impl Processes {
 
     /// A rank that is running.
     pub(super) fn get_mut(&mut self, rank: Rank) -> &mut Process {
-        &mut self.running[self.places[rank as usize] as usize]
+        let place = self.place(rank);
+        &mut self.running[place as usize]
     }
 
     /// A rank that is running.
     pub(super) fn get(&self, rank: Rank) -> &Process {
-        &self.running[self.places[rank as usize] as usize]
+        &self.running[self.place(rank) as usize]
     }
 
     /// A rank if it is running.
     pub(super) fn find(&self, rank: Rank) -> Option<&Process> {
-        self.running.get(self.places[rank as usize] as usize)
+        self.running.get(self.place(rank) as usize)
     }
 
     /// A rank if it is running.
     pub(super) fn find_mut(&mut self, rank: Rank) -> Option<&mut Process> {
-        self.running.get_mut(self.places[rank as usize] as usize)
+        let place = self.place(rank);
+        self.running.get_mut(place as usize)
     }
 }

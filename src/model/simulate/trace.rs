@@ -256,6 +256,9 @@ impl Trace {
 
 /// An observer of the simulation; one that ignores events costs nothing.
 pub(super) trait Observer {
+    /// Whether all ranks must be simulated, even if groups of them are alike.
+    const OBSERVES_ALL: bool = false;
+
     /// A rank's round has ended.
     fn round(&mut self, _rank: Rank, _round: u64, _end: f64) {}
 
@@ -274,6 +277,8 @@ pub(super) trait Observer {
 }
 
 impl Observer for Trace {
+    const OBSERVES_ALL: bool = true;
+
     fn round(&mut self, rank: Rank, _: u64, end: f64) {
         self.rounds[rank as usize].push(end);
     }

@@ -8,6 +8,7 @@ mod lines;
 mod paths;
 mod placement;
 mod reference;
+mod symmetry;
 mod tiers;
 
 use model::{Link, Machine, PostAhead};

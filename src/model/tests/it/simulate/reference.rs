@@ -18,6 +18,8 @@ use schedule::{
 struct Message {
     bytes: u64,
     place: usize,
+    /// Its sender's round.
+    round: u64,
     /// The times at which the ends reached their rounds, and at which the receive was posted.
     sent: Option<f64>,
     awaited: Option<f64>,
@@ -83,6 +85,20 @@ impl Slow<'_> {
             false => machine.network.clone(),
         };
         link.unwrap()
+    }
+
+    /// The index of a rank on its node; 0 if all are on one.
+    fn place(&self, rank: Rank) -> u32 {
+        let topology = self.setting.topology;
+        let ranks = 0..self.processes.len() as Rank;
+        match ranks
+            .clone()
+            .all(|other| topology.node(other) == topology.node(0))
+            && ranks.len() > 1
+        {
+            true => 0,
+            false => topology.place_on_node(rank),
+        }
     }
 
     /// The time at which the rank's current round ends, if known.
@@ -221,6 +237,7 @@ impl Slow<'_> {
             *message = Message {
                 bytes,
                 place: self.issued,
+                round: self.processes[from as usize].next,
                 sent: Some(began),
                 awaited: message.awaited,
                 posted: message.posted,
@@ -261,7 +278,8 @@ impl Slow<'_> {
                 Some(now) => ready.max(free) <= now,
                 None => self.is_apart && message.is_only == [true; 2],
             };
-            can_start.then_some((ready, from, to, message.place, *key))
+            let turn = (self.place(from), message.round);
+            can_start.then_some((ready, turn, from, to, message.place, *key))
         };
         let all = self.messages.iter().filter_map(ready);
         let first = all.min_by(|a, b| a.partial_cmp(b).unwrap());

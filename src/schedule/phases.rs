@@ -401,8 +401,12 @@ impl Step {
         };
         let actions = round.actions_mut();
         for place in outer..actions.len() {
+            let count = rows(&actions[place]);
+            if count == 1 {
+                continue;
+            }
             let whole = actions[place];
-            for row in (0..rows(&whole)).rev().filter(|_| rows(&whole) > 1) {
+            for row in (0..count).rev() {
                 let mut action = whole;
                 action.spans_mut(|span| *span = in_row(*span, row));
                 match row {

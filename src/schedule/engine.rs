@@ -185,8 +185,8 @@ impl<'a, D: Domain> Engine<'a, D> {
         self.processes[0].memory.layout.owner(unit)
     }
 
-    pub(crate) fn into_domain(self) -> D {
-        self.domain
+    pub(crate) fn domain(&self) -> &D {
+        &self.domain
     }
 
     fn tally(&self) -> Tally {

@@ -38,6 +38,15 @@ pub enum Fault {
         /// The value that the unit holds instead.
         found: String,
     },
+    /// Two ranks combine the contributions to a unit in different trees, so their results differ if the operator
+    /// rounds.
+    #[error("rank {rank} combines unit {unit} in another order or bracketing than rank {other}")]
+    Inconsistent {
+        rank: Rank,
+        other: Rank,
+        /// The unit of the vector.
+        unit: u64,
+    },
 }
 
 /// The fault of one action.

@@ -1,14 +1,18 @@
 //! The proof that a schedule does what its collective promises.
 //!
-//! Every unit of memory holds the set of ranks whose contributions it combines, and whether they were combined in
-//! rank order. The programs of all ranks are run together on such values; every error is a [`Fault`]. A schedule that
-//! passes is correct on this shape for all data, and for every operator, or for every commutative one if the
-//! algorithm is not ordered. A [`Grid`] holds the shapes on which an algorithm is proved.
+//! Every unit of memory holds the tree of combinations that made its value: which ranks' contributions it combines, in
+//! which order, and how they are bracketed. The programs of all ranks are run together on such values; every error is a
+//! [`Fault`]. A schedule that passes is correct on this shape for all data, and for every operator, or for every
+//! commutative one if the algorithm is not ordered. All ranks that end with a unit have made it by the same tree, so
+//! their results are identical even if the operator rounds, as MPI requires (MPI 4.0, section 6.9.6). A [`Grid`] holds
+//! the shapes on which an algorithm is proved.
 
 mod grid;
 mod sweep;
 
 use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 pub use self::grid::Grid;
 pub use self::sweep::{Refutation, Unprovable, Verdict, Verify};
@@ -40,33 +44,28 @@ pub fn verify_programs(
     schedule: &Schedule,
     programs: &dyn Fn(Rank) -> Box<dyn Program>,
 ) -> Result<Proof, Fault> {
-    let must_be_ordered = schedule.ordered();
-    let mut engine = Engine::new(
-        schedule,
-        Contributions {
-            must_be_ordered,
-            ordered: true,
-            last: None,
-        },
-        programs,
-    );
+    let mut engine = Engine::new(schedule, Trees::of(schedule), programs);
     let tally = engine.run()?;
+    let mut first = FxHashMap::default();
     for rank in 0..schedule.shape().ranks {
-        check_result(schedule, rank, &engine)?;
+        check_result(schedule, rank, &engine, &mut first)?;
     }
     Ok(Proof {
-        ordered: engine.into_domain().ordered,
+        ordered: engine.domain().ordered,
         tally,
     })
 }
 
+/// `first` has the first rank that ended with a unit, and the unit's tree there.
 fn check_result(
     schedule: &Schedule,
     rank: Rank,
-    engine: &Engine<'_, Contributions>,
+    engine: &Engine<'_, Trees>,
+    first: &mut FxHashMap<u64, (Rank, Tree)>,
 ) -> Result<(), Fault> {
     let collective = schedule.algorithm().collective;
     let held = collective.after(schedule.shape(), rank);
+    let trees = engine.domain();
     for (unit, value) in engine.output(rank) {
         let ranks = match held {
             Held::Undefined => return Ok(()),
@@ -76,23 +75,30 @@ fn check_result(
                 Ranks::Range(owner, owner)
             }
         };
-        let expected = Contribution { unit, ranks };
-        if value != Some(&expected) {
-            let found = match value {
-                None => "nothing".to_owned(),
-                Some(value) => value.to_string(),
-            };
-            return Err(Fault::WrongResult { rank, unit, found });
+        let tree = match value {
+            Some(value) if value.unit == unit && *trees.ranks(value.tree) == ranks => value.tree,
+            value => {
+                let found =
+                    value.map_or_else(|| "nothing".to_owned(), |value| trees.describe(value));
+                return Err(Fault::WrongResult { rank, unit, found });
+            }
+        };
+        let (other, expected) = *first.entry(unit).or_insert((rank, tree));
+        if tree != expected {
+            return Err(Fault::Inconsistent { rank, other, unit });
         }
     }
     Ok(())
 }
 
-/// The combined contributions of some ranks to one unit of the vector.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The index of a tree of combinations; that of a single contribution is its rank.
+type Tree = u32;
+
+/// The combined contributions to one unit of the vector.
+#[derive(Clone, Copy, Debug)]
 struct Contribution {
     unit: u64,
-    ranks: Ranks,
+    tree: Tree,
 }
 
 /// A set of ranks: first and last of each run of consecutive ones, ascending, not adjacent.
@@ -103,15 +109,6 @@ enum Ranks {
 }
 
 impl Ranks {
-    /// Whether two sets are equal without comparing their runs.
-    fn is(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Range(..), Self::Range(..)) => self == other,
-            (Self::Runs(own), Self::Runs(other)) => Rc::ptr_eq(own, other),
-            _ => false,
-        }
-    }
-
     fn runs(&self) -> impl Iterator<Item = (Rank, Rank)> {
         let (range, runs) = match self {
             Self::Range(first, last) => (Some((*first, *last)), &[][..]),
@@ -146,45 +143,64 @@ impl Ranks {
     }
 }
 
-impl std::fmt::Display for Contribution {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "unit {} of ranks", self.unit)?;
-        for (first, last) in self.ranks.runs() {
-            write!(f, " {first}..={last}")?;
-        }
-        Ok(())
-    }
-}
-
-struct Contributions {
+/// All trees of combinations in a schedule, each once.
+struct Trees {
     must_be_ordered: bool,
     ordered: bool,
-    /// Two sets and their union, cached, as most units of a span hold the same sets.
-    last: Option<[Ranks; 3]>,
+    /// The contributing ranks of each tree.
+    ranks: Vec<Ranks>,
+    /// The tree of each combination of two.
+    combined: FxHashMap<(Tree, Tree), Tree>,
+    /// The last of these, as most units of a span have the same trees.
+    last: Option<((Tree, Tree), Tree)>,
 }
 
-impl Contributions {
-    fn union(&mut self, left: &Ranks, right: &Ranks) -> Result<Ranks, Rank> {
-        if let Some([first, second, union]) = &self.last
-            && first.is(left)
-            && second.is(right)
-        {
-            return Ok(union.clone());
+impl Trees {
+    fn of(schedule: &Schedule) -> Self {
+        let ranks = 0..schedule.shape().ranks;
+        Self {
+            must_be_ordered: schedule.ordered(),
+            ordered: true,
+            ranks: ranks.map(|rank| Ranks::Range(rank, rank)).collect(),
+            combined: FxHashMap::default(),
+            last: None,
         }
-        let union = left.union(right)?;
-        self.last = Some([left.clone(), right.clone(), union.clone()]);
+    }
+
+    fn ranks(&self, tree: Tree) -> &Ranks {
+        &self.ranks[tree as usize]
+    }
+
+    fn describe(&self, value: &Contribution) -> String {
+        let runs = self.ranks(value.tree).runs();
+        let runs = runs.map(|(first, last)| format!(" {first}..={last}"));
+        format!("unit {} of ranks{}", value.unit, runs.collect::<String>())
+    }
+
+    /// The ranks of a combination that has not been made before.
+    fn union(&mut self, left: Tree, right: Tree) -> Result<Ranks, Misdeed> {
+        let (left, right) = (self.ranks(left), self.ranks(right));
+        if let (Ranks::Range(first, end), Ranks::Range(begin, last)) = (left, right)
+            && end + 1 == *begin
+        {
+            return Ok(Ranks::Range(*first, *last));
+        }
+        let union = left.union(right).map_err(Misdeed::Doubled)?;
+        if self.must_be_ordered {
+            let end = left.runs().last().map_or(0, |run| run.1);
+            let begin = right.runs().next().map_or(0, |run| run.0);
+            return Err(Misdeed::Misordered(end, begin));
+        }
+        self.ordered = false;
         Ok(union)
     }
 }
 
-impl Domain for Contributions {
+impl Domain for Trees {
     type Value = Contribution;
 
     fn initial(&self, rank: Rank, unit: u64) -> Contribution {
-        Contribution {
-            unit,
-            ranks: Ranks::Range(rank, rank),
-        }
+        Contribution { unit, tree: rank }
     }
 
     fn combine(
@@ -195,22 +211,26 @@ impl Domain for Contributions {
         if left.unit != right.unit {
             return Err(Misdeed::Mixed(left.unit, right.unit));
         }
-        let unit = left.unit;
-        let ranks = match (&left.ranks, &right.ranks) {
-            (Ranks::Range(first, end), Ranks::Range(begin, last)) if end + 1 == *begin => {
-                Ranks::Range(*first, *last)
-            }
-            (left, right) => {
-                let union = self.union(left, right).map_err(Misdeed::Doubled)?;
-                if self.must_be_ordered {
-                    let end = left.runs().last().map_or(0, |run| run.1);
-                    let begin = right.runs().next().map_or(0, |run| run.0);
-                    return Err(Misdeed::Misordered(end, begin));
-                }
-                self.ordered = false;
-                union
+        let pair = (left.tree, right.tree);
+        let known = match self.last {
+            Some((last, tree)) if last == pair => Some(tree),
+            _ => self.combined.get(&pair).copied(),
+        };
+        let tree = match known {
+            Some(tree) => tree,
+            None => {
+                let ranks = self.union(left.tree, right.tree)?;
+                self.ranks.push(ranks);
+                (self.ranks.len() - 1) as Tree
             }
         };
-        Ok(Contribution { unit, ranks })
+        if known.is_none() {
+            self.combined.insert(pair, tree);
+        }
+        self.last = Some((pair, tree));
+        Ok(Contribution {
+            unit: left.unit,
+            tree,
+        })
     }
 }

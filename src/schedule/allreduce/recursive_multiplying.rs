@@ -11,8 +11,9 @@ use crate::{Buffer, Collective, Parameter, Rank, Room, Round, Shape, Span};
 ///
 /// If p is a product of numbers up to k, these are the radices of the digits. Otherwise the ranks fold to `d k^t`
 /// positions, `d < k`: odd ones of the first ranks send their vector to the left neighbour before, and receive the
-/// result from it after. Neighbours are combined first, so every combination joins adjacent ranges. A rank needs
-/// scratch memory for up to `k - 1` vectors.
+/// result from it after. The vectors of all that differ in a digit are combined from the lowest digit up, by every one
+/// of them, so that all results are identical for rounding operators too. Neighbours come first, so every combination
+/// joins adjacent ranges. A rank needs scratch memory for up to `k - 1` vectors.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
     id: "recursive_multiplying",
@@ -105,9 +106,22 @@ impl Group {
         received(digit - u32::from(digit > self.own))
     }
 
-    /// The digit of the position that sent the vector of a turn, from 1: lower ones from the nearest down, then higher.
-    fn turn(&self, turn: u32) -> u32 {
-        self.own.checked_sub(turn).unwrap_or(turn)
+    /// Combines the vector of a digit, from 1, with those of all lower digits. `own` is the rank's own vector.
+    fn combine(&self, digit: u32, own: Span, round: &mut Round) {
+        // Lower digits than the rank's own are combined in scratch memory.
+        let combined = |last: u32| match last < self.own {
+            true => received(0),
+            false => Span::whole(Buffer::Output),
+        };
+        let vector = |digit: u32| match digit == self.own {
+            true => own,
+            false => self.received(digit),
+        };
+        let lower = match digit {
+            1 => vector(0),
+            _ => combined(digit - 1),
+        };
+        round.combine(lower, vector(digit), combined(digit));
     }
 }
 
@@ -118,14 +132,10 @@ impl Program for Multiplying {
     }
 
     fn round(&self, index: u64, round: &mut Round) {
-        let own = match index < 2 {
-            true => Buffer::Input,
-            false => Buffer::Output,
-        };
-        let [own, result] = [own, Buffer::Output].map(Span::whole);
+        let [input, result] = [Buffer::Input, Buffer::Output].map(Span::whole);
         let index = match self.stands_for {
             Some(away) if index == 0 => return round.recv(away, received(0)),
-            Some(_) if index == 1 => return round.combine(own, received(0), result),
+            Some(_) if index == 1 => return round.combine(input, received(0), result),
             Some(away) if index + 1 == self.rounds() => return round.send(away, result),
             Some(_) => index - 2,
             None => index,
@@ -140,11 +150,14 @@ impl Program for Multiplying {
                     count,
                     own: digit,
                 };
-                if turn == 0 {
-                    return self.exchange(&group, own, round);
-                }
-                let other = group.turn(turn);
-                return round.combine_by_rank(other < digit, group.received(other), own, result);
+                let own = match distance == 1 && self.stands_for.is_none() {
+                    true => input,
+                    false => result,
+                };
+                return match turn {
+                    0 => self.exchange(&group, own, round),
+                    _ => group.combine(turn, own, round),
+                };
             }
             turn -= count;
             distance *= count;

@@ -4,8 +4,8 @@
 //! check under test can refuse it.
 
 use schedule::{
-    ALGORITHMS, Action, Buffer, Fault, Misdeed, Partition, Rank, Request, Schedule, Span, find,
-    verify::verify_programs,
+    ALGORITHMS, Action, Buffer, Fault, Misdeed, Parameters, Partition, Program, Rank, Request,
+    Schedule, Span, find, verify::verify_programs,
 };
 
 use crate::cases::{each_call, schedule};
@@ -368,4 +368,49 @@ fn located_spans_lie_within_their_buffer_and_have_the_right_length() {
             });
         }
     }
+}
+
+#[test]
+fn all_ranks_must_combine_a_unit_in_the_same_tree() {
+    let schedule = call(
+        "allreduce/recursive_multiplying",
+        &Request {
+            parameters: Parameters {
+                radix: Some(3),
+                ..Parameters::default()
+            },
+            ..request(3, false)
+        },
+    );
+    let [first, second] = [0, 1].map(|index| all(Buffer::Scratch(index)));
+    let [input, output] = [INPUT, OUTPUT].map(all);
+    let exchange = vec![
+        send(0, input),
+        send(1, input),
+        recv(0, first),
+        recv(1, second),
+    ];
+    let last_with = |combinations: [Action; 2]| {
+        let [one, two] = combinations.map(|action| vec![action]);
+        let program = vec![exchange.clone(), one, two];
+        verify_programs(&schedule, &|rank| -> Box<dyn Program> {
+            match rank {
+                2 => Box::new(Script(program.clone())),
+                _ => schedule.program(rank),
+            }
+        })
+    };
+    let lowest_first = [combine(first, second, first), combine(first, input, output)];
+    assert_eq!(last_with(lowest_first).map(drop), Ok(()));
+    // Also in rank order, but in other brackets.
+    let highest_first = [
+        combine(second, input, output),
+        combine(first, output, output),
+    ];
+    let fault = Fault::Inconsistent {
+        rank: 2,
+        other: 0,
+        unit: 0,
+    };
+    assert_eq!(last_with(highest_first), Err(fault));
 }

@@ -246,7 +246,8 @@ impl Silenced {
             };
             let version = versions.agree(self.communicator)?;
             let order = RankOrder::of(out_of_block == 0, out_of_turn == 0);
-            let rules = version.rules(shape, order);
+            let is_even = least == -ppn;
+            let rules = version.rules(shape, order, is_even);
             let rounding = rules.rounding() as i32;
             if rounding > 0 {
                 let mut ends = [rounding, -rounding];
@@ -279,7 +280,7 @@ impl Silenced {
                 found.is_some_and(Algorithm::knows_nodes)
             };
             let found = match order {
-                _ if least != -ppn => None,
+                _ if !is_even => None,
                 RankOrder::Block => Some(Placed::Block {
                     per_node: shape.ppn,
                 }),

@@ -208,9 +208,9 @@ impl Dispatcher {
         &self.versions.first().deployed
     }
 
-    /// The rules of this table for communicators of a shape and order of ranks.
+    /// The rules of this table for communicators of a shape and order of ranks, with as many ranks on each node.
     pub fn rules(&self, shape: CommShape, order: RankOrder) -> Rc<CommunicatorRules> {
-        self.versions.first().rules(shape, order)
+        self.versions.first().rules(shape, order, true)
     }
 
     /// Whether shapes that were not measured use the rules of the nearest measured one.

@@ -34,21 +34,37 @@ impl Version {
         }
     }
 
-    /// The rules for a shape and the order of ranks on it.
-    pub(crate) fn rules(&self, shape: CommShape, order: RankOrder) -> Rc<CommunicatorRules> {
+    /// The rules for a shape and the order of ranks on it; `is_even` if all nodes have the same number of ranks.
+    pub(crate) fn rules(
+        &self,
+        shape: CommShape,
+        order: RankOrder,
+        is_even: bool,
+    ) -> Rc<CommunicatorRules> {
         let mut shapes = self.shapes.borrow_mut();
-        let is_it =
-            |rules: &&Rc<CommunicatorRules>| (rules.shape(), rules.order()) == (shape, order);
+        let is_it = |rules: &&Rc<CommunicatorRules>| {
+            (rules.shape(), rules.order(), rules.is_even()) == (shape, order, is_even)
+        };
         if let Some(rules) = shapes.iter().find(is_it) {
             return Rc::clone(rules);
         }
-        let rules = Rc::new(self.compiled(&self.deployed, shape, order));
+        let rules = Rc::new(self.compiled(&self.deployed, shape, order, is_even));
         shapes.push(Rc::clone(&rules));
         rules
     }
 
-    fn compiled(&self, table: &Table, shape: CommShape, order: RankOrder) -> CommunicatorRules {
-        CommunicatorRules::new(table, shape, order, self.policy.extrapolate)
+    fn compiled(
+        &self,
+        table: &Table,
+        shape: CommShape,
+        order: RankOrder,
+        is_even: bool,
+    ) -> CommunicatorRules {
+        let compile = match is_even {
+            true => CommunicatorRules::new,
+            false => CommunicatorRules::uneven,
+        };
+        compile(table, shape, order, self.policy.extrapolate)
     }
 
     /// The additional time of the library's default for a call compared to these rules' choice, in seconds, from the
@@ -62,10 +78,9 @@ impl Version {
     ) -> f64 {
         let query = query(rules, collective, operators, bytes);
         let decision = self.deployed.lookup(&query);
+        let matched = rules.matched(collective, operators);
         match (decision.default_seconds, decision.expected_seconds) {
-            (Some(default), Some(expected)) if !decision.matched.is_stand_in() => {
-                default - expected
-            }
+            (Some(default), Some(expected)) if !matched.is_stand_in() => default - expected,
             _ => 0.0,
         }
     }
@@ -96,7 +111,8 @@ impl Version {
         collective: Collective,
         otherwise: FallbackReason,
     ) -> FallbackReason {
-        let read = self.compiled(&self.loaded.table, rules.shape(), rules.order());
+        let (shape, order) = (rules.shape(), rules.order());
+        let read = self.compiled(&self.loaded.table, shape, order, rules.is_even());
         let is_withheld = |class| {
             let (read, deployed) = (
                 read.choices(collective, class),
@@ -239,11 +255,11 @@ mod tests {
         let version = version(of_allreduce, extrapolating);
         let gain_on = |shape, bytes| {
             let operators = OperatorClass::Commutative;
-            let rules = version.rules(shape, RankOrder::Block);
+            let rules = version.rules(shape, RankOrder::Block, true);
             version.gain_seconds(&rules, Collective::Allreduce, operators, bytes)
         };
         let gain = |bytes| gain_on(TWO, bytes);
-        let rules = version.rules(TWO, RankOrder::Block);
+        let rules = version.rules(TWO, RankOrder::Block, true);
         assert!((gain(32 << 10) - 5e-6).abs() < 1e-12, "{}", gain(32 << 10));
         assert!((gain(4 << 10) - 2.5e-6).abs() < 1e-12, "{}", gain(4 << 10));
         for bytes in (3..22).map(|power| 1_u64 << power) {
@@ -283,7 +299,7 @@ mod tests {
         let policy = Policy::default();
         let version = version(of_two, policy);
         let why = |shape, collective, bytes| {
-            let rules = version.rules(shape, RankOrder::Block);
+            let rules = version.rules(shape, RankOrder::Block, true);
             let operators = OperatorClass::Commutative;
             version.why_default(&rules, collective, operators, bytes)
         };
@@ -293,7 +309,7 @@ mod tests {
         assert_eq!(why(THREE, Bcast, 8), FallbackReason::Default);
         assert_eq!(why(TWO, Gather, 8), FallbackReason::Default);
         let why_all = |shape, collective| {
-            let rules = version.rules(shape, RankOrder::Block);
+            let rules = version.rules(shape, RankOrder::Block, true);
             version.why_all_default(&rules, collective, FallbackReason::NoRules)
         };
         assert_eq!(why_all(TWO, Bcast), FallbackReason::Withheld);

@@ -35,13 +35,13 @@ fn table() -> Table {
 }
 
 #[test]
-fn rules_of_another_order_of_ranks_do_not_count_as_measured_under_mpi() {
+fn rules_of_another_order_or_of_full_nodes_do_not_count_as_measured_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("dealt.c", folder.path(), &["-rdynamic"]);
     let path = saved(&table(), folder.path());
     let run = |node_of: &str, extrapolate: &str| {
         let more = [("NODE_OF", node_of), ("COLLTUNE_EXTRAPOLATE", extrapolate)];
-        run_preloaded(&program, &[], 4, &path, &more).good()
+        run_preloaded(&program, &[], node_of.len() as u32, &path, &more).good()
     };
     let check = |node_of: &str, extrapolate: &str, decision: &str| {
         let text = run(node_of, extrapolate);
@@ -53,6 +53,9 @@ fn rules_of_another_order_of_ranks_do_not_count_as_measured_under_mpi() {
     for extrapolate in ["0", "1"] {
         check("aabb", extrapolate, "  allreduce/recursive_doubling");
     }
+    // Nodes with different numbers of ranks are not a measured shape, even if the fullest node has as many.
+    check("aab", "0", "  default (shape not measured)");
+    check("aab", "1", "  allreduce/recursive_doubling (nearest 2x2)");
     check("abab", "0", "  default (shape not measured)");
     check("abba", "0", "  default (shape not measured)");
     // Another shape in the same order is nearer than the same shape in another order.

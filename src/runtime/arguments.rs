@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use exec::constants::{MPI_Datatype, double_int, minloc};
+use exec::constants::{MPI_Datatype, is_predefined, locates};
 use exec::{
     Arguments, DatatypeHandle, Elements, ExecError, OperatorHandle, RawCall, check, kernel,
 };
@@ -169,7 +169,8 @@ pub(crate) fn is_defined(arguments: &Arguments<'_>) -> bool {
         Some(built_in) => datatype
             .element()
             .is_some_and(|element| kernel(element, built_in).is_some()),
-        // The application's own operators are defined for all datatypes that it uses them with.
-        None => operator.raw() != minloc() || datatype.raw() == double_int(),
+        None if is_predefined(operator.raw()) => locates(operator.raw(), datatype.raw()),
+        // The application's own operator is defined for all datatypes that it is used with.
+        None => true,
     }
 }

@@ -93,7 +93,7 @@ pub(crate) struct Means {
     pub(crate) allows_devices: bool,
     /// The limit of memory that this process may share with others of its node, in bytes.
     pub(crate) shared_bytes: u64,
-    /// Whether the ranks of this node outnumber its cores.
+    /// Whether the ranks of this node outnumber the CPUs that they may use.
     pub(crate) is_oversubscribed: bool,
     /// The channels of all communicators, if these have the same ranks; otherwise each opens its own.
     pub(crate) channels: Option<Rc<NodeChannels>>,

@@ -408,11 +408,39 @@ impl From<FallbackReason> for Refused {
 
 impl From<ExecError> for Refused {
     fn from(error: ExecError) -> Self {
+        use ExecError::{
+            ChannelsLost, Extent, Lengths, MessageLength, Mpi, NativeParameters, NoChannels,
+            NoOperator, NoSuchNative, NoSuchOperation, NoVariable, NotInPlace, Packing, Shadowed,
+            TooLarge, Tool, UnknownAlgorithm, Unsupported,
+        };
         match error {
-            // The library failed, or the ranks' arguments do not match: other ranks may not notice.
-            ExecError::Mpi { .. } | ExecError::Lengths { .. } => Self::Failed(error),
-            // Other errors follow from arguments that are equal on all ranks.
-            _ => Self::PassedOn(FallbackReason::Unsuited),
+            // The library failed, perhaps only here.
+            Mpi { .. }
+            // The ranks' arguments do not match.
+            | Lengths { .. }
+            // Ranks may describe equal data by different datatypes, of which only this one's is packed in this way.
+            | Packing { .. }
+            // Messages of this rank failed.
+            | ChannelsLost
+            | MessageLength => Self::Failed(error),
+            // These follow from the table, the communicator, and arguments that are equal on all ranks: the algorithm
+            // and its parameters,
+            Unsupported(_)
+            | UnknownAlgorithm(_)
+            // the communicator's channels, which all ranks have or none,
+            | NoChannels
+            // the length, datatype and operator.
+            | TooLarge { .. }
+            | Extent { .. }
+            | NoSuchOperation { .. }
+            | NoOperator
+            // Only the library's own algorithms and mock-ups, which are not prepared here, have these errors.
+            | NoSuchNative(_)
+            | NativeParameters(_)
+            | Shadowed(_)
+            | NoVariable(_)
+            | Tool { .. }
+            | NotInPlace(_) => Self::PassedOn(FallbackReason::Unsuited),
         }
     }
 }

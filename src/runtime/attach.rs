@@ -159,6 +159,8 @@ impl State {
                 none(FallbackReason::Alone)
             } else if !is_of_this_world(communicator)? {
                 none(FallbackReason::OtherWorld)
+            } else if let Some(reasons) = versions.why_none(ranks as u32) {
+                Err(reasons)
             } else {
                 Silenced::new(communicator)?.tune(versions, private, calls, means)?
             }

@@ -7,9 +7,10 @@ use exec::ExecError;
 use exec::constants::MPI_Comm;
 use schedule::Collective;
 use table::dispatch::CommunicatorRules;
-use table::{Deployment, OperatorClass, Policy, Query, ShapeMatch, Table};
+use table::{Deployment, OperatorClass, Policy, Query, ShapeMatch, ShapeRules, Table};
 use vocabulary::{Candidate, CommShape, RankOrder};
 
+use crate::attach::Reasons;
 use crate::watch::Watch;
 use crate::{FallbackReason, Loaded};
 
@@ -32,6 +33,14 @@ impl Version {
             policy,
             shapes: RefCell::default(),
         }
+    }
+
+    /// Whether rules may serve a communicator of this number of ranks, whatever its shape is.
+    fn may_serve(&self, ranks: u32) -> bool {
+        let mut entries = self.deployed.entries();
+        // Entries with times of candidates are interpolated for other shapes.
+        let may = |entry: &ShapeRules| entry.shape.ranks() == ranks || !entry.candidates.is_empty();
+        self.policy.extrapolate || entries.any(may)
     }
 
     /// The rules for a shape and the order of ranks on it; `is_even` if all nodes have the same number of ranks.
@@ -200,6 +209,25 @@ impl Versions {
         watch.map_or(0, |watch| watch.borrow().replacements())
     }
 
+    /// The reasons why the table leaves all calls on communicators of this number of ranks to the library, by collective.
+    /// `None` if this depends on their shape, or if the table's file is checked for changes, which ranks may see at
+    /// different times. Otherwise all ranks get the same without communication, as they use the same table.
+    pub(crate) fn why_none(&self, ranks: u32) -> Option<Reasons> {
+        if self.watch.is_some() || self.first.may_serve(ranks) {
+            return None;
+        }
+        let collectives = &self.first.deployed.collectives;
+        Some(Collective::MEASURED.map(|collective| {
+            match collectives
+                .get(&collective)
+                .is_some_and(|shapes| !shapes.is_empty())
+            {
+                true => FallbackReason::Shape,
+                false => FallbackReason::NoRules,
+            }
+        }))
+    }
+
     /// The table for a communicator, the same on all of its ranks. Collective.
     ///
     /// # Safety
@@ -220,7 +248,7 @@ mod tests {
     use table::{OperatorClass, Policy};
     use vocabulary::{Candidate, CommShape, RankOrder};
 
-    use super::Version;
+    use super::{Version, Versions};
     use crate::{FallbackReason, Loaded};
 
     const TWO: CommShape = CommShape { nodes: 1, ppn: 2 };
@@ -308,6 +336,29 @@ mod tests {
         assert_eq!(why(THREE, Allreduce, 4096), FallbackReason::Shape);
         assert_eq!(why(THREE, Bcast, 8), FallbackReason::Default);
         assert_eq!(why(TWO, Gather, 8), FallbackReason::Default);
+        for extrapolate in [false, true] {
+            let policy = Policy {
+                extrapolate,
+                ..policy
+            };
+            let loaded = version.loaded.clone();
+            let versions = Versions::new(loaded, policy, |_| None);
+            for ranks in [2, 3] {
+                assert!(versions.why_none(ranks).is_none());
+            }
+            let why = versions.why_none(4);
+            assert_eq!(why.is_none(), extrapolate);
+            for (collective, why) in Collective::MEASURED
+                .into_iter()
+                .zip(why.into_iter().flatten())
+            {
+                let expected = match collective {
+                    Allreduce | Bcast => FallbackReason::Shape,
+                    _ => FallbackReason::NoRules,
+                };
+                assert_eq!(why, expected, "{collective}");
+            }
+        }
         let why_all = |shape, collective| {
             let rules = version.rules(shape, RankOrder::Block, true);
             version.why_all_default(&rules, collective, FallbackReason::NoRules)

@@ -74,14 +74,63 @@ pub(crate) fn parse(list: &str) -> BTreeSet<usize> {
     parts.filter_map(range).flatten().collect()
 }
 
+/// A set of CPUs: CPU `c` is bit `c % 64` of word `c / 64`. It has room for the most CPUs that Linux supports.
+pub type CpuBits = [u64; WORDS];
+
+const WORDS: usize = 128;
+
+/// A list of CPUs as the kernel writes it, as a set.
+pub(crate) fn bits(list: &str) -> CpuBits {
+    let mut bits = [0; WORDS];
+    for cpu in parse(list) {
+        if let Some(word) = bits.get_mut(cpu / 64) {
+            *word |= 1 << (cpu % 64);
+        }
+    }
+    bits
+}
+
+/// Whether ranks outnumber the CPUs of a set, or a limit for all of them.
+pub(crate) fn outnumber(ranks: u32, cpus: &CpuBits, limit: Option<u32>) -> bool {
+    let count: u32 = cpus.iter().map(|word| word.count_ones()).sum();
+    let known = (count > 0).then_some(count);
+    let most = [known, limit].into_iter().flatten().min();
+    most.is_some_and(|most| ranks > most)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Standing, Topology, parse};
+    use super::{Standing, Topology, bits, outnumber, parse};
 
     #[test]
     fn lists_are_read() {
         assert_eq!(parse("0-2,8\n"), [0, 1, 2, 8].into());
         assert!(parse("").is_empty() && parse("x").is_empty());
+    }
+
+    #[test]
+    fn ranks_outnumber_the_cpus_of_all_of_them() {
+        let check = |ranks: &[&str], limit, expected| {
+            let mut all = bits("");
+            for list in ranks {
+                let union = all.iter_mut().zip(bits(list));
+                union.for_each(|(word, own)| *word |= own);
+            }
+            let is_more = outnumber(ranks.len() as u32, &all, limit);
+            assert_eq!(is_more, expected, "{ranks:?} {limit:?}");
+        };
+        // A launcher binds each rank to a core of its own.
+        check(&["0", "1", "63", "64"], None, false);
+        check(&["0,2", "1,3"], None, false);
+        // Two CPUs of a container for four ranks.
+        check(&["6-7", "6-7", "6-7", "6-7"], None, true);
+        check(&["6-7", "6-7"], None, false);
+        check(&["0", "0", "1"], None, true);
+        check(&["0-7", "0-7", "0-7"], Some(2), true);
+        // A CPU without a place in the set, and a kernel that names none.
+        check(&["8191", "8192"], None, true);
+        check(&["", ""], None, false);
+        check(&["", ""], Some(1), true);
     }
 
     #[test]

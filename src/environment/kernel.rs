@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use vocabulary::Node;
 
-use crate::cpus::{Topology, parse};
+use crate::cpus::{CpuBits, Topology, bits, outnumber, parse};
 
 /// The CPUs that this process may use, in the kernel's notation: `0-3,8`.
 pub fn own_cpus() -> String {
@@ -13,6 +13,21 @@ pub fn own_cpus() -> String {
         .lines()
         .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     list.unwrap_or_default().trim().to_owned()
+}
+
+/// The same as a set.
+pub fn own_cpu_bits() -> CpuBits {
+    bits(&own_cpus())
+}
+
+/// Whether the ranks of this node outnumber the CPUs that they may use. `cpus` are those that any of them may use, the
+/// union of their [`own_cpu_bits`].
+pub fn lack_cpus(ranks: u32, cpus: &CpuBits) -> bool {
+    let usable = std::thread::available_parallelism().map_or(1, usize::from);
+    // Fewer than this process's own CPUs, if a control group has a quota, which its ranks share; or no CPU is known.
+    let is_limited = usable < parse(&own_cpus()).len() || cpus.iter().all(|word| *word == 0);
+    let limit = u32::try_from(usable).ok().filter(|_| is_limited);
+    outnumber(ranks, cpus, limit)
 }
 
 /// The number of cores that this process may use, at least 1.

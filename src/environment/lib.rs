@@ -14,6 +14,9 @@ pub mod shared_memory;
 pub mod variables;
 
 pub use caches::{ASSUMED_LAST_LEVEL_BYTES, available_bytes, last_level_bytes};
+pub use cpus::CpuBits;
 pub use judge::judge;
-pub use kernel::{cores, cpu, governor, host, kernel, node, others_running, own_cpus};
+pub use kernel::{
+    cores, cpu, governor, host, kernel, lack_cpus, node, others_running, own_cpu_bits, own_cpus,
+};
 pub use oversubscription::is_oversubscribed;

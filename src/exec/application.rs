@@ -94,6 +94,12 @@ impl ApplicationCall {
         })
     }
 
+    /// The size in bytes of the buffers that it keeps between calls.
+    pub fn kept_bytes(&self) -> u64 {
+        let sides = self.sides.iter().flat_map(|sides| sides.iter().flatten());
+        self.executor.kept_bytes() + sides.map(Side::kept_bytes).sum::<u64>()
+    }
+
     /// Carries out the collective on this rank's buffers; a broadcast has only `recv`. A buffer for which
     /// `MPI_IN_PLACE` is passed, or that the rank does not have, is not accessed.
     ///

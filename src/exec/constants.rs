@@ -10,6 +10,8 @@ unsafe extern "C" {
     safe fn colltune_in_place() -> *const c_void;
     safe fn colltune_double_int() -> ffi::MPI_Datatype;
     safe fn colltune_minloc() -> ffi::MPI_Op;
+    safe fn colltune_is_predefined(operator: ffi::MPI_Op) -> c_int;
+    safe fn colltune_locates(operator: ffi::MPI_Op, datatype: ffi::MPI_Datatype) -> c_int;
     safe fn colltune_class(datatype: ffi::MPI_Datatype) -> c_int;
 }
 
@@ -26,6 +28,16 @@ pub fn double_int() -> MPI_Datatype {
 /// `MPI_MINLOC`: the least value of pairs, with the least index where it occurs.
 pub fn minloc() -> MPI_Op {
     colltune_minloc()
+}
+
+/// Whether MPI predefines an operator.
+pub fn is_predefined(operator: MPI_Op) -> bool {
+    colltune_is_predefined(operator) != 0
+}
+
+/// Whether an operator is `MPI_MAXLOC` or `MPI_MINLOC` and a datatype one of C's pairs of a value and an index.
+pub fn locates(operator: MPI_Op, datatype: MPI_Datatype) -> bool {
+    colltune_locates(operator, datatype) != 0
 }
 
 /// The interpretation of a named datatype by the built-in operators.

@@ -100,6 +100,11 @@ impl ScheduleExecutor {
         Ok(executor)
     }
 
+    /// The size of the scratch memory in bytes.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        self.machine.kept_bytes()
+    }
+
     fn resolve_all(&mut self) -> Result<(), ExecError> {
         for index in 0..self.program.rounds() {
             self.round.clear();

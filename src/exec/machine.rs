@@ -24,7 +24,7 @@ use crate::{Bytes, Communicator, ExecError, NodeChannels};
 pub(crate) struct Machine {
     bases: Vec<*mut u8>,
     /// Owns the memory of the scratch bases, which is accessed only through these.
-    _scratch: Vec<Bytes>,
+    scratch: Vec<Bytes>,
     current: Requests,
     /// Receives of the next round.
     ahead: Requests,
@@ -52,7 +52,7 @@ impl Machine {
             let units = layout.capacity(Buffer::Scratch(index as u8));
             let (memory, base) = unit.allocate(units)?;
             machine.bases.push(base);
-            machine._scratch.push(memory);
+            machine.scratch.push(memory);
         }
         Ok(machine)
     }
@@ -66,7 +66,7 @@ impl Machine {
     ) -> Self {
         Self {
             bases: vec![std::ptr::null_mut(); SCRATCH],
-            _scratch: Vec::new(),
+            scratch: Vec::new(),
             current: Requests::default(),
             ahead: Requests::default(),
             combiner: combiner.map(Box::new),
@@ -74,6 +74,14 @@ impl Machine {
             wait,
             exchange: channels.map(Exchange::new).map(Box::new),
         }
+    }
+
+    /// The size of the scratch memory in bytes.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        self.scratch
+            .iter()
+            .map(|memory| memory.as_slice().len() as u64)
+            .sum()
     }
 
     /// Sets the call's buffers.

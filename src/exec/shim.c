@@ -8,6 +8,19 @@ MPI_Datatype colltune_double_int(void) { return MPI_DOUBLE_INT; }
 
 MPI_Op colltune_minloc(void) { return MPI_MINLOC; }
 
+int colltune_is_predefined(MPI_Op op) {
+    return op == MPI_MAX || op == MPI_MIN || op == MPI_SUM || op == MPI_PROD || op == MPI_LAND ||
+           op == MPI_BAND || op == MPI_LOR || op == MPI_BOR || op == MPI_LXOR || op == MPI_BXOR ||
+           op == MPI_MAXLOC || op == MPI_MINLOC || op == MPI_REPLACE || op == MPI_NO_OP;
+}
+
+/* MPI 4.0, section 6.9.4; without pairs of long double, which some libraries lack. */
+int colltune_locates(MPI_Op op, MPI_Datatype type) {
+    return (op == MPI_MAXLOC || op == MPI_MINLOC) &&
+           (type == MPI_FLOAT_INT || type == MPI_DOUBLE_INT || type == MPI_LONG_INT ||
+            type == MPI_2INT || type == MPI_SHORT_INT);
+}
+
 /* How built-in operators read a named datatype: 1 signed, 2 unsigned integers, 3 floating point,
  * 0 anything else. The sizes are asked of the library. */
 int colltune_class(MPI_Datatype type) {

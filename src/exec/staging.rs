@@ -102,6 +102,11 @@ impl Side {
         })
     }
 
+    /// The size of the packed copy in bytes.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        self.packed.as_slice().len() as u64
+    }
+
     /// The memory to work on, filled with the input data.
     ///
     /// # Safety

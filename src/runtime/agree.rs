@@ -146,6 +146,16 @@ pub(crate) unsafe fn sum(communicator: MPI_Comm, numbers: &mut [i32]) -> Result<
     unsafe { reduce(communicator, numbers, ffi::RSMPI_SUM) }
 }
 
+/// Computes the bitwise disjunction of each number over all ranks. Collective.
+///
+/// # Safety
+///
+/// `communicator` is a valid intracommunicator.
+pub(crate) unsafe fn union(communicator: MPI_Comm, numbers: &mut [u64]) -> Result<(), ExecError> {
+    // SAFETY: the caller's.
+    unsafe { reduce(communicator, numbers, ffi::RSMPI_BOR) }
+}
+
 /// # Safety
 ///
 /// The communicator is valid.

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use exec::constants::{MPI_Datatype, double_int, minloc};
+use exec::constants::{MPI_Datatype, is_predefined, locates};
 use exec::{
     Arguments, DatatypeHandle, Elements, ExecError, OperatorHandle, RawCall, check, kernel,
 };
@@ -10,15 +10,6 @@ use mpi::ffi;
 use schedule::Collective;
 
 use crate::FallbackReason;
-
-/// The length of a call, from arguments that are significant on this rank and equal on all ranks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Length {
-    /// The size, as [`table::message_size`] defines it.
-    pub(crate) bytes: u64,
-    /// The size in bytes of the vector that the whole collective moves.
-    pub(crate) vector_bytes: u64,
-}
 
 /// The elements that count for a call's length.
 ///
@@ -37,7 +28,8 @@ pub(crate) fn measured(call: &RawCall, rank: c_int) -> (c_int, MPI_Datatype) {
     }
 }
 
-/// Computes the length of a call.
+/// Computes the length of a call in bytes, as [`table::message_size`] defines it, from arguments that are significant on
+/// this rank and equal on all ranks.
 ///
 /// # Errors
 ///
@@ -51,7 +43,7 @@ pub(crate) unsafe fn length(
     call: &RawCall,
     rank: c_int,
     ranks: c_int,
-) -> Result<Result<Length, FallbackReason>, ExecError> {
+) -> Result<Result<u64, FallbackReason>, ExecError> {
     let (count, datatype) = measured(call, rank);
     // SAFETY: a constant that the library has set before `main`.
     let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
@@ -92,10 +84,7 @@ pub(crate) unsafe fn length(
     Ok(match bytes {
         0 => Err(FallbackReason::Empty),
         _ if vector_bytes > i32::MAX as u64 => Err(FallbackReason::TooLarge),
-        _ => Ok(Length {
-            bytes,
-            vector_bytes,
-        }),
+        _ => Ok(bytes),
     })
 }
 
@@ -180,7 +169,8 @@ pub(crate) fn is_defined(arguments: &Arguments<'_>) -> bool {
         Some(built_in) => datatype
             .element()
             .is_some_and(|element| kernel(element, built_in).is_some()),
-        // The application's own operators are defined for all datatypes that it uses them with.
-        None => operator.raw() != minloc() || datatype.raw() == double_int(),
+        None if is_predefined(operator.raw()) => locates(operator.raw(), datatype.raw()),
+        // The application's own operator is defined for all datatypes that it is used with.
+        None => true,
     }
 }

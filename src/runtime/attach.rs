@@ -93,7 +93,7 @@ pub(crate) struct Means {
     pub(crate) allows_devices: bool,
     /// The limit of memory that this process may share with others of its node, in bytes.
     pub(crate) shared_bytes: u64,
-    /// Whether the ranks of this node outnumber its cores.
+    /// Whether the ranks of this node outnumber the CPUs that they may use.
     pub(crate) is_oversubscribed: bool,
     /// The channels of all communicators, if these have the same ranks; otherwise each opens its own.
     pub(crate) channels: Option<Rc<NodeChannels>>,
@@ -159,6 +159,8 @@ impl State {
                 none(FallbackReason::Alone)
             } else if !is_of_this_world(communicator)? {
                 none(FallbackReason::OtherWorld)
+            } else if let Some(reasons) = versions.why_none(ranks as u32) {
+                Err(reasons)
             } else {
                 Silenced::new(communicator)?.tune(versions, private, calls, means)?
             }
@@ -246,7 +248,8 @@ impl Silenced {
             };
             let version = versions.agree(self.communicator)?;
             let order = RankOrder::of(out_of_block == 0, out_of_turn == 0);
-            let rules = version.rules(shape, order);
+            let is_even = least == -ppn;
+            let rules = version.rules(shape, order, is_even);
             let rounding = rules.rounding() as i32;
             if rounding > 0 {
                 let mut ends = [rounding, -rounding];
@@ -279,7 +282,7 @@ impl Silenced {
                 found.is_some_and(Algorithm::knows_nodes)
             };
             let found = match order {
-                _ if least != -ppn => None,
+                _ if !is_even => None,
                 RankOrder::Block => Some(Placed::Block {
                     per_node: shape.ppn,
                 }),

@@ -17,7 +17,7 @@ use vocabulary::{CommShape, RankOrder};
 use crate::agree::{greatest, is_first, is_same};
 use crate::attach::{Means, State};
 use crate::attribute::Attributes;
-use crate::place::place;
+use crate::place::is_oversubscribed;
 use crate::table_mismatch::Host;
 use crate::versions::Versions;
 use crate::watch::Watch;
@@ -176,9 +176,8 @@ impl Dispatcher {
         host: Host,
     ) -> Result<Self, ExecError> {
         // SAFETY: the caller's.
-        let (node_ranks, is_first) =
-            unsafe { (place(communicator)?.node_ranks, is_first(communicator)?) };
-        let is_oversubscribed = is_oversubscribed(node_ranks);
+        let (is_oversubscribed, is_first) =
+            unsafe { (is_oversubscribed(communicator)?, is_first(communicator)?) };
         let memory = settings.shared_memory_bytes;
         Ok(Self {
             versions: Versions::new(loaded, settings.policy, |first| {
@@ -208,9 +207,9 @@ impl Dispatcher {
         &self.versions.first().deployed
     }
 
-    /// The rules of this table for communicators of a shape and order of ranks.
+    /// The rules of this table for communicators of a shape and order of ranks, with as many ranks on each node.
     pub fn rules(&self, shape: CommShape, order: RankOrder) -> Rc<CommunicatorRules> {
-        self.versions.first().rules(shape, order)
+        self.versions.first().rules(shape, order, true)
     }
 
     /// Whether shapes that were not measured use the rules of the nearest measured one.
@@ -409,24 +408,10 @@ unsafe fn admit(
     Ok(())
 }
 
-/// Whether the ranks of this node outnumber its cores.
-fn is_oversubscribed(node_ranks: c_int) -> bool {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    node_ranks as usize > cores && !is_bound(cores)
-}
-
 /// The way ranks wait in MPI: oversubscribed ones yield their cores, unless the library does so itself.
 fn wait(is_oversubscribed: bool) -> Result<Wait, ExecError> {
     Ok(match is_oversubscribed && !exec::leaves_core()? {
         true => Wait::Yield,
         false => Wait::Block,
     })
-}
-
-/// Whether the launcher has restricted this rank to a few of the node's cores, which are then its own.
-fn is_bound(cores: usize) -> bool {
-    let list = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
-    let last = list.trim().rsplit([',', '-']).next();
-    let online = last.and_then(|last| last.parse::<usize>().ok());
-    online.is_some_and(|last| cores < last + 1)
 }

@@ -7,7 +7,7 @@ use exec::{ExecError, check};
 use mpi::ffi;
 use vocabulary::RankPlace;
 
-use crate::agree::rank_and_size;
+use crate::agree::{greatest, rank_and_size, union};
 
 /// This rank's place among the ranks that share memory with it.
 #[derive(Clone, Copy, Debug)]
@@ -24,25 +24,17 @@ pub(crate) struct Place {
 ///
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
-    // SAFETY: the caller's; the results are written by the calls, and the node is freed again.
+    // SAFETY: the caller's; the results are written by the calls.
     let (rank, first, (lower, node_ranks)) = unsafe {
         let (rank, _) = rank_and_size(communicator)?;
-        let mut node = ffi::RSMPI_COMM_NULL;
-        let code = ffi::PMPI_Comm_split_type(
-            communicator,
-            ffi::RSMPI_COMM_TYPE_SHARED,
-            0,
-            ffi::RSMPI_INFO_NULL,
-            &mut node,
-        );
-        check("MPI_Comm_split_type", code)?;
-        let place = rank_and_size(node)?;
-        // The first rank of the node is the lowest, as splitting keeps the order.
-        let mut first = rank;
-        let buffer = (&raw mut first).cast();
-        let code = ffi::PMPI_Bcast(buffer, 1, ffi::RSMPI_INT32_T, 0, node);
-        check("MPI_Bcast", code)?;
-        check("MPI_Comm_free", ffi::PMPI_Comm_free(&mut node))?;
+        let (first, place) = on_node(communicator, |node| {
+            // The first rank of the node is the lowest, as splitting keeps the order.
+            let mut first = rank;
+            let buffer = (&raw mut first).cast();
+            let code = ffi::PMPI_Bcast(buffer, 1, ffi::RSMPI_INT32_T, 0, node);
+            check("MPI_Bcast", code)?;
+            Ok((first, rank_and_size(node)?))
+        })?;
         (rank, first, place)
     };
     Ok(Place {
@@ -53,6 +45,51 @@ pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
         },
         node_ranks,
     })
+}
+
+/// Whether the ranks of this node outnumber the CPUs that they may use, the same on all of them. Collective.
+///
+/// # Safety
+///
+/// `communicator` is a valid intracommunicator.
+pub(crate) unsafe fn is_oversubscribed(communicator: MPI_Comm) -> Result<bool, ExecError> {
+    // SAFETY: the caller's.
+    unsafe {
+        on_node(communicator, |node| {
+            let (_, ranks) = rank_and_size(node)?;
+            let mut cpus = environment::own_cpu_bits();
+            union(node, &mut cpus)?;
+            let mut lack = [i32::from(environment::lack_cpus(ranks as u32, &cpus))];
+            greatest(node, &mut lack)?;
+            Ok(lack != [0])
+        })
+    }
+}
+
+/// Does something on the communicator of the ranks that share memory with this one. Collective.
+///
+/// # Safety
+///
+/// `communicator` is a valid intracommunicator.
+unsafe fn on_node<T>(
+    communicator: MPI_Comm,
+    does: impl FnOnce(MPI_Comm) -> Result<T, ExecError>,
+) -> Result<T, ExecError> {
+    // SAFETY: the caller's; the node is written by the call, and freed again.
+    unsafe {
+        let mut node = ffi::RSMPI_COMM_NULL;
+        let code = ffi::PMPI_Comm_split_type(
+            communicator,
+            ffi::RSMPI_COMM_TYPE_SHARED,
+            0,
+            ffi::RSMPI_INFO_NULL,
+            &mut node,
+        );
+        check("MPI_Comm_split_type", code)?;
+        let done = does(node);
+        check("MPI_Comm_free", ffi::PMPI_Comm_free(&mut node))?;
+        done
+    }
 }
 
 /// For each rank of a communicator, the first rank on its node; `own` is this rank's. Collective.

@@ -32,7 +32,7 @@ pub(crate) struct Plan {
     pub(crate) calls: Rc<Cell<u64>>,
     /// The additional time of the library's default according to the table, in seconds.
     pub(crate) gain_seconds: f64,
-    /// An estimate of the memory that it may keep, in bytes.
+    /// The size in bytes of the buffers that it keeps between calls.
     pub(crate) bytes: u64,
 }
 
@@ -63,7 +63,8 @@ pub(crate) struct Plans {
 const BITS: u32 = 6;
 const PLACES: usize = 1 << BITS;
 
-/// The scratch memory in bytes that the plans of one communicator may keep between calls.
+/// The size in bytes of the buffers that the plans of one communicator may keep between calls, unless the latest plan
+/// alone has larger ones.
 pub(crate) const KEPT_BYTES: u64 = 64 << 20;
 
 impl Default for Plans {
@@ -84,22 +85,93 @@ impl Plans {
     }
 
     /// Stores a plan in place of one with the same index. If all plans together would keep too much memory, the
-    /// others are dropped; if this plan alone does, it is not stored.
+    /// largest others are dropped.
     pub(crate) fn keep(&mut self, plan: Plan) {
-        if plan.bytes > KEPT_BYTES {
-            return;
-        }
         let at = place(&plan.key);
-        self.bytes -= self.places[at].take().map_or(0, |plan| plan.bytes);
-        if self.bytes + plan.bytes > KEPT_BYTES {
-            *self = Self::default();
+        self.drop_at(at);
+        while self.bytes > 0 && self.bytes.saturating_add(plan.bytes) > KEPT_BYTES {
+            let bytes = |at: &usize| self.places[*at].as_deref().map_or(0, |plan| plan.bytes);
+            let Some(largest) = (0..PLACES).max_by_key(bytes) else {
+                break;
+            };
+            self.drop_at(largest);
         }
         self.bytes += plan.bytes;
         self.places[at] = Some(Box::new(plan));
+    }
+
+    fn drop_at(&mut self, at: usize) {
+        self.bytes -= self.places[at].take().map_or(0, |plan| plan.bytes);
     }
 }
 
 #[inline(always)]
 fn place(key: &Key) -> usize {
     (key.hash() >> (u64::BITS - BITS)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use exec::RawCall;
+    use mpi::ffi;
+    use schedule::Collective;
+
+    use super::{KEPT_BYTES, Plan, Plans, Way};
+    use crate::call::{Key, significant};
+
+    fn key(count: i32) -> Key {
+        // SAFETY: a constant of the library.
+        let datatype = unsafe { ffi::RSMPI_INT32_T };
+        let (send, recv) = (std::ptr::null(), std::ptr::null_mut());
+        let call = RawCall::new(Collective::Bcast, send, recv, count, datatype);
+        significant(call, 0).1
+    }
+
+    fn plan(count: i32, bytes: u64) -> Plan {
+        Plan {
+            key: key(count),
+            counts: Box::default(),
+            own: None,
+            way: Way::PassOn,
+            row: 0,
+            calls: Rc::default(),
+            gain_seconds: 0.0,
+            bytes,
+        }
+    }
+
+    /// Keeps plans of these sizes one after the other, and returns which of them are kept in the end.
+    fn kept(sizes: &[u64]) -> Vec<usize> {
+        let mut plans = Plans::default();
+        for (count, bytes) in (1..).zip(sizes) {
+            plans.keep(plan(count, *bytes));
+        }
+        let numbered = (1..).zip(0..sizes.len());
+        let found = numbered.filter(|(count, _)| plans.find(&key(*count), &[]).is_some());
+        let found: Vec<usize> = found.map(|(_, place)| place).collect();
+        let bytes: u64 = found.iter().map(|place| sizes[*place]).sum();
+        assert_eq!(plans.bytes, bytes, "{sizes:?}");
+        found
+    }
+
+    #[test]
+    fn the_largest_plans_give_way_to_the_latest() {
+        const THIRD: u64 = KEPT_BYTES / 3;
+        assert_eq!(kept(&[THIRD, THIRD, THIRD]), [0, 1, 2]);
+        assert_eq!(kept(&[THIRD, 2 * THIRD, 0, THIRD]), [0, 2, 3]);
+        assert_eq!(kept(&[0, THIRD, KEPT_BYTES]), [0, 2]);
+        assert_eq!(kept(&[0, THIRD, 2 * KEPT_BYTES]), [0, 2]);
+        assert_eq!(kept(&[2 * KEPT_BYTES, THIRD, THIRD]), [1, 2]);
+    }
+
+    #[test]
+    fn a_plan_replaces_that_of_the_same_call() {
+        let mut plans = Plans::default();
+        for bytes in [KEPT_BYTES, 2 * KEPT_BYTES, 5] {
+            plans.keep(plan(1, bytes));
+            assert_eq!(plans.bytes, bytes);
+        }
+    }
 }

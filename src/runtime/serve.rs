@@ -12,7 +12,7 @@ use schedule::Collective;
 use table::OperatorClass;
 use vocabulary::{Candidate, Through};
 
-use crate::arguments::{Length, arguments, is_defined, length, measured, parts};
+use crate::arguments::{arguments, is_defined, length, measured, parts};
 use crate::attach::{Passed, Reasons, State, Tuned};
 use crate::call::{Key, significant};
 use crate::plan::{Plan, Way};
@@ -235,15 +235,15 @@ impl Dispatcher {
         let tuned = state.tuned.as_ref().ok()?;
         let (elements, datatype) = measured(call, state.rank);
         // SAFETY: the caller's.
-        let (length, is_named) = unsafe {
-            let length = length(call, state.rank, state.ranks).ok()?.ok()?;
-            (length, is_named(datatype).ok()?)
+        let (bytes, is_named) = unsafe {
+            let bytes = length(call, state.rank, state.ranks).ok()?.ok()?;
+            (bytes, is_named(datatype).ok()?)
         };
         // For the parts of an `MPI_Reduce_scatter` there is no immediate check.
         let is_few = is_named
             && !self.timed
             && call.collective != Collective::ReduceScatter
-            && length.bytes < tuned.least_bytes(call.collective);
+            && bytes < tuned.least_bytes(call.collective);
         is_few.then_some((datatype, elements))
     }
 
@@ -320,10 +320,7 @@ impl Dispatcher {
         // SAFETY: the caller's.
         let length = unsafe { length(call, state.rank, state.ranks) };
         // The library reports wrong handles to the application.
-        let Length {
-            bytes,
-            vector_bytes,
-        } = length.map_err(|_| FallbackReason::Invalid)??;
+        let bytes = length.map_err(|_| FallbackReason::Invalid)??;
         let class = class(call)?;
         let (version, rules) = (&tuned.version, &tuned.rules);
         let choice = rules.decide(collective, class, bytes);
@@ -358,18 +355,19 @@ impl Dispatcher {
                 self.wait,
             )
         }));
+        let ours = prepared.map_err(|_| FallbackReason::Unsuited)??;
         let matched = rules.matched(collective, class);
         let (name, by) = match matched.is_stand_in() {
             false => (choice.candidate.to_string(), By::Table),
             true => (format!("{} ({matched})", choice.candidate), By::Nearest),
         };
         Ok(Decided {
-            call: prepared.map_err(|_| FallbackReason::Unsuited)??,
+            bytes: ours.kept_bytes(),
+            call: ours,
             name,
             by,
             through: parameters.through,
             gain_seconds: version.gain_seconds(rules, collective, class, bytes),
-            bytes: 2 * vector_bytes,
         })
     }
 
@@ -410,11 +408,39 @@ impl From<FallbackReason> for Refused {
 
 impl From<ExecError> for Refused {
     fn from(error: ExecError) -> Self {
+        use ExecError::{
+            ChannelsLost, Extent, Lengths, MessageLength, Mpi, NativeParameters, NoChannels,
+            NoOperator, NoSuchNative, NoSuchOperation, NoVariable, NotInPlace, Packing, Shadowed,
+            TooLarge, Tool, UnknownAlgorithm, Unsupported,
+        };
         match error {
-            // The library failed, or the ranks' arguments do not match: other ranks may not notice.
-            ExecError::Mpi { .. } | ExecError::Lengths { .. } => Self::Failed(error),
-            // Other errors follow from arguments that are equal on all ranks.
-            _ => Self::PassedOn(FallbackReason::Unsuited),
+            // The library failed, perhaps only here.
+            Mpi { .. }
+            // The ranks' arguments do not match.
+            | Lengths { .. }
+            // Ranks may describe equal data by different datatypes, of which only this one's is packed in this way.
+            | Packing { .. }
+            // Messages of this rank failed.
+            | ChannelsLost
+            | MessageLength => Self::Failed(error),
+            // These follow from the table, the communicator, and arguments that are equal on all ranks: the algorithm
+            // and its parameters,
+            Unsupported(_)
+            | UnknownAlgorithm(_)
+            // the communicator's channels, which all ranks have or none,
+            | NoChannels
+            // the length, datatype and operator.
+            | TooLarge { .. }
+            | Extent { .. }
+            | NoSuchOperation { .. }
+            | NoOperator
+            // Only the library's own algorithms and mock-ups, which are not prepared here, have these errors.
+            | NoSuchNative(_)
+            | NativeParameters(_)
+            | Shadowed(_)
+            | NoVariable(_)
+            | Tool { .. }
+            | NotInPlace(_) => Self::PassedOn(FallbackReason::Unsuited),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The program's own datatypes and operators in repeated calls.
 
-use exec::constants::{MPI_Op, minloc};
+use exec::constants::is_predefined;
 use exec::{ExecError, OperatorHandle, RawCall, is_named};
 use mpi::ffi;
 
@@ -41,7 +41,7 @@ impl UserHandles {
             true => Some(unsafe { OperatorHandle::new(call.operator)? }),
             false => None,
         };
-        let operator = operator.filter(|operator| !is_built_in(operator));
+        let operator = operator.filter(|operator| !is_predefined(operator.raw()));
         let is_own = operator.is_some() || datatypes.iter().any(Option::is_some);
         Ok(is_own.then(|| {
             Box::new(Self {
@@ -62,9 +62,4 @@ fn commutes_as_before(before: OperatorHandle) -> bool {
     // SAFETY: the call names this handle, and its handles are valid.
     let now = unsafe { OperatorHandle::new(before.raw()) };
     now.is_ok_and(|now| now.is_commutative() == before.is_commutative())
-}
-
-fn is_built_in(operator: &OperatorHandle) -> bool {
-    let raw: MPI_Op = operator.raw();
-    operator.built_in().is_some() || raw == minloc()
 }

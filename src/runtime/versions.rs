@@ -7,9 +7,10 @@ use exec::ExecError;
 use exec::constants::MPI_Comm;
 use schedule::Collective;
 use table::dispatch::CommunicatorRules;
-use table::{Deployment, OperatorClass, Policy, Query, ShapeMatch, Table};
+use table::{Deployment, OperatorClass, Policy, Query, ShapeMatch, ShapeRules, Table};
 use vocabulary::{Candidate, CommShape, RankOrder};
 
+use crate::attach::Reasons;
 use crate::watch::Watch;
 use crate::{FallbackReason, Loaded};
 
@@ -34,21 +35,45 @@ impl Version {
         }
     }
 
-    /// The rules for a shape and the order of ranks on it.
-    pub(crate) fn rules(&self, shape: CommShape, order: RankOrder) -> Rc<CommunicatorRules> {
+    /// Whether rules may serve a communicator of this number of ranks, whatever its shape is.
+    fn may_serve(&self, ranks: u32) -> bool {
+        let mut entries = self.deployed.entries();
+        // Entries with times of candidates are interpolated for other shapes.
+        let may = |entry: &ShapeRules| entry.shape.ranks() == ranks || !entry.candidates.is_empty();
+        self.policy.extrapolate || entries.any(may)
+    }
+
+    /// The rules for a shape and the order of ranks on it; `is_even` if all nodes have the same number of ranks.
+    pub(crate) fn rules(
+        &self,
+        shape: CommShape,
+        order: RankOrder,
+        is_even: bool,
+    ) -> Rc<CommunicatorRules> {
         let mut shapes = self.shapes.borrow_mut();
-        let is_it =
-            |rules: &&Rc<CommunicatorRules>| (rules.shape(), rules.order()) == (shape, order);
+        let is_it = |rules: &&Rc<CommunicatorRules>| {
+            (rules.shape(), rules.order(), rules.is_even()) == (shape, order, is_even)
+        };
         if let Some(rules) = shapes.iter().find(is_it) {
             return Rc::clone(rules);
         }
-        let rules = Rc::new(self.compiled(&self.deployed, shape, order));
+        let rules = Rc::new(self.compiled(&self.deployed, shape, order, is_even));
         shapes.push(Rc::clone(&rules));
         rules
     }
 
-    fn compiled(&self, table: &Table, shape: CommShape, order: RankOrder) -> CommunicatorRules {
-        CommunicatorRules::new(table, shape, order, self.policy.extrapolate)
+    fn compiled(
+        &self,
+        table: &Table,
+        shape: CommShape,
+        order: RankOrder,
+        is_even: bool,
+    ) -> CommunicatorRules {
+        let compile = match is_even {
+            true => CommunicatorRules::new,
+            false => CommunicatorRules::uneven,
+        };
+        compile(table, shape, order, self.policy.extrapolate)
     }
 
     /// The additional time of the library's default for a call compared to these rules' choice, in seconds, from the
@@ -62,10 +87,9 @@ impl Version {
     ) -> f64 {
         let query = query(rules, collective, operators, bytes);
         let decision = self.deployed.lookup(&query);
+        let matched = rules.matched(collective, operators);
         match (decision.default_seconds, decision.expected_seconds) {
-            (Some(default), Some(expected)) if !decision.matched.is_stand_in() => {
-                default - expected
-            }
+            (Some(default), Some(expected)) if !matched.is_stand_in() => default - expected,
             _ => 0.0,
         }
     }
@@ -96,7 +120,8 @@ impl Version {
         collective: Collective,
         otherwise: FallbackReason,
     ) -> FallbackReason {
-        let read = self.compiled(&self.loaded.table, rules.shape(), rules.order());
+        let (shape, order) = (rules.shape(), rules.order());
+        let read = self.compiled(&self.loaded.table, shape, order, rules.is_even());
         let is_withheld = |class| {
             let (read, deployed) = (
                 read.choices(collective, class),
@@ -184,6 +209,25 @@ impl Versions {
         watch.map_or(0, |watch| watch.borrow().replacements())
     }
 
+    /// The reasons why the table leaves all calls on communicators of this number of ranks to the library, by collective.
+    /// `None` if this depends on their shape, or if the table's file is checked for changes, which ranks may see at
+    /// different times. Otherwise all ranks get the same without communication, as they use the same table.
+    pub(crate) fn why_none(&self, ranks: u32) -> Option<Reasons> {
+        if self.watch.is_some() || self.first.may_serve(ranks) {
+            return None;
+        }
+        let collectives = &self.first.deployed.collectives;
+        Some(Collective::MEASURED.map(|collective| {
+            match collectives
+                .get(&collective)
+                .is_some_and(|shapes| !shapes.is_empty())
+            {
+                true => FallbackReason::Shape,
+                false => FallbackReason::NoRules,
+            }
+        }))
+    }
+
     /// The table for a communicator, the same on all of its ranks. Collective.
     ///
     /// # Safety
@@ -204,7 +248,7 @@ mod tests {
     use table::{OperatorClass, Policy};
     use vocabulary::{Candidate, CommShape, RankOrder};
 
-    use super::Version;
+    use super::{Version, Versions};
     use crate::{FallbackReason, Loaded};
 
     const TWO: CommShape = CommShape { nodes: 1, ppn: 2 };
@@ -239,11 +283,11 @@ mod tests {
         let version = version(of_allreduce, extrapolating);
         let gain_on = |shape, bytes| {
             let operators = OperatorClass::Commutative;
-            let rules = version.rules(shape, RankOrder::Block);
+            let rules = version.rules(shape, RankOrder::Block, true);
             version.gain_seconds(&rules, Collective::Allreduce, operators, bytes)
         };
         let gain = |bytes| gain_on(TWO, bytes);
-        let rules = version.rules(TWO, RankOrder::Block);
+        let rules = version.rules(TWO, RankOrder::Block, true);
         assert!((gain(32 << 10) - 5e-6).abs() < 1e-12, "{}", gain(32 << 10));
         assert!((gain(4 << 10) - 2.5e-6).abs() < 1e-12, "{}", gain(4 << 10));
         for bytes in (3..22).map(|power| 1_u64 << power) {
@@ -283,7 +327,7 @@ mod tests {
         let policy = Policy::default();
         let version = version(of_two, policy);
         let why = |shape, collective, bytes| {
-            let rules = version.rules(shape, RankOrder::Block);
+            let rules = version.rules(shape, RankOrder::Block, true);
             let operators = OperatorClass::Commutative;
             version.why_default(&rules, collective, operators, bytes)
         };
@@ -292,8 +336,31 @@ mod tests {
         assert_eq!(why(THREE, Allreduce, 4096), FallbackReason::Shape);
         assert_eq!(why(THREE, Bcast, 8), FallbackReason::Default);
         assert_eq!(why(TWO, Gather, 8), FallbackReason::Default);
+        for extrapolate in [false, true] {
+            let policy = Policy {
+                extrapolate,
+                ..policy
+            };
+            let loaded = version.loaded.clone();
+            let versions = Versions::new(loaded, policy, |_| None);
+            for ranks in [2, 3] {
+                assert!(versions.why_none(ranks).is_none());
+            }
+            let why = versions.why_none(4);
+            assert_eq!(why.is_none(), extrapolate);
+            for (collective, why) in Collective::MEASURED
+                .into_iter()
+                .zip(why.into_iter().flatten())
+            {
+                let expected = match collective {
+                    Allreduce | Bcast => FallbackReason::Shape,
+                    _ => FallbackReason::NoRules,
+                };
+                assert_eq!(why, expected, "{collective}");
+            }
+        }
         let why_all = |shape, collective| {
-            let rules = version.rules(shape, RankOrder::Block);
+            let rules = version.rules(shape, RankOrder::Block, true);
             version.why_all_default(&rules, collective, FallbackReason::NoRules)
         };
         assert_eq!(why_all(TWO, Bcast), FallbackReason::Withheld);

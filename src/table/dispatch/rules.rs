@@ -1,5 +1,6 @@
 //! The decisions of a table for one communicator.
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use schedule::Collective;
@@ -49,6 +50,7 @@ const GROUPS: usize = Collective::MEASURED.len() * CLASSES.len();
 pub struct CommunicatorRules {
     shape: CommShape,
     order: RankOrder,
+    is_even: bool,
     /// Rules by collective, then class of operators.
     groups: [(Group, Box<[Choice]>); GROUPS],
     /// By group, how its shape was found in the table.
@@ -59,6 +61,20 @@ impl CommunicatorRules {
     /// Compiles the rules that [`Table::lookup`] finds or interpolates for the shape and the order of ranks. Unless
     /// `extrapolate` is set, a shape that only a stand-in could serve is left to the library.
     pub fn new(table: &Table, shape: CommShape, order: RankOrder, extrapolate: bool) -> Self {
+        Self::compiled(table, (shape, order, true), extrapolate)
+    }
+
+    /// The same for communicators with fewer ranks on some nodes than on others; `shape` has the most ranks of a node.
+    /// Tables have no such shapes, so even the rules of this shape are only a stand-in.
+    pub fn uneven(table: &Table, shape: CommShape, order: RankOrder, extrapolate: bool) -> Self {
+        Self::compiled(table, (shape, order, false), extrapolate)
+    }
+
+    fn compiled(
+        table: &Table,
+        (shape, order, is_even): (CommShape, RankOrder, bool),
+        extrapolate: bool,
+    ) -> Self {
         let query = |index: usize| Query {
             collective: Collective::MEASURED[index / CLASSES.len()],
             shape,
@@ -69,7 +85,7 @@ impl CommunicatorRules {
         };
         let mut matched = [ShapeMatch::Absent; GROUPS];
         let groups = std::array::from_fn(|index| {
-            let (choices, how) = choices(table, &query(index), extrapolate);
+            let (choices, how) = choices(table, &query(index), is_even, extrapolate);
             matched[index] = how;
             let from = choices.iter().map(|choice| choice.from_bytes).collect();
             (Group::new(from), choices)
@@ -77,6 +93,7 @@ impl CommunicatorRules {
         Self {
             shape,
             order,
+            is_even,
             groups,
             matched,
         }
@@ -90,6 +107,11 @@ impl CommunicatorRules {
     /// The order of ranks of the communicators.
     pub fn order(&self) -> RankOrder {
         self.order
+    }
+
+    /// Whether all nodes of the communicators have the same number of ranks.
+    pub fn is_even(&self) -> bool {
+        self.is_even
     }
 
     /// Decides about a call of `bytes`, as defined by [`message_size`](crate::message_size). The class of operators is
@@ -136,9 +158,27 @@ fn place(collective: Collective, operators: OperatorClass) -> usize {
 }
 
 /// The rules of the entry that answers a query, or else the default alone, and how the shape was found.
-fn choices(table: &Table, query: &Query, extrapolate: bool) -> (Box<[Choice]>, ShapeMatch) {
+fn choices(
+    table: &Table,
+    query: &Query,
+    is_even: bool,
+    extrapolate: bool,
+) -> (Box<[Choice]>, ShapeMatch) {
     let default = || Box::new([Choice::default()]);
-    let Some((entry, matched)) = table.answering(query) else {
+    let answering = match is_even {
+        true => table.answering(query),
+        false => table.nearest(query).map(|entry| {
+            let matched = entry.matched(query);
+            let is_stand_in = matched.is_stand_in();
+            let stand_in = if is_stand_in {
+                matched
+            } else {
+                ShapeMatch::Nearest(entry.shape)
+            };
+            (Cow::Borrowed(entry), stand_in)
+        }),
+    };
+    let Some((entry, matched)) = answering else {
         return (default(), ShapeMatch::Absent);
     };
     match extrapolate || !matched.is_stand_in() {

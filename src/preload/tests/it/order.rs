@@ -9,7 +9,7 @@ use vocabulary::{Candidate, CommShape, Parameters, RankOrder};
 
 use crate::launch::{compiled, run_preloaded};
 
-/// One algorithm of allreduce for 2x2 in block order, another for 2x3 in cyclic order.
+/// One algorithm of allreduce for 2x2 in block order, another for 2x3 in cyclic order, and a rule of broadcasts for 1x3.
 fn table() -> Table {
     let mut table = forcing(1, installation().library());
     let model = table.collectives[&Collective::Allreduce][0].clone();
@@ -30,18 +30,24 @@ fn table() -> Table {
         entry(2, RankOrder::Block, "allreduce/recursive_doubling"),
         entry(3, RankOrder::Cyclic, "allreduce/ring"),
     ];
-    table.collectives.insert(Collective::Allreduce, entries);
+    let mut broadcasts = table.collectives[&Collective::Bcast].clone();
+    broadcasts.retain(|entry| entry.shape.ppn == 3);
+    let of_each = [
+        (Collective::Allreduce, entries),
+        (Collective::Bcast, broadcasts),
+    ];
+    table.collectives = of_each.into();
     table
 }
 
 #[test]
-fn rules_of_another_order_of_ranks_do_not_count_as_measured_under_mpi() {
+fn rules_of_another_order_or_of_full_nodes_do_not_count_as_measured_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("dealt.c", folder.path(), &["-rdynamic"]);
     let path = saved(&table(), folder.path());
     let run = |node_of: &str, extrapolate: &str| {
         let more = [("NODE_OF", node_of), ("COLLTUNE_EXTRAPOLATE", extrapolate)];
-        run_preloaded(&program, &[], 4, &path, &more).good()
+        run_preloaded(&program, &[], node_of.len() as u32, &path, &more).good()
     };
     let check = |node_of: &str, extrapolate: &str, decision: &str| {
         let text = run(node_of, extrapolate);
@@ -53,6 +59,9 @@ fn rules_of_another_order_of_ranks_do_not_count_as_measured_under_mpi() {
     for extrapolate in ["0", "1"] {
         check("aabb", extrapolate, "  allreduce/recursive_doubling");
     }
+    // Nodes with different numbers of ranks are not a measured shape, even if the fullest node has as many.
+    check("aab", "0", "  default (shape not measured)");
+    check("aab", "1", "  allreduce/recursive_doubling (nearest 2x2)");
     check("abab", "0", "  default (shape not measured)");
     check("abba", "0", "  default (shape not measured)");
     // Another shape in the same order is nearer than the same shape in another order.
@@ -60,4 +69,22 @@ fn rules_of_another_order_of_ranks_do_not_count_as_measured_under_mpi() {
     // No shape has the same order, so the rules of the nearest shape are used.
     let stand_in = "  allreduce/recursive_doubling (nearest 2x2 with ranks in block order)";
     check("abba", "1", stand_in);
+}
+
+#[test]
+fn ranks_agree_on_nothing_if_no_rule_is_for_their_number_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("dealt.c", folder.path(), &["-rdynamic"]);
+    let path = saved(&table(), folder.path());
+    let check = |node_of: &str, extrapolate: &str, placements: &str| {
+        let more = [("NODE_OF", node_of), ("COLLTUNE_EXTRAPOLATE", extrapolate)];
+        let text = run_preloaded(&program, &[], node_of.len() as u32, &path, &more).good();
+        assert!(text.contains(placements), "{node_of}: {text}");
+        let is_left = text.contains("calls: 10 default (shape not measured)");
+        assert_eq!(is_left, extrapolate == "0", "{node_of}: {text}");
+    };
+    // One is for the number of CPUs, another for the shape.
+    check("ab", "0", "placed 1 times");
+    check("ab", "1", "placed 2 times");
+    check("aab", "0", "placed 2 times");
 }

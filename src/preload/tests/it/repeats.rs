@@ -40,6 +40,13 @@ fn repeated_calls_do_not_allocate_under_mpi() {
 }
 
 #[test]
+fn large_calls_are_planned_once_under_mpi() {
+    let text = run("repeats.c", &["large"], 2, 1, 1 << 30);
+    assert!(text.contains("allocations: some before, 0 again"), "{text}");
+    assert!(text.contains("  allreduce/"), "{text}");
+}
+
+#[test]
 fn reused_handles_are_not_confused_with_freed_ones_under_mpi() {
     for (place, ranks) in [(1, 4), (3, 3)] {
         let text = run("handles.c", &["48"], ranks, place, 1 << 30);

@@ -85,8 +85,17 @@ int main(int argc, char **argv) {
     expect(code != MPI_SUCCESS && handled == 2, "a negative count");
     code = MPI_Allreduce(&real, &result, 1, MPI_DOUBLE, MPI_BAND, own);
     expect(code != MPI_SUCCESS && handled == 3, "an operator that is not defined");
-    expected_handled = 3;
+    MPI_Op undefined[] = {MPI_MAXLOC, MPI_MINLOC, MPI_REPLACE, MPI_NO_OP};
+    for (int i = 0; i < 4; i++) {
+        code = MPI_Reduce(&value, &sum, 1, MPI_INT, undefined[i], 0, own);
+        expect(code != MPI_SUCCESS && handled == 4 + i, "an operator for other datatypes");
+    }
+    expected_handled = 7;
 #endif
+    struct { int value, place; } pair = {rank % 3, rank}, most;
+    code = MPI_Allreduce(&pair, &most, 1, MPI_2INT, MPI_MAXLOC, own);
+    expect(code == MPI_SUCCESS && most.value == (ranks < 3 ? ranks - 1 : 2), "the greatest value");
+    expect(most.place == (ranks < 3 ? ranks - 1 : 2), "the place of the greatest value");
     value = 1;
     code = MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, own);
     expect(code == MPI_SUCCESS && sum == ranks && handled == expected_handled, "after errors");

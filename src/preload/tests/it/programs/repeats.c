@@ -87,6 +87,24 @@ static void add(void *left, void *right, int *length, MPI_Datatype *type) {
     for (int i = 0; i < *length * bytes / 4; i++) ((unsigned *)right)[i] += ((unsigned *)left)[i];
 }
 
+/* Calls of 40 MiB, then alternating ones of 20 MiB: the number of allocations after the first calls. */
+static int large(void) {
+    enum { MIB = 1 << 18 };
+    unsigned *from = calloc(40 * MIB, sizeof *from), *to = calloc(40 * MIB, sizeof *to);
+    int again = 0;
+    for (int kind = 0; kind < 2; kind++)
+        for (int i = 0; i < 3; i++) {
+            long start = allocations;
+            int elements = kind ? 20 * MIB : 40 * MIB;
+            MPI_Allreduce(from, to, elements, MPI_UNSIGNED, MPI_SUM, MPI_COMM_WORLD);
+            if (kind) MPI_Allreduce(from, to, elements - 1, MPI_UNSIGNED, MPI_SUM, MPI_COMM_WORLD);
+            if (i) again += allocations - start;
+        }
+    free(to);
+    free(from);
+    return again;
+}
+
 int main(int argc, char **argv) {
     int rank, again = 0, before = 0;
     MPI_Init(&argc, &argv);
@@ -95,6 +113,8 @@ int main(int argc, char **argv) {
 
     MPI_Datatype pair, gap;
     MPI_Op sum;
+    int is_large = argc > 1;
+    if (is_large) before = 1, again = large();
     MPI_Type_contiguous(2, MPI_UNSIGNED, &pair);
     MPI_Type_commit(&pair);
     MPI_Type_create_resized(MPI_UNSIGNED, 0, 8, &gap);
@@ -108,7 +128,7 @@ int main(int argc, char **argv) {
         {"gaps", gap, sum},
         {"an operator of the program's own", MPI_UNSIGNED, sum},
     };
-    for (int kind = 0; kind < 4; kind++)
+    for (int kind = 0; kind < (is_large ? 0 : 4); kind++)
         for (int collective = 0; collective < COLLECTIVES; collective++)
             for (int elements = 0; elements <= MOST; elements = elements ? elements * 30 : 100)
                 for (int i = -WARM; i < CALLS; i++) {

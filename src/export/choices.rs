@@ -41,7 +41,7 @@ impl LibraryRule {
 /// The choices for communicators of a range of numbers of ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RanksRules {
-    /// The smallest number of ranks, which was measured.
+    /// The smallest number of ranks: a measured one.
     pub first: u32,
     /// The largest number of ranks, included: `first`, or, if the policy extrapolates, the number before the next
     /// measured one. There are no choices for communicators larger than all measured ones.
@@ -66,18 +66,36 @@ impl RanksRules {
             .find(|rules| (rules.first..=rules.last).contains(&ranks))
     }
 
-    /// The bytes and ranks at which files are compared with the rules: at every threshold, on either side of it and at
-    /// further sizes, on the fewest and the most ranks, and on one rank less and more.
-    pub(crate) fn points(
-        &self,
-        further: impl IntoIterator<Item = u64>,
-    ) -> impl Iterator<Item = (u64, u32)> {
-        let Self { first, last, .. } = *self;
-        let thresholds = self.choices.iter().map(|choice| choice.from_bytes);
-        let sizes = thresholds.flat_map(|at| [at.saturating_sub(1), at, at + 1]);
-        let ranks = [first.saturating_sub(1), first, last, last + 1];
-        let sizes = sizes.chain(further);
-        sizes.flat_map(move |bytes| ranks.map(|ranks| (bytes, ranks)))
+    /// The smallest number of ranks, and a clause that names a shape with as many ranks that was not measured, if there
+    /// is one among those that count; [`Self::shapes`] are the measured ones.
+    fn unmeasured(&self, counts: impl Fn(CommShape) -> bool) -> Option<(u32, String)> {
+        let ranks = self.first;
+        let even = (1..=ranks).filter(|nodes| ranks.is_multiple_of(*nodes));
+        let shapes = even.map(|nodes| CommShape {
+            nodes,
+            ppn: ranks / nodes,
+        });
+        let mut others = shapes.filter(|shape| counts(*shape) && !self.shapes.contains(shape));
+        let other = others.next()?;
+        let measured: Vec<String> = self.shapes.iter().map(CommShape::to_string).collect();
+        let measured = measured.join(" and ");
+        Some((
+            ranks,
+            format!("those of {measured} to all of {ranks} ranks, such as {other}"),
+        ))
+    }
+
+    /// The rules for the smallest number of ranks, which was measured, and those for the others, if there are any.
+    pub(crate) fn split(self) -> Vec<Self> {
+        if self.last == self.first {
+            return vec![self];
+        }
+        let others = Self {
+            first: self.first + 1,
+            ..self.clone()
+        };
+        let last = self.first;
+        vec![Self { last, ..self }, others]
     }
 
     /// Whether the library decides for all sizes.
@@ -160,6 +178,7 @@ impl Choices {
             extrapolate: options.policy.extrapolate,
         };
         let mut conflicting = Vec::new();
+        let mut unmeasured = BTreeSet::new();
         for (&collective, entries) in &table.collectives {
             // The model's rules are not confirmed.
             let is_of_use = |entry: &&ShapeRules| {
@@ -182,6 +201,8 @@ impl Choices {
                     .filter(|ranks| ranks.shapes.is_empty())
                     .map(|ranks| format!("{collective} on {}", counted(ranks.first, "rank"))),
             );
+            let placements = ranks.iter().filter(|rules| !rules.is_silent());
+            unmeasured.extend(placements.filter_map(|rules| rules.unmeasured(&counts)));
             choices.collectives.insert(collective, ranks);
         }
         choices.notes.extend(merging.assumed.iter().map(|shape| {
@@ -191,6 +212,14 @@ impl Choices {
                 shape.ranks()
             )
         }));
+        if !unmeasured.is_empty() {
+            let clauses: Vec<String> = unmeasured.into_iter().map(|(_, clause)| clause).collect();
+            choices.notes.push(format!(
+                "The library does not distinguish placements of as many ranks, so rules also apply to placements that \
+                 were not measured: {}.",
+                clauses.join("; ")
+            ));
+        }
         if !conflicting.is_empty() {
             choices.notes.push(format!(
                 "Left to the library, since shapes with the same number of ranks have different rules and it \

@@ -12,6 +12,7 @@ mod choices;
 pub mod deploy;
 mod deployed;
 mod error;
+mod file_sizes;
 mod header;
 pub mod mpich;
 pub mod openmpi;
@@ -105,6 +106,17 @@ pub struct Options {
     pub stock: bool,
     /// Additional [`Exported::notes`].
     pub remarks: Vec<String>,
+}
+
+impl Options {
+    /// Options with the file of an installed library of a release, if the format needs one, searched for on `path`, a
+    /// value of `PATH`.
+    pub fn installed(format: Option<&dyn Format>, version: &str, path: &OsStr) -> Self {
+        Self {
+            library: format.and_then(|format| format.installed(version, path)),
+            ..Self::default()
+        }
+    }
 }
 
 /// A file, ready to be written.

@@ -48,14 +48,13 @@ impl Activation {
             &Options {
                 version: Some(library.version.clone()),
                 assume_commutative,
-                library: format.installed(&library.version, path),
                 // All rules are tested, whether they would be deployed or not.
                 policy: Policy {
                     min_confidence: Some(Confidence::Low),
                     unconfirmed: true,
                     extrapolate: false,
                 },
-                ..Options::default()
+                ..Options::installed(Some(format), &library.version, path)
             },
         )?;
         let file = folder.join(format!("table.{}", format.suffix()));

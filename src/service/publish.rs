@@ -43,9 +43,8 @@ impl Service {
         let folders = launcher::driver_directories(libdir.as_deref(), &self.executable);
         let preload = launcher::find_preloaded(&library, &folders).ok();
         let options = Options {
-            library: format.and_then(|format| format.installed(&library.version, &path)),
             version: Some(library.version.clone()),
-            ..Options::default()
+            ..Options::installed(format, &library.version, &path)
         };
         let request = deploy::DeployRequest {
             table,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use campaign::CampaignError;
+use export::ExportError;
 use fit::FitError;
 use launcher::{JobState, LaunchError};
 use simulated::RulesError;
@@ -58,6 +59,15 @@ pub enum TunerError {
         name: String,
         path: PathBuf,
         source: io::Error,
+    },
+    /// A file for the library still has the rules of an earlier table.
+    #[error(
+        "the table is written, but {} still has the rules of the table before and cannot be written again: {source}",
+        path.display()
+    )]
+    StaleExport {
+        path: PathBuf,
+        source: Box<ExportError>,
     },
     /// An output would replace an input or another output.
     #[error("{name} would be written to {}, the same file as {other}", path.display())]
@@ -210,6 +220,7 @@ impl TunerError {
             | Self::NoLibraryToChoose
             | Self::File { .. }
             | Self::Output { .. }
+            | Self::StaleExport { .. }
             | Self::SameFile { .. }
             | Self::NothingMeasured { .. }
             | Self::SeveralLibraries { .. }
@@ -233,6 +244,14 @@ impl TunerError {
             Self::Output { .. } => "name a file that can be written",
             Self::SameFile { other, .. } => {
                 return Some(format!("name another file: {other} would be replaced"));
+            }
+            Self::StaleExport { source, .. } => {
+                let remedy = source
+                    .help()
+                    .map_or_else(String::new, |help| help + "; or ");
+                return Some(format!(
+                    "{remedy}take the file out of use: programs that read it follow these rules"
+                ));
             }
             Self::NoLibraryToChoose => "leave `--library` out",
             Self::NothingToJudge { .. } => {

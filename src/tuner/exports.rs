@@ -21,10 +21,21 @@ pub enum Export {
         notes: Vec<String>,
     },
     /// The file was not written.
-    Absent {
-        /// The format's error; `None` if the table has no rules for the library, or the library reads no exported file.
-        reason: Option<ExportError>,
-        /// An earlier export that still exists.
+    Absent(NoExport),
+}
+
+/// The reason for which no file was written.
+#[derive(Debug)]
+pub enum NoExport {
+    /// The library reads no exported file, or the table is a special file.
+    NoFormat,
+    /// The table has no rule for the library's own algorithms, and there is no earlier export.
+    NoRules,
+    /// The format cannot express the table, or needs what is not found.
+    Refused {
+        /// The format's error.
+        error: ExportError,
+        /// An earlier export, which still has the rules of an earlier table.
         stale: Option<PathBuf>,
     },
 }
@@ -34,7 +45,20 @@ impl Export {
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Written { path, .. } => Some(path),
-            Self::Absent { .. } => None,
+            Self::Absent(_) => None,
+        }
+    }
+
+    /// The result as a line for people: the file, or the reason for which there is none. `None` if the library reads
+    /// none.
+    pub fn describe(&self) -> Option<String> {
+        match self {
+            Self::Written { path, .. } => Some(path.display().to_string()),
+            Self::Absent(NoExport::NoFormat) => None,
+            Self::Absent(NoExport::NoRules) => {
+                Some("none: the table has no rule for the library's own algorithms".to_owned())
+            }
+            Self::Absent(NoExport::Refused { error, .. }) => Some(format!("none: {error}")),
         }
     }
 
@@ -44,19 +68,27 @@ impl Export {
             Self::Written { notes, .. } => {
                 notes.iter().map(|note| note.replace('\n', " ")).collect()
             }
-            Self::Absent { reason, stale } => {
-                let reason = reason
-                    .iter()
-                    .map(|error| format!("nothing is exported for {library}: {error}"));
-                let stale = stale.iter().map(|path| {
-                    format!(
-                        "{} still has rules that the table no longer has. Remove it, since the table has nothing \
-                         left to export.",
-                        path.display()
-                    )
-                });
-                reason.chain(stale).collect()
+            Self::Absent(NoExport::Refused { error, stale: None }) => {
+                vec![format!("nothing is exported for {library}: {error}")]
             }
+            Self::Absent(_) => Vec::new(),
+        }
+    }
+
+    /// Checks that no earlier export is left, since the library would still apply its rules.
+    ///
+    /// # Errors
+    /// [`TunerError::StaleExport`].
+    pub fn require_current(self) -> Result<(), TunerError> {
+        match self {
+            Self::Absent(NoExport::Refused {
+                error,
+                stale: Some(path),
+            }) => Err(TunerError::StaleExport {
+                path,
+                source: Box::new(error),
+            }),
+            _ => Ok(()),
         }
     }
 }
@@ -149,7 +181,8 @@ fn shadows(table: &Table, exported: &Exported, driver: &Path) -> Vec<String> {
 /// Exports a table beside its own file in the format that its library reads: `night.openmpi.conf` beside `night.yaml`.
 ///
 /// MPICH's format needs the library's own decisions, for which an installation is searched for on `search`, a value of
-/// `PATH`. `driver` is the measuring program of the library. Only rules that the policy deploys are written.
+/// `PATH`. `driver` is the measuring program of the library. Only rules that the policy deploys are written. If the
+/// table has no rule for the library, an earlier export is replaced by a file that leaves everything to the library.
 ///
 /// # Errors
 /// [`TunerError::File`].
@@ -163,30 +196,27 @@ pub fn export_beside(
     let library = &table.provenance.library;
     let format = export::read_by(library);
     let Some((format, path)) = format.zip(export_path(library, path)) else {
-        return Ok(Export::Absent {
-            reason: None,
-            stale: None,
-        });
+        return Ok(Export::Absent(NoExport::NoFormat));
     };
-    let absent = |reason: Option<ExportError>| Export::Absent {
-        reason,
-        stale: path.exists().then(|| path.clone()),
-    };
-    if !export::has_choices(table) {
-        return Ok(absent(None));
+    let is_replacing = path.exists();
+    if !is_replacing && !export::has_choices(table) {
+        return Ok(Export::Absent(NoExport::NoRules));
     }
     let options = Options {
-        library: format.installed(&library.version, search),
         policy,
-        ..Options::default()
+        ..Options::installed(Some(format), &library.version, search)
     };
-    let exported = match render_export(format, table, &options, driver) {
-        Ok(exported) => exported,
-        Err(error) => return Ok(absent(Some(error))),
-    };
-    write_export(&path, &exported)?;
-    let notes = exported.notes;
-    Ok(Export::Written { path, notes })
+    match render_export(format, table, &options, driver) {
+        Ok(exported) => {
+            write_export(&path, &exported)?;
+            let notes = exported.notes;
+            Ok(Export::Written { path, notes })
+        }
+        Err(error) => Ok(Export::Absent(NoExport::Refused {
+            error,
+            stale: is_replacing.then_some(path),
+        })),
+    }
 }
 
 /// The file that [`export_beside`] writes; `None` if the library reads no format or the table is a special file.

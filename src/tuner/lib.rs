@@ -42,7 +42,7 @@ pub use doctor::{Diagnosis, DriverFound, LibrarySetting, UnusableLauncher, diagn
 pub use error::TunerError;
 pub use explain::explain;
 pub use exports::{
-    Export, export_beside, export_path, remarks, render_export, text_beside, text_path,
+    Export, NoExport, export_beside, export_path, remarks, render_export, text_beside, text_path,
     write_export,
 };
 pub use file::{Named, keep_apart, probe, write};

@@ -9,7 +9,7 @@ use table::Table;
 use vocabulary::quote;
 
 use super::export::OptionArgs;
-use super::lookup::warn_of_simulation;
+use super::lookup::{warn_of_cpu, warn_of_simulation};
 use super::run::preloaded;
 use super::{Answer, CliError, Console};
 
@@ -110,6 +110,9 @@ impl Args {
         warn_of_simulation(table, console);
         let library = self.options.release(table);
         let format = export::read_by(&library);
+        if format.is_some() {
+            warn_of_cpu(table, console);
+        }
         let mut options = self.options.options(table, format);
         if let Some(format) = format {
             let driver = self.options.driver(table);

@@ -26,9 +26,10 @@ use crate::values;
 /// how to activate it and, if the library's measuring program is built here, which components of the library carry out
 /// collectives without reading the file.
 ///
-/// Only rules that fresh launches confirmed are written, for measured shapes. Library files have numbers of ranks
-/// instead of shapes: the rules for a number of ranks are written if all measured shapes with this number have the same
-/// ones. They hold for that number only, or, with --extrapolate, up to the next measured number.
+/// Only rules that fresh launches confirmed are written. Library files have numbers of ranks instead of shapes: the
+/// rules for a number of ranks are written if all measured shapes with this number have the same ones. They also apply
+/// to other placements of as many ranks, which a warning names: rules measured on 1x2 also to 2x1. They hold for that
+/// number only, or, with --extrapolate, up to the next measured number, at the sizes that were measured there.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -78,11 +79,16 @@ impl OptionArgs {
     /// The options for a table and a format.
     pub(super) fn options(&self, table: &Table, format: Option<&dyn Format>) -> Options {
         let version = self.release(table).version;
-        let installed = || format?.installed(&version, &std::env::var_os("PATH")?);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let found = match &self.library {
+            // Searching reads the libraries' files.
+            Some(_) => Options::default(),
+            None => Options::installed(format, &version, &path),
+        };
         Options {
             version: self.library_version.clone(),
             assume_commutative: self.assume_commutative,
-            library: self.library.clone().or_else(installed),
+            library: self.library.clone().or(found.library),
             policy: self.policy.policy(),
             assume_shapes: self.assume_shape.clone(),
             ..Options::default()

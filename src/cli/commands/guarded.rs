@@ -14,7 +14,7 @@ use vocabulary::CommShape;
 use vocabulary::units::counted;
 
 use super::campaign::{places, store_file};
-use super::lookup::warn_of_simulation;
+use super::lookup::{warn_of_cpu, warn_of_simulation};
 use super::{CliError, Console};
 use crate::events::EventsArg;
 use crate::values;
@@ -68,6 +68,9 @@ impl TableArgs {
     ) -> Result<(Table, Campaign), CliError> {
         let table = Table::load(&self.path)?;
         warn_of_simulation(&table, console);
+        if self.deployment == Deployment::Library {
+            warn_of_cpu(&table, console);
+        }
         let campaign = guard::campaign_of(&table, self.campaign.as_deref(), &places().homes)?;
         let store = store_file(store.unwrap_or(Path::new(&table.provenance.store)));
         let own = [

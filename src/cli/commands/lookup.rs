@@ -46,6 +46,18 @@ pub(super) fn warn_of_simulation(table: &Table, console: Console) {
     }
 }
 
+/// Warns if a table that the library reads itself was measured on another type of CPU than this machine's, which the
+/// library does not check.
+pub(super) fn warn_of_cpu(table: &Table, console: Console) {
+    let (provenance, cpu) = (&table.provenance, environment::cpu());
+    if !provenance.library.is_simulated() && !provenance.is_for(&cpu) {
+        console.warn(format_args!(
+            "the table was measured on nodes with `{}`, and this machine has `{cpu}`: the library does not check that.",
+            provenance.cpu
+        ));
+    }
+}
+
 /// A decision as text, with the candidate on the first line.
 pub(super) fn describe(decision: &DecisionJson) -> String {
     let DecisionJson {

@@ -98,13 +98,14 @@ impl Args {
             for sentence in withheld(lacks) {
                 console.remark(sentence)?;
             }
-            if let Some(path) = tuned.export.path() {
-                console.remark(format_args!("export: {}", path.display()))?;
+            if let Some(export) = tuned.export.describe() {
+                console.remark(format_args!("export: {export}"))?;
             }
         }
         for warning in tuned.export.warnings(&tuned.table.provenance.library) {
             console.warn(warning);
         }
+        tuned.export.require_current()?;
         match self.require_confirmed && !tuned.analysis.suffices() {
             true => {
                 console.warn("decisions rest on too few launches, see above");

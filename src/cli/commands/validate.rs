@@ -1,6 +1,6 @@
 pub(super) mod found;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use campaign::Campaign;
@@ -11,7 +11,7 @@ use guard::{
 };
 use launcher::find_driver;
 use table::{Deployment, Policy, Table};
-use tuner::export_beside;
+use tuner::{Export, export_beside};
 
 use self::found::{Found, Rewritten};
 use super::campaign::places;
@@ -145,6 +145,9 @@ impl Args {
             console.warn(format_args!("{sentence}."));
         }
         self.print(&found, console)?;
+        if let Some(error) = found.rewritten.stale {
+            return Err(error.into());
+        }
         Ok(match found.validated.is_good() || self.repair {
             true => Answer::Good,
             false => Answer::No,
@@ -252,12 +255,14 @@ impl Args {
             rewritten.kept = Some(path.clone());
         }
         table.save(path)?;
-        rewritten.export = self.export(table, console)?;
+        let export = self.export(table, console)?;
+        rewritten.export = export.path().map(Path::to_owned);
+        rewritten.stale = export.require_current().err();
         Ok(rewritten)
     }
 
-    /// Writes the export beside the table; returns its path.
-    fn export(&self, table: &Table, console: Console) -> Result<Option<PathBuf>, CliError> {
+    /// Writes the export beside the table.
+    fn export(&self, table: &Table, console: Console) -> Result<Export, CliError> {
         let path = &self.table.path;
         let library = &table.provenance.library;
         let driver = find_driver(library, &places().driver_directories()).ok();
@@ -266,7 +271,7 @@ impl Args {
         for warning in export.warnings(library) {
             console.warn(warning);
         }
-        Ok(export.path().map(Path::to_owned))
+        Ok(export)
     }
 
     fn print(&self, found: &Found, console: Console) -> Result<(), CliError> {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Rule, RuleSource, ShapeRules, Table};
-use vocabulary::Parameters;
+use vocabulary::{Parameters, RankOrder};
 
 use crate::{ExportError, Exported, Format, Options, header};
 
@@ -98,6 +98,7 @@ fn rows(table: &Table) -> Vec<HeaderRow> {
             collective: constant(collective),
             nodes: entry.shape.nodes,
             ppn: entry.shape.ppn,
+            order: order(entry),
             operators,
             deployments,
             from_bytes: rule.from_bytes,
@@ -142,22 +143,33 @@ fn text(table: &Table, extrapolate: bool, notes: &[String]) -> String {
             let (operators, deployments) = masks(*collective, entry);
             _ = writeln!(
                 text,
-                "    {{{}, {}, {}, {operators}, {deployments}, {first}, {}}},",
+                "    {{{}, {}, {}, {}, {operators}, {deployments}, {first}, {}}},",
                 constant(*collective),
                 entry.shape.nodes,
                 entry.shape.ppn,
+                order(entry),
                 entry.rules.len()
             );
             first += entry.rules.len();
         }
     }
-    text += "    {0, 0, 0, 0, 0, 0, 0}\n};\n\n";
+    text += "    {0, 0, 0, 0, 0, 0, 0, 0}\n};\n\n";
     text + lookup::AFTER
 }
 
 /// The constant of a collective, as in `COLLTUNE_REDUCE_SCATTER`.
 fn constant(collective: Collective) -> String {
     format!("COLLTUNE_{}", collective.name().to_uppercase())
+}
+
+/// The order of an entry's ranks as a constant of the header; 0 where it is unknown or makes no difference.
+fn order(entry: &ShapeRules) -> u32 {
+    match entry.order.told_on(entry.shape) {
+        None | Some(RankOrder::Unknown) => 0,
+        Some(RankOrder::Block) => 1,
+        Some(RankOrder::Cyclic) => 2,
+        Some(RankOrder::Other) => 3,
+    }
 }
 
 /// The operators and the deployments of an entry as bit masks; the latter has a bit for interpolated entries.

@@ -23,6 +23,8 @@ pub struct HeaderRow {
     pub nodes: u32,
     /// Ranks on each node.
     pub ppn: u32,
+    /// The order of ranks: block 1, cyclic 2, another 3; 0 if unknown or without meaning.
+    pub order: u32,
     /// Commutative operators 1, others 2.
     pub operators: u32,
     /// 1 for colltune, 2 for the library's own settings; 4 if only for exactly this shape.
@@ -53,8 +55,18 @@ pub fn read(text: &str) -> Result<Header, ExportError> {
     let mut rows = Vec::new();
     for (line, fields) in entries {
         let fault = |message: &str| ExportError::invalid(line, message);
-        let [collective, nodes, ppn, operators, deployments, first, count] = &fields[..] else {
-            return Err(fault("an entry has 7 fields"));
+        let [
+            collective,
+            nodes,
+            ppn,
+            order,
+            operators,
+            deployments,
+            first,
+            count,
+        ] = &fields[..]
+        else {
+            return Err(fault("an entry has 8 fields"));
         };
         let number = |text: &str| text.parse::<u32>().map_err(|_| fault("not a number"));
         let first = number(first)? as usize;
@@ -72,6 +84,7 @@ pub fn read(text: &str) -> Result<Header, ExportError> {
                 collective: collective.clone(),
                 nodes: number(nodes)?,
                 ppn: number(ppn)?,
+                order: number(order)?,
                 operators: number(operators)?,
                 deployments: number(deployments)?,
                 from_bytes: from.ok_or_else(|| fault("not a size"))?,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use table::{Policy, Table, Withheld};
+use table::{Policy, Provenance, Table, Withheld};
 use vocabulary::quote;
 
 use super::error::listed;
@@ -173,6 +173,7 @@ impl Content<'_> {
         text += "#\n# Read it into the shell of a job before MPI programs are started:\n";
         _ = writeln!(text, "#   . {}", quote(&format!("{current}/{ENVIRONMENT}")));
         text += &header::comment(&[ON_ALL_NODES.to_owned(), KEEPS.to_owned()], "# ");
+        text += &header::comment(self.unchecked().as_slice(), "# ");
         text += &self.starting("# ");
         text += &unset_others(variables);
         for (name, value) in variables {
@@ -221,6 +222,21 @@ impl Content<'_> {
         ) + &format!("{prefix}  mpirun -n 4 \"${WITH_TABLE}\" ./solver\n")
     }
 
+    /// A note on what the library does not check when it reads its file; `None` without such a file.
+    fn unchecked(&self) -> Option<String> {
+        let (name, _) = self.exported?;
+        let provenance = &self.table.provenance;
+        Some(format!(
+            "The library applies {name} without checking the type of CPU or its own version: use it only with {}, on \
+             nodes with {}.",
+            provenance.library,
+            match provenance.cpu.trim() {
+                "" | Provenance::ANY_CPU => "CPUs of the measured type".to_owned(),
+                cpu => format!("the CPU {}", header::one_line(cpu)),
+            }
+        ))
+    }
+
     /// The README: usage, notes, and rules that are left out.
     fn readme(&self, current: &str) -> String {
         let mut text = header::head(self.purpose(), self.table, "");
@@ -240,6 +256,10 @@ impl Content<'_> {
         text += &self.starting("");
         text += "\n";
         text += &header::comment(&[KEEPS.to_owned()], "");
+        if let Some(note) = self.unchecked() {
+            text += "\n";
+            text += &header::comment(&[note], "");
+        }
         for note in self.notes {
             text += "\n";
             text += &header::comment(std::slice::from_ref(note), "");

@@ -5,9 +5,9 @@ use table::OperatorClass;
 use super::guards;
 use super::reader::{self, Call};
 use super::tree::TreeNode;
-use crate::{Choices, ExportError, RanksRules};
+use crate::{Choices, ExportError, Native, RanksRules};
 
-/// Checks at [`RanksRules::points`] that the file gives the choice or, where there is none, the library's own decision.
+/// Checks that the file gives the choice or, where there is none, the library's own decision.
 pub(super) fn compare(
     class: OperatorClass,
     choices: &Choices,
@@ -16,19 +16,17 @@ pub(super) fn compare(
 ) -> Result<(), ExportError> {
     for (&collective, all) in &choices.collectives {
         for rules in all {
-            for (bytes, ranks) in rules.points([]) {
-                let size = guards::size_key(collective);
+            let sizes = guards::sizes(collective);
+            for (bytes, ranks) in sizes.points(rules) {
                 let call = Call {
                     collective,
                     ranks,
                     class,
-                    bytes: size.map_or(0, |size| size.in_file(bytes, rules.first)),
+                    bytes: sizes.of(bytes, ranks),
                 };
                 let governing = RanksRules::governing(all, ranks);
-                // Other rules that govern these ranks are compared at their own thresholds.
-                if ranks > 0 && governing.is_none_or(|governs| governs == rules) {
-                    look(&call, governing, bytes, file, stock)?;
-                }
+                let native = governing.and_then(|rules| sizes.expected(rules, bytes, ranks));
+                look(&call, native, file, stock)?;
             }
         }
     }
@@ -37,14 +35,11 @@ pub(super) fn compare(
 
 fn look(
     call: &Call,
-    rules: Option<&RanksRules>,
-    bytes: u64,
+    native: Option<&Native>,
     file: &[TreeNode],
     stock: &[TreeNode],
 ) -> Result<(), ExportError> {
-    let native = rules
-        .and_then(|rules| rules.at(bytes))
-        .filter(|native| guards::serves(call.collective, &native.id, call));
+    let native = native.filter(|native| guards::serves(call.collective, &native.id, call));
     let own = native.map(|native| guards::full_name(call.collective, &native.id));
     let expected = own.as_deref().or_else(|| reader::decide(stock, call));
     let found = reader::decide(file, call);

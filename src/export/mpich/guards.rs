@@ -6,6 +6,10 @@ use table::OperatorClass;
 use super::reader::Call;
 use super::tree::TreeNode;
 use crate::Native;
+use crate::file_sizes::FileSizes;
+
+/// The largest number that a condition can have: the library reads a C `int`.
+pub(super) const LARGEST: u64 = i32::MAX.unsigned_abs() as u64;
 
 /// The full name of an algorithm in the library, given the algorithms in its own table or file.
 ///
@@ -49,13 +53,13 @@ impl Size {
             Self::Total | Self::TotalOfParts => "total_msg_size",
         }
     }
+}
 
-    /// A table's message size as the library measures it.
-    pub(super) fn in_file(self, bytes: u64, ranks: u32) -> u64 {
-        match self {
-            Self::Average | Self::Total => bytes,
-            Self::TotalOfParts => bytes.saturating_mul(u64::from(ranks)),
-        }
+/// The library's measure of messages, for files. Conditions name the last size for which they hold.
+pub(super) fn sizes(collective: Collective) -> FileSizes {
+    FileSizes {
+        of_all_ranks: size_key(collective) == Some(Size::TotalOfParts),
+        largest: LARGEST + 1,
     }
 }
 

@@ -22,9 +22,6 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct SelectionFile;
 
-/// The largest number that the library reads, so larger messages are not distinguished.
-const LARGEST: u64 = i32::MAX as u64;
-
 /// The page size. The library maps its file into memory and searches for a zero behind the last byte, which is missing
 /// if the file fills its last page.
 const PAGE: usize = 4096;
@@ -143,10 +140,27 @@ impl Plan {
             ));
         }
         let mut left_out = Vec::new();
-        for (&collective, ranks) in classes.iter_mut().flat_map(|c| &mut c.collectives) {
-            ranks
-                .iter_mut()
-                .for_each(|ranks| keep_writable(collective, ranks, stock, &mut left_out));
+        let mut cut = BTreeSet::new();
+        for (&collective, all) in classes.iter_mut().flat_map(|c| &mut c.collectives) {
+            let sizes = guards::sizes(collective);
+            for ranks in all.iter_mut() {
+                keep_writable(collective, ranks, stock, &mut left_out);
+                if sizes.cut(ranks) {
+                    cut.insert(collective.name());
+                }
+            }
+            let split = std::mem::take(all).into_iter();
+            *all = split.flat_map(|ranks| sizes.split(ranks)).collect();
+            all.iter_mut().for_each(|ranks| sizes.trim(ranks));
+        }
+        if !cut.is_empty() {
+            let names: Vec<&str> = cut.into_iter().collect();
+            notes.push(format!(
+                "Left to the library: calls of {} whose size, as the library measures it, is above {} bytes, the \
+                 largest that a selection file can name.",
+                names.join(", "),
+                guards::LARGEST
+            ));
         }
         left_out.sort_unstable();
         left_out.dedup();
@@ -226,7 +240,6 @@ fn keep_writable(
         ranks.choices.truncate(1);
         ranks.choices[0].native = None;
     }
-    ranks.choices.retain(|choice| choice.from_bytes <= LARGEST);
     ranks
         .choices
         .dedup_by(|next, before| next.native == before.native);
@@ -299,16 +312,17 @@ fn by_size(collective: Collective, rules: &RanksRules, stock: &[TreeNode]) -> Ve
     };
     let key = size.key();
     let condition = |end: Option<u64>| match end {
-        Some(end) => {
-            let last = size.in_file(end, rules.first).saturating_sub(1);
-            format!("{key}<={}", last.min(LARGEST))
-        }
+        Some(end) => format!("{key}<={}", end - 1),
         None => format!("{key}=any"),
     };
     let node = |(choice, end): (&LibraryRule, _)| {
         TreeNode::new(condition(end), choose(choice.native.as_ref()))
     };
-    rules.ranges().map(node).collect()
+    let rows = RanksRules {
+        choices: guards::sizes(collective).rows(rules),
+        ..rules.clone()
+    };
+    rows.ranges().map(node).collect()
 }
 
 /// The settings that make the library use the file for these collectives; empty without collectives.

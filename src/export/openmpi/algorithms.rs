@@ -5,6 +5,7 @@ use libraries::openmpi::COLLECTIVES;
 use schedule::Collective;
 
 use crate::Native;
+use crate::file_sizes::FileSizes;
 
 /// The number of a collective.
 pub(super) fn number(collective: Collective) -> Option<u32> {
@@ -49,11 +50,14 @@ pub(super) fn measure(collective: Collective) -> Measure {
     }
 }
 
-/// A table's message size in the library's measure.
-pub(super) fn in_file(collective: Collective, bytes: u64, ranks: u32) -> u64 {
-    match measure(collective) {
-        Measure::AllRanks => bytes.saturating_mul(u64::from(ranks)),
-        Measure::Message | Measure::Nothing => bytes,
+/// The largest size that the library reads, a C `long` in classic files.
+pub(super) const LARGEST: u64 = i64::MAX.unsigned_abs();
+
+/// The library's measure of messages, for files.
+pub(super) fn sizes(collective: Collective) -> FileSizes {
+    FileSizes {
+        of_all_ranks: measure(collective) == Measure::AllRanks,
+        largest: LARGEST,
     }
 }
 

@@ -7,7 +7,7 @@ use schedule::Collective;
 use table::Table;
 use vocabulary::units::counted;
 
-use super::algorithms::{self, Measure, in_file, measure};
+use super::algorithms::{self, Measure, measure, sizes};
 use super::plan::{Plan, Planned};
 use super::reader::{self, File, FileRule};
 use crate::choices::release;
@@ -16,9 +16,6 @@ use crate::{ExportError, Exported, Format, Options, RanksRules, header};
 /// The rules file of `coll_tuned_dynamic_rules_filename`.
 #[derive(Clone, Copy, Debug)]
 pub struct Classic;
-
-/// The largest number that the library reads, so larger messages are not distinguished.
-const LARGEST: u64 = i32::MAX as u64;
 
 impl Format for Classic {
     fn name(&self) -> &'static str {
@@ -183,13 +180,12 @@ fn rows(collective: Collective, ranks: Option<&RanksRules>) -> Vec<(FileRule, St
     let Some(ranks) = ranks else {
         return vec![expected(collective, None)];
     };
-    let row = |choice: &crate::LibraryRule| {
-        let bytes = in_file(collective, choice.from_bytes, ranks.first);
+    let row = |choice: crate::LibraryRule| {
         let (row, id) = expected(collective, choice.native.as_ref());
+        let bytes = choice.from_bytes;
         (FileRule { bytes, ..row }, id)
     };
-    let rows = ranks.choices.iter().map(row);
-    rows.filter(|(row, _)| row.bytes <= LARGEST).collect()
+    sizes(collective).rows(ranks).into_iter().map(row).collect()
 }
 
 /// The row that makes the library use an algorithm, from size 0 on.
@@ -214,20 +210,18 @@ fn expected(collective: Collective, native: Option<&crate::Native>) -> (FileRule
     }
 }
 
-/// Checks that a file gives the planned choices at [`RanksRules::points`].
+/// Checks that a file gives the planned choices, at the points of [`FileSizes::points`].
+///
+/// [`FileSizes::points`]: crate::file_sizes::FileSizes::points
 fn compare(planned: &Planned, file: &File) -> Result<(), ExportError> {
     let collective = planned.collective;
+    let sizes = sizes(collective);
     for of_ranks in &planned.ranks {
-        for (bytes, ranks) in of_ranks.points([LARGEST]) {
+        for (bytes, ranks) in sizes.points(of_ranks) {
             let governing = planned.governing(ranks);
-            let scale = governing.map_or(ranks, |rules| rules.first);
-            let in_file = in_file(collective, bytes, scale);
-            if ranks == 0 || in_file > LARGEST {
-                continue;
-            }
-            let native = governing.and_then(|rules| rules.at(bytes));
+            let native = governing.and_then(|rules| sizes.expected(rules, bytes, ranks));
             let (expected, _) = expected(collective, native);
-            let found = file.row(collective, ranks, in_file);
+            let found = file.row(collective, ranks, sizes.of(bytes, ranks));
             if found.map(|row| FileRule { bytes: 0, ..row }) != Some(expected) {
                 return Err(ExportError::Unfaithful(format!(
                     "for {collective} of {bytes} bytes on {ranks} ranks the file says {found:?} \

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use table::Table;
 use vocabulary::CommShape;
 
-use super::algorithms::{self, in_file};
+use super::algorithms::{self, sizes};
 use super::plan::{Plan, Planned};
 use crate::choices::release;
 use crate::{ExportError, Exported, Format, LibraryRule, Native, Options, RanksRules, header};
@@ -204,20 +204,23 @@ fn communicators(
     ranks: &RanksRules,
     comm_rank_distribution: Distribution,
 ) -> Communicators {
-    let in_file = |bytes| in_file(collective, bytes, ranks.first);
-    let rule = |(choice, end): (&LibraryRule, Option<u64>)| Rule {
-        msg_size_min: in_file(choice.from_bytes),
+    let rows = RanksRules {
+        choices: sizes(collective).rows(ranks),
+        ..ranks.clone()
+    };
+    let rule = |(row, end): (&LibraryRule, Option<u64>)| Rule {
+        msg_size_min: row.from_bytes,
         msg_size_max: match end {
-            Some(end) => Bound::Bytes(in_file(end) - 1),
+            Some(end) => Bound::Bytes(end - 1),
             None => Bound::Word("inf".to_owned()),
         },
-        ..outcome(collective, choice.native.as_ref())
+        ..outcome(collective, row.native.as_ref())
     };
     Communicators {
         comm_size_min: ranks.first,
         comm_size_max: ranks.last,
         comm_rank_distribution,
-        rules: ranks.ranges().map(rule).collect(),
+        rules: rows.ranges().map(rule).collect(),
     }
 }
 
@@ -284,7 +287,9 @@ fn read(text: &str) -> Result<File, ExportError> {
     Ok(file)
 }
 
-/// Checks that a file gives the planned choices at [`RanksRules::points`], for every distribution.
+/// Checks that a file gives the planned choices, at the points of [`FileSizes::points`], for every distribution.
+///
+/// [`FileSizes::points`]: crate::file_sizes::FileSizes::points
 fn compare(
     file: &File,
     collective: Collective,
@@ -293,16 +298,17 @@ fn compare(
 ) -> Result<(), ExportError> {
     let all = plans.iter().flat_map(|(_, plan)| &plan.collectives);
     let all = all.filter(|planned| planned.collective == collective);
+    let sizes = sizes(collective);
     for of_ranks in all.flat_map(|planned| &planned.ranks) {
-        for (bytes, ranks) in of_ranks.points([]) {
+        for (bytes, ranks) in sizes.points(of_ranks) {
             for distribution in Distribution::ALL {
                 let governing =
                     |of| planned(plans, collective, of).and_then(|own| own.governing(ranks));
                 let of_any = || governing(Distribution::Any).filter(|_| extrapolate);
                 let rules = governing(distribution).or_else(of_any);
-                let expected = outcome(collective, rules.and_then(|rules| rules.at(bytes)));
-                let scale = rules.map_or(ranks, |rules| rules.first);
-                let in_file = in_file(collective, bytes, scale);
+                let native = rules.and_then(|rules| sizes.expected(rules, bytes, ranks));
+                let expected = outcome(collective, native);
+                let in_file = sizes.of(bytes, ranks);
                 let found = decide(file, collective.name(), ranks, distribution, in_file);
                 let found = found.map(|rule| (&rule.alg, rule.seg_size, rule.faninout));
                 let silent = (&Algorithm::Number(0), 0, 0);

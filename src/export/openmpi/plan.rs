@@ -7,7 +7,7 @@ use table::{OperatorClass, Table};
 use vocabulary::units::counted;
 use vocabulary::{CommShape, Library};
 
-use super::algorithms::{Measure, ids, measure};
+use super::algorithms::{Measure, ids, measure, sizes};
 use crate::choices::series;
 use crate::{Choices, LibraryRule, Native, Options, RanksRules};
 
@@ -39,6 +39,9 @@ pub(super) struct Plan {
     /// Notes for deployment, each a full sentence.
     pub(super) notes: Vec<String>,
 }
+
+/// The collectives that are decided by the send count and send type even if they are in place.
+const IN_PLACE: [Collective; 2] = [Collective::Allgather, Collective::Alltoall];
 
 /// The reasons for which choices were left out, for the notes.
 #[derive(Default)]
@@ -79,6 +82,7 @@ impl Plan {
             });
         }
         plan.notes.extend(left_out.notes());
+        plan.notes.extend(plan.in_place());
         plan.notes.extend(match options.assume_commutative {
             true => plan.unordered(),
             false => given_up(table, &plan.library, options, &counts)
@@ -120,22 +124,22 @@ impl Plan {
             let limits = choice.native.as_ref().and_then(limits);
             limits.is_some_and(|limits| limits.only_these_ranks)
         };
-        let mut split = vec![ranks.clone()];
-        if ranks.last > ranks.first && ranks.choices.iter().any(is_narrow) {
-            split[0].last = ranks.first;
-            let mut after = ranks.clone();
-            after.first += 1;
+        let mut split = match ranks.choices.iter().any(is_narrow) {
+            true => ranks.clone().split(),
+            false => sizes(collective).split(ranks.clone()),
+        };
+        for after in split.iter_mut().skip(1) {
             after.rewrite(|choice, _| {
                 vec![match is_narrow(choice) {
                     true => LibraryRule::left_to_library(choice.from_bytes),
                     false => choice.clone(),
                 }]
             });
-            split.push(after);
         }
         for part in &mut split {
             let last = part.last;
             part.rewrite(|choice, end| guarded(collective, choice, end, last));
+            sizes(collective).trim(part);
         }
         split
     }
@@ -148,6 +152,23 @@ impl Plan {
             Some((..=4, _)) if openmpi::SINCE_5.contains(&id) => false,
             _ => ids(collective).contains(&id),
         }
+    }
+
+    /// A warning about calls in place; `None` if the file has no choices for them.
+    fn in_place(&self) -> Option<String> {
+        let decided = self
+            .collectives
+            .iter()
+            .filter(|planned| IN_PLACE.contains(&planned.collective) && !planned.is_silent());
+        let names: Vec<&str> = decided.map(|planned| planned.collective.name()).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "For {} in place (MPI_IN_PLACE), Open MPI selects a row by the send count and the send type, which MPI \
+                 calls insignificant: ranks that pass different ones may run different algorithms and hang. With a \
+                 count of 0 on all ranks, Open MPI decides.",
+                names.join(" and ")
+            )
+        })
     }
 
     /// Warnings about choices that are wrong for noncommutative operators.
@@ -254,11 +275,13 @@ fn guarded(
     end: Option<u64>,
     last: u32,
 ) -> Vec<LibraryRule> {
-    let limits = |native: &Native| limits(collective, native, last);
-    let Some(limits) = choice.native.as_ref().and_then(limits) else {
+    let Some(native) = &choice.native else {
         return vec![choice.clone()];
     };
-    let from_bytes = limits.from_bytes;
+    let limits = limits(collective, native, last);
+    let from_bytes = limits.map_or(0, |limits| limits.from_bytes);
+    // Calls in place usually count as 0 bytes.
+    let from_bytes = from_bytes.max(u64::from(IN_PLACE.contains(&collective)));
     if from_bytes <= choice.from_bytes {
         return vec![choice.clone()];
     }

@@ -3,7 +3,7 @@
 use libraries::openmpi::COLLECTIVES;
 use schedule::Collective;
 
-use super::algorithms::{self, Measure, measure};
+use super::algorithms::{self, LARGEST, Measure, measure};
 use crate::ExportError;
 
 /// A classic rules file.
@@ -102,7 +102,7 @@ fn rows(numbers: &mut Numbers<'_>, collective: Collective) -> Result<Vec<FileRul
     let algorithms = algorithms::ids(collective).len();
     let mut rows: Vec<FileRule> = Vec::new();
     for _ in 0..count {
-        let bytes = u64::from(numbers.next("a message size")?);
+        let bytes = numbers.up_to("a message size", LARGEST)?;
         match rows.last() {
             None if bytes > 0 => {
                 return Err(numbers.fault(format!("the first message size is {bytes}, not 0")));
@@ -146,8 +146,16 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// The next number, in a form that the library and people read alike.
+    /// The next number, which the library keeps as a C `int`.
     fn next(&mut self, what: &str) -> Result<u32, ExportError> {
+        let largest = i32::MAX.unsigned_abs();
+        // The bound of `up_to` makes it fit.
+        let number = self.up_to(what, u64::from(largest))?;
+        Ok(u32::try_from(number).unwrap_or(largest))
+    }
+
+    /// The next number, in a form that the library and people read alike.
+    fn up_to(&mut self, what: &str, largest: u64) -> Result<u64, ExportError> {
         let Some((line, word)) = self.words.next() else {
             return Err(self.fault(format!("the file ends where {what} is expected")));
         };
@@ -156,7 +164,7 @@ impl<'a> Numbers<'a> {
         if !is_decimal || (word.starts_with('0') && word != "0") {
             return Err(self.fault(format!("`{word}` is not {what} as a plain decimal")));
         }
-        match word.parse::<i32>().ok().and_then(|n| u32::try_from(n).ok()) {
+        match word.parse().ok().filter(|number| *number <= largest) {
             Some(number) => Ok(number),
             None => Err(self.fault(format!("`{word}` is too large for {what}"))),
         }

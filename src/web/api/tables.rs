@@ -294,10 +294,7 @@ fn exported(
     format: &dyn export::Format,
 ) -> Result<String, export::deploy::DeployError> {
     let version = &table.provenance.library.version;
-    let path = std::env::var_os("PATH");
-    let options = Options {
-        library: path.and_then(|path| format.installed(version, &path)),
-        ..Options::default()
-    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let options = Options::installed(Some(format), version, &path);
     Ok(format.render(table, &options)?.text)
 }

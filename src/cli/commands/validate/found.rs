@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use statistics::{Interval, PairedRatio};
 use table::{Deployment, TurnedBack};
+use tuner::TunerError;
 use vocabulary::units::counted;
 
 use super::super::guarded::{PointParts, name_of, other_orders, probes_of, time};
@@ -54,6 +55,9 @@ pub(super) struct Rewritten {
     pub(super) kept: Option<PathBuf>,
     /// The exported file for the library; null if none was written.
     pub(super) export: Option<PathBuf>,
+    /// An exported file of the table before that could not be written again.
+    #[serde(skip)]
+    pub(super) stale: Option<TunerError>,
 }
 
 /// The names of judgements, with the words for the number of points that have them.
@@ -113,6 +117,7 @@ impl Found {
             confirmed,
             kept,
             export,
+            stale: _,
         } = &self.rewritten;
         let changes = repaired.iter();
         lines.extend(changes.map(|change| format!("Turned back to the default: {change}.")));

@@ -67,7 +67,13 @@ fn a_table_is_deployed_replaced_and_rolled_back() {
     );
     assert_eq!(
         (ran.out, ran.err),
-        (said, "warning: The machine was busy.\n".to_owned())
+        (
+            said,
+            "warning: The machine was busy.\n\
+             warning: The library does not distinguish placements of as many ranks, so rules also apply to \
+             placements that were not measured: those of 1x2 to all of 2 ranks, such as 2x1.\n"
+                .to_owned()
+        )
     );
     let before = place.files();
     let ran = warned(&place, &DEPLOY);
@@ -126,6 +132,19 @@ fn a_table_is_deployed_replaced_and_rolled_back() {
             "--list",
         ],
     );
+}
+
+/// The library does not check on which type of CPU it runs.
+#[test]
+fn deploy_warns_of_another_cpu() {
+    let place = Place::new();
+    let table = table(&[DEFAULT, CONFIRMED]).replace("cpu: any", "cpu: Other CPU");
+    place.write("night.yaml", table);
+    let ran = place.run(&DEPLOY);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let warning =
+        "warning: the table was measured on nodes with `Other CPU`, and this machine has `";
+    assert!(ran.err.contains(warning), "{}", ran.err);
 }
 
 #[test]
@@ -328,7 +347,7 @@ fn export_leaves_out_unconfirmed_rules() {
     let ran = warned(&place, &export);
     let note =
         "Left to the library: 2 of 3 rules are not used: 1 is not confirmed, 1 lacks confidence.";
-    assert_eq!(ran.err.matches("warning: ").count(), 2, "{}", ran.err);
+    assert_eq!(ran.err.matches("warning: ").count(), 3, "{}", ran.err);
     assert!(
         ran.err.contains(note) && ran.err.contains("The machine was busy."),
         "{}",

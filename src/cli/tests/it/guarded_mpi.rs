@@ -107,13 +107,9 @@ fn an_exported_table_is_validated_and_repaired_under_openmpi() {
     let repaired = run(&place, &[&validate[..], &["--repair", "--json"]].concat());
     assert_eq!(repaired.code, Some(0), "{repaired:?}");
     let found = repaired.json();
-    // The export was written again, or the table has nothing left to export.
-    let is_stale = place.read(export) == "of the table before";
-    assert_eq!(is_stale, found["export"].is_null(), "{repaired:?}");
-    let is_told = repaired
-        .err
-        .contains("real.openmpi.conf still has rules that the table no longer has. Remove it");
-    assert_eq!(is_stale, is_told, "{repaired:?}");
+    // The export was written again, also if the table has nothing left to export.
+    assert_ne!(place.read(export), "of the table before");
+    assert!(found["export"].is_string(), "{repaired:?}");
     assert_eq!(found["via"], "export");
     let points = found["points"].as_array().unwrap();
     let long = points.iter().find(|point| point["bytes"] == 1 << 20);

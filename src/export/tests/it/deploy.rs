@@ -191,6 +191,13 @@ fn a_version_has_the_rules_that_the_policy_deploys() {
         assert_eq!(mode & 0o777, 0o444, "{name}");
     }
     assert!(read("README.txt").contains(&withheld[0].to_string()));
+    for name in ["README.txt", "environment.sh"] {
+        let words: Vec<String> = read(name).split_whitespace().map(str::to_owned).collect();
+        let text = words.join(" ").replace(" # ", " ");
+        let note = "checking the type of CPU or its own version: use it only with openmpi-4.1.4, on nodes with the CPU \
+                    Some CPU.";
+        assert!(text.contains(note), "{text}");
+    }
 
     let policy = Policy {
         unconfirmed: true,

@@ -84,6 +84,43 @@ fn a_selection_file_is_complete() {
     assert_ne!(exported.text.len() % 4096, 0);
 }
 
+/// On 4096 ranks, the rule ends at 2 GiB, which conditions cannot name.
+#[test]
+fn rules_end_at_the_largest_size_that_the_file_can_name() {
+    let (_folder, path) = library("4.0.2", STOCK);
+    let conditions = |end: &str| {
+        let table = format!(
+            "  allgather:\n    message_size: bytes of one rank's contribution\n    shapes:\n      - {{nodes: 64, ppn: 64, \
+             deployment: library, rules: [\n          {{from: 0, candidate: default, confidence: high}},\n          \
+             {{from: 64K, candidate: 'native:allgather/brucks', confidence: high}}{end}]}}\n"
+        );
+        let table = sample::table("mpich", "4.0.2", &table);
+        let exported = export("mpich", &table, &options(&path)).expect("exported");
+        let told = exported
+            .notes
+            .iter()
+            .any(|note| note.contains("is above 2147483647 bytes"));
+        let lines = exported.text.lines();
+        let of_sizes = lines.skip_while(|line| !line.contains("total_msg_size"));
+        let text: String = of_sizes.take(9).map(str::trim).collect();
+        (text, told)
+    };
+    let [ring, brucks] =
+        ["ring", "brucks"].map(|id| format!("{{\"algorithm=MPIR_Allgather_intra_{id}\": {{}}}}"));
+    let begins = format!("\"total_msg_size<=268435455\": {ring},");
+    let ended =
+        format!("{begins}\"total_msg_size<=2147483647\": {brucks},\"total_msg_size=any\": {ring}");
+    let end = ",\n          {from: 524289, candidate: default, confidence: high}";
+    assert_eq!(conditions(end), (ended, true));
+    // Without an end, no size need be named.
+    let (open, told) = conditions("");
+    assert!(
+        open.starts_with(&format!("{begins}\"total_msg_size=any\": {brucks}")),
+        "{open}"
+    );
+    assert!(!told);
+}
+
 /// The file does not distinguish operators of scans: only algorithms that are right for all of them are written,
 /// whatever operators were measured.
 #[test]

@@ -121,13 +121,15 @@ fn rules_that_the_library_would_carry_out_differently_are_left_out() {
     assert_eq!(row(&all, Gather, 2, 0), Some([2, 0, 0]));
     assert_eq!(row(&all, Gather, 4, 0), LIBRARY);
     // Only where the library does not replace them; the file counts the parts of all ranks.
-    assert_eq!(row(&all, Allgather, 2, 0), Some([6, 0, 0]));
+    assert_eq!(row(&all, Allgather, 2, 0), LIBRARY);
+    assert_eq!(row(&all, Allgather, 2, 2), Some([6, 0, 0]));
     assert_eq!(row(&all, Allgather, 3, 0), LIBRARY);
     assert_eq!(row(&all, Allgather, 4, 3999), Some([3, 0, 0]));
     assert_eq!(row(&all, Allgather, 4, 4000), Some([2, 0, 0]));
     assert_eq!(row(&all, Allgather, 5, 4999), LIBRARY);
-    assert_eq!(row(&all, Allgather, 7, 5000), Some([2, 0, 0]));
-    assert_eq!(row(&all, Allgather, 8, 0), Some([5, 0, 0]));
+    assert_eq!(row(&all, Allgather, 7, 6999), LIBRARY);
+    assert_eq!(row(&all, Allgather, 7, 7000), Some([2, 0, 0]));
+    assert_eq!(row(&all, Allgather, 8, 8), Some([5, 0, 0]));
     assert_eq!(row(&all, Allgather, 9, 0), LIBRARY);
     assert_eq!(row(&all, Barrier, 2, 0), Some([2, 0, 0]));
     assert_eq!(row(&all, Collective::Scan, 2, 0), None);
@@ -261,6 +263,78 @@ fn the_file_decides_like_lookup() {
     assert!(compared > 30, "{compared}");
 }
 
+/// The rules of allgather on some shapes: an algorithm from 64K to 512K or 1M.
+fn allgather(shapes: &[CommShape], id: &str, end: u64) -> Table {
+    let mut text =
+        "  allgather:\n    message_size: bytes of one rank's contribution\n    shapes:\n"
+            .to_owned();
+    for CommShape { nodes, ppn } in shapes {
+        text += &format!(
+            "      - {{nodes: {nodes}, ppn: {ppn}, deployment: library, rules: [\n          \
+             {{from: 0, candidate: default, confidence: high}},\n          \
+             {{from: 64K, candidate: 'native:allgather/{id}', confidence: high}},\n          \
+             {{from: {end}, candidate: default, confidence: high}}]}}\n"
+        );
+    }
+    sample::table("openmpi", "4.1.4", &text)
+}
+
+/// The size of an allgather in the file is that of all ranks' parts: here above 2 GiB.
+#[test]
+fn rules_end_where_they_end_in_the_table_beyond_2_gib() {
+    let shape = CommShape { nodes: 64, ppn: 64 };
+    let exported = export(
+        "openmpi",
+        &allgather(&[shape], "neighbor", 524_289),
+        &Options::default(),
+    );
+    let file = read(&exported.expect("exported").text).expect("readable");
+    let on_all = |bytes: u64| row(&file, Collective::Allgather, 4096, bytes * 4096);
+    assert_eq!(on_all(65_535), LIBRARY);
+    assert_eq!(on_all(65_536), Some([5, 0, 0]));
+    assert_eq!(on_all(524_288), Some([5, 0, 0]));
+    assert_eq!(on_all(524_289), LIBRARY);
+    assert_eq!(on_all(1 << 40), LIBRARY);
+}
+
+/// A rule is never used for parts that are smaller or larger than those for which it was confirmed.
+#[test]
+fn rules_for_further_ranks_keep_to_the_confirmed_sizes() {
+    let shapes = [8, 32].map(|nodes| CommShape { nodes, ppn: 1 });
+    let options = Options {
+        policy: Policy {
+            extrapolate: true,
+            ..Policy::default()
+        },
+        ..Options::default()
+    };
+    let (from, end) = (64 << 10, (1 << 20) + 1);
+    let table = allgather(&shapes, "ring", end);
+    let exported = export("openmpi", &table, &options).expect("exported");
+    let file = read(&exported.text).expect("readable");
+    let ring = |ranks: u32, bytes: u64| {
+        row(
+            &file,
+            Collective::Allgather,
+            ranks,
+            bytes * u64::from(ranks),
+        ) == Some([4, 0, 0])
+    };
+    for ranks in [8, 32] {
+        let at = [from - 1, from, end - 1, end].map(|bytes| ring(ranks, bytes));
+        assert_eq!(at, [false, true, true, false], "{ranks}");
+    }
+    for ranks in 9..32 {
+        for bytes in [0, from - 1, end, 2 * end] {
+            assert!(!ring(ranks, bytes), "{bytes} on {ranks}");
+        }
+        assert!(ring(ranks, 250 << 10), "{ranks}");
+    }
+    // Both ends move for the numbers between.
+    assert!(!ring(9, from) && ring(31, from));
+    assert!(ring(9, end - 1) && !ring(31, end - 1));
+}
+
 #[test]
 fn other_releases_and_libraries_are_distinguished() {
     let fails = |table: &Table, options: &Options| {
@@ -331,8 +405,13 @@ fn the_reader_is_strict() {
     check("8192", "0", "line 8: message size 0 does not ascend");
     check(
         "8192",
-        "3000000000",
-        "line 8: `3000000000` is too large for a message size",
+        "9223372036854775808",
+        "line 8: `9223372036854775808` is too large for a message size",
+    );
+    check(
+        "1024\n",
+        "3000000000\n",
+        "line 8: `3000000000` is too large for a segment size",
     );
     check(
         "0 6 0 0",

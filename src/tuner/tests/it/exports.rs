@@ -2,11 +2,13 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::path::Path;
 
 use export::{Format, Options};
 use table::{Policy, Table};
 use testkit::tables;
-use tuner::{Export, export_beside};
+use tuner::{Export, NoExport, export_beside};
+use vocabulary::{ErrorKind, Library};
 
 /// A table with one decision for the library's own settings.
 fn table(library: &str, version: &str, candidate: &str) -> Table {
@@ -51,53 +53,62 @@ fn rules_for_a_library_are_written_in_its_format() {
         panic!("no export")
     };
     assert_eq!(rules, folder.path().join("night.openmpi.json"));
-    // There is nothing to export, or no format.
-    let is_told = |export: Export| {
-        matches!(
-            export,
-            Export::Absent {
-                reason: Some(_),
-                ..
-            }
-        )
-    };
-    assert!(written(OPENMPI, "default").path().is_none());
-    assert!(!is_told(written(OPENMPI, "default")));
-    assert!(written(["simulated", "1"], RING).path().is_none());
-    assert!(!is_told(written(["simulated", "1"], RING)));
     // The library's own decisions are needed, and that library is not installed.
-    assert!(is_told(written(["mpich", "4.9.9"], RING)));
+    let mpich = written(["mpich", "4.9.9"], RING);
+    assert!(
+        matches!(mpich, Export::Absent(NoExport::Refused { stale: None, .. })),
+        "{mpich:?}"
+    );
+    let told = mpich
+        .warnings(&Library {
+            name: "mpich".to_owned(),
+            version: "4.9.9".to_owned(),
+        })
+        .join("\n");
+    assert!(told.starts_with("nothing is exported for mpich-4.9.9"));
+    assert!(mpich.require_current().is_ok());
+    let none = written(["simulated", "1"], RING);
+    assert!(matches!(none, Export::Absent(NoExport::NoFormat)));
+    assert_eq!(none.describe(), None);
 }
 
 #[test]
-fn an_earlier_export_is_reported_if_nothing_is_left_to_export() {
+fn an_earlier_export_does_not_stay_in_use() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("night.yaml");
-    let warnings = |[library, version]: [&str; 2], candidate: &str| {
+    let written = |[library, version]: [&str; 2], candidate: &str| {
         let table = table(library, version, candidate);
-        let export = export_beside(&table, &path, OsStr::new(""), None, Policy::default());
-        export
-            .expect("writable")
-            .warnings(&table.provenance.library)
-            .join("\n")
+        export_beside(&table, &path, OsStr::new(""), None, Policy::default()).expect("writable")
     };
-    let stale = |name: &str| {
-        let stale = folder.path().join(name);
-        format!(
-            "{} still has rules that the table no longer has. Remove it",
-            stale.display()
-        )
-    };
-    let told = stale("night.openmpi.conf");
-    assert_eq!(warnings(OPENMPI, "default"), "");
-    assert!(!warnings(OPENMPI, RING).contains(&told));
-    assert!(warnings(OPENMPI, "default").contains(&told));
+    for (library, version, decides) in [("openmpi", "4.1.4", "conf"), ("openmpi", "6.0.0", "json")]
+    {
+        let library = [library, version];
+        // Without an earlier export there is nothing to write.
+        let absent = written(library, "default");
+        assert!(matches!(absent, Export::Absent(NoExport::NoRules)));
+        let said = absent.describe().expect("a reason");
+        assert!(said.contains("no rule for the library's own algorithms"));
+        let file = folder.path().join(format!("night.openmpi.{decides}"));
+        assert!(!file.exists());
+        assert!(written(library, RING).path().is_some());
+        let names = |file: &Path| {
+            let text = fs::read_to_string(file).expect("written");
+            // In a classic file, a row that begins at 4096.
+            text.contains("\"recursive_doubling\"") || text.contains("\n4096 ")
+        };
+        assert!(names(&file));
+        // The last rule is removed: the file leaves everything to the library.
+        assert_eq!(written(library, "default").path(), Some(&*file));
+        assert!(!names(&file));
+    }
     // With an export that the format refuses.
-    let mpich = ["mpich", "4.9.9"];
-    let before = warnings(mpich, RING);
-    assert!(before.starts_with("nothing is exported for"), "{before}");
     fs::write(folder.path().join("night.mpich.json"), "of before").expect("written");
-    let after = warnings(mpich, RING);
-    assert!(after.starts_with(&before), "{after}");
-    assert!(after.contains(&stale("night.mpich.json")), "{after}");
+    let refused = written(["mpich", "4.9.9"], RING);
+    let error = refused.require_current().expect_err("stale");
+    assert_eq!(error.kind(), ErrorKind::Input);
+    let text = error.to_string();
+    assert!(
+        text.contains("night.mpich.json still has the rules of the table before"),
+        "{text}"
+    );
 }

@@ -29,7 +29,9 @@ fn export_prints_or_writes_the_same_and_warns() {
     assert_eq!(
         printed.err,
         "warning: Left out: 1 rule that only colltune can carry out, where the table has no decision \
-         for the library's own settings; the library decides there.\n"
+         for the library's own settings; the library decides there.\n\
+         warning: The library does not distinguish placements of as many ranks, so rules also apply to \
+         placements that were not measured: those of 1x2 to all of 2 ranks, such as 2x1.\n"
     );
     let write = [
         "export",

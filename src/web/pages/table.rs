@@ -41,7 +41,6 @@ struct Shown {
     figures: String,
     versions: Vec<Version>,
     validations: Vec<Validation>,
-    /// The deployments that can be validated, first those that a release activates.
     deployments: Vec<Deployment>,
     others: Vec<Version>,
     place: Option<Place>,
@@ -73,15 +72,7 @@ impl Shown {
         }
         Ok(Self {
             name: table.name.clone(),
-            deployments: {
-                let mut deployments = service::activated(&table);
-                let others = Deployment::ALL.into_iter();
-                let others: Vec<_> = others
-                    .filter(|other| !deployments.contains(other))
-                    .collect();
-                deployments.extend(others);
-                deployments
-            },
+            deployments: deployments(&table),
             about: about(&table),
             figures: report::figures(&View::of_table(&table)).into_string(),
             digest,
@@ -113,6 +104,14 @@ pub(super) fn readable(
         }),
         _ => Ok(versions),
     }
+}
+
+/// The deployments that can be validated, first those that a release activates.
+fn deployments(table: &Table) -> Vec<Deployment> {
+    let activated = service::activated(table);
+    let mut deployments = Deployment::ALL.to_vec();
+    deployments.sort_by_key(|deployment| !activated.contains(deployment));
+    deployments
 }
 
 /// The provenance of a table.

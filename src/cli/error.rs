@@ -251,6 +251,9 @@ impl CliError {
             Self::Exists { .. } => {
                 "name another file with `--output`, or replace it with `--force`"
             }
+            Self::OtherLibrary { made_for, .. } if made_for.is_simulated() => {
+                "tune on the machine itself; to try the simulated rules, use `--force --unconfirmed`"
+            }
             Self::OtherLibrary { .. } => {
                 "measure with this library, or use the table anyway with `--force`"
             }

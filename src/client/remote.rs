@@ -94,6 +94,9 @@ pub struct Remote {
     token: Option<Token>,
 }
 
+/// The most characters of a service's message that are shown.
+const MOST_SAID: usize = 2000;
+
 impl Remote {
     /// Prepares requests to a service, without sending any. `certificates` is a PEM file of authorities that replaces
     /// the public ones.
@@ -250,7 +253,7 @@ impl Remote {
             .find_map(|key| value.get(key)?.as_str());
         // Without these fields, the answer comes from a proxy or another service, usually because of a wrong URL.
         let detail = match said {
-            Some(said) => files::quoted(said, 1000),
+            Some(said) => files::Plain(files::shortened(said, MOST_SAID)).to_string(),
             None if status < 500 && status != 429 => {
                 "the request was refused, but not by a colltune service".to_owned()
             }

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use libraries::is_launcher;
 use vocabulary::Library;
 
 use super::batch_system::{BATCH_SYSTEMS, BatchSystem};
@@ -36,7 +37,8 @@ impl CommandLine {
     /// `path`, the value of `$PATH`, or on an assigned one.
     ///
     /// # Errors
-    /// [`LaunchError::Unusable`] if its first word is no known launcher, [`LaunchError::Step`] if `env` has options.
+    /// [`LaunchError::Unusable`] if its first word is no known launcher; a program with another name is not started to
+    /// ask it. [`LaunchError::Step`] if `env` has options.
     pub fn read(words: &[OsString], path: &OsStr) -> Result<Self, LaunchError> {
         let (mut words, mut assignments) = (words, Vec::new());
         let mut path = path.to_owned();
@@ -76,6 +78,13 @@ impl CommandLine {
                 let reason = Refusal::Run(std::io::ErrorKind::NotFound.into());
                 let launcher = found;
                 return Err(LaunchError::Unusable { launcher, reason });
+            }
+            // Another program, such as the user's own, may start its work whatever its arguments are.
+            None if !name_of(first).to_str().is_some_and(is_launcher) => {
+                return Err(LaunchError::Unusable {
+                    launcher: found,
+                    reason: Refusal::Name,
+                });
             }
             None => {
                 let choice = LibraryChoice {

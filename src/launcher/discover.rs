@@ -64,6 +64,9 @@ pub enum Refusal {
     /// The launcher failed.
     #[error("queried about itself, it ended with {0}")]
     Failed(ExitStatus),
+    /// The program is not run to ask it, as its name is not that of a launcher.
+    #[error("launchers have names such as `mpirun` and `mpiexec`")]
+    Name,
     /// The program is not an MPI launcher.
     #[error("`--version` printed `{line}`")]
     Unknown { line: String },

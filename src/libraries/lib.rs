@@ -100,6 +100,18 @@ pub fn launched_by(output: &str) -> Option<(LibraryName, String)> {
     all.find_map(|library| Some((library, library.launcher_version(output)?)))
 }
 
+/// Whether a program of this name may be the launcher of a library: one of [`Facts::launchers`], also with another suffix
+/// after `.` or `-`, as in `mpiexec.hydra` and `mpirun-5`.
+pub fn is_launcher(name: &str) -> bool {
+    fn stem(name: &str) -> &str {
+        name.split(['.', '-']).next().unwrap_or(name)
+    }
+    let mut known = LibraryName::ALL
+        .iter()
+        .flat_map(|library| library.facts().launchers);
+    known.any(|known| stem(known) == stem(name))
+}
+
 /// [`MpiLibrary::combines_in_order`] of a library by its name; false for reductions of an unknown library.
 pub fn combines_in_order(library: &str, collective: Collective, id: &str) -> bool {
     !collective.is_reduction()

@@ -72,7 +72,7 @@ const FACTS: Facts = Facts {
     // Its launcher sets it if it knows that ranks outnumber cores.
     yielding_variable: Some("mpi_yield_when_idle"),
     rank_variables: &["OMPI_COMM_WORLD_RANK"],
-    launchers: &["mpirun.openmpi", "mpirun", "mpiexec.openmpi"],
+    launchers: &["mpirun.openmpi", "mpirun", "mpiexec.openmpi", "orterun"],
     names_hosts: false,
     forwards_environment: false,
     binding_option: "--bind-to",

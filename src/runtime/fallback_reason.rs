@@ -10,7 +10,7 @@ pub enum FallbackReason {
     #[error("default")]
     Default,
     /// The table's choice can be forced only by the library's own settings.
-    #[error("default (the table's choice needs the library's own settings)")]
+    #[error("default (the table's choice needs the library's own settings, see `colltune export`)")]
     Native,
     /// The algorithm cannot serve the call (for instance, it is not ordered and the operator does not commute), or we
     /// cannot combine the elements: they are not in ascending order in memory, or the predefined operator is not

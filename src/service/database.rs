@@ -114,7 +114,7 @@ pub(crate) fn rows<T>(
 }
 
 /// Locks a mutex even if it is poisoned. Only for data that is consistent whenever a thread may panic.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use table::{Diff, Lack, Policy, Provenance, Table, Withheld};
 use utoipa::ToSchema;
@@ -10,7 +9,7 @@ use vocabulary::Candidate;
 use vocabulary::units::counted;
 
 use crate::versions::has_version;
-use crate::{ChannelKey, Digest, Service, ServiceError, Slice, Validation};
+use crate::{ChannelKey, Digest, Service, ServiceError, Slice};
 
 /// A condition, and whether a table meets it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -54,8 +53,8 @@ impl Service {
     /// - `library`: it was made for the channel's library, and for the CPU of the channel's machine if an earlier
     ///   release or version names that CPU;
     /// - `confirmed`: all its rules are confirmed, as unconfirmed rules are not used;
-    /// - `validated`: the newest validation of this digest on the machine is at most
-    ///   [`crate::Configuration::validation_days`] old and found nothing significantly slower;
+    /// - `validated`: for each deployment that the release activates, the newest validation of this digest on the machine
+    ///   is at most [`crate::Configuration::validation_days`] old, judged a point and found none significantly slower;
     /// - `compared`: it can be compared with the released table; the difference is kept with the release.
     ///
     /// # Errors
@@ -91,11 +90,12 @@ impl Service {
         digest: &Digest,
         table: &Table,
     ) -> Result<Vec<Gate>, ServiceError> {
+        let (is_validated, found) = self.is_validated(&key.machine, digest, table)?;
         Ok(vec![
             readable(table),
             self.library(key, digest, table)?,
             confirmed(table),
-            self.validated(key, digest)?,
+            gate("validated", is_validated, found),
             self.compared(key, table),
         ])
     }
@@ -161,44 +161,6 @@ impl Service {
             .take(MOST_VERSIONS);
         let cpu = made.find_map(|version| of_table(&version.digest));
         Ok(cpu.map(|cpu| (cpu, "the last one of the machine")))
-    }
-
-    fn validated(&self, key: &ChannelKey, digest: &Digest) -> Result<Gate, ServiceError> {
-        let (machine, days) = (&key.machine, self.configuration.validation_days);
-        let submit = format!("submit a task `validate` of this table for `{machine}`");
-        let Some(newest) = self.validations(machine, digest)?.into_iter().next() else {
-            let reason = format!("no validation has measured this table on `{machine}`; {submit}");
-            return Ok(gate("validated", false, reason));
-        };
-        let Validation {
-            task,
-            at,
-            slower,
-            points,
-            ..
-        } = newest;
-        let (date, number) = (at.strftime("%Y-%m-%d"), counted(points, "point"));
-        let age = Timestamp::now().duration_since(at);
-        let (is_open, reason) = if age > SignedDuration::from_hours(24 * i64::from(days)) {
-            let reason =
-                format!("the last validation, of {date}, is more than {days} days old; {submit}");
-            (false, reason)
-        } else if points == 0 {
-            let reason = format!("the validation by task {task} has measured nothing; {submit}");
-            (false, reason)
-        } else if slower > 0 {
-            let reason = format!(
-                "task {task} found {slower} of {number} significantly slower than the library's default on \
-                 {date}; tune again, which leaves these to the default"
-            );
-            (false, reason)
-        } else {
-            let reason = format!(
-                "task {task} found none of {number} significantly slower than the library's default on {date}"
-            );
-            (true, reason)
-        };
-        Ok(gate("validated", is_open, reason))
     }
 
     fn compared(&self, key: &ChannelKey, table: &Table) -> Gate {

@@ -11,6 +11,7 @@ pub(crate) use self::read::word;
 
 use serde::{Deserialize, Serialize};
 use strum_macros::{Display, EnumString};
+use table::Deployment;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::Digest;
@@ -88,6 +89,11 @@ pub struct TaskRequest {
     /// The table: for `validate` and `check`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<Digest>,
+    /// The deployment whose decisions are measured, `colltune` or `library`: for `validate` and `check`; by default the
+    /// one that a release of the table activates, and `colltune` if it activates both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub deployment: Option<Deployment>,
     /// Overrides, for `tune`.
     #[serde(default)]
     pub overrides: Overrides,

@@ -1,4 +1,4 @@
-//! Versions of tables: their machines, campaigns and validations.
+//! Versions of tables: their machines and campaigns.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use table::Table;
 use utoipa::ToSchema;
 
-use crate::database::{from_json, machine_id, now, rows, timestamp};
+use crate::database::{machine_id, now, rows, timestamp};
 use crate::{Actor, Digest, Page, Scope, Service, ServiceError, Slice, TaskId, audit, blobs};
 
 /// The longest text of a table that is accepted: 16 MiB.
@@ -35,24 +35,6 @@ pub struct Version {
     /// The time at which it was added.
     #[schema(value_type = String)]
     pub added_at: jiff::Timestamp,
-}
-
-/// The result of a validation of a table.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct Validation {
-    /// The task.
-    pub task: TaskId,
-    /// The time of its end.
-    #[schema(value_type = String)]
-    pub at: jiff::Timestamp,
-    /// Points that are significantly slower than the default.
-    pub slower: u32,
-    /// Points that are significantly faster.
-    pub faster: u32,
-    /// All points.
-    pub points: u32,
-    /// The output of `colltune validate --json`.
-    pub details: serde_json::Value,
 }
 
 impl Service {
@@ -155,32 +137,6 @@ impl Service {
         };
         let text = String::from_utf8(bytes).map_err(damaged)?;
         Ok(Table::parse(&text, Path::new(digest.as_str()))?)
-    }
-
-    /// Validations of a table on a machine, newest first.
-    ///
-    /// # Errors
-    /// SQLite.
-    pub fn validations(
-        &self,
-        machine: &str,
-        digest: &Digest,
-    ) -> Result<Vec<Validation>, ServiceError> {
-        self.database.read(|connection| {
-            let query = "SELECT task, at, slower, faster, points, details FROM validation \
-                         JOIN machine ON machine.id = validation.machine \
-                         WHERE machine.name = ?1 AND digest = ?2 ORDER BY validation.id DESC";
-            rows(connection, query, params![machine, digest], |row| {
-                Ok(Validation {
-                    task: row.get(0)?,
-                    at: timestamp(row.get(1)?)?,
-                    slower: row.get(2)?,
-                    faster: row.get(3)?,
-                    points: row.get(4)?,
-                    details: from_json(row, 5)?,
-                })
-            })
-        })
     }
 }
 

@@ -1,8 +1,10 @@
 //! Limits the rate of wrong tokens.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use service::locked;
 
 use crate::peer::Peer;
 
@@ -23,7 +25,7 @@ pub(crate) struct Failures {
 impl Failures {
     /// The time that a peer must wait before its tokens are checked again; `None` if it need not wait.
     pub(crate) fn wait(&self, peer: Peer, now: Instant) -> Option<Duration> {
-        let full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let full_at = locked(&self.full_at);
         let missing = full_at.get(&peer.counted())?.checked_duration_since(now)?;
         let allowed = PAUSE * (BURST - 1);
         missing.checked_sub(allowed).filter(|wait| !wait.is_zero())
@@ -31,7 +33,7 @@ impl Failures {
 
     /// Records a wrong token.
     pub(crate) fn note(&self, peer: Peer, now: Instant) {
-        let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut full_at = locked(&self.full_at);
         let peer = peer.counted();
         if full_at.len() >= PEERS && !full_at.contains_key(&peer) {
             full_at.retain(|_, at| *at > now);

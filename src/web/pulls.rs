@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use service::{ChannelKey, Digest};
+use service::{ChannelKey, Digest, locked};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
@@ -31,7 +31,7 @@ struct Inner {
 impl Pulls {
     /// Adds a record, without blocking.
     pub(crate) fn note(&self, client: String, key: ChannelKey, digest: Digest) {
-        let mut waiting = lock(&self.0.waiting);
+        let mut waiting = locked(&self.0.waiting);
         let who = (client, key);
         if waiting.len() < WAITING || waiting.contains_key(&who) {
             waiting.insert(who, digest);
@@ -41,7 +41,7 @@ impl Pulls {
 
     /// The time since the last batch was written; `None` if there was none.
     pub(crate) fn age(&self) -> Option<Duration> {
-        lock(&self.0.written).map(|at| at.elapsed())
+        locked(&self.0.written).map(|at| at.elapsed())
     }
 
     /// Writes batches until the service stops, and then the remaining records.
@@ -62,7 +62,7 @@ impl Pulls {
     }
 
     async fn flush(&self, app: &App) {
-        let taken = std::mem::take(&mut *lock(&self.0.waiting));
+        let taken = std::mem::take(&mut *locked(&self.0.waiting));
         if taken.is_empty() {
             return;
         }
@@ -72,7 +72,7 @@ impl Pulls {
                 .try_for_each(|((client, key), digest)| service.note_pull(key, client, digest))
         });
         match written.await {
-            Ok(()) => *lock(&self.0.written) = Some(Instant::now()),
+            Ok(()) => *locked(&self.0.written) = Some(Instant::now()),
             Err(problem) => {
                 // Clients pull again; if standard error is closed, there is no other place to report it.
                 let _ = writeln!(io::stderr(), "cannot record pulls: {}", problem.detail);
@@ -80,8 +80,4 @@ impl Pulls {
             }
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -207,6 +207,10 @@ fn suggest(text: &str, names: &[String]) -> Option<String> {
     {
         return Some(format!("{}{text}", Candidate::NATIVE));
     }
+    if let Some((kind, rest)) = text.split_once(':') {
+        let native = nearest(kind, [Candidate::NATIVE.trim_end_matches(':')]);
+        return native.map(|native| format!("{native}:{rest}"));
+    }
     if let Some(collective) = text.strip_suffix("/*") {
         let collectives = Collective::ALL.iter().map(|known| known.name());
         return nearest(collective, collectives).map(|collective| format!("{collective}/*"));

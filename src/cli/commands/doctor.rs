@@ -248,7 +248,10 @@ fn machine(diagnosis: &Diagnosis) -> String {
         format!("CPU: {}", known(cpu)),
         format!("kernel: {}", known(kernel)),
         format!("governor: {}", known(governor)),
-        format!("load: {load:.0} other tasks running"),
+        format!(
+            "load: {} running",
+            counted(load.round() as usize, "other task")
+        ),
         format!(
             "timer: steps of {}, {} to read",
             format_seconds(*timer_resolution_seconds),

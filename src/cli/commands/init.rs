@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use tuner::TunerError;
+
 use super::campaign::places;
 use super::{Answer, CliError, Console};
 
@@ -34,6 +36,17 @@ impl Args {
         let path = &self.output;
         if !self.force && path.exists() {
             return Err(CliError::Exists { path: path.clone() });
+        }
+        // As with all outputs, a folder with a wrong name is not created.
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder {
+            std::fs::metadata(folder).map_err(|source| TunerError::File {
+                action: "write",
+                path: path.clone(),
+                source,
+            })?;
         }
         let diagnosis = tuner::diagnose(&places());
         let usable = |found: &&tuner::DriverFound| found.driver.is_some();

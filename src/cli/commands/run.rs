@@ -246,6 +246,14 @@ impl Args {
 /// Warns if the policy deploys no rule of the table.
 fn warn_if_unused(path: &Path, table: &Table, policy: Policy, console: Console) {
     let usage = table.usage(policy, Deployment::Colltune);
+    if usage.used == 0 && table.usage(policy, Deployment::Library).used > 0 {
+        console.warn(format_args!(
+            "{} has rules for the library's own algorithms only, which `run` leaves to the library: `colltune export` \
+             or `colltune deploy` puts them into the library's settings.",
+            path.display()
+        ));
+        return;
+    }
     if !usage.is_nothing() {
         return;
     }

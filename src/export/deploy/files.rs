@@ -299,7 +299,7 @@ pub(super) const ON_ALL_NODES: &str = "All nodes of a job must have this version
                      missing on some nodes, the library decides differently there, and the job may hang. slurm.sh checks it.";
 
 /// The note on why no path leads through `current`.
-pub(super) const KEEPS: &str = "Paths are those of this version, which never changes: running jobs keep it when \
+pub(super) const KEEPS: &str = "Jobs get the paths of this version, which never changes: running jobs keep it when \
                      another version becomes current.";
 
 /// A path as text, without control characters and the characters of `without`.

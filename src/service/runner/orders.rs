@@ -10,6 +10,7 @@ use campaign::Campaign;
 use super::plan::{Plan, Waiting};
 use crate::blobs;
 use crate::tasks::with_outputs;
+use crate::validations::activated;
 use crate::{Service, ServiceError, TaskId, TaskKind};
 
 /// The work of a task's child.
@@ -48,8 +49,15 @@ impl Service {
         command.current_dir(&self.configuration.folder);
         if let Some(digest) = &task.digest {
             let table = blobs::place(&self.configuration.state, digest);
-            command.arg(task.kind.to_string());
-            command.arg(table).arg("--events");
+            let deployment = match task.deployment {
+                Some(deployment) => deployment,
+                None => activated(&self.table(digest)?)
+                    .first()
+                    .copied()
+                    .unwrap_or_default(),
+            };
+            command.arg(task.kind.to_string()).arg(table);
+            command.args(["--deployment", deployment.into(), "--events"]);
             return Ok(command);
         }
         let campaign = self.campaign_file(task, &folder)?;

@@ -4,6 +4,7 @@ use serde_json::Value;
 use vocabulary::units::counted;
 
 use crate::TaskKind;
+use crate::validations::unjudged;
 
 /// The longest outcome that is stored with its points, in bytes.
 const LONGEST_OUTCOME: usize = 256 << 10;
@@ -20,42 +21,78 @@ pub(super) fn shortened(mut outcome: Value) -> String {
     }
 }
 
-/// The numbers of points of a validation or check: of slower or failed points, of faster points, and of all.
-pub(super) fn counts(outcome: &Value) -> (u64, u64, u64) {
-    let points = outcome["points"].as_array();
-    // Checks of earlier versions do not say which points are decided.
-    let is_decided = |point: &&Value| point["decided"] != false;
-    let all = points.into_iter().flatten().filter(is_decided).count() as u64;
-    let number = |key: &str| outcome[key].as_u64().unwrap_or(0);
-    if outcome.get("holds").is_some() {
-        let is_wrong = |point: &&Value| point["regression"] == true || point["broken"].is_string();
-        let wrong = points.into_iter().flatten().filter(is_wrong).count();
-        return (wrong as u64, 0, all);
+/// The numbers of points of a validation or check.
+pub(super) struct Counts {
+    /// Those that are slower, or fail.
+    pub(super) slower: u64,
+    pub(super) faster: u64,
+    /// Those that were not judged.
+    pub(super) unjudged: u64,
+    pub(super) all: u64,
+}
+
+impl Counts {
+    pub(super) fn of(outcome: &Value) -> Self {
+        let points = || outcome["points"].as_array().into_iter().flatten();
+        let all = points().count() as u64;
+        let number = |key: &str| outcome[key].as_u64().unwrap_or(0);
+        if outcome.get("holds").is_some() {
+            let is_wrong =
+                |point: &&Value| point["regression"] == true || point["broken"].is_string();
+            // Checks of earlier versions do not say which points are decided.
+            let is_undecided = |point: &&Value| point["decided"] == false;
+            return Self {
+                slower: points().filter(is_wrong).count() as u64,
+                faster: 0,
+                unjudged: points().filter(is_undecided).count() as u64,
+                all,
+            };
+        }
+        Self {
+            slower: number("slower") + number("broken"),
+            faster: number("faster"),
+            unjudged: unjudged(outcome),
+            all,
+        }
     }
-    (number("slower") + number("broken"), number("faster"), all)
 }
 
 /// Describes how a task ended successfully.
 pub(super) fn sentence(kind: TaskKind, outcome: &Value) -> String {
-    let (slower, _, points) = counts(outcome);
-    let points = counted(points, "point");
-    match kind {
-        TaskKind::Tune => format!(
-            "the table is added; measurements made: {} of {}",
-            outcome["done"], outcome["total"]
-        ),
+    let Counts {
+        slower,
+        unjudged,
+        all,
+        ..
+    } = Counts::of(outcome);
+    let judged = counted(all.saturating_sub(unjudged), "point");
+    let found = match kind {
+        TaskKind::Tune => {
+            return format!(
+                "the table is added; measurements made: {} of {}",
+                outcome["done"], outcome["total"]
+            );
+        }
+        TaskKind::Report => return "the report is written".to_owned(),
         TaskKind::Validate if slower == 0 => {
-            format!("none of {points} is slower than the default")
+            format!("none of {judged} is slower than the default")
         }
-        TaskKind::Validate => {
-            format!(
-                "the table's choice is slower than the default, or fails, at {slower} of {points}"
-            )
-        }
-        TaskKind::Check if outcome["holds"] == true => {
-            format!("the table holds at {points}")
-        }
-        TaskKind::Check => format!("the table does not hold at {slower} of {points}"),
-        TaskKind::Report => "the report is written".to_owned(),
+        TaskKind::Validate => format!(
+            "the table's choice is slower than the default, or fails, at {slower} of {judged}"
+        ),
+        TaskKind::Check if outcome["holds"] == true => format!("the table holds at {judged}"),
+        TaskKind::Check => format!("the table does not hold at {slower} of {judged}"),
+    };
+    let found = match all > unjudged {
+        true => found,
+        false => "no point was judged".to_owned(),
+    };
+    let of_deployment = match outcome["deployment"].as_str() {
+        Some(deployment) => format!(" (deployment `{deployment}`)"),
+        None => String::new(),
+    };
+    match unjudged {
+        0 => format!("{found}{of_deployment}"),
+        _ => format!("{found}, {unjudged} not judged{of_deployment}"),
     }
 }

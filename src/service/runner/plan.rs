@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use campaign::{Campaign, LauncherConfig};
 use rusqlite::{Connection, OptionalExtension, params};
+use table::Deployment;
 
-use crate::database::rows;
+use crate::database::{from_json, rows};
 use crate::tasks::word;
-use crate::{Digest, ServiceError, TaskId, TaskKind};
+use crate::{Digest, ServiceError, TaskId, TaskKind, TaskRequest};
 
 /// A waiting task as its row describes it. A task that waits for another task's result is not one of these.
 #[derive(Clone, Debug)]
@@ -19,6 +20,7 @@ pub(super) struct Waiting {
     /// The row of its campaign.
     pub(super) campaign: Option<i64>,
     pub(super) digest: Option<Digest>,
+    pub(super) deployment: Option<Deployment>,
     pub(super) reason: String,
     pub(super) cancel_asked: bool,
     /// The outcome of a child that succeeded, if the service stopped before adding its table.
@@ -30,21 +32,22 @@ impl Waiting {
     /// Reads all of these tasks, the oldest first.
     pub(super) fn all(connection: &Connection) -> Result<Vec<Self>, ServiceError> {
         let query = "SELECT task.id, kind, machine.name, campaign, digest, reason, cancel_asked, \
-             CASE exit_code WHEN 0 THEN outcome END, \
-             coalesce(json_extract(request, '$.overrides'), '{}') <> '{}' \
+             CASE exit_code WHEN 0 THEN outcome END, request \
              FROM task JOIN machine ON machine.id = task.machine \
              WHERE state = 'waiting' AND follows IS NULL ORDER BY task.id";
         rows(connection, query, [], |row| {
+            let request: TaskRequest = from_json(row, 8)?;
             Ok(Self {
                 id: row.get(0)?,
                 kind: word(row, 1)?,
                 machine: row.get(2)?,
                 campaign: row.get(3)?,
                 digest: row.get(4)?,
+                deployment: request.deployment,
                 reason: row.get(5)?,
                 cancel_asked: row.get(6)?,
                 outcome: row.get(7)?,
-                has_overrides: row.get(8)?,
+                has_overrides: !request.overrides.is_empty(),
             })
         })
     }

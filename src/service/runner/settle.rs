@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Retry;
 use super::child::Ended;
 use super::orders::REPORT;
-use super::outcome::{counts, sentence, shortened};
+use super::outcome::{Counts, sentence, shortened};
 use super::plan::Waiting;
 use super::steps::described;
 use super::whole::Failure;
@@ -198,7 +198,7 @@ impl Service {
             // Only `validate` counts for the gates; `check` compares a table with its own recorded times.
             if let (TaskKind::Validate, Some(digest)) = (task.kind, &task.digest) {
                 let machine = machine_id(transaction, &task.machine)?;
-                let (slower, faster, points) = counts(&outcome);
+                let counts = Counts::of(&outcome);
                 transaction.execute(
                     "INSERT INTO validation (machine, digest, task, at, slower, faster, points, details) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -207,9 +207,9 @@ impl Service {
                         digest.as_str(),
                         id,
                         now(),
-                        slower,
-                        faster,
-                        points,
+                        counts.slower,
+                        counts.faster,
+                        counts.all,
                         outcome.to_string()
                     ],
                 )?;

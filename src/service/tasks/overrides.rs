@@ -29,7 +29,7 @@ impl Overrides {
     /// Returns the changed campaign, and its text.
     ///
     /// # Errors
-    /// [`ServiceError::Invalid`]; [`ServiceError::Campaign`], with a place in the changed text.
+    /// [`ServiceError::Invalid`], also of an override that makes the campaign invalid.
     pub(crate) fn apply(
         &self,
         campaign: &Campaign,
@@ -61,7 +61,7 @@ impl Overrides {
             }
             values.push(("shapes", json!(shapes).to_string()));
         }
-        with_keys(campaign.text(), path, &values)
+        with_keys(campaign.text(), path, &values).map_err(of_override)
     }
 
     fn check(&self) -> Result<(), ServiceError> {
@@ -83,6 +83,19 @@ impl Overrides {
             return Ok(());
         };
         Err(ServiceError::invalid("overrides", problem))
+    }
+}
+
+/// Names the override that is wrong, in place of a line of the changed text, which is in no file.
+fn of_override(error: ServiceError) -> ServiceError {
+    match error {
+        ServiceError::Campaign(CampaignError::Invalid(found)) => {
+            let (field, message, help) = (found.field.to_string(), &found.message, &found.help);
+            let key = field.split(['.', '[']).next().unwrap_or_default();
+            let problem = format!("`{key}` (`remote submit --{key}`): {message}; {help}");
+            ServiceError::invalid("overrides", problem)
+        }
+        error => error,
     }
 }
 

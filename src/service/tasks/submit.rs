@@ -91,6 +91,12 @@ impl Service {
         if kind != TaskKind::Tune && !request.overrides.is_empty() {
             return refuse("overrides", format!("are for `tune`; `{kind}` has none"));
         }
+        if request.deployment.is_some() && !matches!(kind, TaskKind::Validate | TaskKind::Check) {
+            return refuse(
+                "deployment",
+                format!("is for `validate` and `check`, not `{kind}`"),
+            );
+        }
         let campaign = match (kind, &request.campaign, &request.table) {
             (TaskKind::Tune | TaskKind::Report, Some(path), None) => {
                 let (campaign, _) = self.campaign_for(machine, path)?;
@@ -205,11 +211,15 @@ fn add(
     let table = table.map(crate::Digest::as_str);
     let mut alike = transaction.prepare_cached(
         "SELECT id FROM task WHERE state IN ('waiting', 'running') AND machine = ?1 AND kind = ?2 \
-         AND campaign IS ?3 AND digest IS ?4 AND follows IS NULL AND cancel_asked = 0 \
+         AND campaign IS ?3 AND digest IS ?4 AND json_extract(request, '$.deployment') IS ?5 \
+         AND follows IS NULL AND cancel_asked = 0 \
          ORDER BY id LIMIT 1",
     )?;
+    let deployment: Option<&str> = request.deployment.map(Into::into);
     let follows: Option<TaskId> = alike
-        .query_row(params![machine, kind, row, table], |row| row.get(0))
+        .query_row(params![machine, kind, row, table, deployment], |row| {
+            row.get(0)
+        })
         .optional()?;
     let reason = match follows {
         Some(first) => format!("waits for task {first}, which does the same"),

@@ -226,7 +226,9 @@ pub(super) fn speedup(validation: Option<&Validation>, now: Timestamp) -> Markup
     html! {
         @if let Some(mean) = mean { strong { (format!("{mean:.2}x")) } ", " }
         @if validation.slower > 0 { strong { (validation.slower) " of " (validation.points) " points slower" } }
+        @else if validation.unjudged > 0 { "no judged point slower, " (validation.unjudged) " of " (validation.points) " not judged" }
         @else { "no point slower" }
+        " (" (validation.deployment) ")"
         ", " (ago(validation.at, now))
     }
 }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use maud::{Markup, html};
 use service::{CampaignEntry, Overrides, Scope, ServiceError, TaskId, TaskKind, TaskRequest};
+use table::Deployment;
 
 use super::elements::refusal;
 use super::forms::{Fields, Sent};
@@ -102,6 +103,15 @@ pub(super) async fn submit(app: &App, sent: &Sent) -> Result<TaskId, Problem> {
     Ok(submitted.task.id)
 }
 
+fn deployment(word: &str) -> Result<Deployment, ServiceError> {
+    let mut all = Deployment::ALL.into_iter();
+    let found = all.find(|deployment| word == <&str>::from(deployment));
+    found.ok_or_else(|| ServiceError::Invalid {
+        field: "deployment",
+        problem: "must be `colltune` or `library`".to_owned(),
+    })
+}
+
 fn request(fields: &Fields) -> Result<TaskRequest, ServiceError> {
     let invalid = |field, problem: String| ServiceError::Invalid { field, problem };
     let kind: TaskKind = fields.text("kind").parse().map_err(|_| {
@@ -128,6 +138,7 @@ fn request(fields: &Fields) -> Result<TaskRequest, ServiceError> {
         machine: owned("machine"),
         campaign: owned("campaign"),
         table: table.map_err(|reason: &str| invalid("table", reason.to_owned()))?,
+        deployment: fields.given("deployment").map(deployment).transpose()?,
         overrides: match kind {
             TaskKind::Tune => Overrides {
                 budget: owned("budget"),

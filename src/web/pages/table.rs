@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use report::View;
 use serde::Deserialize;
 use service::{Digest, Scope, Service, ServiceError, Slice, Validation, Version};
-use table::Table;
+use table::{Deployment, Table};
 
 use super::elements::{refusal, table_address, task_link, when, wide};
 use super::forms::{Fields, Reader};
@@ -41,6 +41,7 @@ struct Shown {
     figures: String,
     versions: Vec<Version>,
     validations: Vec<Validation>,
+    deployments: Vec<Deployment>,
     others: Vec<Version>,
     place: Option<Place>,
 }
@@ -71,6 +72,7 @@ impl Shown {
         }
         Ok(Self {
             name: table.name.clone(),
+            deployments: deployments(&table),
             about: about(&table),
             figures: report::figures(&View::of_table(&table)).into_string(),
             digest,
@@ -102,6 +104,14 @@ pub(super) fn readable(
         }),
         _ => Ok(versions),
     }
+}
+
+/// The deployments that can be validated, first those that a release activates.
+fn deployments(table: &Table) -> Vec<Deployment> {
+    let activated = service::activated(table);
+    let mut deployments = Deployment::ALL.to_vec();
+    deployments.sort_by_key(|deployment| !activated.contains(deployment));
+    deployments
 }
 
 /// The provenance of a table.
@@ -206,14 +216,16 @@ fn validations(visitor: &Visitor, shown: &Shown) -> Markup {
             } @else {
                 (wide("Validations", &html! {
                     table {
-                        thead { tr { th scope="col" { "task" } th scope="col" { "ended" } th.number scope="col" { "points" }
-                            th.number scope="col" { "faster" } th.number scope="col" { "slower" } th scope="col" { "overall" } } }
+                        thead { tr { th scope="col" { "task" } th scope="col" { "deployment" } th scope="col" { "ended" }
+                            th.number scope="col" { "points" } th.number scope="col" { "not judged" } th.number scope="col" { "faster" } th.number scope="col" { "slower" } th scope="col" { "overall" } } }
                         tbody {
                             @for found in &shown.validations {
                                 tr {
                                     th scope="row" { (task_link(found.task)) }
+                                    td { (found.deployment) }
                                     td { (when(found.at)) }
                                     td.number { (found.points) }
+                                    td.number { (found.unjudged) }
                                     td.number { (found.faster) }
                                     td.number { (found.slower) }
                                     td { (speedup(Some(found), now)) }
@@ -230,6 +242,12 @@ fn validations(visitor: &Visitor, shown: &Shown) -> Markup {
                         (submit::once(&Fields::default()))
                         input type="hidden" name="machine" value=(place.key.machine);
                         input type="hidden" name="table" value=(shown.digest);
+                        div {
+                            label for="deployment" { "Deployment" }
+                            select #deployment name="deployment" {
+                                @for deployment in &shown.deployments { option value=(deployment) { (deployment) } }
+                            }
+                        }
                         button.quiet name="kind" value="validate" { "Validate on " (place.key.machine) }
                         button.quiet name="kind" value="check" { "Check on " (place.key.machine) }
                     }

@@ -404,6 +404,13 @@ fn patterns_must_match_an_algorithm() {
         "`bcast/chain`",
     );
     check(
+        "include: \"nativ:*\"",
+        23,
+        include,
+        "matches no algorithm",
+        "`native:*`",
+    );
+    check(
         "include: qqqqqq",
         23,
         include,

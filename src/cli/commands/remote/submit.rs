@@ -1,8 +1,10 @@
 use client::{Ask, Task};
 use serde_json::{Value, json};
+use table::Deployment;
 
 use super::tasks::{described, followed};
 use super::{Answer, Asking, CliError};
+use crate::values;
 
 /// Submit a task
 ///
@@ -29,6 +31,10 @@ pub(super) struct Args {
     /// The digest of the table: for validate and check
     #[arg(long, value_name = "DIGEST")]
     table: Option<String>,
+    /// The decisions to measure, those for colltune or those for the library's own settings: for validate and check; by
+    /// default those that a release of the table activates, and those for colltune if it activates both
+    #[arg(long, value_parser = values::deployment())]
+    deployment: Option<Deployment>,
     /// The budget, as in 10m; by default the campaign's
     #[arg(long, value_name = "DURATION")]
     budget: Option<String>,
@@ -69,6 +75,7 @@ impl Args {
             "machine": self.machine,
             "campaign": self.campaign,
             "table": self.table,
+            "deployment": self.deployment,
             "overrides": given(json!({
                 "budget": self.budget,
                 "sizes": self.sizes,

@@ -108,3 +108,51 @@ fn public_types_share_only_listed_names() {
     let gone: Vec<_> = known.difference(&shared).collect();
     assert!(gone.is_empty(), "no longer shared: {gone:?}");
 }
+
+/// Names in the documents for contributors that product code does not have.
+const NAMES_OUTSIDE: &[(&str, &str)] = &[
+    ("Bed", "of the tests"),
+    ("COLLTUNE_SEED", "of the tests"),
+    ("Makefile", "a file"),
+    ("lsf", "an example of a batch system that is added"),
+];
+
+/// Adds the words of a folder's product code, and the names of its files.
+fn words(folder: &Path, found: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let (stem, suffix) = name.rsplit_once('.').unwrap_or((name, ""));
+        if path.is_dir() && !["tests", "benches", "examples"].contains(&name) {
+            words(&path, found);
+        } else if ["rs", "c", "sql", "toml"].contains(&suffix) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let of_text = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+            found.extend(of_text.chain([stem]).map(str::to_owned));
+        }
+    }
+}
+
+#[test]
+fn documents_for_contributors_name_existing_code() {
+    let mut known = BTreeSet::new();
+    words(&root().join("src"), &mut known);
+    known.extend(NAMES_OUTSIDE.iter().map(|(name, _)| (*name).to_owned()));
+    let mut checked = 0;
+    for document in ["CONTRIBUTING.md", "src/ARCHITECTURE.md"] {
+        let text = std::fs::read_to_string(root().join(document)).unwrap();
+        // Every second part is a block of code, or a span.
+        let prose: String = text.split("```").step_by(2).collect();
+        for span in prose.split('`').skip(1).step_by(2) {
+            let is_word = |c: char| c.is_alphanumeric() || c == '_';
+            if !span.split("::").all(|word| word.chars().all(is_word)) {
+                continue;
+            }
+            for word in span.split("::") {
+                assert!(known.contains(word), "{document}: `{span}` is not in src");
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 300, "{checked}");
+}

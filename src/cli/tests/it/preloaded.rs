@@ -182,6 +182,45 @@ fn ranks_are_given_the_policy_and_tables_without_deployed_rules_cause_a_warning(
 }
 
 #[test]
+fn tables_that_do_nothing_are_reported_with_a_remedy() {
+    let place = prepared("true");
+    let run = ["run", "table.yaml", "--", "mpirun", "a"];
+    let rule = "      - nodes: 1\n        ppn: 2\n        deployment: any\n        rules:\n          \
+                - {from: 0, candidate: 'native:bcast/chain', speedup: 2.0, confidence: high, confirmed: true}\n";
+    let rules =
+        format!("  bcast:\n    message_size: bytes of one rank's vector\n    shapes:\n{rule}");
+    place.write(
+        "table.yaml",
+        tables::yaml("natives", "openmpi", "4.1.4", &rules),
+    );
+    let err = place.run(&run).good().err;
+    assert!(
+        err.contains("for the library's own algorithms only"),
+        "{err}"
+    );
+    assert!(err.contains("`colltune export`"), "{err}");
+    place.write(
+        "table.yaml",
+        tables::yaml("model", "simulated", "1", COLLECTIVES),
+    );
+    place.run(&run).bad(2, &["`--force --unconfirmed`"]);
+}
+
+/// A program that ignores `--version` would start its work.
+#[test]
+fn a_forgotten_launcher_starts_nothing() {
+    let place = prepared("true");
+    place.write("bin/solver", "#!/bin/sh\ntouch ran\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(place.path("bin/solver"), mode).unwrap();
+    place.run(&["run", "table.yaml", "--", "solver"]).bad(
+        3,
+        &["names such as `mpirun`", "start ranks with a launcher"],
+    );
+    assert!(!place.path("ran").exists());
+}
+
+#[test]
 fn every_program_of_a_launch_is_given_the_table() {
     let place = prepared("echo \"$@\"");
     let command = ["mpirun", "-n", "2", "a", ":", "-n", "1", "b"];

@@ -57,6 +57,22 @@ fn a_task_is_submitted_with_the_given_options() {
     });
     assert_eq!(body(&asked[0]), expected);
     assert_eq!(asked[0].headers["idempotency-key"], "k");
+    let digest = "0".repeat(64);
+    let args = [
+        "submit",
+        "validate",
+        "--table",
+        &digest,
+        "--deployment",
+        "library",
+    ];
+    let (_, asked) = ask(&args, |_| {
+        Reply::json(202, &task("waiting", None).to_string())
+    });
+    let expected = json!({
+        "kind": "validate", "table": digest, "deployment": "library", "overrides": {},
+    });
+    assert_eq!(body(&asked[0]), expected);
     assert_eq!(asked[0].headers["authorization"], "Bearer colltune_secret");
 }
 

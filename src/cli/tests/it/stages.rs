@@ -28,9 +28,12 @@ fn init_writes_a_campaign_that_plan_accepts() {
         .run(&["init"])
         .bad(2, &["campaign.yaml already exists", "--force"]);
     assert_eq!(place.read("campaign.yaml"), "mine");
-    place
-        .run(&["init", "--output", "tuning/other.yaml", "--quiet"])
-        .good();
+    let elsewhere = ["init", "--output", "tuning/other.yaml", "--quiet"];
+    // A folder with a wrong name is not created.
+    place.run(&elsewhere).bad(2, &["tuning/other.yaml"]);
+    assert!(!place.path("tuning").exists());
+    std::fs::create_dir(place.path("tuning")).unwrap();
+    place.run(&elsewhere).good();
     assert_eq!(place.read("tuning/other.yaml"), written);
     place.run(&["init", "--force"]).good();
     assert_eq!(place.read("campaign.yaml"), written);

@@ -76,6 +76,8 @@ fn problems_have_the_services_message() {
     }
     let error = refused(409, "{\"detail\": \"\\u001b[2J\"}").to_string();
     assert!(!error.contains('\u{1b}'), "{error}");
+    let error = refused(422, "{\"detail\": \"one\\n  two\"}").to_string();
+    assert!(error.contains("one\n  two (422)"), "{error}");
     let long = refused(409, &format!("{{\"detail\": \"{}\"}}", "x".repeat(9999))).to_string();
     assert!(long.len() < 1200, "{}", long.len());
 }

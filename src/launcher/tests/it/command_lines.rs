@@ -66,6 +66,26 @@ fn an_export_option_is_read_only_if_it_is_certainly_one_of_srun() {
     }
 }
 
+/// A program that ignores `--version` would start its work.
+#[test]
+fn only_programs_with_names_of_launchers_are_started() {
+    let fakes = Fakes::new();
+    let ran = fakes.path("ran");
+    let solver = format!("touch {}", ran.display());
+    for name in ["solver", "time", "my-mpirun", "mpi", "mpirun_rsh"] {
+        fakes.script(name, &solver);
+        let told = refusal(read(&fakes, &["env", "A=b", name, "-n", "4"]));
+        assert!(told.contains("names such as `mpirun`"), "{told}");
+    }
+    assert!(!ran.exists());
+    for name in ["mpirun", "mpirun.openmpi", "mpiexec-4.1", "orterun"] {
+        fakes.launcher(name, OPEN_MPI_4, "exit 0");
+        read(&fakes, &[name, "-n", "4"]).expect("a launcher");
+    }
+    fakes.script("mpiexec", &solver);
+    assert!(read(&fakes, &["mpiexec"]).is_err() && ran.exists());
+}
+
 #[test]
 fn variables_that_srun_would_export_are_exported() {
     let with = |variable: &str, words: &[&str]| {

@@ -114,6 +114,12 @@ impl Bed {
 
     /// Adds a validation of a table, made `days` days ago, with `slower` of ten points slower.
     pub(crate) fn validate(&self, digest: &Digest, days: i64, slower: u32) {
+        let details = r#"{"deployment": "library"}"#;
+        self.validate_with(digest, days, slower, details);
+    }
+
+    /// Adds a validation with this output of `colltune validate --json`.
+    pub(crate) fn validate_with(&self, digest: &Digest, days: i64, slower: u32, details: &str) {
         let database = self.database();
         let at = jiff::Timestamp::now().as_millisecond() - days * 24 * 3_600_000;
         let task = "INSERT INTO task (kind, machine, digest, request, state, reason, actor, submitted_at) \
@@ -123,9 +129,12 @@ impl Bed {
             .execute(task, params![MACHINE, digest.as_str(), request, at])
             .expect("a task");
         let validation = "INSERT INTO validation (machine, digest, task, at, slower, faster, points, details) \
-                          VALUES ((SELECT id FROM machine WHERE name = ?1), ?2, last_insert_rowid(), ?3, ?4, 5, 10, '{}')";
+                          VALUES ((SELECT id FROM machine WHERE name = ?1), ?2, last_insert_rowid(), ?3, ?4, 5, 10, ?5)";
         database
-            .execute(validation, params![MACHINE, digest.as_str(), at, slower])
+            .execute(
+                validation,
+                params![MACHINE, digest.as_str(), at, slower, details],
+            )
             .expect("a validation");
     }
 

@@ -125,6 +125,44 @@ fn the_newest_validation_counts() {
     assert!(closed(&gates(&bed)).is_empty());
 }
 
+/// Each deployment that the release activates has a validation of its own, which judged something.
+#[test]
+fn each_deployment_that_a_release_activates_is_validated() {
+    let bed = Bed::new();
+    let of_library = choosing("chain");
+    let both = of_library.replace("deployment: any", "deployment: library")
+        + "      - nodes: 1\n        ppn: 2\n        deployment: colltune\n        rules:\n          \
+           - {from: 0, candidate: 'bcast/binomial', speedup: 2.0, confidence: high, confirmed: true}\n";
+    let gate = |digest: &service::Digest| {
+        let gates = bed.service().gates(&production(), digest).expect("gates");
+        let gate = gates.into_iter().find(|gate| gate.name == "validated");
+        gate.expect("the gate")
+    };
+    let check = |digest: &service::Digest, details: &str, is_open: bool, said: &str| {
+        bed.validate_with(digest, 0, 0, details);
+        let gate = gate(digest);
+        assert_eq!(gate.is_open(), is_open, "{gate}");
+        assert!(gate.reason.contains(said), "{said}: {gate}");
+    };
+    let digest = bed.added(&of_library);
+    let of_colltune = r#"{"deployment": "colltune"}"#;
+    check(&digest, of_colltune, false, "with the deployment `library`");
+    let none = r#"{"deployment": "library", "too_few_launches": 9, "not_measured": 1}"#;
+    check(&digest, none, false, "judged no point");
+    let some = r#"{"deployment": "library", "undecided": 1}"#;
+    let said = "none of 9 points significantly slower";
+    check(&digest, some, true, said);
+    assert!(
+        gate(&digest)
+            .reason
+            .contains("(deployment `library`; 1 point not judged)")
+    );
+
+    let digest = bed.added(&both);
+    check(&digest, some, false, "with the deployment `colltune`");
+    check(&digest, of_colltune, true, "(deployment `colltune`); task");
+}
+
 #[test]
 fn a_table_of_another_cpu_does_not_pass() {
     let bed = Bed::new();

@@ -135,6 +135,7 @@ pub(crate) fn submit(site: &Site) {
         machine: None,
         campaign: Some(CAMPAIGN.to_owned()),
         table: None,
+        deployment: None,
         overrides: service::Overrides::default(),
     };
     site.service.submit(&admin(), &request, None).unwrap();

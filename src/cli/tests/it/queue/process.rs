@@ -91,6 +91,7 @@ fn tune(name: &str, sizes: Option<&str>) -> TaskRequest {
         machine: None,
         campaign: Some(format!("tuning/{name}.yaml")),
         table: None,
+        deployment: None,
         overrides: Overrides {
             sizes: sizes.map(str::to_owned),
             ..Overrides::default()

@@ -47,6 +47,7 @@ impl Running {
             machine: None,
             campaign: Some(format!("tuning/{name}.yaml")),
             table: None,
+            deployment: None,
             overrides: Overrides::default(),
         };
         let submitted = self.service.submit(&actor(), &request, None);

@@ -190,9 +190,11 @@ fn overrides_that_give_an_invalid_campaign_are_refused() {
         budget: Some(text.to_owned()),
         ..Overrides::default()
     };
-    assert!(refused(budget("soon")).contains("(budget)"));
-    assert!(refused(budget("1m\noutput: {table: /etc/passwd}")).contains("(budget)"));
-    assert!(refused(budget("1m\"\nname: other")).contains("(budget)"));
+    assert!(refused(budget("soon")).contains("`remote submit --budget`"));
+    assert!(
+        refused(budget("1m\noutput: {table: /etc/passwd}")).contains("`remote submit --budget`")
+    );
+    assert!(refused(budget("1m\"\nname: other")).contains("`remote submit --budget`"));
     assert!(refused(budget(&"1".repeat(1001))).contains("1000 characters"));
     let error = refused(Overrides {
         nodes: Some(vec![3]),
@@ -203,7 +205,7 @@ fn overrides_that_give_an_invalid_campaign_are_refused() {
         collectives: Some(vec!["bcast, allreduce".to_owned()]),
         ..Overrides::default()
     });
-    assert!(error.contains("(collectives"), "{error}");
+    assert!(error.contains("`remote submit --collectives`"), "{error}");
     bed.write(
         "tuning/small.yaml",
         "{name: small, launcher: simulated, shapes: [2x2]}",

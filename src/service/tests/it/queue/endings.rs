@@ -89,7 +89,7 @@ fn a_missing_executable_is_tried_again() {
 
 #[test]
 fn results_of_validations_are_stored() {
-    let outcome = r#"{"slower":1,"broken":1,"faster":2,"points":[{},{},{},{},{}]}"#;
+    let outcome = r#"{"deployment":"colltune","slower":1,"broken":1,"faster":2,"too_few_launches":1,"points":[{},{},{},{},{},{}]}"#;
     let held = r#"{"holds":true,"points":[{"regression":false,"broken":null}]}"#;
     let mut bed = Bed::new(&format!(
         "case $1 in tune) end;;\nvalidate) echo '{{\"event\":\"outcome\",\"outcome\":{outcome}}}'; exit 1;;\n\
@@ -102,13 +102,15 @@ fn results_of_validations_are_stored() {
         machine: None,
         campaign: None,
         table: Some(made.clone()),
+        deployment: None,
         overrides: service::Overrides::default(),
     };
     let validate = bed.submit(&of_table(TaskKind::Validate)).task.id;
     let task = bed.ended(validate);
     assert_eq!((task.state, task.exit_code), (TaskState::Done, Some(1)));
     assert!(
-        task.reason.ends_with("or fails, at 2 of 5 points"),
+        task.reason
+            .ends_with("or fails, at 2 of 5 points, 1 not judged (deployment `colltune`)"),
         "{task:?}"
     );
     let check = bed.submit(&of_table(TaskKind::Check)).task.id;
@@ -116,17 +118,57 @@ fn results_of_validations_are_stored() {
     let kept = bed.service().validations("local", &made).unwrap();
     let told: Vec<_> = kept
         .iter()
-        .map(|kept| (kept.task, kept.slower, kept.faster, kept.points))
+        .map(|kept| {
+            (
+                kept.task,
+                kept.slower,
+                kept.faster,
+                kept.unjudged,
+                kept.points,
+            )
+        })
         .collect();
     // A check is no validation, which gates require.
-    assert_eq!(told, [(validate, 2, 2, 5)]);
+    assert_eq!(told, [(validate, 2, 2, 1, 6)]);
     let table = bed.calls()[1].clone();
     let table = table.strip_prefix("validate ").unwrap();
-    let table = table.strip_suffix(" --events").unwrap();
+    let table = table
+        .strip_suffix(" --deployment colltune --events")
+        .unwrap();
     assert_eq!(
         std::fs::read_to_string(table).unwrap(),
         bed.read("tables/small.yaml")
     );
+}
+
+#[test]
+fn a_task_measures_the_deployment_that_it_names() {
+    let mut bed = Bed::new("case $1 in tune) end;; *) exit 2;; esac");
+    let id = bed.tune("small");
+    let made = bed.ended(id).made.unwrap();
+    let request = |deployment| TaskRequest {
+        kind: TaskKind::Validate,
+        campaign: None,
+        table: Some(made.clone()),
+        deployment,
+        ..tune("small")
+    };
+    let asked = [Some(table::Deployment::Library), None];
+    let ids = asked.map(|deployment| bed.submit(&request(deployment)).task.id);
+    for (id, deployment) in ids.into_iter().zip(["library", "colltune"]) {
+        let task = bed.ended(id);
+        // Neither waits for the other, as it does different work.
+        assert_eq!(task.follows, None, "{task:?}");
+        let expected = format!(" --deployment {deployment} --events");
+        assert!(bed.calls().iter().any(|call| call.ends_with(&expected)));
+    }
+    let report = TaskRequest {
+        kind: TaskKind::Report,
+        deployment: asked[0],
+        ..tune("small")
+    };
+    let refused = bed.service().submit(&admin(), &report, None);
+    assert!(refused.unwrap_err().to_string().contains("deployment"));
 }
 
 #[test]

@@ -178,6 +178,7 @@ pub(super) fn tune(name: &str) -> TaskRequest {
         machine: None,
         campaign: Some(format!("tuning/{name}.yaml")),
         table: None,
+        deployment: None,
         overrides: service::Overrides::default(),
     }
 }

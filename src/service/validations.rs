@@ -1,0 +1,173 @@
+//! Validations of tables, and the gate that demands them.
+
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::params;
+use serde::Serialize;
+use serde_json::Value;
+use table::{Deployment, Policy, Table};
+use utoipa::ToSchema;
+use vocabulary::units::counted;
+
+use crate::database::{from_json, rows, timestamp};
+use crate::{Digest, Service, ServiceError, TaskId};
+
+/// The result of a validation of a table.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct Validation {
+    /// The task.
+    pub task: TaskId,
+    /// The time of its end.
+    #[schema(value_type = String)]
+    pub at: Timestamp,
+    /// The deployment whose decisions were measured: `colltune` or `library`.
+    #[schema(value_type = String)]
+    pub deployment: Deployment,
+    /// Points that are significantly slower than the default, or fail.
+    pub slower: u32,
+    /// Points that are significantly faster.
+    pub faster: u32,
+    /// Points that were not judged, because they were not measured, or in too few launches to tell.
+    pub unjudged: u32,
+    /// All points.
+    pub points: u32,
+    /// The output of `colltune validate --json`.
+    pub details: Value,
+}
+
+impl Service {
+    /// Validations of a table on a machine, newest first.
+    ///
+    /// # Errors
+    /// SQLite.
+    pub fn validations(
+        &self,
+        machine: &str,
+        digest: &Digest,
+    ) -> Result<Vec<Validation>, ServiceError> {
+        self.database.read(|connection| {
+            let query = "SELECT task, at, slower, faster, points, details FROM validation \
+                         JOIN machine ON machine.id = validation.machine \
+                         WHERE machine.name = ?1 AND digest = ?2 ORDER BY validation.id DESC";
+            rows(connection, query, params![machine, digest], |row| {
+                let details: Value = from_json(row, 5)?;
+                let deployment = serde_json::from_value(details["deployment"].clone());
+                Ok(Validation {
+                    task: row.get(0)?,
+                    at: timestamp(row.get(1)?)?,
+                    deployment: deployment.unwrap_or_default(),
+                    slower: row.get(2)?,
+                    faster: row.get(3)?,
+                    unjudged: unjudged(&details).try_into().unwrap_or(u32::MAX),
+                    points: row.get(4)?,
+                    details,
+                })
+            })
+        })
+    }
+
+    /// Whether the newest validation of each deployment that a release of the table activates found nothing slower,
+    /// and the reason. It is at most [`crate::Configuration::validation_days`] old and judged at least one point.
+    pub(crate) fn is_validated(
+        &self,
+        machine: &str,
+        digest: &Digest,
+        table: &Table,
+    ) -> Result<(bool, String), ServiceError> {
+        let validations = self.validations(machine, digest)?;
+        let days = self.configuration.validation_days;
+        let (mut open, mut closed) = (Vec::new(), Vec::new());
+        for deployment in activated(table) {
+            let mut newest = validations.iter();
+            let newest = newest.find(|validation| validation.deployment == deployment);
+            match found(newest, deployment, machine, days) {
+                Ok(sentence) => open.push(sentence),
+                Err(sentence) => closed.push(sentence),
+            }
+        }
+        Ok(match (open.is_empty(), closed.is_empty()) {
+            (_, false) => (false, closed.join("; ")),
+            (false, true) => (true, open.join("; ")),
+            (true, true) => {
+                let reason = "a release of the table changes no decision, so none can be slower";
+                (true, reason.to_owned())
+            }
+        })
+    }
+}
+
+/// The deployments that a release of a table activates: `colltune` if programs that use it have rules of their own,
+/// `library` if the library's file has rules. For a table of which no rule is deployed, those of all its rules.
+pub fn activated(table: &Table) -> Vec<Deployment> {
+    let (deployed, _) = table.deployed(Policy::default());
+    let mut activated = with_choices(&deployed);
+    if activated.is_empty() {
+        activated = with_choices(table);
+    }
+    activated
+}
+
+fn with_choices(table: &Table) -> Vec<Deployment> {
+    let reads_tables = export::read_by(&table.provenance.library).is_some();
+    let mut deployments = Deployment::ALL.to_vec();
+    deployments.retain(|deployment| match deployment {
+        // Programs that use colltune leave the library's own algorithms to the library.
+        Deployment::Colltune => {
+            let mut rules = table.entries().flat_map(|entry| &entry.rules);
+            rules.any(|rule| rule.candidate.is_ours())
+        }
+        Deployment::Library => reads_tables && export::has_choices(table),
+    });
+    deployments
+}
+
+/// The findings of the newest validation of a deployment; as an error with a remedy if they do not permit a release.
+fn found(
+    newest: Option<&Validation>,
+    deployment: Deployment,
+    machine: &str,
+    days: u32,
+) -> Result<String, String> {
+    let submit = format!(
+        "submit a task `validate` of this table for `{machine}` with the deployment `{deployment}`"
+    );
+    let Some(newest) = newest else {
+        return Err(format!(
+            "no validation has measured the deployment `{deployment}` of this table on `{machine}`; {submit}"
+        ));
+    };
+    let Validation { task, slower, .. } = newest;
+    let date = newest.at.strftime("%Y-%m-%d");
+    let judged = newest.points.saturating_sub(newest.unjudged);
+    let number = counted(judged, "point");
+    let mut about = format!("deployment `{deployment}`");
+    if newest.unjudged > 0 {
+        about += &format!("; {} not judged", counted(newest.unjudged, "point"));
+    }
+    let age = Timestamp::now().duration_since(newest.at);
+    if age > SignedDuration::from_hours(24 * i64::from(days)) {
+        Err(format!(
+            "the last validation of the deployment `{deployment}`, of {date}, is more than {days} days old; {submit}"
+        ))
+    } else if *slower > 0 {
+        Err(format!(
+            "task {task} found {slower} of {number} significantly slower than the library's default on {date}              ({about}); tune again, which leaves these to the default"
+        ))
+    } else if judged == 0 {
+        Err(format!(
+            "task {task} judged no point ({about}), for reasons that its outcome names; {submit}"
+        ))
+    } else {
+        Ok(format!(
+            "task {task} found none of {number} significantly slower than the library's default on {date} ({about})"
+        ))
+    }
+}
+
+/// The number of points of a validation's outcome that were not judged.
+pub(crate) fn unjudged(outcome: &Value) -> u64 {
+    let counts = ["too_few_launches", "undecided", "not_measured"];
+    counts
+        .iter()
+        .filter_map(|name| outcome[name].as_u64())
+        .sum()
+}

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use results::{CONFIDENCE, CellDecision, Ranked, Verdict};
+use results::{CellDecision, Ranked, Verdict};
 use statistics::PairedRatio;
 use table::{Confidence, Deployment};
+use vocabulary::defaults::CONFIDENCE;
 use vocabulary::{Candidate, Cell};
 
 use super::points::Point;

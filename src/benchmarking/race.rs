@@ -1,6 +1,7 @@
 //! The elimination of slow candidates.
 
 use statistics::{median, paired_ratios, sequential_median_interval};
+use vocabulary::defaults::MATERIALITY;
 use vocabulary::{Elimination, Repetition};
 
 use crate::Progress;
@@ -39,7 +40,7 @@ impl Default for RaceRules {
     fn default() -> Self {
         Self {
             error: 0.01,
-            materiality: 0.05,
+            materiality: MATERIALITY,
             minimum_rounds: 5,
         }
     }

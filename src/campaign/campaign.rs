@@ -175,10 +175,6 @@ impl Output {
 }
 
 impl Campaign {
-    /// The default of `max_regret`: neighbouring sizes share a rule if its candidate beats the default at all of them
-    /// and takes at most 1 % longer than the best.
-    pub const DEFAULT_MAX_REGRET: f64 = 0.01;
-
     /// Reads a campaign file for this machine.
     ///
     /// # Errors

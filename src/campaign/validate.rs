@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 
 use strict_yaml::{Diagnostic, Document, Field, OneOrMany, Scalar};
 use vocabulary::bounds::REPETITIONS;
+use vocabulary::defaults::{CONFIDENCE, MATERIALITY, MAX_REGRET};
 use vocabulary::units::parse_seconds;
 use vocabulary::{CacheState, Datatype, Operator, Pattern, Synchronisation};
 
@@ -40,8 +41,6 @@ const DATATYPES: [Datatype; 4] = [
 const DEFAULT_LAUNCHES: u32 = 6;
 /// The range of `launches`.
 const LAUNCHES: &str = "a whole number between 1 and 1000";
-const DEFAULT_CONFIDENCE: f64 = 0.95;
-const DEFAULT_MATERIALITY: f64 = 0.05;
 const DEFAULT_TARGET_REGRET: f64 = 0.02;
 const DEFAULT_BUDGET_SECONDS: f64 = 600.0;
 const DEFAULT_WATCHDOG_SECONDS: f64 = 30.0;
@@ -113,13 +112,9 @@ pub(crate) fn campaign(
         confirmation: definition.confirmation.unwrap_or_default(),
         min_confidence: definition.min_confidence.unwrap_or_default(),
         repetitions: check.repetitions(definition.repetitions.as_ref())?,
-        confidence: check.share("confidence", definition.confidence, DEFAULT_CONFIDENCE)?,
-        materiality: check.share("materiality", definition.materiality, DEFAULT_MATERIALITY)?,
-        max_regret: check.share(
-            "max_regret",
-            definition.max_regret,
-            Campaign::DEFAULT_MAX_REGRET,
-        )?,
+        confidence: check.share("confidence", definition.confidence, CONFIDENCE)?,
+        materiality: check.share("materiality", definition.materiality, MATERIALITY)?,
+        max_regret: check.share("max_regret", definition.max_regret, MAX_REGRET)?,
         budget_seconds: check.time("budget", &definition.budget, DEFAULT_BUDGET_SECONDS)?,
         watchdog_seconds: check.time("watchdog", &definition.watchdog, DEFAULT_WATCHDOG_SECONDS)?,
         pattern: check.pattern(definition)?,

@@ -15,7 +15,7 @@ use self::points::{Point, has_whole_parts, points};
 pub use self::stakes::{Stake, at_stake};
 use crate::decide::{classes, serves};
 use crate::extend::nearest;
-use crate::fresh::Fresh;
+use crate::fresh::{Fresh, MOST_TRIED};
 use crate::runs::by_series;
 use crate::{DecideOptions, MachineFit, decide};
 
@@ -74,7 +74,7 @@ pub struct Trial {
 /// launches measured when there were fewer points. A point where exploring launches compared candidates has its own
 /// nominees: at most [`crate::fresh::MOST_TRIED`] candidates that beat the default there by their medians. They are
 /// tried one after the other. At any other point the nominees of the nearest explored sizes are tried, or, if the shape
-/// has none, those of the nearest shapes.
+/// has none, those of the nearest shapes; of these, too, at most that many.
 ///
 /// A sweep measures one candidate of each point in all fresh launches. A candidate that is not confirmed has lost, and
 /// the next sweep measures the next nominee of its point, until a sweep has no loser. The measurements alone determine
@@ -85,6 +85,8 @@ pub struct Confirmation<'a> {
     series: BTreeMap<Key, Vec<Point>>,
     /// Candidates that have lost, with the cell.
     lost: BTreeSet<(Cell, Candidate)>,
+    /// The candidates tried so far for each series at points that were not explored, at most [`MOST_TRIED`].
+    tries: BTreeMap<(Key, Cell), BTreeSet<Candidate>>,
     /// The remaining measurements of this sweep; empty if the last sweep had no loser.
     pub open: Vec<Trial>,
     /// The number of cell launches of this sweep that are already complete, over all patterns.
@@ -101,6 +103,7 @@ impl<'a> Confirmation<'a> {
             fresh,
             series: series(&explored, &fresh.cells()),
             lost: BTreeSet::new(),
+            tries: BTreeMap::new(),
             open: Vec::new(),
             finished: 0,
             turns: 0,
@@ -123,19 +126,26 @@ impl<'a> Confirmation<'a> {
     }
 
     /// All candidates that this sweep measures, with their cells.
-    fn tried(&self) -> BTreeSet<(Cell, Candidate)> {
-        let mut tried = BTreeSet::new();
+    fn tried(&mut self) -> BTreeSet<(Cell, Candidate)> {
+        let (mut tried, mut tries) = (BTreeSet::new(), Vec::new());
         for (key, points) in &self.series {
             for (place, point) in points.iter().enumerate() {
                 let nominees = self.nominees(key, points, place);
+                if !point.is_explored() {
+                    tries.push(((*key, point.cell), nominees.clone()));
+                }
                 tried.extend(nominees.into_iter().map(|nominee| (point.cell, nominee)));
             }
+        }
+        for (at, nominees) in tries {
+            self.tries.entry(at).or_default().extend(nominees);
         }
         tried
     }
 
-    /// The candidates that this sweep compares with the default at a point: at most one where candidates were explored,
-    /// at most two elsewhere. Candidates that have lost there are left out.
+    /// The candidates that this sweep compares with the default at a point: at most one where candidates were explored.
+    /// Elsewhere there may be several, at most [`MOST_TRIED`] over all sweeps. Candidates that have lost there are left
+    /// out.
     fn nominees(&self, key: &Key, points: &[Point], place: usize) -> Vec<Candidate> {
         let point = &points[place];
         if point.is_explored() {
@@ -145,13 +155,17 @@ impl<'a> Confirmation<'a> {
         if !points.iter().any(Point::is_explored) {
             around = self.on_other_shapes(key, point.cell.bytes);
         }
+        let tries = self.tries.get(&(*key, point.cell));
+        let mut tries = tries.cloned().unwrap_or_default();
         let mut nominees: Vec<Candidate> = Vec::new();
         for candidate in around {
             let has_lost = self.lost.contains(&(point.cell, candidate.clone()));
             if !has_lost
                 && !nominees.contains(candidate)
                 && self.offers(key, &point.cell, candidate)
+                && (tries.len() < MOST_TRIED || tries.contains(candidate))
             {
+                tries.insert(candidate.clone());
                 nominees.push(candidate.clone());
             }
         }

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schedule::{Collective, Schedule};
 use table::{Deployment, Operators};
+use vocabulary::defaults::{CONFIDENCE, MATERIALITY, MAX_REGRET};
 use vocabulary::{Candidate, Cell, Subject};
 
 use crate::ranking;
 use crate::{MachineFit, runs};
-use results::{CONFIDENCE, CellDecision, Summary, Verdict};
+use results::{CellDecision, Summary, Verdict};
 use statistics::PairedRatio;
 
 /// The thresholds for differences that count.
@@ -40,19 +41,16 @@ pub struct DecideOptions {
 impl Default for DecideOptions {
     fn default() -> Self {
         Self {
-            materiality: 0.05,
+            materiality: MATERIALITY,
             confidence: CONFIDENCE,
             tie: 0.02,
-            max_regret: Self::MAX_REGRET,
+            max_regret: MAX_REGRET,
             proposes: false,
         }
     }
 }
 
 impl DecideOptions {
-    /// The default of `max_regret`.
-    pub const MAX_REGRET: f64 = 0.01;
-
     /// Whether an interval has enough coverage to prove a difference.
     pub(crate) fn settled(&self, ratio: &PairedRatio) -> bool {
         ratio.interval.coverage >= self.confidence

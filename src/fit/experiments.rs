@@ -60,7 +60,7 @@ impl Experiments {
 
     /// The points to which those of an experiment are added.
     fn of(&mut self, experiment: &Experiment) -> &mut Vec<Point> {
-        let level = level(experiment);
+        let level = Level::of_experiment(experiment);
         let partners = experiment.shape.ranks().saturating_sub(1);
         match experiment.kind {
             ExperimentKind::PingPong => &mut self.on(level).ping_pongs,
@@ -91,16 +91,5 @@ impl Experiments {
 
     fn on(&mut self, level: Level) -> &mut Messages {
         self.messages.entry(level).or_default()
-    }
-}
-
-/// The level of an experiment's messages. Ranks 0 and 1 of a launch share a node if nodes have several ranks, since
-/// launchers fill a node before the next.
-fn level(experiment: &Experiment) -> Level {
-    let shape = experiment.shape;
-    match experiment.through {
-        Through::Shared => Level::Shared,
-        Through::Mpi if shape.nodes > 1 && shape.ppn == 1 => Level::Network,
-        Through::Mpi => Level::Node,
     }
 }

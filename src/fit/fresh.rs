@@ -23,8 +23,9 @@ fn contrary_launches(pattern: usize) -> usize {
 const SPARE: u32 = 3;
 
 /// The level of the sign test of one candidate. Exploring launches play no part in it, so the number of candidates
-/// among which it was the best does not matter. An explored point at which it fails tries the next candidate, up to
-/// [`MOST_TRIED`] per deployment. Between explored points a candidate must be faster at both of them.
+/// among which it was the best does not matter. A point at which it fails tries the next candidate, up to
+/// [`MOST_TRIED`] per deployment and class of operators, whether or not the point was explored. Between two points a
+/// candidate must be faster at both of them.
 fn level(confidence: f64) -> f64 {
     (1.0 - confidence) / MOST_TRIED as f64
 }
@@ -74,7 +75,7 @@ pub struct Fresh {
 struct Known {
     summaries: BTreeMap<(Cell, Candidate), Summary>,
     /// The medians of launches. Within a launch all candidates are timed in batches of the same length, so their ratios
-    /// can be compared with those of launches with other batches.
+    /// can be compared with those of launches with other batches. A median of 0 is not kept, as in [`summarise`].
     medians: BTreeMap<(Cell, Candidate), Vec<(u32, f64)>>,
     /// The number of launches that measured a candidate, also if their times are not used.
     tried: BTreeMap<(Cell, Candidate), u32>,
@@ -248,7 +249,8 @@ impl Known {
         let medians = launches.iter().map(|(key, launches)| {
             let medians = launches
                 .iter()
-                .filter_map(|(launch, seconds)| Some((*launch, median(seconds)?)));
+                .filter_map(|(launch, seconds)| Some((*launch, median(seconds)?)))
+                .filter(|(_, median)| *median > 0.0);
             (key.clone(), medians.collect())
         });
         let summaries = summarise(samples, pattern)?.into_iter();

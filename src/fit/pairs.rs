@@ -5,9 +5,10 @@ mod best;
 use std::collections::BTreeMap;
 
 use libraries::{RIVALS, equivalent};
-use results::{CONFIDENCE, Pair, Pairs, Summary};
+use results::{Pair, Pairs, Summary};
 use schedule::Collective;
 use statistics::{PairedRatio, paired_ratio};
+use vocabulary::defaults::CONFIDENCE;
 use vocabulary::{Candidate, Cell, CommShape, Library, Subject};
 
 /// The summaries of each cell, by collective and shape.

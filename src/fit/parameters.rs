@@ -6,7 +6,8 @@ use statistics::Interval;
 
 use crate::FitError;
 use crate::line::{self, Line, Point};
-use results::{CONFIDENCE, Estimate, ParameterEstimate, Status};
+use results::{Estimate, ParameterEstimate, Status};
+use vocabulary::defaults::CONFIDENCE;
 
 /// The fewest sizes of a launch: with two, a line of two parameters leaves no residual.
 const SIZES_NEEDED: usize = 3;

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use table::Confidence;
+use vocabulary::defaults::CONFIDENCE;
 use vocabulary::{Candidate, Cell};
 
 use crate::prediction::predicted_seconds;
 use crate::{DecideOptions, MachineFit};
-use results::{CONFIDENCE, Ranked, Summary};
+use results::{Ranked, Summary};
 use statistics::{PairedRatio, paired_ratio};
 
 /// Compares the summaries of one cell, including the default's. The order is: fastest first by paired ratio, then

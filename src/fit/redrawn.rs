@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use fastrand::Rng;
-use results::{CONFIDENCE, Summary};
+use results::Summary;
 use statistics::{Interval, median, quantile};
+use vocabulary::defaults::CONFIDENCE;
 
 /// The number of draws.
 const DRAWS: u64 = 200;

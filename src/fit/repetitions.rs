@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use results::{CONFIDENCE, OFTEN_INVALID, OftenInvalid, RepetitionCounts, Starts, Summary};
+use results::{OFTEN_INVALID, OftenInvalid, RepetitionCounts, Starts, Summary};
 use statistics::{PairedRatio, paired_ratio};
+use vocabulary::defaults::CONFIDENCE;
 use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
 /// Counts repetitions in cells, of the candidates that the campaign asks for, in calls of this pattern.

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use vocabulary::bounds::TIME;
+use vocabulary::defaults::CONFIDENCE;
 use vocabulary::{Candidate, Pattern, Sample, Subject};
 
 use crate::FitError;
 use crate::frame::{self, LaunchSummary};
-use results::{CONFIDENCE, Counts, Summary};
+use results::{Counts, Summary};
 use statistics::Interval;
 
 /// Summarises samples of calls of one pattern, in ascending order of subject and candidate.

@@ -1,6 +1,7 @@
 //! The parameters of a machine, as in its file.
 
 use serde::{Deserialize, Serialize};
+use vocabulary::{CommShape, Experiment, ExperimentKind};
 
 /// A machine, with the keys of the machine file. SI units: seconds, and seconds per byte.
 ///
@@ -179,6 +180,23 @@ impl Level {
             Self::Node
         } else {
             Self::Network
+        }
+    }
+
+    /// The level of an experiment's messages.
+    pub fn of_experiment(experiment: &Experiment) -> Self {
+        let CommShape { nodes, ppn } = experiment.shape;
+        match experiment.kind {
+            _ if !experiment.through.is_mpi() => Self::Shared,
+            ExperimentKind::Injection => Self::Network,
+            ExperimentKind::Burst if experiment.is_among_nodes() => Self::Network,
+            // All ranks take part.
+            ExperimentKind::Shift | ExperimentKind::FanOut | ExperimentKind::FanIn => {
+                Self::of_nodes(nodes)
+            }
+            // Ranks 0 and 1 share a node if nodes have several ranks, since launchers fill a node before the next.
+            _ if ppn > 1 => Self::Node,
+            _ => Self::of_nodes(nodes),
         }
     }
 

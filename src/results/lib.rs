@@ -31,7 +31,7 @@ pub use pairs::{Pair, Pairs};
 pub use parameter::{Estimate, ParameterEstimate, ProtocolSegment, Status};
 pub use poor_prediction::{PoorPrediction, Timed};
 pub use scores::{Common, HeldOut, Loss, Method, Reason, Score, SplitScores, WITHIN, Worst};
-pub use summary::{CONFIDENCE, Counts, Summary};
+pub use summary::{Counts, Summary};
 
 /// A cell without its datatype and operator, for output.
 #[derive(JsonSchema, Serialize)]

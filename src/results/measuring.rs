@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::PairedRatio;
 use thiserror::Error;
+use vocabulary::defaults::CONFIDENCE;
 use vocabulary::units::{format_count, format_seconds};
 use vocabulary::{Candidate, Cell};
 use wire::Shares;
 
-use crate::{CONFIDENCE, by_name};
+use crate::by_name;
 
 /// The cost of measuring, over all launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -5,12 +5,6 @@ use serde::Serialize;
 use statistics::Interval;
 use vocabulary::{Candidate, Subject};
 
-/// The confidence requested of intervals of median times and of machine parameters; the coverage that they attain
-/// depends on the number of launches.
-///
-/// These intervals are for information only. Decisions rest on ratios with the confidence that the campaign asks for.
-pub const CONFIDENCE: f64 = 0.95;
-
 /// Numbers of launches and repetitions of a candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Counts {
@@ -39,7 +33,8 @@ pub struct Summary {
     pub counts: Counts,
     /// Median of the launches' medians.
     pub median_seconds: f64,
-    /// Confidence interval of that median.
+    /// Interval of that median with the confidence [`vocabulary::defaults::CONFIDENCE`], as far as the number of launches
+    /// attains it.
     pub interval: Interval,
     /// The median of each launch, by ascending launch number.
     pub launch_medians: Vec<(u32, f64)>,

@@ -6,7 +6,7 @@
 
 use model::{Level, Line, Link, Machine, SimulationError};
 use thiserror::Error;
-use vocabulary::{CommShape, Experiment, ExperimentKind, Through};
+use vocabulary::{Experiment, ExperimentKind};
 
 /// A reason why an experiment has no time.
 #[derive(Debug, Error)]
@@ -25,7 +25,7 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
         kind, shape, bytes, ..
     } = experiment;
     let bytes = bytes as f64;
-    let costs = || costs(machine, level(experiment));
+    let costs = || costs(machine, Level::of_experiment(experiment));
     Ok(match kind {
         ExperimentKind::PingPong => one_way(&costs()?, bytes),
         // Each direction has its own ports.
@@ -103,18 +103,6 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
     })
 }
 
-/// The level of the messages of an experiment.
-fn level(experiment: &Experiment) -> Level {
-    let CommShape { nodes, ppn } = experiment.shape;
-    match experiment.kind {
-        _ if experiment.through == Through::Shared => Level::Shared,
-        ExperimentKind::Injection => Level::Network,
-        _ if experiment.is_among_nodes() => Level::Network,
-        _ if ppn > 1 => Level::Node,
-        _ => Level::of_nodes(nodes),
-    }
-}
-
 fn no_gamma(machine: &Machine) -> SimulationError {
     SimulationError::NoGamma {
         machine: machine.name.clone(),
@@ -150,7 +138,7 @@ fn one_way(link: &Link, bytes: f64) -> f64 {
 /// port has a gap.
 fn port_seconds(machine: &Machine, experiment: &Experiment) -> f64 {
     let gap = machine.injection_gap;
-    let Some(gap) = gap.filter(|_| level(experiment) == Level::Network) else {
+    let Some(gap) = gap.filter(|_| Level::of_experiment(experiment) == Level::Network) else {
         return 0.0;
     };
     let beta = machine.injection_beta.unwrap_or(0.0);

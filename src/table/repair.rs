@@ -10,8 +10,7 @@ use vocabulary::Candidate;
 
 use crate::lookup::rule_at;
 use crate::{
-    Confidence, Deployment, Deployments, Found, Operators, Rule, RulePlace, ShapeRules, Table,
-    Verdict,
+    Confidence, Deployments, Found, Operators, Rule, RulePlace, ShapeRules, Table, Verdict,
 };
 
 /// A part of a rule that was turned back to the default.
@@ -66,7 +65,7 @@ impl Table {
 /// Turns back to the default the sizes at which verdicts found a rule's candidate slower or failing, and their
 /// surroundings in the rule: up to the next size at which the candidate was measured and not found wrong, or to the
 /// rule's end, since nothing is known in between. Of several verdicts about one size, class of operators and
-/// deployment, the last one counts.
+/// deployment, the last one counts; but after a wrong one, only one that found the candidate faster does.
 pub fn turn_back(
     collectives: &mut BTreeMap<Collective, Vec<ShapeRules>>,
     verdicts: &[Verdict],
@@ -98,27 +97,24 @@ pub fn turn_back(
     changes
 }
 
-/// The last verdict about each size, class of operators and deployment; several if they are from the same second.
-fn last<'a>(verdicts: &[&'a Verdict]) -> Vec<&'a Verdict> {
-    let is_last = |verdict: &&&Verdict| {
-        let same = |v: &&&Verdict| {
-            (v.bytes, v.operators, v.deployment)
-                == (verdict.bytes, verdict.operators, verdict.deployment)
-        };
-        let mut later = verdicts.iter().filter(same);
-        // If the library's file cannot name the candidate, launches with and without the file both run the default.
-        let tells_nothing = |other: &Verdict| {
-            verdict.is_wrong()
-                && (other.found, other.deployment) == (Found::Same, Deployment::Library)
-        };
-        later.all(|other| other.unix_seconds <= verdict.unix_seconds || tells_nothing(other))
+/// The verdicts that count about each size, class of operators and deployment: those that no later one overrules.
+///
+/// Only a later one that found the candidate faster overrules a wrong one. One that found no difference does not: its
+/// launches may have been too noisy, or, if the library's file cannot name the candidate, have run the default only.
+fn standing<'a>(verdicts: &[&'a Verdict]) -> Vec<&'a Verdict> {
+    let stands = |verdict: &&&Verdict| {
+        let key = |v: &Verdict| (v.bytes, v.operators, v.deployment);
+        let mut later = verdicts.iter().filter(|other| {
+            key(other) == key(verdict) && other.unix_seconds > verdict.unix_seconds
+        });
+        later.all(|other| verdict.is_wrong() && other.found != Found::Faster)
     };
-    verdicts.iter().filter(is_last).copied().collect()
+    verdicts.iter().filter(stands).copied().collect()
 }
 
 /// The ranges around a rule's wrong sizes, with adjacent ranges merged.
 fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> Vec<Range<u64>> {
-    let (wrong, cleared): (Vec<&Verdict>, Vec<&Verdict>) = last(verdicts)
+    let (wrong, cleared): (Vec<&Verdict>, Vec<&Verdict>) = standing(verdicts)
         .into_iter()
         .partition(|verdict| verdict.is_wrong());
     let wrong: BTreeSet<u64> = wrong.iter().map(|verdict| verdict.bytes).collect();

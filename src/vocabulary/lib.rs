@@ -9,6 +9,7 @@ mod alike;
 pub mod bounds;
 mod candidate;
 mod cell;
+pub mod defaults;
 mod error_kind;
 mod experiment;
 mod library;

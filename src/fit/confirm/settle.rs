@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use results::{CONFIDENCE, CellDecision, Ranked, Verdict};
+use results::{CellDecision, Ranked, Verdict};
 use statistics::PairedRatio;
 use table::{Confidence, Deployment};
+use vocabulary::defaults::CONFIDENCE;
 use vocabulary::{Candidate, Cell};
 
 use super::points::Point;
@@ -93,7 +94,13 @@ impl Confirmation<'_> {
         let is_faster = |nominee: &&Candidate| faster.iter().any(|(other, _)| other == *nominee);
         let chosen = match &point.nominees {
             Some(nominees) => nominees.iter().find(is_faster),
-            None => faster.first().map(|(candidate, _)| candidate),
+            None => {
+                let tries = self.tries.get(&(*key, *cell));
+                let of_series =
+                    |candidate: &Candidate| tries.is_some_and(|tries| tries.contains(candidate));
+                let mut candidates = faster.iter().map(|(candidate, _)| candidate);
+                candidates.find(|candidate| of_series(candidate))
+            }
         };
         let decision = self.decision(key, point, chosen, &nominees);
         Settled { decision, faster }

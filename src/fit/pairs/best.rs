@@ -1,7 +1,8 @@
 //! The comparison of the best of several candidates with the best of others.
 
-use results::{CONFIDENCE, Summary};
+use results::Summary;
 use statistics::{PairedRatio, median, median_interval};
+use vocabulary::defaults::CONFIDENCE;
 
 /// The ratio of the time of the best first candidate to that of the best second one in one cell: the median over the
 /// launches that measured both, and its interval.

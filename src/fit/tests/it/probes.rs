@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use fit::{Confirmation, DecideOptions, Exploration, Fresh, summarise};
 use schedule::Collective;
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Pattern, Subject};
+use table::Deployment;
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Parameters, Pattern, Sample, Subject};
 
 use crate::synthetic::{ours, sample};
 
@@ -51,4 +52,99 @@ fn a_probe_lies_where_the_library_is_known_to_switch_algorithms() {
     assert_eq!(tried("mpich", 8), [8192, 12288, 16384]);
     assert_eq!(tried("mpich", 4), [8192, 11592, 16384]);
     assert_eq!(tried("unknown", 8), [8192, 11592, 16384]);
+}
+
+const SIZES: [u64; 3] = [8 << 10, 16 << 10, 32 << 10];
+
+fn at(bytes: u64) -> Cell {
+    Cell {
+        collective: Collective::Bcast,
+        shape: CommShape { nodes: 1, ppn: 4 },
+        bytes,
+        datatype: Datatype::Byte,
+        operator: None,
+    }
+}
+
+fn native(number: u64) -> Candidate {
+    Candidate::Native {
+        algorithm: format!("native:bcast/number_{number}"),
+        parameters: Parameters::default(),
+    }
+}
+
+/// The confirmation after exploring launches at the first and the last size, with three candidates of its own each,
+/// that are twice as fast as the default.
+fn confirmation<T>(fresh: &[Sample], see: impl FnOnce(Confirmation<'_>) -> T) -> T {
+    let mut samples = Vec::new();
+    for launch in 1..=6 {
+        for (bytes, first) in [(SIZES[0], 0), (SIZES[2], 3)] {
+            let subject = Subject::Cell(at(bytes));
+            samples.push(sample(launch, subject, &Candidate::Default, vec![2e-5; 3]));
+            for number in first..first + 3 {
+                samples.push(sample(launch, subject, &native(number), vec![1e-5; 3]));
+            }
+        }
+    }
+    let summaries = summarise(&samples, Pattern::Together).expect("times");
+    let options = DecideOptions::default();
+    let exploration = Exploration {
+        library: "unknown",
+        summaries: &summaries,
+        failures: &[],
+        machine: None,
+        options: &options,
+        grid: &SIZES.map(at),
+    };
+    let fresh = Fresh::of(&[(Pattern::Together, fresh.to_vec())], &[], &options).expect("times");
+    see(Confirmation::of(exploration, &fresh))
+}
+
+#[test]
+fn a_size_that_was_not_explored_tries_as_few_candidates_as_others() {
+    let mut samples = Vec::new();
+    let mut tried: BTreeSet<(u64, Candidate)> = BTreeSet::new();
+    // All candidates are slower than the default in each launch.
+    loop {
+        let open = confirmation(&samples, |confirmation| confirmation.open.clone());
+        if open.is_empty() {
+            break;
+        }
+        for trial in open {
+            for candidate in &trial.candidates {
+                let is_default = *candidate == Candidate::Default;
+                let seconds = if is_default { 1e-5 } else { 2e-5 };
+                let subject = Subject::Cell(trial.cell);
+                let of_launch = |launch| sample(launch, subject, candidate, vec![seconds; 3]);
+                if is_default || tried.insert((trial.cell.bytes, candidate.clone())) {
+                    samples.extend((1..=6).map(of_launch));
+                }
+            }
+        }
+    }
+    for bytes in SIZES {
+        let here = tried.iter().filter(|(size, _)| *size == bytes);
+        assert_eq!(here.count(), 3, "{bytes}: {tried:?}");
+    }
+}
+
+#[test]
+fn times_below_the_resolution_of_the_timer_confirm_nothing() {
+    let chosen = |times: [f64; 6]| {
+        let subject = Subject::Cell(at(SIZES[0]));
+        let of_launch = |(launch, seconds): (u32, f64)| {
+            [(Candidate::Default, 2e-5), (native(0), seconds)]
+                .map(|(candidate, seconds)| sample(launch, subject, &candidate, vec![seconds; 3]))
+        };
+        let samples: Vec<Sample> = (1..).zip(times).flat_map(of_launch).collect();
+        let decisions = confirmation(&samples, |confirmation| {
+            confirmation.decisions(Deployment::Library)
+        });
+        let mut here = decisions.into_iter();
+        let here = here.find(|decision| decision.cell.bytes == SIZES[0]);
+        here.expect("decided").chosen
+    };
+    assert_eq!(chosen([1e-5; 6]), native(0));
+    let some = [0.0, 0.0, 0.0, 0.0, 1e-5, 1e-5];
+    assert_eq!(chosen(some), Candidate::Default);
 }

@@ -219,3 +219,28 @@ fn errors_name_the_place_in_the_file_and_a_remedy() {
     assert_eq!(file.message, InvalidMachine::NoLink.to_string());
     assert!(Machine::from_yaml("name: [").is_err());
 }
+
+#[test]
+fn an_experiment_has_the_level_of_its_messages() {
+    use vocabulary::{CommShape, Experiment, ExperimentKind, Through};
+    let level = |kind, nodes, ppn, through| {
+        let shape = CommShape { nodes, ppn };
+        Level::of_experiment(&Experiment {
+            kind,
+            shape,
+            bytes: 8,
+            through,
+        })
+    };
+    let mpi = |kind, nodes, ppn| level(kind, nodes, ppn, Through::Mpi);
+    for kind in [ExperimentKind::PingPong, ExperimentKind::Burst] {
+        assert_eq!(mpi(kind, 1, 2), Level::Node);
+        assert_eq!(mpi(kind, 2, 1), Level::Network);
+        assert_eq!(level(kind, 1, 2, Through::Shared), Level::Shared);
+    }
+    // The pair is on one node; bursts are between nodes, and a ring crosses them.
+    assert_eq!(mpi(ExperimentKind::PingPong, 2, 4), Level::Node);
+    assert_eq!(mpi(ExperimentKind::Burst, 2, 4), Level::Network);
+    assert_eq!(mpi(ExperimentKind::Shift, 2, 4), Level::Network);
+    assert_eq!(mpi(ExperimentKind::Injection, 2, 1), Level::Network);
+}

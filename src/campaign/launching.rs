@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use launcher::{BatchOptions, LocalOptions};
-use model::Placement;
+use vocabulary::Placement;
 
 /// The launcher of a campaign: it starts MPI programs or simulates them.
 #[derive(Clone, Debug, PartialEq, Eq)]

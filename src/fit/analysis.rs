@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::Placement;
 use results::{
     BlockComparison, CellDecision, MeasuringCost, ModelScore, Races, RepetitionCounts, SplitScores,
     Starts, Summary, Verdict,
@@ -10,7 +9,7 @@ use results::{
 use schedule::Collective;
 use table::{Deployment, Provenance, ShapeRules, Table, TurnedBack};
 use vocabulary::units::format_bytes;
-use vocabulary::{Candidate, Cell, CommShape, Pattern, Sample, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Pattern, Placement, Sample, Subject};
 
 use crate::effort::{Everything, call_seconds, effort};
 use crate::repetitions::{about_repetitions, common_starts};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use model::{Level, Line, Link, Machine, Placement, PostAhead, Rates, Tiers};
-use vocabulary::{Cell, Datatype, Operator, Through};
+use model::{Level, Line, Link, Machine, PostAhead, Rates, Tiers};
+use vocabulary::{Cell, Datatype, Operator, Placement, Through};
 
 use crate::FitError;
 use crate::arrivals::gammas_of_arrivals;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use libraries::LibraryName;
-use model::Placement;
 use serde::Serialize;
 
 use super::BatchSystem;
+use vocabulary::Placement;
 
 /// The MPI library that a campaign is for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use model::Placement;
-use vocabulary::CommShape;
+use vocabulary::{CommShape, Placement};
 
 /// The ranks of a launch.
 #[derive(Clone, Copy, Debug)]

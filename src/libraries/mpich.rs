@@ -5,9 +5,8 @@ mod algorithms;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-use model::Placement;
 use schedule::Collective;
-use vocabulary::{Cell, Parameters};
+use vocabulary::{Cell, Parameters, Placement};
 
 use crate::{Facts, LaunchRanks, MpiLibrary, NodeSource, Serving};
 

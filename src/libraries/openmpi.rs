@@ -6,8 +6,7 @@ mod components;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-use model::Placement;
-use vocabulary::{Cell, Parameters};
+use vocabulary::{Cell, Parameters, Placement};
 
 use crate::{Facts, LaunchRanks, MpiLibrary, NodeSource, Serving};
 

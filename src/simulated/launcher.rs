@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
-use model::{Machine, Placement};
-use vocabulary::{Candidate, Cell, Library, Pattern, Subject};
+use model::Machine;
+use vocabulary::{Candidate, Cell, Library, Pattern, Placement, Subject};
 
 use crate::identity::library;
 use crate::rules::{Rules, RulesError};

@@ -8,12 +8,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use model::{
-    Level, Machine, Placement, Setting, SimulationError, Topology, expected_messages, simulate,
-    simulate_from, simulate_repeated,
+    Level, Machine, Setting, SimulationError, Topology, expected_messages, simulate, simulate_from,
+    simulate_repeated,
 };
 use schedule::{Request, Schedule};
 use thiserror::Error;
-use vocabulary::{Candidate, Cell, CommShape, Pattern, Subject, Through, out_of_order};
+use vocabulary::{Candidate, Cell, CommShape, Pattern, Placement, Subject, Through, out_of_order};
 
 use crate::experiments;
 use crate::rules::Rules;

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use campaign::{Campaign, ConfirmationMode, Family, Strategy};
 use fit::Everything;
-use model::Placement;
 use schemars::JsonSchema;
 use serde::Serialize;
 use store::Store;
 use vocabulary::{
-    Candidate, Cell, Experiment, Library, NativeAlgorithm, Pattern, Purpose, Sample, Subject,
+    Candidate, Cell, Experiment, Library, NativeAlgorithm, Pattern, Placement, Purpose, Sample,
+    Subject,
 };
 
 use self::budget::has_no_time;

@@ -205,7 +205,7 @@ fn choose(
 #[cfg(test)]
 mod tests {
     use launcher::{Hosts, LocalOptions};
-    use model::Placement;
+    use vocabulary::Placement;
 
     use super::cores_of_nodes;
 

@@ -17,6 +17,7 @@ mod method;
 mod mockup;
 mod node;
 mod order;
+mod placement;
 mod sample;
 mod shell;
 pub mod units;
@@ -33,6 +34,7 @@ pub use method::{CacheState, Elimination, Pattern, Purpose, Racing, Repetition, 
 pub use mockup::{MOCKUPS, Mockup};
 pub use node::Node;
 pub use order::{RankOrder, RankPlace};
+pub use placement::Placement;
 pub use sample::{Sample, Subject};
 pub use shell::quote;
 pub use warning::Warning;

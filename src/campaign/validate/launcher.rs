@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use launcher::{BatchOptions, Hosts, LocalOptions, Oversubscribe, read_hosts};
-use model::Placement;
 use strict_yaml::{Field, Scalar, Shorthand};
 
 use super::{Check, Checked, Machine};
@@ -11,6 +10,7 @@ use crate::definition::{
     LauncherDefinition, LauncherKey, LaunchersDefinition, LocalDefinition, SimulatedDefinition,
 };
 use crate::{LauncherConfig, Problem, SimulatedOptions};
+use vocabulary::Placement;
 
 const OVERSUBSCRIBE: [(&str, Oversubscribe); 3] = [
     ("auto", Oversubscribe::Auto),

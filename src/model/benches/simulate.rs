@@ -10,8 +10,9 @@
 
 use std::time::Instant;
 
-use model::{Link, Machine, Placement, PostAhead, Setting, Topology, simulate};
+use model::{Link, Machine, PostAhead, Setting, Topology, simulate};
 use schedule::{Algorithm, Parameters, Request, Schedule};
+use vocabulary::Placement;
 
 /// The number of runs of each case.
 const RUNS: usize = 5;

@@ -13,7 +13,7 @@
 //!   for the other one.
 //! - The rank's processor combines and copies, one action after the other from the beginning of the round,
 //!   independently of the ports. A round ends when all its actions have ended.
-//! - The [`Placement`] of a message's ends determines whether it is priced as [`crate::Level::Node`] or
+//! - The [`vocabulary::Placement`] of a message's ends determines whether it is priced as [`crate::Level::Node`] or
 //!   [`crate::Level::Network`]. If the machine has an `injection_beta` or an `injection_gap`, messages between nodes
 //!   pass the shared port of the sender's node and that of the receiver's node in the order in which they start: a byte
 //!   takes `injection_beta` there, and the message ends when its last byte has passed both. So `k` ranks that send at
@@ -51,7 +51,7 @@ use thiserror::Error;
 
 pub use best::{BestBlocks, BlocksBy, best_blocks};
 pub use course::{simulate_from, simulate_repeated};
-pub use placement::{Placement, Topology};
+pub use placement::Topology;
 pub use size::expected_messages;
 pub use trace::{Event, Labour, Message, Segment, Trace, Work};
 

@@ -209,9 +209,10 @@ fn message(from: Rank, to: Rank, number: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use schedule::{Request, Schedule};
+    use vocabulary::Placement;
 
     use super::{Course, Prices, Symmetry};
-    use crate::{Machine, Placement, Setting, Topology};
+    use crate::{Machine, Setting, Topology};
 
     /// The number of ranks that are simulated.
     fn simulated(name: &str, nodes: u32, per_node: u32, units: u64) -> u32 {

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use campaign::{Campaign, CampaignError, LauncherConfig};
 use launcher::{Allocation, BatchOptions, JobSpecification, batch_system};
-use model::Placement;
 
 use crate::errors::check;
 use crate::parse;
 use testkit::fakes::Fakes;
+use vocabulary::Placement;
 
 /// The options of a campaign that names only its batch system.
 fn plain(system: &str) -> BatchOptions {

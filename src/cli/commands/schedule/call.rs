@@ -1,8 +1,8 @@
 //! The arguments that describe a call and its schedule.
 
-use model::{Placement, Topology};
+use model::Topology;
 use schedule::{Algorithm, Blocks, Parameters, Placed, Rank, Request};
-use vocabulary::CommShape;
+use vocabulary::{CommShape, Placement};
 
 use super::named;
 use crate::error::CliError;

@@ -1,12 +1,12 @@
 //! One algorithm in one call.
 
 use model::{
-    BlocksBy, Level, Machine, Placement, Setting, Simulation, Topology, Trace, best_blocks,
-    expected_messages, predict, simulate, trace,
+    BlocksBy, Level, Machine, Setting, Simulation, Topology, Trace, best_blocks, expected_messages,
+    predict, simulate, trace,
 };
 use schedule::{Algorithm, Blocks, Parameter, Parameters, Rank, Request, Schedule};
 
-use vocabulary::CommShape;
+use vocabulary::{CommShape, Placement};
 
 use super::super::schedule::units;
 use super::SimulateError;

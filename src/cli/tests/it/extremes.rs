@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use campaign::Campaign;
-use model::{Machine, Placement, Setting, Topology, simulate};
+use model::{Machine, Setting, Topology, simulate};
 use report::{View, render_csv, render_html, render_markdown};
 use schedule::{Request, Schedule};
 use table::Table;
@@ -12,6 +12,7 @@ use testkit::tables;
 
 use crate::made;
 use crate::run::Place;
+use vocabulary::Placement;
 
 const EXTREMES: [&str; 13] = [
     "0",

@@ -6,12 +6,12 @@ use fit::{
     DecideOptions, MachineFit, PredictionCache, compare_blocks, decide, extend, predicted_seconds,
     summarise,
 };
-use model::{Link, Machine, Placement, PostAhead};
+use model::{Link, Machine, PostAhead};
 use results::BlockComparison;
 use schedule::Collective;
 use table::Deployment;
 use vocabulary::{
-    Candidate, Cell, CommShape, Datatype, Pattern, RankOrder, Sample, Subject, Through,
+    Candidate, Cell, CommShape, Datatype, Pattern, Placement, RankOrder, Sample, Subject, Through,
 };
 
 use crate::synthetic::{Noise, allreduce, launches, ours, sample};

@@ -7,12 +7,12 @@ use guard::{
     Baseline, CheckOptions, Judgement, Launches, Point, PointKind, Probing, Rivals, add_probes,
     check, points, validate,
 };
-use model::{Machine, Placement};
+use model::Machine;
 use simulated::SimulatedLauncher;
 use table::{Deployment, Operators, Table};
 use tempfile::TempDir;
 use tuner::{MeasurementContext, SearchPaths, Silent, Tuned, tune};
-use vocabulary::{Candidate, Cell, Datatype, Operator};
+use vocabulary::{Candidate, Cell, Datatype, Operator, Placement};
 
 use crate::repair::circumstances;
 use crate::script::table;

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use guard::{GuardError, Measurer, Times};
 use launcher::{Job, Launcher, Outcome};
-use model::{Machine, Noise, Placement};
+use model::{Machine, Noise};
 use simulated::SimulatedLauncher;
 use table::Table;
 use tempfile::TempDir;
 use tuner::{MeasurementContext, SearchPaths, Silent, tune};
-use vocabulary::{CacheState, Candidate, Cell, Pattern, Repetition, Synchronisation};
+use vocabulary::{CacheState, Candidate, Cell, Pattern, Placement, Repetition, Synchronisation};
 use wire::{Plan, PlannedTask, PlannedWork, Record, WIRE_VERSION};
 
 /// A machine with the noise of its file, and the table and the store of a campaign on it.

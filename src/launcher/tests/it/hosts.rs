@@ -4,9 +4,8 @@ use launcher::{
     Binding, Hosts, Job, LaunchError, Launcher, LibraryName, LocalLauncher, LocalOptions, Outcome,
     Oversubscribe, read_hosts,
 };
-use model::Placement;
 use testkit::fakes::{Fakes, host_file};
-use vocabulary::CommShape;
+use vocabulary::{CommShape, Placement};
 
 use crate::launches::{finish, job, local, start};
 

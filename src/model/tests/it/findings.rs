@@ -1,10 +1,11 @@
 //! The reports on published findings are up to date, and their claims hold.
 
-use model::{Level, Machine, Placement};
+use model::{Level, Machine};
 
 use crate::study::pipelines::cluster::Cluster;
 use crate::study::pipelines::{hydra, reference};
 use crate::study::{REPORTS, folding, gather, settings, trees};
+use vocabulary::Placement;
 
 #[test]
 fn the_reports_are_up_to_date() {

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use launcher::{Job, Launcher, Outcome};
-use model::{Machine, Noise, Placement};
+use model::{Machine, Noise};
 use simulated::SimulatedLauncher;
 use tempfile::TempDir;
 use vocabulary::{
     CacheState, Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator,
-    Parameters, Pattern, Repetition, Synchronisation,
+    Parameters, Pattern, Placement, Repetition, Synchronisation,
 };
 use wire::{Plan, PlannedTask, PlannedWork, Record, WIRE_VERSION};
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use launcher::{Launcher, Outcome};
-use model::{Machine, Noise, Placement, Setting, Topology, simulate};
+use model::{Machine, Noise, Setting, Topology, simulate};
 use schedule::Schedule;
 use vocabulary::units::format_seconds;
 use vocabulary::{
     CacheState, Candidate, Cell, CommShape, Datatype, ExperimentKind, Library, Operator,
-    Parameters, RankOrder, Synchronisation, Warning,
+    Parameters, Placement, RankOrder, Synchronisation, Warning,
 };
 use wire::{FailureKind, Finish, Record, exit_code};
 

@@ -1,10 +1,10 @@
 //! Some rows and claims of the report on fat nodes, computed again.
 
-use model::Placement;
 use schedule::Collective;
 
 use crate::study::report::cells;
 use crate::study::{PLACES, Row};
+use vocabulary::Placement;
 
 const REPORT: &str = include_str!("../../../../reports/nodes.md");
 

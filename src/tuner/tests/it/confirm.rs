@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use campaign::ConfirmationMode;
-use model::{Machine, Placement};
+use model::Machine;
 use results::{CellDecision, Verdict};
 use schedule::Collective;
 use simulated::SimulatedLauncher;
@@ -19,7 +19,7 @@ use tuner::{
     tune,
 };
 use vocabulary::units::format_bytes;
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Purpose, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Placement, Purpose, Subject};
 
 use crate::fake::Witness;
 use crate::loops::never;

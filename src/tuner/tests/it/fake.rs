@@ -384,7 +384,7 @@ fn simulated_seconds(
     );
     let setting = model::Setting {
         machine: &model::Machine::from_yaml(&machine).expect("a machine"),
-        topology: model::Topology::new(1, cell.shape.ranks(), model::Placement::Block),
+        topology: model::Topology::new(1, cell.shape.ranks(), vocabulary::Placement::Block),
         unit_bytes: cell.datatype.size_bytes(),
     };
     let schedule = Schedule::new(algorithm, &cell.request(parameters)).expect("a schedule");

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use campaign::Campaign;
-use model::{Machine, Placement};
+use model::Machine;
 use simulated::SimulatedLauncher;
 use store::Store;
 use table::{Confidence, Deployment, OperatorClass, Query, RuleSource, ShapeMatch, Table};
 use tuner::{CampaignAnalysis, Deciding, MeasurementContext, SearchPaths, Silent, Tuned, tune};
-use vocabulary::{Candidate, Cell, CommShape, Purpose, RankOrder};
+use vocabulary::{Candidate, Cell, CommShape, Placement, Purpose, RankOrder};
 
 /// A machine, and the campaign tuned on it.
 struct Bench {

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use model::{Machine, Placement};
+use model::Machine;
 use schedule::Collective;
 use simulated::SimulatedLauncher;
 use store::Store;
 use table::{Deployment, OperatorClass, Operators, Query, RulePlace, Table};
 use tempfile::TempDir;
 use tuner::{MeasurementContext, SearchPaths, Silent, Tuned, tune};
-use vocabulary::{Candidate, CommShape, Operator, RankOrder, Subject, out_of_order};
+use vocabulary::{Candidate, CommShape, Operator, Placement, RankOrder, Subject, out_of_order};
 
 use crate::confirm::MACHINE;
 use crate::loops::never;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use launcher::{BatchLauncher, Installation, Job, LaunchError, Launcher, Outcome};
 use launcher::{BatchOptions, JobSpecification, LibraryName, Template, batch_system};
-use model::Placement;
 use testkit::process;
 
 use super::cluster::{Cluster, finish, start};
+use vocabulary::Placement;
 
 fn job() -> Job {
     Job {

@@ -1,6 +1,6 @@
 //! Two ways to fold the ranks to a power of two.
 
-use model::{Level, Line, Machine, Placement, PostAhead};
+use model::{Level, Line, Machine, PostAhead};
 use schedule::Cost;
 
 use super::changed;
@@ -9,6 +9,7 @@ use super::pipelines::contestants::named;
 use super::pipelines::table::Table;
 use super::pipelines::wording::{factor, length};
 use super::pipelines::{Fallible, hydra, reference};
+use vocabulary::Placement;
 
 /// Nodes and ranks per node, with one level and with two; no total is a power of two.
 pub(crate) const ONE_LEVEL: [(u32, u32); 4] = [(1, 3), (1, 12), (3, 1), (36, 1)];

@@ -1,6 +1,6 @@
 //! Gathers, by contributions, ranks and mapping.
 
-use model::{Machine, Placement};
+use model::Machine;
 use schedule::{Blocks, Collective, Parameter};
 
 use super::pipelines::cluster::Cluster;
@@ -9,6 +9,7 @@ use super::pipelines::table::Table;
 use super::pipelines::wording::{factor, microseconds, size};
 use super::pipelines::{Fallible, hydra, reference};
 use super::{findings, settings};
+use vocabulary::Placement;
 
 pub(crate) const TREES: [&str; 4] = ["binary", "binary_chunked", "binomial", "mst"];
 pub(crate) const STARS: [&str; 3] = ["linear", "linear_nonblocking", "linear_sync"];

@@ -8,11 +8,12 @@ pub(crate) mod trees;
 #[path = "../../pipelines/study/mod.rs"]
 pub(crate) mod pipelines;
 
-use model::{Link, Machine, Placement};
+use model::{Link, Machine};
 use pipelines::cluster::Cluster;
 use pipelines::table::Table;
 use pipelines::wording::{factor, wrapped};
 use pipelines::{Fallible, hydra, reference};
+use vocabulary::Placement;
 
 /// A function that makes a report.
 type Maker = fn() -> Fallible<String>;

@@ -1,6 +1,6 @@
 //! Reduces of whole vectors up three trees.
 
-use model::{Level, Link, Machine, Placement, PostAhead};
+use model::{Level, Link, Machine, PostAhead};
 use schedule::Cost;
 
 use super::pipelines::cluster::Cluster;
@@ -9,6 +9,7 @@ use super::pipelines::table::Table;
 use super::pipelines::wording::{factor, microseconds};
 use super::pipelines::{Fallible, hydra, reference};
 use super::{changed, findings, settings};
+use vocabulary::Placement;
 
 pub(crate) const TREES: [&str; 3] = ["binomial", "fibonacci", "binary"];
 

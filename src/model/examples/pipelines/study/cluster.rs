@@ -1,7 +1,8 @@
 //! A machine, ranks on it, and the time that a call takes there.
 
-use model::{Link, Machine, Placement, PostAhead, Setting, SimulationError, Topology, simulate};
+use model::{Link, Machine, PostAhead, Setting, SimulationError, Topology, simulate};
 use schedule::{Algorithm, Blocks, Parameter, Parameters, Request, Schedule};
+use vocabulary::Placement;
 
 /// `MPI_INT`.
 pub(crate) const ELEMENT_BYTES: u64 = 4;

@@ -1,12 +1,11 @@
 //! Neighbours on one node compared with neighbours on different nodes.
 
-use model::Placement;
-
 use super::cluster::Cluster;
 use super::contestants::{OTHERS, PIPELINED, run};
 use super::table::Table;
 use super::wording::{count, factor, greatest, length, microseconds, nanoseconds};
 use super::{Answer, Fallible, hydra, reference};
+use vocabulary::Placement;
 
 /// Lengths of vectors in elements.
 const ELEMENTS: [u64; 3] = [1 << 10, 1 << 18, 1 << 23];

@@ -1,10 +1,11 @@
 //! Schedules that are carried out alike take the same time.
 
-use model::{Link, Machine, Placement, PostAhead, Setting, Topology, simulate};
+use model::{Link, Machine, PostAhead, Setting, Topology, simulate};
 use schedule::verify::Grid;
 use schedule::{Collective, Request, Schedule, first_alike, of};
 
 use super::flat;
+use vocabulary::Placement;
 
 /// Eager messages, two levels, and a port that the ranks of a node share.
 fn nodes() -> Machine {

@@ -1,9 +1,10 @@
 //! Ports, eager messages, levels and shared nodes, compared with hand calculations.
 
-use model::{Level, Link, Machine, Placement, Setting, SimulationError, Topology, simulate, trace};
+use model::{Level, Link, Machine, Setting, SimulationError, Topology, simulate, trace};
 use schedule::{Parameters, Request, Schedule};
 
 use super::flat;
+use vocabulary::Placement;
 
 const ALPHA: f64 = 4.0;
 const OVERHEAD: f64 = 1.0;

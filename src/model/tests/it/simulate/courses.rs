@@ -1,9 +1,10 @@
 //! Calls that follow each other, and ranks that begin at different times, compared with hand calculations.
 
-use model::{Placement, PostAhead, Setting, Topology, simulate, simulate_from, simulate_repeated};
+use model::{PostAhead, Setting, Topology, simulate, simulate_from, simulate_repeated};
 use schedule::{Parameters, Request, Schedule};
 
 use super::flat;
+use vocabulary::Placement;
 
 /// The time of a message; both ports are busy for all of it.
 const MESSAGE: f64 = 4.0 + 0.5 * 16.0;

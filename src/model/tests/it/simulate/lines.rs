@@ -1,9 +1,10 @@
 //! Lines by size, patterns and caches.
 
-use model::{Cache, Line, Link, Machine, Placement, Setting, Topology, simulate};
+use model::{Cache, Line, Link, Machine, Setting, Topology, simulate};
 use schedule::{Blocks, Parameter, Parameters, Request, Schedule};
 
 use super::flat;
+use vocabulary::Placement;
 
 const ALPHA: f64 = 1e-6;
 const BETA: f64 = 1e-9;

@@ -1,9 +1,10 @@
 //! Recorded events, and critical paths.
 
-use model::{Event, Placement, Setting, SimulationError, Topology, simulate, trace};
+use model::{Event, Setting, SimulationError, Topology, simulate, trace};
 use schedule::{ALGORITHMS, Request, Schedule};
 
 use super::flat;
+use vocabulary::Placement;
 
 /// On machines with all properties, the recorded events add up to the same end, and a critical path leads from the
 /// start to the end without a gap.

@@ -1,6 +1,7 @@
 //! The nodes of ranks, and the levels of their messages.
 
-use model::{Level, Placement, Topology};
+use model::{Level, Topology};
+use vocabulary::Placement;
 
 #[test]
 fn ranks_are_dealt_in_blocks_or_in_turn() {

@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Link, Machine, Placement, PostAhead, Setting, Topology, simulate, simulate_from,
-    simulate_repeated,
+    Link, Machine, PostAhead, Setting, Topology, simulate, simulate_from, simulate_repeated,
 };
 use proptest::prelude::*;
 use schedule::{
     ALGORITHMS, Action, Buffer, Parameter, Parameters, Placed, Program, Rank, Request, Round,
     Schedule, Span,
 };
+use vocabulary::Placement;
 
 /// A send and a receive that match; either may be absent so far.
 #[derive(Default)]

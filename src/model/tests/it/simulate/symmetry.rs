@@ -1,7 +1,8 @@
 //! Simulations of one group of ranks for all, compared with those of all ranks.
 
-use model::{Machine, Placement, Setting, Topology, simulate, trace};
+use model::{Machine, Setting, Topology, simulate, trace};
 use schedule::{ALGORITHMS, Request, Schedule};
+use vocabulary::Placement;
 
 /// A machine on which messages compete for the ports of ranks and nodes, and the other actions of a round matter.
 const MACHINE: &str = "name: any\nranks_per_node: 4\n\

@@ -1,9 +1,10 @@
 //! The simulator compared with the closed forms of algorithms that know nodes.
 
-use model::{Call, Level, Machine, Placement, Setting, Topology, predict, simulate};
+use model::{Call, Level, Machine, Setting, Topology, predict, simulate};
 use schedule::{ALGORITHMS, Algorithm, Among, Parameter, Parameters, Request, Schedule};
 
 use super::flat;
+use vocabulary::Placement;
 
 const UNIT_BYTES: u64 = 8;
 

@@ -6,11 +6,9 @@ pub(crate) mod table;
 
 use std::error::Error;
 
-use model::{
-    Call, Level, Machine, Placement, Setting, Topology, expected_messages, predict_best, simulate,
-};
+use model::{Call, Level, Machine, Setting, Topology, expected_messages, predict_best, simulate};
 use schedule::{Algorithm, Blocks, Collective, Parameter, Parameters, Request, Schedule};
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Placement};
 
 use crate::rules::Rules;
 

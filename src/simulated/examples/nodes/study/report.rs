@@ -4,9 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use model::Placement;
-use vocabulary::Cell;
 use vocabulary::units::format_bytes;
+use vocabulary::{Cell, Placement};
 
 use super::table::Table;
 use super::{Fallible, PLACES, Place, Row};

@@ -31,7 +31,7 @@ const LEAST_FETCHED: usize = 8 << 10;
 const PIECE: usize = 1 << 10;
 /// The distance in bytes from the piece being combined to the one being prefetched.
 const FETCHED_AHEAD: usize = 2 * PIECE;
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// The messages of a round that go through channels.
 #[derive(Debug)]
@@ -361,7 +361,7 @@ impl Memories<'_> {
             later[..PIECE.min(later.len())]
                 .iter()
                 .step_by(LINE)
-                .for_each(channel::prefetch);
+                .for_each(|line| channel::prefetch(line));
             // SAFETY: the caller's; a piece consists of whole elements, since kernels know none that do not divide it.
             unsafe { combiner.combine(addresses.after(place), piece.len(), self.copier)? };
         }

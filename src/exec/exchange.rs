@@ -131,20 +131,20 @@ impl Exchange {
         Ok(has_ended)
     }
 
-    /// Waits a little before the next poll. `looks` is the number of unsuccessful polls in this round; `others` are
-    /// the round's messages through MPI.
+    /// Waits a little before the next poll. `looks` is the number of unsuccessful polls in this round;
+    /// `pending` are the round's messages through MPI that have not completed.
     #[inline]
     pub(crate) fn pause(
         &self,
         looks: u32,
         communicator: &Communicator,
-        others: &mut Requests,
+        pending: &mut Requests,
     ) -> Result<(), ExecError> {
         if looks < PROBE_EVERY {
             std::hint::spin_loop();
             return Ok(());
         }
-        self.pause_longer(looks, communicator, others)
+        self.pause_longer(looks, communicator, pending)
     }
 
     /// The same after several unsuccessful polls.
@@ -153,15 +153,15 @@ impl Exchange {
         &self,
         looks: u32,
         communicator: &Communicator,
-        others: &mut Requests,
+        pending: &mut Requests,
     ) -> Result<(), ExecError> {
         let is_crowded = self.channels.are_crowded();
         let spins = if is_crowded { CROWDED_SPINS } else { SPINS };
-        if looks.is_multiple_of(PROBE_EVERY) && (looks > spins || !others.is_empty()) {
-            match others.is_empty() {
+        if looks.is_multiple_of(PROBE_EVERY) && (looks > spins || !pending.is_empty()) {
+            match pending.is_empty() {
                 // A peer may be waiting for another message of this rank, which needs MPI's progress.
                 true => communicator.make_progress()?,
-                false => others.test().map(drop)?,
+                false => pending.test().map(drop)?,
             }
         }
         match looks > LONG || (is_crowded && looks > spins) {

@@ -91,7 +91,8 @@ impl Requests {
         Ok(())
     }
 
-    /// Whether all of them have completed.
+    /// Whether all of them have completed. They are then forgotten, since testing completed ones lets Open MPI make no
+    /// progress.
     pub(crate) fn test(&mut self) -> Result<bool, ExecError> {
         let mut done = 0;
         // SAFETY: as in `wait_for_all`.
@@ -103,7 +104,11 @@ impl Requests {
                 ffi::RSMPI_STATUSES_IGNORE,
             )
         };
-        check("MPI_Testall", code).map(|()| done != 0)
+        check("MPI_Testall", code)?;
+        if done != 0 {
+            self.started.clear();
+        }
+        Ok(done != 0)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

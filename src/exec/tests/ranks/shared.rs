@@ -7,7 +7,7 @@ use exec::{
     Bytes, Call, Communicator, ExecError, NoChannels, NodeChannels, ScheduleExecutor, Wait,
 };
 use schedule::Collective;
-use vocabulary::{Datatype, Parameters, Through};
+use vocabulary::{Datatype, Operator, Parameters, Through};
 
 use crate::conformance::{Score, try_all};
 use crate::kind::kinds;
@@ -197,4 +197,16 @@ fn lost(pair: &mut Communicator) -> Result<u32, ExecError> {
         eprintln!("{found:?} and not {expected:?}");
     }
     Ok(u32::from(found != expected))
+}
+
+/// The sum of a vector of numbers on all ranks.
+pub(crate) fn allreduce(bytes: u64) -> Call {
+    Call {
+        collective: Collective::Allreduce,
+        bytes,
+        datatype: Datatype::Int64,
+        operator: Some(Operator::Sum),
+        root: 0,
+        in_place: false,
+    }
 }

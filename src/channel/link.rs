@@ -464,14 +464,14 @@ impl Link {
     }
 }
 
-/// Prefetches the cache line at an address.
+/// Prefetches the cache line at an address; does nothing on processors other than x86-64.
 #[inline]
-pub fn prefetch<Data>(data: &Data) {
+pub fn prefetch<Data>(data: *const Data) {
     // SAFETY: prefetching is allowed for any address.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(data).cast());
+        _mm_prefetch::<_MM_HINT_T0>(data.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = data;

@@ -110,7 +110,7 @@ impl ApplicationCall {
     ///
     /// # Errors
     ///
-    /// If MPI reports an error; the communicator must then not be used again.
+    /// As in [`ScheduleExecutor::call`].
     pub unsafe fn call(
         &mut self,
         communicator: &Communicator,

@@ -149,7 +149,7 @@ impl<'a> ChannelMessages<'a> {
         self.machine.lend(send.as_ptr(), recv.as_mut_ptr());
         let outcome = self.machine.carry_out(step, None, self.communicator);
         if outcome.is_err() {
-            self.machine.abandon();
+            self.machine.abandon(self.communicator);
         }
         outcome
     }

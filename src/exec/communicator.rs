@@ -1,5 +1,6 @@
 //! Communicators with checked calls, and the driver's needs besides collectives.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 use std::time::Duration;
@@ -79,6 +80,8 @@ pub struct Communicator {
     size: u32,
     nodes: Nodes,
     channels: Option<Rc<NodeChannels>>,
+    /// Whether an error has left messages on it; the same flag as that of its channels.
+    is_lost: Rc<Cell<bool>>,
 }
 
 impl Communicator {
@@ -127,6 +130,7 @@ impl Communicator {
             size: size as u32,
             nodes: Nodes::together(size as u32),
             channels: None,
+            is_lost: Rc::default(),
         })
     }
 
@@ -157,8 +161,12 @@ impl Communicator {
     }
 
     /// Gives calls on this communicator channels of shared memory, opened for the same ranks. Calls on all
-    /// communicators with the same channels must have the same order on all ranks.
+    /// communicators with the same channels must have the same order on all ranks, and an error disables all of them.
     pub fn set_channels(&mut self, channels: Rc<NodeChannels>) {
+        if self.is_lost.get() {
+            channels.is_lost.set(true);
+        }
+        self.is_lost = Rc::clone(&channels.is_lost);
         self.channels = Some(channels);
     }
 
@@ -170,6 +178,22 @@ impl Communicator {
     /// Its channels, if it has any.
     pub fn channels(&self) -> Option<&Rc<NodeChannels>> {
         self.channels.as_ref()
+    }
+
+    /// Disables it and its channels after an error, which may have left messages in them.
+    pub(crate) fn lose(&self) {
+        self.is_lost.set(true);
+    }
+
+    /// # Errors
+    ///
+    /// If it has been lost.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<(), ExecError> {
+        match self.is_lost.get() {
+            true => Err(ExecError::CommunicatorLost),
+            false => Ok(()),
+        }
     }
 
     /// A communicator of the same ranks with its own messages. Collective.

@@ -79,9 +79,9 @@ pub enum ExecError {
     /// The communicator has no channels of shared memory.
     #[error("the communicator has no channels of shared memory")]
     NoChannels,
-    /// An earlier call failed, which may have left messages in the channels.
-    #[error("channels of shared memory cannot be used any more since an earlier call failed")]
-    ChannelsLost,
+    /// An earlier call failed, which may have left messages that a later call would receive.
+    #[error("the communicator cannot be used any more since an earlier call on it failed")]
+    CommunicatorLost,
     /// A sender and a receiver disagree on the length of a message.
     #[error("a message has another length at its sender than at its receiver")]
     MessageLength,

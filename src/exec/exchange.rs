@@ -31,7 +31,7 @@ const LEAST_FETCHED: usize = 8 << 10;
 const PIECE: usize = 1 << 10;
 /// The distance in bytes from the piece being combined to the one being prefetched.
 const FETCHED_AHEAD: usize = 2 * PIECE;
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// The messages of a round that go through channels.
 #[derive(Debug)]
@@ -131,20 +131,20 @@ impl Exchange {
         Ok(has_ended)
     }
 
-    /// Waits a little before the next poll. `looks` is the number of unsuccessful polls in this round; `others` are
-    /// the round's messages through MPI.
+    /// Waits a little before the next poll. `looks` is the number of unsuccessful polls in this round;
+    /// `pending` are the round's messages through MPI that have not completed.
     #[inline]
     pub(crate) fn pause(
         &self,
         looks: u32,
         communicator: &Communicator,
-        others: &mut Requests,
+        pending: &mut Requests,
     ) -> Result<(), ExecError> {
         if looks < PROBE_EVERY {
             std::hint::spin_loop();
             return Ok(());
         }
-        self.pause_longer(looks, communicator, others)
+        self.pause_longer(looks, communicator, pending)
     }
 
     /// The same after several unsuccessful polls.
@@ -153,15 +153,15 @@ impl Exchange {
         &self,
         looks: u32,
         communicator: &Communicator,
-        others: &mut Requests,
+        pending: &mut Requests,
     ) -> Result<(), ExecError> {
         let is_crowded = self.channels.are_crowded();
         let spins = if is_crowded { CROWDED_SPINS } else { SPINS };
-        if looks.is_multiple_of(PROBE_EVERY) && (looks > spins || !others.is_empty()) {
-            match others.is_empty() {
+        if looks.is_multiple_of(PROBE_EVERY) && (looks > spins || !pending.is_empty()) {
+            match pending.is_empty() {
                 // A peer may be waiting for another message of this rank, which needs MPI's progress.
                 true => communicator.make_progress()?,
-                false => others.test().map(drop)?,
+                false => pending.test().map(drop)?,
             }
         }
         match looks > LONG || (is_crowded && looks > spins) {
@@ -361,7 +361,7 @@ impl Memories<'_> {
             later[..PIECE.min(later.len())]
                 .iter()
                 .step_by(LINE)
-                .for_each(channel::prefetch);
+                .for_each(|line| channel::prefetch(line));
             // SAFETY: the caller's; a piece consists of whole elements, since kernels know none that do not divide it.
             unsafe { combiner.combine(addresses.after(place), piece.len(), self.copier)? };
         }

@@ -130,7 +130,8 @@ impl ScheduleExecutor {
     ///
     /// # Errors
     ///
-    /// If MPI reports an error; then neither the communicator nor its channels may be used again.
+    /// If MPI reports an error, or messages have other lengths than expected. All later calls on the communicator then
+    /// fail with [`ExecError::CommunicatorLost`].
     ///
     /// # Panics
     ///
@@ -165,7 +166,7 @@ impl ScheduleExecutor {
         input: *const u8,
         output: *mut u8,
     ) -> Result<(), ExecError> {
-        self.machine.check()?;
+        communicator.check()?;
         self.machine.lend(input, output);
         let outcome = match self.is_resolved {
             true => self.run_resolved(communicator),
@@ -175,13 +176,13 @@ impl ScheduleExecutor {
         // bytes.
         match outcome {
             Ok(()) => Ok(()),
-            Err(error) => Err(self.abandoned(error)),
+            Err(error) => Err(self.abandoned(error, communicator)),
         }
     }
 
     #[cold]
-    fn abandoned(&mut self, error: ExecError) -> ExecError {
-        self.machine.abandon();
+    fn abandoned(&mut self, error: ExecError, communicator: &Communicator) -> ExecError {
+        self.machine.abandon(communicator);
         error
     }
 

@@ -1,12 +1,15 @@
 //! Schedules and the library's own collectives, executed on MPI.
 //!
-//! Only this crate calls MPI's C interface, and it checks every return code. A measured candidate is a [`Runner`]:
-//! the library's default, one of its own algorithms forced through the tool interface, a mock-up made of its other
-//! collectives, or a [`schedule::Schedule`]. The rounds of a schedule are carried out by the cheapest suitable MPI
-//! calls: a single send by `MPI_Send`, a send with a receive by `MPI_Sendrecv`, and anything wider by nonblocking
-//! calls with the local work in between. Large receives are posted a round ahead if that is safe. Messages within a
-//! node can go through [`NodeChannels`] instead. An [`ApplicationCall`] runs the same schedules on any memory,
-//! datatype and operator, for libraries that intercept MPI.
+//! All messages of schedules are sent and received here, and an error disables their communicator. Other crates call
+//! MPI's C interface too: `runtime`, to attach to a program's communicators and to let their ranks agree, and `capi` and
+//! `preload`, which define its functions.
+//!
+//! A measured candidate is a [`Runner`]: the library's default, one of its own algorithms forced through the tool
+//! interface, a mock-up made of its other collectives, or a [`schedule::Schedule`]. The rounds of a schedule are carried
+//! out by the cheapest suitable MPI calls: a single send by `MPI_Send`, a send with a receive by `MPI_Sendrecv`, and
+//! anything wider by nonblocking calls with the local work in between. Large receives are posted a round ahead if that
+//! is safe. Messages within a node can go through [`NodeChannels`] instead. An [`ApplicationCall`] runs the same
+//! schedules on any memory, datatype and operator, for libraries that intercept MPI.
 //!
 //! Nothing here prints or reads the environment.
 

@@ -166,7 +166,7 @@ impl Machine {
             sends => outcome = outcome.and(self.start_sends(sends, communicator)),
         }
         outcome = outcome.and(self.memories().work_all(step.work).map_err(|error| *error));
-        outcome.and(self.current.finish(self.wait))
+        self.current.end(outcome, self.wait)
     }
 
     /// Posts the receives of a round, unless the previous round has done so, and those of the next one.
@@ -275,7 +275,7 @@ impl Machine {
         }
         outcome = outcome.and(has_ended.map(drop));
         match has_others {
-            true => outcome.and(self.current.finish(self.wait)),
+            true => self.current.end(outcome, self.wait),
             false => outcome,
         }
     }
@@ -294,7 +294,7 @@ impl Machine {
     ) -> Result<(), ExecError> {
         let mut outcome = Ok(());
         for send in sends.iter().filter(|send| send.place.is_none()) {
-            // SAFETY: in bounds, and read only, see `Machine`; all paths lead to `finish`.
+            // SAFETY: in bounds, and read only, see `Machine`; all paths lead to `end`.
             let request = unsafe { communicator.start_send(self.message(send)) };
             outcome = outcome.and(request.map(|request| self.current.push(request)));
         }
@@ -309,27 +309,17 @@ impl Machine {
     ) -> Result<(), ExecError> {
         let mut outcome = Ok(());
         for recv in recvs.iter().filter(|recv| recv.place.is_none()) {
-            // SAFETY: in bounds and not touched before `finish` or `cancel`, see `Machine`.
+            // SAFETY: in bounds and not touched before `end` or `cancel`, see `Machine`.
             let request = unsafe { communicator.start_recv(self.message(recv)) };
             outcome = outcome.and(request.map(|request| self.ahead.push(request)));
         }
         outcome
     }
 
-    /// # Errors
-    ///
-    /// If the channels are needed and have been lost.
-    pub(crate) fn check(&self) -> Result<(), ExecError> {
-        let exchange = self.exchange.as_ref();
-        exchange.map_or(Ok(()), |exchange| exchange.channels().check())
-    }
-
-    /// After an error: cancels receives that were posted ahead, and abandons the channels, which may contain messages.
-    pub(crate) fn abandon(&mut self) {
+    /// After an error: cancels receives that were posted ahead, and abandons the communicator.
+    pub(crate) fn abandon(&mut self, communicator: &Communicator) {
         self.ahead.cancel();
-        if let Some(exchange) = &self.exchange {
-            exchange.channels().lose();
-        }
+        communicator.lose();
     }
 
     fn memories(&mut self) -> Memories<'_> {

@@ -86,13 +86,8 @@ impl Communicator {
         let mut requests = Requests::default();
         requests.reserve(to.len() + from.len());
         // SAFETY: the slices are borrowed until all requests have ended.
-        match unsafe { self.start_transfer(send, to, recv, from, &mut requests) } {
-            Ok(()) => requests.finish(wait),
-            Err(error) => {
-                requests.cancel();
-                Err(error)
-            }
-        }
+        let outcome = unsafe { self.start_transfer(send, to, recv, from, &mut requests) };
+        requests.end(outcome, wait)
     }
 
     /// Starts the messages of [`Self::transfer_bytes`], receives first.

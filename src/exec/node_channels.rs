@@ -54,7 +54,8 @@ pub struct NodeChannels {
     places: Box<[Option<u32>]>,
     taken: Taken,
     is_crowded: bool,
-    is_lost: Cell<bool>,
+    /// Whether an error has left messages in them, or on a communicator that uses them.
+    pub(crate) is_lost: Rc<Cell<bool>>,
 }
 
 /// Memory that counts towards the limit while this value exists.
@@ -113,7 +114,7 @@ impl NodeChannels {
                 places,
                 taken,
                 is_crowded,
-                is_lost: Cell::new(false),
+                is_lost: Rc::default(),
             })),
         })
     }
@@ -142,21 +143,6 @@ impl NodeChannels {
     /// This rank's ends of the channels; `None` if it is alone on its node.
     pub(crate) fn borrow(&self) -> Option<RefMut<'_, Channels>> {
         self.channels.as_ref().map(RefCell::borrow_mut)
-    }
-
-    /// Disables the channels after an error, which may have left messages in them.
-    pub(crate) fn lose(&self) {
-        self.is_lost.set(true);
-    }
-
-    /// # Errors
-    ///
-    /// If they have been lost.
-    pub(crate) fn check(&self) -> Result<(), ExecError> {
-        match self.is_lost.get() {
-            true => Err(ExecError::ChannelsLost),
-            false => Ok(()),
-        }
     }
 }
 

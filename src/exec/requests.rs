@@ -51,25 +51,28 @@ impl Requests {
         self.started.push(request);
     }
 
-    /// Waits for all of them, even after an error.
-    pub(crate) fn finish(&mut self, wait: Wait) -> Result<(), ExecError> {
-        let outcome = match (wait, &mut self.started[..]) {
+    /// Waits for all of them; after an error of this rank, cancels them instead, as peers may never send or receive.
+    pub(crate) fn end(
+        &mut self,
+        outcome: Result<(), ExecError>,
+        wait: Wait,
+    ) -> Result<(), ExecError> {
+        let outcome = outcome.and_then(|()| self.finish(wait));
+        if outcome.is_err() {
+            self.cancel();
+        }
+        outcome
+    }
+
+    fn finish(&mut self, wait: Wait) -> Result<(), ExecError> {
+        match (wait, &mut self.started[..]) {
             (_, []) => return Ok(()),
             (Wait::Block, [only]) => wait_for(only),
             (Wait::Block, _) => self.wait_for_all(),
             (Wait::Yield, _) => self.ask_for_all(),
-        };
-        match outcome {
-            Ok(()) => {
-                self.started.clear();
-                Ok(())
-            }
-            // Some may still be pending.
-            Err(error) => {
-                let _ = self.finish_each();
-                Err(error)
-            }
-        }
+        }?;
+        self.started.clear();
+        Ok(())
     }
 
     fn wait_for_all(&mut self) -> Result<(), ExecError> {
@@ -91,7 +94,8 @@ impl Requests {
         Ok(())
     }
 
-    /// Whether all of them have completed.
+    /// Whether all of them have completed. They are then forgotten, since testing completed ones lets Open MPI make no
+    /// progress.
     pub(crate) fn test(&mut self) -> Result<bool, ExecError> {
         let mut done = 0;
         // SAFETY: as in `wait_for_all`.
@@ -103,28 +107,23 @@ impl Requests {
                 ffi::RSMPI_STATUSES_IGNORE,
             )
         };
-        check("MPI_Testall", code).map(|()| done != 0)
+        check("MPI_Testall", code)?;
+        if done != 0 {
+            self.started.clear();
+        }
+        Ok(done != 0)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.started.is_empty()
     }
 
-    fn finish_each(&mut self) -> Result<(), ExecError> {
-        let mut outcome = Ok(());
-        for request in &mut self.started {
-            outcome = outcome.and(wait_for(request));
-        }
-        self.started.clear();
-        outcome
-    }
-
-    /// Cancels receives that may never get a message.
+    /// Cancels those that have not completed. Open MPI completes sends nevertheless.
     pub(crate) fn cancel(&mut self) {
         for request in &mut self.started {
-            // SAFETY: a receive's request: cancelling it is local and lets the wait end.
+            // SAFETY: a valid request, or null if it has completed. Cancelling is local and lets the wait end.
             unsafe {
-                if ffi::MPI_Cancel(request) == 0 {
+                if *request != ffi::RSMPI_REQUEST_NULL && ffi::MPI_Cancel(request) == 0 {
                     ffi::MPI_Wait(request, status_ignore());
                 }
             }

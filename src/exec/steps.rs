@@ -10,6 +10,7 @@ use schedule::{Action, Buffer, Layout, Round, Run, Span};
 use vocabulary::is_posted_ahead;
 
 use crate::derived::Derived;
+use crate::exchange::LINE;
 use crate::fused::Arrival;
 use crate::unit::Unit;
 use crate::{ExecError, NodeChannels};
@@ -41,18 +42,9 @@ impl Place {
     }
 }
 
-/// The index of a memory in the executor's list: input, output, then the scratch buffers.
-fn slot(buffer: Buffer) -> usize {
-    match buffer {
-        Buffer::Input => INPUT,
-        Buffer::Output => OUTPUT,
-        Buffer::Scratch(index) => SCRATCH + usize::from(index),
-    }
-}
-
-pub(crate) const INPUT: usize = 0;
-pub(crate) const OUTPUT: usize = 1;
-pub(crate) const SCRATCH: usize = 2;
+pub(crate) const INPUT: usize = Buffer::Input.index();
+pub(crate) const OUTPUT: usize = Buffer::Output.index();
+pub(crate) const SCRATCH: usize = Buffer::Scratch(0).index();
 
 /// One end of a message.
 #[derive(Clone, Copy, Debug)]
@@ -270,7 +262,7 @@ impl Steps {
         /// The lead in rounds with which the round itself, with the indices of its transfers and work, is fetched.
         const LEAD: usize = 2;
         if let Some(round) = self.rounds.get(index + LEAD) {
-            prefetch(round);
+            prefetch_whole(round);
         }
         let Some(round) = self.rounds.get(index) else {
             return;
@@ -279,9 +271,9 @@ impl Steps {
             self.sends.get(round.sends.start),
             self.recvs.get(round.recvs.start),
         ] {
-            transfer.map(prefetch);
+            transfer.map(prefetch_whole);
         }
-        self.work.get(round.work.start).map(prefetch);
+        self.work.get(round.work.start).map(prefetch_whole);
     }
 
     /// The packets of a round that consists of nothing else.
@@ -358,17 +350,16 @@ impl Steps {
     }
 }
 
-/// Fetches a value into the cache without waiting for it; does nothing on processors other than x86-64.
+/// Prefetches all cache lines of a value.
 #[inline]
-fn prefetch<T>(value: &T) {
-    #[cfg(target_arch = "x86_64")]
-    for byte in (0..size_of::<T>()).step_by(64).chain([size_of::<T>() - 1]) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: any address may be fetched, and this one is within the value.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast::<i8>().add(byte)) };
+fn prefetch_whole<T>(value: &T) {
+    let start = std::ptr::from_ref(value);
+    for byte in (0..size_of::<T>())
+        .step_by(LINE)
+        .chain([size_of::<T>() - 1])
+    {
+        channel::prefetch(start.wrapping_byte_add(byte));
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = value;
 }
 
 /// Marks consecutive messages of a round that send the same data to several ranks.
@@ -457,7 +448,7 @@ impl Resolver {
         };
         let stride = self.unit.stride as u64;
         let runs = place.runs.map(|run| run.times(stride));
-        (slot(place.memory), runs)
+        (place.memory.index(), runs)
     }
 
     fn place(&self, span: &Span) -> Place {

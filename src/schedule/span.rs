@@ -15,6 +15,17 @@ pub enum Buffer {
     Scratch(u8),
 }
 
+impl Buffer {
+    /// Its index in a list of all buffers: the input, the output, then the scratch buffers.
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Input => 0,
+            Self::Output => 1,
+            Self::Scratch(index) => 2 + index as usize,
+        }
+    }
+}
+
 impl fmt::Display for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -6,17 +6,8 @@ use crate::{Buffer, Held, Layout, Place, Rank, Schedule};
 /// The memory of one rank, with a value for each unit.
 pub(crate) struct Memory<V> {
     pub(crate) layout: Layout,
-    /// The input, the output, and the scratch buffers.
+    /// In the order of [`Buffer::index`].
     buffers: Vec<Vec<Option<V>>>,
-}
-
-/// The index of a buffer among them.
-fn slot(buffer: Buffer) -> usize {
-    match buffer {
-        Buffer::Input => 0,
-        Buffer::Output => 1,
-        Buffer::Scratch(index) => 2 + usize::from(index),
-    }
 }
 
 impl<V: Clone> Memory<V> {
@@ -38,7 +29,7 @@ impl<V: Clone> Memory<V> {
             && let Some((units, place)) = layout.units(buffer)
         {
             let values = units.map(|unit| Some(domain.initial(owner, unit)));
-            let target = &mut memory.buffers[slot(region.home)];
+            let target = &mut memory.buffers[region.home.index()];
             for (held, value) in target[place.start as usize..].iter_mut().zip(values) {
                 *held = value;
             }
@@ -47,7 +38,7 @@ impl<V: Clone> Memory<V> {
     }
 
     pub(crate) fn buffer(&self, buffer: Buffer) -> &[Option<V>] {
-        &self.buffers[slot(buffer)]
+        &self.buffers[buffer.index()]
     }
 
     /// The values at a place, in order.
@@ -63,7 +54,7 @@ impl<V: Clone> Memory<V> {
     /// Writes values to a place.
     pub(crate) fn write(&mut self, place: &Place, values: Vec<V>) {
         let mut values = values.into_iter();
-        let buffer = &mut self.buffers[slot(place.memory)];
+        let buffer = &mut self.buffers[place.memory.index()];
         for range in place.pieces() {
             for held in &mut buffer[range.start as usize..range.end as usize] {
                 *held = values.next();

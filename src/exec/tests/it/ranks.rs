@@ -46,3 +46,8 @@ fn a_second_call_on_mpi_allocates_nothing_and_a_million_blocks_little() {
     assert!(printed.contains(" second calls looked at"));
     assert!(printed.contains(" algorithms have had a million blocks"));
 }
+
+#[test]
+fn messages_of_the_application_progress_while_a_rank_waits_in_shared_memory_under_mpi() {
+    run("progress", 4);
+}

@@ -1,8 +1,8 @@
 //! The program that the tests of this crate start on several ranks.
 //!
-//! usage: `exec-ranks conformance|shared|lean [DEADLINE-SECONDS]`. Rank 0 prints a summary; the exit code is 0 only if
-//! no rank found a failure. `exec-ranks preset`, on its own, prints which of the library's algorithms the environment
-//! forces.
+//! usage: `exec-ranks conformance|shared|lean|progress [DEADLINE-SECONDS]`. Rank 0 prints a summary; the exit code is 0
+//! only if no rank found a failure. `exec-ranks preset`, on its own, prints which of the library's algorithms the
+//! environment forces.
 
 mod call;
 mod case;
@@ -13,6 +13,7 @@ mod lean;
 mod library;
 mod matrix;
 mod memory;
+mod progress;
 mod runners;
 mod shared;
 
@@ -43,14 +44,18 @@ fn main() -> Result<(), ExecError> {
         }
         return Ok(());
     }
+    if mode == "progress" {
+        progress::use_tcp();
+    }
     watch(Duration::from_secs(seconds.unwrap_or(DEADLINE_SECONDS)));
     let universe = Universe::start()?;
     let failures = match mode.as_str() {
         "conformance" => conformance::run(universe.world())?,
         "shared" => shared::run(universe.world())?,
+        "progress" => progress::run(&mut universe.world().duplicate()?)?,
         "lean" => lean::run(&mut universe.world().duplicate()?)?,
         _ => {
-            eprintln!("usage: exec-ranks conformance|shared|lean|preset");
+            eprintln!("usage: exec-ranks conformance|shared|lean|progress|preset");
             exit_now(2);
         }
     };

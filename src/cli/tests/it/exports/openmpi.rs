@@ -350,7 +350,11 @@ fn openmpi_uses_a_deployed_table_with_its_environment_file() {
         return;
     };
     let place = Place::new();
-    let chain = [(0, "'native:bcast/chain'".to_owned())];
+    // An end beyond 32 bits, of which the library must not read the lower bits alone: it would end at 10 bytes.
+    let chain = [
+        (0, "'native:bcast/chain'".to_owned()),
+        ((1 << 32) + 10, "default".to_owned()),
+    ];
     let collectives = format!(
         "  bcast:\n    message_size: {}\n    shapes:\n{}{}",
         table::message_size(Collective::Bcast),

@@ -95,7 +95,7 @@ pub struct Remote {
 }
 
 /// The most characters of a service's message that are shown.
-const MOST_SAID: usize = 2000;
+const MOST_SAID: usize = 1000;
 
 impl Remote {
     /// Prepares requests to a service, without sending any. `certificates` is a PEM file of authorities that replaces

@@ -193,7 +193,9 @@ fn tables_that_do_nothing_are_reported_with_a_remedy() {
         "table.yaml",
         tables::yaml("natives", "openmpi", "4.1.4", &rules),
     );
-    let err = place.run(&run).good().err;
+    let ran = place.run(&run);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let err = ran.err;
     assert!(
         err.contains("for the library's own algorithms only"),
         "{err}"
